@@ -143,7 +143,7 @@ archive: setup ## put a finished run into one file, with checksums, lock file an
 	@$(PY) dpregret.workflows.run.archive $(RESULTS) build/dpregret-$(basename $(notdir $(PROFILE))).tar.gz
 
 crate: setup ## put a finished run into a Workflow Run RO-Crate
-	@$(PY) dpregret.workflows.run.crate $(RESULTS) build/dpregret-$(basename $(notdir $(PROFILE))).crate.zip
+	@$(PY) dpregret.workflows.run.archive $(RESULTS) build/dpregret-$(basename $(notdir $(PROFILE))).crate.zip
 
 reference: setup ## keep the tables of the finished runs as the new reference (RUNS=results/ci: of that run), renew the README
 	@$(PY) dpregret verify $(RUNS)

@@ -183,14 +183,9 @@ def compare(first: Played | Run | str | Path, second: Played | Run | str | Path)
 def _lines(run: Run | str | Path) -> pd.DataFrame:
     """The lines of a run that were measured."""
     from dpregret.paper_figs.judge.vocabulary import NOT_RUN
-    from dpregret.workflows.run.compare import read_run
-    from dpregret.workflows.run.load import REFERENCE, Run, load
+    from dpregret.workflows.run.load import Run, read_run
 
-    if isinstance(run, str) and run.partition("/")[0] == REFERENCE:
-        run = load(run)
-    if isinstance(run, Run):
-        return run.lines.loc[run.lines["verdict"] != NOT_RUN]
-    return read_run(str(run))
+    return run.lines.loc[run.lines["verdict"] != NOT_RUN] if isinstance(run, Run) else read_run(str(run))
 
 
 def load(place: str | Path = "reference") -> Run:

@@ -363,7 +363,7 @@ def within(words: list[str]) -> list[str] | None:
 
 handed("check", "workflows.run.check", "Decide one claim of a paper: what it needs is played, or computed.",
        in_workplace)  # fmt: skip
-handed("compare", "workflows.run.compare", "Compare two runs: folders, archives or addresses.", compared)
+handed("compare", "workflows.run.load", "Compare two runs: folders, archives or addresses.", compared)
 handed("advise", "workflows.advice", "Advise which learner to use in a setting of yours.")
 if study.FOLDER:
     handed("audit", "workflows.audit.own", "Audit the private learners of a study on neighbouring inputs.")

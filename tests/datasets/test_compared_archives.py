@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from local_server import Handler, Place
 
-from dpregret.workflows.run import archive, compare, sums
-from dpregret.workflows.run.origin import lock
+from dpregret.workflows.run import archive, load, sums
+from dpregret.workflows.run.sums import lock
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPER = "lou_cheung_2020"
@@ -53,13 +53,11 @@ def test_a_folder_its_archive_and_the_address_of_that_are_one_run(
 ) -> None:
     file = packed(run)
     monkeypatch.setitem(Handler.files, "run.tar.gz", file.read_bytes())
-    read, modes = compare._read_archive, []
-    monkeypatch.setattr(
-        compare, "_read_archive", lambda path, url: (modes.append(path.stat().st_mode), read(path, url))[1]
-    )
+    read, modes = sums.opened, []
+    monkeypatch.setattr(sums, "opened", lambda path: (modes.append(path.stat().st_mode), read(path))[1])
     url = f"{place.url}/moved/run.tar.gz"
     for one, other in ((run, file), (file, url)):
-        assert compare.main([str(one), str(other)]) == 0
+        assert load.main([str(one), str(other)]) == 0
         told = capsys.readouterr()
     assert told.err == f"{url}: {file.stat().st_size} bytes, sha256 {hashlib.sha256(file.read_bytes()).hexdigest()}\n"
     assert modes[-1] & 0o777 == 0o600
@@ -91,9 +89,9 @@ def test_what_is_no_whole_archive_is_refused_in_one_line(
 ) -> None:  # fmt: skip
     if change := REFUSED[how]:
         change(run)
-    monkeypatch.setattr(compare, "MOST_BYTES", 500_000)
+    monkeypatch.setattr(load, "MOST_BYTES", 500_000)
     monkeypatch.setitem(Handler.files, "run.tar.gz", packed(run).read_bytes())
-    assert compare.main([str(KEPT), f"{place.url}/{how}/run.tar.gz"]) == 2
+    assert load.main([str(KEPT), f"{place.url}/{how}/run.tar.gz"]) == 2
     told = capsys.readouterr()
     assert (told.err.count("\n"), told.out) == (1, "")
     assert list(scratch.iterdir()) == []
@@ -101,5 +99,5 @@ def test_what_is_no_whole_archive_is_refused_in_one_line(
 
 @pytest.mark.parametrize("address", ["ftp://host/run.tar.gz", "file:///etc/passwd", "nowhere"])
 def test_only_folders_files_and_addresses_of_the_web_are_read(address: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert compare.main([str(KEPT), address]) == 2
+    assert load.main([str(KEPT), address]) == 2
     assert capsys.readouterr().err.count("\n") == 1

@@ -5,7 +5,7 @@ import zipfile
 from pathlib import Path
 
 from dpregret.core.files import checksum
-from dpregret.workflows.run import crate
+from dpregret.workflows.run import archive
 from dpregret.workflows.run.sums import write_sums
 
 
@@ -15,14 +15,14 @@ def test_a_crate_holds_and_names_what_the_run_lists(tmp_path: Path) -> None:
     (results / "paper" / "claims.csv").write_text("claim\n")
     write_sums(results, ["paper"], {"profile": "mine", "commit": "abc", "dpregret": "1.2.3"})
     output = tmp_path / "run.zip"
-    assert crate.main([str(results), str(output)]) == 0
+    assert archive.main([str(results), str(output)]) == 0
     with zipfile.ZipFile(output) as packed:
-        described = json.loads(packed.read(crate.METADATA))
+        described = json.loads(packed.read(archive.METADATA))
         held = set(packed.namelist())
     entities = {each["@id"]: each for each in described["@graph"]}
     named = {name for name, each in entities.items() if "File" in each["@type"]}
-    assert held == named | {crate.METADATA} == {
-        crate.METADATA, "Snakefile", "results/origin.json", "results/paper/claims.csv"}  # fmt: skip
+    assert held == named | {archive.METADATA} == {
+        archive.METADATA, "Snakefile", "results/origin.json", "results/paper/claims.csv"}  # fmt: skip
     assert entities["results/paper/claims.csv"]["sha256"] == checksum(results / "paper" / "claims.csv")
     assert {each["@id"] for each in entities["./"]["hasPart"]} == named
     assert entities["#run"]["instrument"]["@id"] == entities["./"]["mainEntity"]["@id"] == "Snakefile"
@@ -30,4 +30,4 @@ def test_a_crate_holds_and_names_what_the_run_lists(tmp_path: Path) -> None:
     assert {each["@id"] for each in entities["./"]["conformsTo"]} <= set(entities)
     assert str(tmp_path) not in told
     (results / "paper" / "claims.csv").write_text("edited\n")
-    assert crate.main([str(results), str(output)]) == 1
+    assert archive.main([str(results), str(output)]) == 1

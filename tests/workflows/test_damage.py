@@ -23,7 +23,7 @@ from dpregret.paper_figs.judge.runs import RunsError, read_runs
 from dpregret.paper_figs.tables import show
 from dpregret.paper_figs.validation.planted_laws import Sweep
 from dpregret.workflows.run import archive, sums
-from dpregret.workflows.run.origin import lock
+from dpregret.workflows.run.sums import lock
 
 pytestmark = pytest.mark.filterwarnings("default")
 PAPER = (*FILES.values(), JOBS)

@@ -18,9 +18,9 @@ import pytest
 
 from dpregret.core import parquet
 from dpregret.core.files import checksum
-from dpregret.workflows.run import archive, sums, unpack
+from dpregret.workflows.run import archive, sums
 from dpregret.workflows.run.fingerprint import ROOT, code_fingerprint
-from dpregret.workflows.run.origin import lock, origin
+from dpregret.workflows.run.sums import lock, origin
 
 PAPER = "lou_cheung_2020"
 RUN = f"{PAPER}/runs/horizon/ftal.plain.parquet"
@@ -131,7 +131,7 @@ def test_without_a_list_there_is_nothing_to_check(run: Path, capsys: pytest.Capt
     if name == "old":
         (run / "manifest.json").write_text("{}")
     assert verified(run, capsys)[0] == 2
-    with pytest.raises(unpack.UnreadableError, match=sums.SUMS):
+    with pytest.raises(sums.UnreadableError, match=sums.SUMS):
         sums.faults(run)
 
 
@@ -140,7 +140,7 @@ def test_the_origin_tells_commit_and_machine_and_nobody(tmp_path: Path) -> None:
     assert made["machine"].count(" cores") == 1
     assert made["kernels"]
     assert made["code"] == code_fingerprint()
-    assert made["lock"] == checksum(ROOT / unpack.LOCK)
+    assert made["lock"] == checksum(ROOT / sums.LOCK)
     assert made["keys"] == {"report.html": "4e77"}
     assert {type(made["commit"]), type(made["dirty"])} in ({str, bool}, {type(None)})
     assert str(ROOT) not in json.dumps(made)
@@ -165,7 +165,7 @@ def test_an_archive_is_the_same_bytes_whoever_packs_it_where_and_when(
     monkeypatch.chdir(elsewhere)
     assert packed(elsewhere, "other.tar.gz").read_bytes() == one.read_bytes()
     with tarfile.open(one) as opened:
-        assert opened.getnames() == sorted({f"results/{name}" for name in (sums.SUMS, *LISTED)} | {unpack.LOCK})
+        assert opened.getnames() == sorted({f"results/{name}" for name in (sums.SUMS, *LISTED)} | {sums.LOCK})
     shutil.rmtree(run)
     capsys.readouterr()
     assert verified(one, capsys)[0] == 0
@@ -182,7 +182,7 @@ def test_a_run_of_another_lock_is_not_packed(
     assert not (run.parent / "a.tar.gz").exists()
     archive.write(run, run.parent / "a.tar.gz")
     capsys.readouterr()
-    assert verified(run.parent / "a.tar.gz", capsys) == (1, [unpack.LOCK])
+    assert verified(run.parent / "a.tar.gz", capsys) == (1, [sums.LOCK])
 
 
 def pack(path: Path, *members: tarfile.TarInfo) -> Path:
@@ -222,30 +222,30 @@ HOSTILE = {
 def test_a_hostile_archive_is_refused_in_one_line(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(unpack, "MOST_FILES", 10)
-    monkeypatch.setattr(unpack, "MOST_BYTES", 1 << 17)
+    monkeypatch.setattr(sums, "MOST_FILES", 10)
+    monkeypatch.setattr(sums, "MOST_BYTES", 1 << 17)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
     (tmp_path / "scratch").mkdir()
     path = pack(tmp_path / "a.tar.gz", *HOSTILE[name])
     assert verified(path, capsys)[0] == 2
     assert list((tmp_path / "scratch").iterdir()) == []
     if name != "no list":
-        with pytest.raises(unpack.UnreadableError):
-            unpack.unpack(path, tmp_path / "scratch")
+        with pytest.raises(sums.UnreadableError):
+            sums.unpack(path, tmp_path / "scratch")
     assert {each.name for each in tmp_path.iterdir()} == {"a.tar.gz", "scratch"}
 
 
 def test_a_bomb_is_refused_before_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand times its size: of zeros, and of a header that announces more than there is."""
-    monkeypatch.setattr(unpack, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(sums, "MOST_BYTES", 1 << 20)
     for size, content in ((1 << 26, bytes(1 << 26)), (1 << 60, b"")):
         header = member("results/x", size=size).tobuf(tarfile.GNU_FORMAT)
         (tmp_path / "a.tar.gz").write_bytes(gzip.compress(header + content))
-        with pytest.raises(unpack.UnreadableError):
-            unpack.unpack(tmp_path / "a.tar.gz", tmp_path / "out")
+        with pytest.raises(sums.UnreadableError):
+            sums.unpack(tmp_path / "a.tar.gz", tmp_path / "out")
         written = [path.stat().st_size for path in (tmp_path / "out").rglob("x")]
         assert sum(written) <= 1 << 20
         shutil.rmtree(tmp_path / "out")
-    for size in (-1, unpack.AT_ONCE + 1):  # a name, say, of a gigabyte
-        with unpack._Bounded(tmp_path / "a.tar.gz") as stream, pytest.raises(unpack.UnreadableError):
+    for size in (-1, sums.AT_ONCE + 1):  # a name, say, of a gigabyte
+        with sums._Bounded(tmp_path / "a.tar.gz") as stream, pytest.raises(sums.UnreadableError):
             stream.read(size)

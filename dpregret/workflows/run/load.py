@@ -1,9 +1,13 @@
-"""A finished run, or the committed reference, as frames: what `dpregret.load` returns."""
+"""A finished run, or the committed reference, as frames: what `dpregret.load` returns and `dpregret compare` reads."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+import hashlib
+import re
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -12,16 +16,26 @@ import pandas as pd
 
 from dpregret.core.errors import ConfigError, not_allowed, one_line
 from dpregret.core.files import reference
+from dpregret.core.text import printable
+from dpregret.datasets.fetch import FetchError, download
+from dpregret.paper_figs.compare import compare
 from dpregret.paper_figs.judge.result_tables import read_lines
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN
 from dpregret.paper_figs.text.formats import read_csv
 from dpregret.paper_figs.text.read_table import DamageError
 from dpregret.workflows.run import sums
-from dpregret.workflows.run.unpack import UnreadableError
+from dpregret.workflows.run.sums import UnreadableError
 
 REFERENCE: Final = "reference"
 """The name of the committed reference; `reference/ci` is that of the profile ci."""
+MOST_BYTES: Final = 512 << 20
+"""Of an archive from an address."""
+WHERE: Final = (
+    "a run: a folder of results (or of one of its papers), the file that `make archive` made of one, or the https "
+    "address of such a file"
+)
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,19 +100,52 @@ class Run:
 
 @contextlib.contextmanager
 def opened(place: str) -> Iterator[Path]:
-    """The folder of results at a place; that of an archive is a temporary one. Raises ConfigError in one line."""
+    """The folder of results at a place: that of an archive, which may have an address, is a temporary one.
+
+    Of an archive every checksum is compared. One from an address is bounded in size and time, its digest is printed,
+    and no other user can read it. Raises ConfigError in one line.
+    """
     head, _, rest = place.partition("/")
     path = reference() / rest if head == REFERENCE and not Path(place).exists() else Path(place)
+    scheme = _SCHEME.match(place)
     if path.is_dir():
         yield path
         return
     try:
-        with sums.opened(path) as (folder, faults):
+        with contextlib.ExitStack() as stack:
+            if scheme and scheme.group().lower() in ("https://", "http://"):
+                file = stack.enter_context(tempfile.NamedTemporaryFile(prefix="dpregret-", suffix=".tar.gz"))
+                content = download(place, MOST_BYTES)
+                size, digest = len(content), hashlib.sha256(content).hexdigest()
+                file.write(content)
+                file.flush()
+                del content
+                path = Path(file.name)
+            elif scheme:
+                raise ConfigError(f"{place}: only https:// and http:// addresses are read")
+            folder, faults = stack.enter_context(sums.opened(path))
             if faults:
-                raise ConfigError(f"{place}: {faults[0]}")
+                more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+                raise ConfigError(f"{place}: {faults[0]}{more}")
             yield folder
+            if scheme:
+                print(printable(f"{place}: {size} bytes, sha256 {digest}"), file=sys.stderr)
+    except FetchError as fault:
+        raise ConfigError(one_line(fault)) from None
     except (UnreadableError, OSError) as fault:
         raise ConfigError(f"{place}: {one_line(fault) or type(fault).__name__}") from None
+
+
+def read_run(place: str) -> pd.DataFrame:
+    """All lines of a run that were measured, with the column `paper`. Raises CompareError."""
+    try:
+        with opened(place) as folder:
+            try:
+                return compare.read_folder(folder)
+            except (compare.CompareError, DamageError) as fault:
+                raise compare.CompareError(str(fault).replace(str(folder), place)) from None
+    except ConfigError as fault:
+        raise compare.CompareError(str(fault)) from None
 
 
 def load(place: str | Path = REFERENCE) -> Run:
@@ -117,3 +164,8 @@ def load(place: str | Path = REFERENCE) -> Run:
         except (DamageError, OSError, ValueError) as fault:
             raise ConfigError(one_line(fault)) from None
     return Run(str(place), pd.concat(lines, ignore_index=True), tables)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command `dpregret compare A B`: print what differs; exit code 2 when the two cannot be compared."""
+    return compare.main(arguments, read_run, WHERE)

@@ -1,27 +1,38 @@
 """Is a run what it was when it was finished? `SHA256SUMS` lists its files, `origin.json` says where they were made.
 
 Checksums reveal damage, edits and files of another run; they are not a signature: whoever can write the files can write
-their list too.
+their list too. Archives of strangers are unpacked within bounds, or refused in one line. No name of a user, host or
+folder is in an origin.
 """
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import os
+import platform
 import re
+import shutil
 import sys
+import tarfile
 import tempfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
+from threadpoolctl import threadpool_info
+
+import dpregret
 from dpregret.core import boundary, parquet
 from dpregret.core.errors import one_line, shown
 from dpregret.core.files import atomic_write, checksum
 from dpregret.core.files import opened as plain_file
-from dpregret.workflows.run.origin import lock
-from dpregret.workflows.run.unpack import INSIDE, LOCK, UnreadableError, plain_name, unpack
+from dpregret.core.machine import machine
+from dpregret.paper_figs.report.provenance import git
+from dpregret.workflows.run.fingerprint import ROOT, code_fingerprint
 
 SUMS, ORIGIN = "SHA256SUMS", "origin.json"
 BESIDE: Final = ("log", "benchmark", "store", "made", "reference", "check")
@@ -30,6 +41,90 @@ MARK: Final = ".snakemake_timestamp"
 CELLS: Final = 3 * 10**7  # of a Parquet file: what is larger is not decoded
 TEXT: Final = 32 << 20  # bytes of the list, and of the origin
 _LINE: Final = re.compile(r"([0-9a-f]{64})  (.+)")
+INSIDE: Final = "results"
+"""Where the folder of results is in an archive."""
+LOCK: Final = "requirements/run.txt"
+"""The only other file in it."""
+MOST_FILES, MOST_BYTES, AT_ONCE = 50_000, 1 << 30, 16 << 20
+LONGEST, MOST_FOLDERS = 1000, 20
+"""Of a name."""
+
+
+class UnreadableError(ValueError):
+    """No results, no archive, no list of files: nothing can be checked. One line."""
+
+
+class _Bounded(gzip.GzipFile):
+    """A stream that gives up where an archive claims more than anyone may read."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        if size is None or not 0 <= size <= AT_ONCE or self.tell() + size > MOST_BYTES:
+            raise UnreadableError(f"larger than {MOST_BYTES >> 20} MiB, or damaged")
+        return super().read(size)
+
+
+def plain_name(name: str) -> bool:
+    """Whether a name leads to a place below its folder, in one way of writing only."""
+    parts = PurePosixPath(name).parts
+    odd = len(name) > LONGEST or name[:1] == "/" or ".." in parts or any(each in name for each in "\\\n\r\0")
+    return not odd and str(PurePosixPath(name)) == name != "." and len(parts) <= MOST_FOLDERS
+
+
+def unpack(path: Path, folder: Path) -> None:
+    """Write the files of an archive below an empty folder. Raises UnreadableError; what it wrote is then of no use."""
+    try:
+        with (
+            plain_file(path) as packed,
+            _Bounded(fileobj=packed) as stream,
+            tarfile.open(fileobj=stream, mode="r:") as opened,
+        ):
+            for number, member in enumerate(opened, 1):
+                if not (member.isreg() and not member.issparse() and plain_name(member.name)):
+                    raise UnreadableError(f"{member.name!r}: a link, no plain file, or a name that leads elsewhere")
+                if not member.name.startswith(f"{INSIDE}/") and member.name != LOCK:
+                    raise UnreadableError(f"{member.name!r}: not in archives of this version; compare folders instead")
+                content, target = opened.extractfile(member), folder / member.name
+                if number > MOST_FILES or target.exists():
+                    raise UnreadableError(f"{member.name!r}: there twice, or more than {MOST_FILES} files")
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with target.open("xb") as file:
+                    shutil.copyfileobj(content or io.BytesIO(), file)
+            while stream.read(1 << 16):  # so that the checksum of all is compared
+                pass
+    except (tarfile.TarError, OSError, EOFError, MemoryError, RecursionError, ValueError, zlib.error) as fault:
+        raise UnreadableError(one_line(fault) or type(fault).__name__) from None
+
+
+def origin(profile: str, keys: Mapping[str, str]) -> dict[str, Any]:
+    """Commit and machine of this moment, and the key of each published name; what cannot be known is None.
+
+    dirty: whether files that git follows differ from the commit. kernels: the linear algebra that NumPy and SciPy use,
+    whose rounding depends on the processor.
+    """
+    import scipy.linalg  # noqa: F401 - it brings its own library, and NumPy's
+
+    top = git(ROOT, "rev-parse", "--show-toplevel")
+    own = top is not None and Path(top).resolve() == ROOT  # not a repository that this folder happens to lie in
+    changed = git(ROOT, "status", "--porcelain", "--untracked-files=no") if own else None
+    blas = [each for each in threadpool_info() if each.get("user_api") == "blas"]
+    return {
+        "profile": profile,
+        "commit": git(ROOT, "rev-parse", "HEAD") if own else None,
+        "dirty": None if changed is None else bool(changed),
+        "dpregret": dpregret.__version__,
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "machine": machine(),
+        "kernels": sorted({f"{e['internal_api']} {e['version']} {e.get('architecture', '')}".strip() for e in blas}),
+        "code": code_fingerprint(),
+        "lock": lock(),
+        "keys": dict(sorted(keys.items())),
+    }
+
+
+def lock(root: Path = ROOT) -> str | None:
+    """SHA-256 of the lock below a folder, that of this code where none is given; None where there is no lock."""
+    return checksum(root / LOCK) if (root / LOCK).is_file() else None
 
 
 def write_sums(results: Path, names: Iterable[str], origin: Mapping[str, Any]) -> None:
