@@ -30,8 +30,7 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play, RunOfBlock
-from dpregret.algorithms.experts.runs import play_runs
+from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play, RunOfBlock, play_runs
 from dpregret.algorithms.experts.sparse_vector import Switcher
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
@@ -51,7 +50,7 @@ class Phases:
 class AdaptiveExperts(ExpertLearner):
     """Algorithm 2."""
 
-    eventful = True
+    eventful = pure = True
     card = Card(
         name="adaptive-sparse-vector",
         title="sparse vector (L* unknown)",
@@ -68,11 +67,6 @@ class AdaptiveExperts(ExpertLearner):
     def __init__(self, problem: ExpertProblem, budget: Budget, runs: int, variant: str):
         super().__init__(problem, budget, runs, variant)
         self.phases = self._phases()
-
-    @property
-    def pure(self) -> bool:
-        """Always."""
-        return True
 
     def plan(self, guess: float, epsilon: float | None = None) -> Switching:
         """Algorithm 1 with a guess of L*."""
@@ -134,12 +128,8 @@ class _Adaptive:
     """One run of Algorithm 2."""
 
     def __init__(self, learner: AdaptiveExperts, plan: Callable[[float], Switching], generator: np.random.Generator):
-        self.learner, self.plan, self.generator, self.guess = (
-            learner,
-            plan,
-            generator,
-            learner.phases.first_guess,
-        )  # line 1
+        self.learner, self.plan, self.generator = learner, plan, generator
+        self.guess = learner.phases.first_guess  # line 1
         self.slack, self.scale = learner.slack, learner.release_scale
         self.phase, self.draws, self.done = 1, 0, 0.0
         self.start = np.zeros(len(learner.sizes))  # losses before this phase that it does not see

@@ -28,75 +28,22 @@ Deviations  (B, p, eta) minimise the guarantee over powers of sqrt(2) and a grid
 
 import math
 from collections.abc import Iterable, Sequence
-from functools import cached_property, lru_cache
-from typing import NamedTuple
+from functools import lru_cache
 
 import numpy as np
-from scipy.optimize import brentq
 
-from dpregret.algorithms.experts.base import Block, ExpertProblem, Play
-from dpregret.algorithms.experts.hedge import ExactHedge
-from dpregret.algorithms.experts.shrinking_dartboard import GRID, SMALLEST, decision_price, most_of, running_out
+from dpregret.algorithms.experts.base import Block, Play
+from dpregret.algorithms.experts.shrinking_dartboard import (
+    GRID,
+    SMALLEST,
+    LazyHedge,
+    Tuning,
+    batches,
+    best_eta,
+    largest_eta,
+    running_out,
+)
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import Budget
-from dpregret.algorithms.privacy.selection import zcdp_epsilon
-from dpregret.numerics.arrays import Array
-from dpregret.numerics.elementary import exp
-
-
-class Tuning(NamedTuple):
-    """B, p and eta."""
-
-    batch: int
-    keep_away: float
-    eta: float
-
-    def most_draws(self, horizon: int) -> int:
-        """K: more than this many of ceil(T/B) independent events of probability q have probability below 1/T^2."""
-        probability = self.keep_away - (1 - self.keep_away) * math.expm1(-self.eta * self.batch)
-        return most_of(-(-horizon // self.batch), min(1.0, probability), running_out(horizon)) + 1
-
-    def price(self, horizon: int, delta: float) -> float:
-        """Epsilon of the whole run at delta: one decision and K draws."""
-        draws = self.most_draws(horizon) * self.eta**2 / 2
-        return decision_price(self.keep_away, self.eta) + zcdp_epsilon(draws, delta)
-
-    def too_dear(self, horizon: int, epsilon: float, delta: float) -> bool:
-        """Whether the price is above epsilon; the decision alone mostly decides."""
-        return decision_price(self.keep_away, self.eta) > epsilon or self.price(horizon, delta) > epsilon
-
-    def guarantee(self, horizon: int, experts: int) -> float:
-        """ln(d)/eta + eta T B/8, without what running out costs."""
-        return math.log(experts) / self.eta + self.eta * horizon * self.batch / 8
-
-
-def play_by_the_box(losses: Array, tuning: Tuning, most: int, generator: np.random.Generator) -> list[int]:
-    """The experts that one run plays, round by round; losses (rounds, experts), most: K."""
-    batch, keep_away, eta = tuning
-    everyone = np.arange(losses.shape[1])
-    expert, draws, seen = generator.choice(everyone), 0, np.zeros(len(everyone))  # line 1
-    played = []
-    for first in range(0, len(losses), batch):  # line 2
-        some = losses[first : first + batch]
-        played += [int(expert)] * len(some)
-        lost = some.sum(axis=0)
-        seen = seen + lost
-        keep = generator.random() < (1 - keep_away) * exp(-eta * lost[expert])  # line 3
-        if not keep and draws < most:
-            weights = exp(-eta * (seen - seen.min()))
-            expert, draws = generator.choice(everyone, p=weights / weights.sum()), draws + 1  # line 4
-    return played
-
-
-def affordable(
-    horizon: int, experts: int, epsilon: float, delta: float, kind: type[Tuning] = Tuning, only: int | None = None
-) -> bool:
-    """Whether `tuned` finds anything: the price grows with eta, so the smallest one decides."""
-    return math.isinf(epsilon) or any(
-        not kind(batch, keep_away, SMALLEST * _best(horizon, experts, batch)).too_dear(horizon, epsilon, delta)
-        for batch in _batches(horizon, only)
-        for keep_away in reversed(GRID)
-    )
 
 
 @lru_cache(maxsize=256)
@@ -111,32 +58,19 @@ def tuned(
     it. Every eighth p first, so that this rules out most others.
     """
     if math.isinf(epsilon):
-        return kind(1, 1.0, math.sqrt(8 * math.log(experts) / horizon))
+        return kind(1, 1.0, best_eta(horizon, experts))
     found, least = None, math.inf
-    for batch in _batches(horizon, only):
-        best = _best(horizon, experts, batch)
+    for batch in batches(horizon, only):
+        best = best_eta(horizon, experts, batch)
         if kind(batch, 1.0, best).guarantee(horizon, experts) >= least:
             break
         for keep_away in [*GRID[::8], *GRID]:
             needed = _needed(horizon * batch / 8, math.log(experts), least) if found else best * SMALLEST
-            eta = _largest_eta(horizon, kind(batch, keep_away, best), needed, epsilon, delta)
+            eta = largest_eta(horizon, kind(batch, keep_away, best), needed, epsilon, delta)
             if eta:
                 found = kind(batch, keep_away, eta)
                 least = found.guarantee(horizon, experts)
     return found
-
-
-def _best(horizon: int, experts: int, batch: int) -> float:
-    """The eta of the smallest guarantee at a given B, whatever it costs."""
-    return math.sqrt(8 * math.log(experts) / (horizon * batch))
-
-
-def _batches(most: int, only: int | None = None) -> list[int]:
-    """1, 2, 3, 4, 6, 8, 11, 16, ...: rounded powers of sqrt(2); or the one that is given."""
-    if only is not None:
-        return [only]
-    sizes = dict.fromkeys(round(2 ** (half / 2)) for half in range(2 * most.bit_length()))
-    return [size for size in sizes if size <= most]
 
 
 def _needed(slope: float, log_experts: float, least: float) -> float:
@@ -145,24 +79,7 @@ def _needed(slope: float, log_experts: float, least: float) -> float:
     return math.inf if rest <= 0 else (least - math.sqrt(rest)) / (2 * slope) * (1 + 1e-9)
 
 
-def _largest_eta(horizon: int, at_best: Tuning, needed: float, epsilon: float, delta: float) -> float:
-    """The largest affordable eta from `needed` to `at_best.eta`; 0: none. K jumps, so it is approached from below."""
-    best = at_best.eta
-    if needed >= best or at_best._replace(eta=needed).too_dear(horizon, epsilon, delta):
-        return 0.0
-    if not at_best.too_dear(horizon, epsilon, delta):
-        return best
-
-    def excess(eta: float) -> float:
-        return at_best._replace(eta=eta).price(horizon, delta) - epsilon
-
-    root = float(brentq(excess, needed, best, xtol=1e-12, rtol=1e-9))
-    while excess(root) > 0:
-        root *= 1 - 1e-6
-    return root
-
-
-class BatchedDartboard(ExactHedge):
+class BatchedDartboard(LazyHedge):
     """Decisions are few: T/B, and draws fewer."""
 
     card = Card(
@@ -174,48 +91,14 @@ class BatchedDartboard(ExactHedge):
         anytime=False,
     )
 
-    def __init__(self, problem: ExpertProblem, budget: Budget, runs: int, variant: str):
-        super().__init__(problem, budget, runs, variant)
-        if math.isfinite(budget.epsilon) and budget.delta == 0:
-            raise ValueError("batched-dartboard needs delta > 0")
-        if not affordable(self.horizon, self.experts, budget.epsilon, budget.delta):
-            raise ValueError(
-                f"batched-dartboard: epsilon = {budget.epsilon:g} leaves no switch in {self.horizon} rounds"
-            )
-
-    @cached_property
-    def tuning(self) -> Tuning:
-        """B, p and eta, found when they are first requested."""
-        found = tuned(self.horizon, self.experts, self.budget.epsilon, self.budget.delta)
-        assert found is not None, "affordable"
-        return found
-
-    @cached_property
-    def batch(self) -> int:  # type: ignore[override]  # it can be written too
-        """Rounds between decisions."""
-        return self.tuning.batch
-
-    @cached_property
-    def keep_away(self) -> float:
-        """p."""
-        return self.tuning.keep_away
-
-    @cached_property
-    def eta(self) -> float:  # type: ignore[override]  # it can be written too
-        """Learning rate of the weights."""
-        return self.tuning.eta
+    def tuned(self) -> Tuning | None:
+        return tuned(*self.asked)
 
     def play(self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]) -> Play:
         """Expected losses; at most so many draws are expected: 1 + p T/B + (1 - p) eta times the losses, and 1 + K."""
-        losses = super().play(blocks, generators).losses
-        asked = self.keep_away * super().draws + (1 - self.keep_away) * self.eta * losses
-        return Play(losses, np.minimum(1 + asked, 1.0 + self.tuning.most_draws(self.horizon)))
-
-    def delivered_epsilon(self) -> list[float]:
-        """One decision plus K draws."""
-        if math.isinf(self.budget.epsilon):
-            return [math.inf]
-        return [self.tuning.price(self.horizon, self.budget.delta)]
+        losses, (_, keep_away, eta) = super().play(blocks, generators).losses, self.tuning
+        requested = keep_away * self.draws + (1 - keep_away) * eta * losses
+        return Play(losses, np.minimum(1 + requested, 1.0 + self.tuning.most_draws(self.horizon)))
 
     def bound(self) -> list[float]:
         """ln(d)/eta + eta T B/8, and what running out costs."""

@@ -24,22 +24,39 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play, RunOfBlock
-from dpregret.algorithms.experts.counter_kernels import first_above
-from dpregret.algorithms.experts.runs import play_runs
+from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play, RunOfBlock, play_runs
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import PURE_ALTERNATIVES, Budget, PrefixSums, Release, horizon_sums
 from dpregret.algorithms.privacy.selection import Selection, draw_group
 from dpregret.algorithms.privacy.trees import Tree
 from dpregret.numerics.arrays import Array, without_gaps
+from dpregret.numerics.compiled import compiled
 
 CHUNK = 1024  # prefixes whose noise is drawn together
 ENDLESS = 2**48  # rounds of a tree that nobody lives to see the end of
 
 
+@compiled
+def first_above(
+    count: float, losses: Array, rounds: int, unasked: int, noise: Array, threshold: float
+) -> tuple[int, float]:
+    """The first of some rounds whose noisy count, of the losses before it, is above the threshold; and the last count.
+
+    losses: (rounds,), or (1,) where all are alike; count: before the first of them. The first `unasked` rounds have no
+    count; noise (rounds - unasked,). -1: there is none.
+    """
+    lost = 0.0
+    for now in range(rounds):
+        if now >= unasked and count + lost + noise[now - unasked] > threshold:
+            return now, count + lost
+        lost += losses[0] if len(losses) == 1 else losses[now]
+    return -1, count + lost
+
+
 class TreeCounterExperts(ExpertLearner):
     """Algorithm 3 with one candidate at a time."""
 
+    pure = True
     card = Card(
         name="tree-counters",
         title="binary tree counters",
@@ -61,11 +78,6 @@ class TreeCounterExperts(ExpertLearner):
         squares = self.levels if variant == "single" else self.sums.noisy_nodes(max(1, self.horizon - 1)).max()
         self.error = self.scale * math.sqrt(8 * max(squares, log_term) * log_term)
         self.threshold = 2 * self.draw_scale + self.error
-
-    @property
-    def pure(self) -> bool:
-        """Always."""
-        return True
 
     def play(self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]) -> Play:
         """Total losses of the played experts and numbers of draws."""

@@ -39,7 +39,7 @@ from dpregret.numerics.sums import vecdot
 class EpochLeader(ExpertLearner):
     """One choice an epoch."""
 
-    exact = by_epochs = stochastic_only = True
+    exact = by_epochs = stochastic_only = pure = True
     card = Card(
         name="epoch-leader",
         title="epoch leader",
@@ -48,11 +48,6 @@ class EpochLeader(ExpertLearner):
         variants={"pure": "Gumbel noise, eps-DP; its guarantee is for independent losses of one law only"},
         anytime=False,
     )
-
-    @property
-    def pure(self) -> bool:
-        """For every budget."""
-        return True
 
     def ledger(self) -> list[Selection]:
         """A loss is in one choice."""

@@ -39,18 +39,18 @@ Deviations  The paper proves T B^2 eta^2 in place of eta T B/8, which is refuted
 
 import math
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from dpregret.algorithms.experts.base import Block, ExpertProblem, Play
-from dpregret.algorithms.experts.batched_dartboard import Tuning, affordable, tuned
-from dpregret.algorithms.experts.hedge import ExactHedge
+from dpregret.algorithms.experts.base import Block, Play
+from dpregret.algorithms.experts.batched_dartboard import tuned
+from dpregret.algorithms.experts.hedge import exponentiate, widened
+from dpregret.algorithms.experts.shrinking_dartboard import LazyHedge, Tuning, affordable, best_eta
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import Budget
 from dpregret.numerics.arrays import Array
-from dpregret.numerics.elementary import exp, log
+from dpregret.numerics.compiled import compiled, inlined
+from dpregret.numerics.elementary import exp, exp_of, log
 
 ORDERS = exp(np.linspace(-3.0, 3.0, 61))
 """Orders minus 1 that are tried, over the best one of a simpler conversion."""
@@ -85,34 +85,22 @@ class Copied(Tuning):
             return 0.0
         excess = ORDERS * math.sqrt(math.log(1 / delta) / rho)
         orders, exponents = 1 + excess, np.minimum(excess * (1 + excess) * self.eta**2 / 2, 700.0)
-        grown = [math.expm1(each) for each in exponents]  # NumPy's last bit depends on the processor
-        logs = sum(np.array([math.log1p(chance * each) for each in grown]) for chance in chances)
-        found = steps * logs / excess + (math.log(1 / delta) - log(orders)) / excess + log(excess / orders)
-        return max(0.0, float(np.min(np.where(exponents < 700.0, found, math.inf))))
+        grown = [math.expm1(exponent) for exponent in exponents]  # NumPy's last bit depends on the processor
+        logs = sum(np.array([math.log1p(chance * growth) for growth in grown]) for chance in chances)
+        epsilons = steps * logs / excess + (math.log(1 / delta) - log(orders)) / excess + log(excess / orders)
+        return max(0.0, float(np.min(np.where(exponents < 700.0, epsilons, math.inf))))
 
     @property
     def most_drawn(self) -> float:
         """The largest probability that x is drawn in a batch."""
         return 1 - self.keep * math.exp(-self.eta * self.batch)
 
-    def price(self, horizon: int, delta: float) -> float:
-        """Epsilon of the whole run at delta: the decision and the draws."""
-        return self.decision + self.draws(horizon, delta)
-
-    def too_dear(self, horizon: int, epsilon: float, delta: float) -> bool:
-        """Whether the price is above epsilon; the decision alone mostly decides."""
-        return self.decision > epsilon or self.price(horizon, delta) > epsilon
-
 
 class Still(Copied):
     """y stays the first one."""
 
     spare = 1
-
-    @property
-    def renew(self) -> float:
-        """Never."""
-        return 0.0
+    renew = 0.0
 
 
 class AsStated(Copied):
@@ -135,7 +123,7 @@ class AsStated(Copied):
 def printed(horizon: int, experts: int, epsilon: float) -> Copied:
     """B, p and eta of Theorem 3.10; p of the theorem on convex losses."""
     if math.isinf(epsilon):
-        return Copied(1, 1.0, math.sqrt(8 * math.log(experts) / horizon))
+        return Copied(1, 1.0, best_eta(horizon, experts))
     free = horizon**-0.25 * math.log(experts) ** 0.75
     eta = min(free, epsilon) ** (2 / 3) / horizon ** (1 / 3)
     return Copied(batch_of(epsilon), min(1.0, eta / epsilon), eta)
@@ -169,9 +157,74 @@ def play_by_the_box(losses: Array, tuning: Copied, generator: np.random.Generato
     return played, draws
 
 
-class LazyToPrivate(ExactHedge):
+@inlined
+def _normalise(logs: Array, eta: float, seen: Array, law: Array) -> None:
+    """Write P(group) ~ size exp(-eta * loss so far)."""
+    for group in range(len(seen)):
+        law[group] = logs[group] - eta * seen[group]
+    exponentiate(law)
+    total = 0.0
+    for group in range(len(seen)):
+        total += law[group]
+    for group in range(len(seen)):
+        law[group] /= total
+
+
+@compiled
+def lazy_block(
+    losses: Array,
+    rounds: int,
+    logs: Array,
+    eta: float,
+    batch: int,
+    keep: float,
+    renew: float,
+    played: int,
+    horizon: int,
+    seen: Array,
+    lost: Array,
+    law: Array,
+    copy: Array,
+    total: Array,
+    draws: Array,
+) -> None:
+    """Play a block, `played` rounds after the first one; decisions are due every `batch` rounds, the last one is not.
+
+    losses (rounds | 1, runs | 1, groups). keep: the chance to keep x is keep exp(-eta (lost by x - lost by y)), renew:
+    that to draw y again. Changed in place: seen, lost (runs, groups), losses up to the batch and in it; law, copy
+    (runs, groups), the laws of x and of y; total, draws (runs,), expected loss and number of draws of x.
+    """
+    alike = len(losses) == 1
+    for run in range(len(seen)):
+        column, now = min(run, losses.shape[1] - 1), 0
+        while now < rounds:
+            since = (played + now) % batch
+            stop = min(rounds, now + batch - since)
+            for index in range(now, now + 1 if alike else stop):
+                times = float(stop - now) if alike else 1.0
+                row, charged = losses[0 if alike else index, column], 0.0
+                for group in range(len(row)):
+                    charged += law[run, group] * row[group]
+                    lost[run, group] += times * row[group]
+                total[run] += times * charged
+            now = stop
+            if (played + now) % batch == 0 and played + now < horizon:
+                stays, other = 0.0, 0.0
+                for group in range(len(logs)):
+                    stays += law[run, group] * exp_of(-eta * lost[run, group])
+                    other += copy[run, group] * exp_of(eta * lost[run, group])
+                    seen[run, group] += lost[run, group]
+                    lost[run, group] = 0.0
+                draws[run] += 1.0 - keep * stays * other
+                _normalise(logs, eta, seen[run], law[run])
+                for group in range(len(logs)):
+                    copy[run, group] = (1.0 - renew) * copy[run, group] + renew * law[run, group]
+
+
+class LazyToPrivate(LazyHedge):
     """The law of Hedge on batches, drawn with few switches."""
 
+    tuning: Copied
     card = Card(
         name="l2p",
         title="L2P",
@@ -187,53 +240,31 @@ class LazyToPrivate(ExactHedge):
         anytime=False,
     )
 
-    def __init__(self, problem: ExpertProblem, budget: Budget, runs: int, variant: str):
-        super().__init__(problem, budget, runs, variant)
-        if math.isfinite(budget.epsilon) and budget.delta == 0:
-            raise ValueError("l2p needs delta > 0")
-        if variant != "printed" and not affordable(*self._asked):
-            raise ValueError(f"l2p: epsilon = {budget.epsilon:g} leaves no switch in {self.horizon} rounds")
-
-    @property
-    def _asked(self) -> tuple[Any, ...]:
+    def _priced(self) -> tuple[Any, int | None]:
+        """Whose price is paid, and the B where it is given."""
         kind = {"theorem": AsStated, "still": Still}.get(self.variant, Copied)
         batch = batch_of(self.budget.epsilon) if self.variant == "corrected" else None
-        return self.horizon, self.experts, self.budget.epsilon, self.budget.delta, kind, batch
+        return kind, batch
 
-    @cached_property
-    def tuning(self) -> Copied:
-        """B, p and eta, found when they are first requested."""
-        stated = self.variant == "printed"
-        found = printed(self.horizon, self.experts, self.budget.epsilon) if stated else tuned(*self._asked)
-        assert isinstance(found, Copied), "affordable"
-        return found
+    def affordable(self) -> bool:
+        return self.variant == "printed" or affordable(*self.asked, *self._priced())
 
-    @cached_property
-    def batch(self) -> int:  # type: ignore[override]  # it can be written too
-        """Rounds between decisions."""
-        return self.tuning.batch
-
-    @cached_property
-    def eta(self) -> float:  # type: ignore[override]  # it can be written too
-        """Learning rate of the weights."""
-        return self.tuning.eta
+    def tuned(self) -> Tuning | None:
+        if self.variant == "printed":
+            return printed(self.horizon, self.experts, self.budget.epsilon)
+        return tuned(*self.asked, *self._priced())
 
     def play(self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]) -> Play:
         """Expected losses, and the expected number of draws of x; the generators are not used."""
-        from dpregret.algorithms.experts.lazy_kernels import lazy_block
-
         tuning, played, groups = self.tuning, 0, len(self.sizes)
         logs, uniform = log(self.sizes), self.sizes[None] / float(self.experts)
+        fixed = logs, float(tuning.eta), tuning.batch, float(tuning.keep), float(tuning.renew)
         state = [np.zeros((1, groups)), np.zeros((1, groups)), uniform, uniform.copy(), np.zeros(1), np.ones(1)]
         for block in blocks:
-            losses = np.require(block.losses, np.float64, ["C", "W"])  # one kind of array: one compilation
-            if losses.shape[1] > len(state[0]):  # alike runs share a row
-                state = [np.repeat(each, losses.shape[1], axis=0) for each in state]
-            fixed = float(tuning.eta), tuning.batch, float(tuning.keep), float(tuning.renew), played, self.horizon
-            lazy_block(losses, block.rounds, logs, *fixed, *state)
+            losses, state = widened(block, state)
+            lazy_block(losses, block.rounds, *fixed, played, self.horizon, *state)
             played += block.rounds
-        total, draws = (np.broadcast_to(each, (self.runs,)) for each in state[-2:])
-        return Play(total, draws)
+        return Play(*(np.broadcast_to(numbers, (self.runs,)) for numbers in state[-2:]))
 
     def chain(self, losses: Array) -> tuple[Array, Array, Array]:
         """Law of (x, y), transitions between rounds, and the x of each state; losses (rounds, experts)."""

@@ -18,10 +18,12 @@ FTRL is charged with its expected loss given the noise.
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play, rechunk
+from dpregret.algorithms.experts.hedge import exponentiate
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import (
     ALTERNATIVES,
@@ -38,8 +40,44 @@ from dpregret.algorithms.privacy import (
 from dpregret.algorithms.privacy.prefix_sums import by_run
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree, VarianceReducedTree
 from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import compiled
+from dpregret.numerics.sums import dot
 
 LARGEST = 2**22  # noises of a round: experts times runs
+
+
+@compiled
+def lead(
+    losses: Array, member: Any, units: Array, scale: float, eta: float, seen: Array, last: Array, total: Array
+) -> None:
+    """Play some rounds: every round sees the noise of the one before.
+
+    losses (rounds, runs | 1, groups), member (d,): the group of each expert. units (runs, at least rounds, d), times
+    scale: noise. Changed in place: seen (runs, d), the losses so far; last (runs, d), noise of the last round; total
+    (runs,), what is lost.
+    """
+    experts = len(member)
+    lost, weights, ones = np.empty(experts), np.empty(experts), np.ones(experts)
+    for run in range(len(seen)):
+        own, noise, column = seen[run], last[run], min(run, losses.shape[1] - 1)
+        for now in range(len(losses)):
+            row, unit = losses[now, column], units[run, now]
+            for expert in range(experts):
+                lost[expert] = row[member[expert]]
+            if np.isinf(eta):
+                best = 0
+                for expert in range(experts):
+                    weights[expert] = own[expert] + noise[expert]
+                    best = expert if weights[expert] < weights[best] else best
+                total[run] += lost[best]
+            else:
+                for expert in range(experts):
+                    weights[expert] = -eta * (own[expert] + noise[expert])
+                exponentiate(weights)
+                total[run] += dot(weights, lost) / dot(weights, ones)
+            for expert in range(experts):
+                own[expert] += lost[expert]
+                noise[expert] = scale * unit[expert]
 
 
 class PrivateLeader(ExpertLearner):
@@ -74,8 +112,6 @@ class PrivateLeader(ExpertLearner):
 
     def play(self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]) -> Play:
         """Losses of all runs."""
-        from dpregret.algorithms.experts.leader_kernels import lead
-
         member = np.repeat(np.arange(len(self.sizes)), self.sizes.astype(np.int64))
         seen, last = np.zeros((2, self.runs, self.experts))
         total, scale = np.zeros(self.runs), self.plan.scales[0]

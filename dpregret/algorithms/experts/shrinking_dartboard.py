@@ -19,8 +19,10 @@ Deviations  The calibration is ours. K is one more than the 1 - 1/T^2 quantile o
 
 import bisect
 import math
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
@@ -40,27 +42,64 @@ SMALLEST = 1e-6
 """The smallest eta that is tried, over the best one without privacy."""
 
 
-def play_by_the_box(
-    losses: Array, keep_away: float, eta: float, most: int, generator: np.random.Generator
-) -> list[int]:
+class Tuning(NamedTuple):
+    """B, p and eta of a learner that decides at the end of every batch whether to draw; the price of its K draws."""
+
+    batch: int
+    keep_away: float
+    eta: float
+
+    def most_draws(self, horizon: int) -> int:
+        """K: more than this many of ceil(T/B) independent events of probability q have probability below 1/T^2."""
+        probability = self.keep_away - (1 - self.keep_away) * math.expm1(-self.eta * self.batch)
+        return most_of(-(-horizon // self.batch), min(1.0, probability), running_out(horizon)) + 1
+
+    @property
+    def decision(self) -> float:
+        """Pure epsilon of the one decision that a loss takes part in."""
+        return max(self.eta, math.log1p(-(1 - self.keep_away) * math.expm1(-self.eta) / self.keep_away))
+
+    def draws(self, horizon: int, delta: float) -> float:
+        """Epsilon at delta of all draws after the changed round."""
+        return zcdp_epsilon(self.most_draws(horizon) * self.eta**2 / 2, delta)
+
+    def price(self, horizon: int, delta: float) -> float:
+        """Epsilon of the whole run at delta: the decision and the draws."""
+        return self.decision + self.draws(horizon, delta)
+
+    def too_dear(self, horizon: int, epsilon: float, delta: float) -> bool:
+        """Whether the price is above epsilon; the decision alone mostly decides."""
+        return self.decision > epsilon or self.price(horizon, delta) > epsilon
+
+    def guarantee(self, horizon: int, experts: int) -> float:
+        """ln(d)/eta + eta T B/8, without what running out costs."""
+        return math.log(experts) / self.eta + self.eta * horizon * self.batch / 8
+
+
+class EveryRound(Tuning):
+    """Batches of one round."""
+
+    def most_draws(self, horizon: int) -> int:
+        """K: more than this many of T independent events of probability p + eta have probability below 1/T^2."""
+        return most_of(horizon, min(1.0, self.keep_away + self.eta), running_out(horizon)) + 1
+
+
+def play_by_the_box(losses: Array, tuning: Tuning, most: int, generator: np.random.Generator) -> list[int]:
     """The experts that one run plays, round by round; losses (rounds, experts), most: K."""
+    batch, keep_away, eta = tuning
     everyone = np.arange(losses.shape[1])
     expert, draws, seen = generator.choice(everyone), 0, np.zeros(len(everyone))  # line 1
     played = []
-    for loss in losses:  # line 2
-        played.append(int(expert))
-        seen = seen + loss
-        keep = generator.random() < (1 - keep_away) * exp(-eta * loss[expert])  # line 3
+    for first in range(0, len(losses), batch):  # line 2
+        some = losses[first : first + batch]
+        played += [int(expert)] * len(some)
+        lost = some.sum(axis=0)
+        seen = seen + lost
+        keep = generator.random() < (1 - keep_away) * exp(-eta * lost[expert])  # line 3
         if not keep and draws < most:
             weights = exp(-eta * (seen - seen.min()))
             expert, draws = generator.choice(everyone, p=weights / weights.sum()), draws + 1  # line 4
     return played
-
-
-def most_draws(horizon: int, keep_away: float, eta: float) -> int:
-    """K: more than this many of T independent events of probability p + eta have probability below 1/T^2."""
-    probability = min(1.0, keep_away + eta)
-    return most_of(horizon, probability, running_out(horizon)) + 1
 
 
 def running_out(horizon: int) -> float:
@@ -73,63 +112,118 @@ def most_of(events: int, probability: float, level: float) -> int:
     return bisect.bisect_left(range(-1, events), True, key=lambda k: bool(bdtrc(k, events, probability) <= level)) - 1
 
 
-def decision_price(keep_away: float, eta: float) -> float:
-    """Epsilon of the one decision that a loss takes part in."""
-    return max(eta, math.log1p(-(1 - keep_away) * math.expm1(-eta) / keep_away))
+def best_eta(horizon: int, experts: int, batch: int = 1) -> float:
+    """The eta of the smallest guarantee at a given B, whatever it costs."""
+    return math.sqrt(8 * math.log(experts) / (horizon * batch))
 
 
-def price(horizon: int, keep_away: float, eta: float, delta: float) -> float:
-    """Epsilon of the whole run at delta."""
-    draws = most_draws(horizon, keep_away, eta) * eta**2 / 2
-    return decision_price(keep_away, eta) + zcdp_epsilon(draws, delta)
+def largest_eta(horizon: int, at_best: Tuning, needed: float, epsilon: float, delta: float) -> float:
+    """The largest affordable eta from `needed` to `at_best.eta`; 0: none. K jumps, so it is approached from below."""
+    best = at_best.eta
+    if needed >= best or at_best._replace(eta=needed).too_dear(horizon, epsilon, delta):
+        return 0.0
+    if not at_best.too_dear(horizon, epsilon, delta):
+        return best
 
+    def excess(eta: float) -> float:
+        return at_best._replace(eta=eta).price(horizon, delta) - epsilon
 
-def too_dear(horizon: int, keep_away: float, eta: float, epsilon: float, delta: float) -> bool:
-    """Whether the price is above epsilon; the decision alone mostly decides."""
-    return decision_price(keep_away, eta) > epsilon or price(horizon, keep_away, eta, delta) > epsilon
-
-
-def affordable(horizon: int, experts: int, epsilon: float, delta: float) -> bool:
-    """Whether `tuned` finds an eta above 0: the price grows with eta, so the smallest one decides."""
-    smallest = SMALLEST * math.sqrt(8 * math.log(experts) / horizon)
-    return math.isinf(epsilon) or any(not too_dear(horizon, p, smallest, epsilon, delta) for p in reversed(GRID))
+    root = float(brentq(excess, needed, best, xtol=1e-12, rtol=1e-9))
+    while excess(root) > 0:
+        root *= 1 - 1e-6
+    return root
 
 
 @lru_cache(maxsize=256)
-def tuned(horizon: int, experts: int, epsilon: float, delta: float) -> tuple[float, float]:
-    """(p, eta) of the smallest ln(d)/eta + eta T/8 that the budget can pay for; p on 97 points from 1e-6 to 1.
+def tuned(horizon: int, experts: int, epsilon: float, delta: float) -> Tuning | None:
+    """The (p, eta) of the smallest ln(d)/eta + eta T/8 that the budget can pay for; None: it pays for no draw at all.
 
-    The guarantee falls with eta up to `best`, so the largest eta wins, among equals the smallest p. The price grows
-    with eta: where it is too high at the eta that was found, p has no larger one. Every eighth p first, so that this
-    rules out nearly all others.
+    p is on 97 points from 1e-6 to 1. The guarantee falls with eta up to `best`, so the largest eta wins, among equals
+    the smallest p. The price grows with eta: where it is too high at the eta that was found, p has no larger one. Every
+    eighth p first, so that this rules out nearly all others.
     """
-    best = math.sqrt(8 * math.log(experts) / horizon)
+    best = best_eta(horizon, experts)
     if math.isinf(epsilon):
-        return 1.0, best
-    found = (1.0, 0.0)
+        return EveryRound(1, 1.0, best)
+    found = None
     for keep_away in [*GRID[::8], *GRID]:
-        if found[1] and too_dear(horizon, keep_away, found[1], epsilon, delta):
+        if found and found._replace(keep_away=keep_away).too_dear(horizon, epsilon, delta):
             continue
-        eta = _largest_eta(horizon, keep_away, best, epsilon, delta)
-        if eta and (eta, -keep_away) > (found[1], -found[0]):
-            found = keep_away, eta
+        eta = largest_eta(horizon, EveryRound(1, keep_away, best), best * SMALLEST, epsilon, delta)
+        if eta and (found is None or (eta, -keep_away) > (found.eta, -found.keep_away)):
+            found = EveryRound(1, keep_away, eta)
     return found
 
 
-def _largest_eta(horizon: int, keep_away: float, best: float, epsilon: float, delta: float) -> float:
-    """The largest eta up to `best` within the budget; K jumps, so the root is approached from below."""
-    if not too_dear(horizon, keep_away, best, epsilon, delta):
-        return best
-    smallest = best * SMALLEST
-    if too_dear(horizon, keep_away, smallest, epsilon, delta):
-        return 0.0
-    root = brentq(lambda eta: price(horizon, keep_away, eta, delta) - epsilon, smallest, best, xtol=1e-12, rtol=1e-9)
-    while price(horizon, keep_away, root, delta) > epsilon:
-        root *= 1 - 1e-6
-    return float(root)
+def batches(most: int, only: int | None = None) -> list[int]:
+    """1, 2, 3, 4, 6, 8, 11, 16, ...: rounded powers of sqrt(2); or the one that is given."""
+    if only is not None:
+        return [only]
+    sizes = dict.fromkeys(round(2 ** (half / 2)) for half in range(2 * most.bit_length()))
+    return [size for size in sizes if size <= most]
 
 
-class ShrinkingDartboard(ExactHedge):
+def affordable(
+    horizon: int, experts: int, epsilon: float, delta: float, kind: type[Tuning] = Tuning, only: int | None = None
+) -> bool:
+    """Whether the budget can pay for any (B, p, eta): the price grows with eta, so the smallest one decides."""
+    return math.isinf(epsilon) or any(
+        not kind(batch, keep_away, SMALLEST * best_eta(horizon, experts, batch)).too_dear(horizon, epsilon, delta)
+        for batch in batches(horizon, only)
+        for keep_away in reversed(GRID)
+    )
+
+
+class LazyHedge(ExactHedge):
+    """Base of learners with the law of Hedge on batches, drawn with the few switches that a tuning pays for."""
+
+    def __init__(self, problem: ExpertProblem, budget: Budget, runs: int, variant: str):
+        super().__init__(problem, budget, runs, variant)
+        if math.isfinite(budget.epsilon) and budget.delta == 0:
+            raise ValueError(f"{self.card.name} needs delta > 0")
+        if not self.affordable():
+            raise ValueError(
+                f"{self.card.name}: epsilon = {budget.epsilon:g} leaves no switch in {self.horizon} rounds"
+            )
+
+    @property
+    def asked(self) -> tuple[int, int, float, float]:
+        """What `affordable` and `tuned` are asked."""
+        return self.horizon, self.experts, self.budget.epsilon, self.budget.delta
+
+    def affordable(self) -> bool:
+        """Whether `tuned` finds anything, at a lower price."""
+        return affordable(*self.asked)
+
+    @abstractmethod
+    def tuned(self) -> Tuning | None:
+        """B, p and eta; None where nothing is affordable."""
+
+    @cached_property
+    def tuning(self) -> Tuning:
+        """B, p and eta, found when they are first requested: the check of a configuration has no use for them."""
+        found = self.tuned()
+        assert found is not None, "affordable"
+        return found
+
+    @property
+    def batch(self) -> int:  # type: ignore[override]  # others set it
+        """Rounds between decisions."""
+        return self.tuning.batch
+
+    @property
+    def eta(self) -> float:  # type: ignore[override]  # others set it
+        """Learning rate of the weights."""
+        return self.tuning.eta
+
+    def delivered_epsilon(self) -> list[float]:
+        """The decision and the draws."""
+        if math.isinf(self.budget.epsilon):
+            return [math.inf]
+        return [self.tuning.price(self.horizon, self.budget.delta)]
+
+
+class ShrinkingDartboard(LazyHedge):
     """Draws are rare: about T (p + eta) of them at most."""
 
     card = Card(
@@ -141,42 +235,18 @@ class ShrinkingDartboard(ExactHedge):
         anytime=False,
     )
 
-    def __init__(self, problem: ExpertProblem, budget: Budget, runs: int, variant: str):
-        super().__init__(problem, budget, runs, variant)
-        if math.isfinite(budget.epsilon) and budget.delta == 0:
-            raise ValueError("shrinking-dartboard needs delta > 0")
-        if not affordable(self.horizon, self.experts, budget.epsilon, budget.delta):
-            raise ValueError(
-                f"shrinking-dartboard: epsilon = {budget.epsilon:g} leaves no switch in {self.horizon} rounds"
-            )
+    def affordable(self) -> bool:
+        return affordable(*self.asked, EveryRound, 1)
 
-    @cached_property
-    def tuning(self) -> tuple[float, float]:
-        """(p, eta), found when it is first requested: the check of a configuration has no use for it."""
-        return tuned(self.horizon, self.experts, self.budget.epsilon, self.budget.delta)
-
-    @cached_property
-    def keep_away(self) -> float:
-        """p."""
-        return self.tuning[0]
-
-    @cached_property
-    def eta(self) -> float:  # type: ignore[override]  # it can be written too
-        """Learning rate of the weights."""
-        return self.tuning[1]
+    def tuned(self) -> Tuning | None:
+        return tuned(*self.asked)
 
     def play(self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]) -> Play:
         """Expected losses and draws: 1 + T p + (1 - p)(1 - e^-eta) times the expected loss, at most 1 + K.
 
         Exact for losses 0 and 1; between them 1 - e^-(eta l) is at most eta/(1 - e^-eta) times what is counted.
         """
-        losses = super().play(blocks, generators).losses
-        most = most_draws(self.horizon, self.keep_away, self.eta)
-        caused = -(1 - self.keep_away) * math.expm1(-self.eta) * losses
-        return Play(losses, np.minimum(1 + self.horizon * self.keep_away + caused, 1.0 + most))
-
-    def delivered_epsilon(self) -> list[float]:
-        """One decision plus K draws."""
-        if math.isinf(self.budget.epsilon):
-            return [math.inf]
-        return [price(self.horizon, self.keep_away, self.eta, self.budget.delta)]
+        losses, (_, keep_away, eta) = super().play(blocks, generators).losses, self.tuning
+        caused = -(1 - keep_away) * math.expm1(-eta) * losses
+        most = self.tuning.most_draws(self.horizon)
+        return Play(losses, np.minimum(1 + self.horizon * keep_away + caused, 1.0 + most))

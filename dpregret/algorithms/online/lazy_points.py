@@ -35,8 +35,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpregret.algorithms.experts.batched_dartboard import affordable, tuned
+from dpregret.algorithms.experts.batched_dartboard import tuned
 from dpregret.algorithms.experts.l2p import Copied
+from dpregret.algorithms.experts.shrinking_dartboard import affordable
 from dpregret.algorithms.learner import Learner, Loss, Problem, Setting
 from dpregret.algorithms.online.private_switching import generators_by_setting
 from dpregret.numerics.arrays import Array

@@ -23,12 +23,11 @@ import numpy as np
 
 from dpregret.algorithms.experts.adaptive import AdaptiveExperts
 from dpregret.algorithms.experts.base import ExpertLearner, ExpertProblem
-from dpregret.algorithms.experts.batched_dartboard import BatchedDartboard
 from dpregret.algorithms.experts.counters import TreeCounterExperts
 from dpregret.algorithms.experts.epoch_leader import EpochLeader
 from dpregret.algorithms.experts.hedge import ExactHedge
 from dpregret.algorithms.experts.private_leader import PrivateLeader
-from dpregret.algorithms.experts.shrinking_dartboard import ShrinkingDartboard
+from dpregret.algorithms.experts.shrinking_dartboard import LazyHedge
 from dpregret.algorithms.experts.sparse_vector import SparseVectorExperts
 from dpregret.algorithms.privacy import Budget, NoisePlan
 from dpregret.numerics.arrays import Array
@@ -188,10 +187,10 @@ def _chain_of_experts(learner: ExpertLearner, losses: Array) -> tuple[Array, Arr
     marginals = np.exp(-learner.eta * (seen - seen.min(axis=1, keepdims=True)))
     marginals /= marginals.sum(axis=1, keepdims=True)
     moves = np.repeat(marginals[1:, None, :], 2, axis=1)
-    if isinstance(learner, ShrinkingDartboard | BatchedDartboard):
+    if isinstance(learner, LazyHedge):
         starts = np.arange(0, len(losses), learner.batch)
         lost = np.add.reduceat(losses, starts, axis=0)[(np.arange(1, len(losses)) - 1) // learner.batch]
-        keep = (1 - learner.keep_away) * np.exp(-learner.eta * lost)
+        keep = (1 - learner.tuning.keep_away) * np.exp(-learner.eta * lost)
         moves = keep[:, :, None] * np.eye(2) + (1 - keep)[:, :, None] * moves
     later = np.arange(1, len(losses)) % learner.batch != 0
     moves[later] = np.eye(2)

@@ -12,8 +12,7 @@ import pytest
 from scipy import stats
 from tuners import check_that_nothing_better_is_affordable
 
-from dpregret.algorithms.experts.batched_dartboard import Tuning
-from dpregret.algorithms.experts.shrinking_dartboard import decision_price
+from dpregret.algorithms.experts.shrinking_dartboard import Tuning
 from dpregret.workflows.audit.switching import table_epsilon
 
 Transcript = tuple[tuple[int, ...], tuple[bool, ...]]
@@ -52,9 +51,9 @@ def test_a_changed_round_costs_one_decision_and_the_draws(keep_away: float, eta:
         assert one.sum() == pytest.approx(1)
         pure = max(pure, float(np.abs(np.log(one / other)).max()))
         approximate = max(approximate, table_epsilon(one, other, 1e-3))
-    assert max(eta, decision_price(keep_away, eta) / 2) < pure <= decision_price(keep_away, eta) + 2 * eta * most
+    assert max(eta, tuning.decision / 2) < pure <= tuning.decision + 2 * eta * most
     rho = most * eta**2 / 2
-    assert approximate <= decision_price(keep_away, eta) + rho + 2 * math.sqrt(rho * math.log(1e3))
+    assert approximate <= tuning.decision + rho + 2 * math.sqrt(rho * math.log(1e3))
 
 
 @pytest.mark.parametrize("horizon", [10, 333, 2**14])

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from tiny_streams import constant, generators
 
 from dpregret.algorithms.experts.base import ExpertProblem
-from dpregret.algorithms.experts.counter_kernels import first_above
-from dpregret.algorithms.experts.counters import CHUNK, CounterNoise, TreeCounterExperts
+from dpregret.algorithms.experts.counters import CHUNK, CounterNoise, TreeCounterExperts, first_above
 from dpregret.algorithms.privacy import Budget
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -19,12 +20,13 @@ from dpregret.algorithms.experts.hedge import Hedge, hedge_losses
 from dpregret.algorithms.experts.private_leader import LARGEST, PrivateFtpl, PrivateFtrl, PrivateLeader
 from dpregret.algorithms.experts.shrinking_dartboard import (
     GRID,
+    SMALLEST,
+    EveryRound,
     ShrinkingDartboard,
-    _largest_eta,
     affordable,
-    most_draws,
+    best_eta,
+    largest_eta,
     most_of,
-    price,
     tuned,
 )
 from dpregret.algorithms.privacy import Budget
@@ -107,31 +109,29 @@ def test_a_budget_that_leaves_no_switch_is_refused() -> None:
         ShrinkingDartboard(problem, Budget(1.0), 1, "zcdp")
 
 
-@pytest.mark.parametrize("events", [1, 2, 7, 1000, 2**20])
 @pytest.mark.parametrize("level", [2.0**-52, 1e-6, 0.25, 1.0])
-def test_quantiles_of_binomials_are_those_of_scipy(events: int, level: float) -> None:
-    for probability in (0.0, 1e-9, 0.03, 0.5, 0.999, 1.0):
+def test_quantiles_of_binomials_are_those_of_scipy(level: float) -> None:
+    for events, probability in itertools.product((1, 2, 7, 1000, 2**20), (0.0, 1e-9, 0.03, 0.5, 0.999, 1.0)):
         assert most_of(events, probability, level) == stats.binom.isf(level, events, probability)
 
 
 @pytest.mark.parametrize("horizon", [3, 999, 2**16])
 @pytest.mark.parametrize("epsilon", [0.001, 1.0, 40.0])
 def test_the_tuner_skips_only_points_that_cannot_win(horizon: int, epsilon: float) -> None:
-    best, found = math.sqrt(8 * math.log(100) / horizon), (1.0, 0.0)
+    best, found = best_eta(horizon, 100), None
     for keep_away in GRID:
-        eta = _largest_eta(horizon, keep_away, best, epsilon, 1e-6)
-        if eta > found[1]:
-            found = keep_away, eta
+        eta = largest_eta(horizon, EveryRound(1, keep_away, best), best * SMALLEST, epsilon, 1e-6)
+        if eta > (found.eta if found else 0.0):
+            found = EveryRound(1, keep_away, eta)
     assert tuned(horizon, 100, epsilon, 1e-6) == found
-    assert affordable(horizon, 100, epsilon, 1e-6) == (found[1] > 0)
 
 
 @pytest.mark.parametrize("horizon", [3, 999])
 @pytest.mark.parametrize("epsilon", [1e-9, 1e-7, 1e-6, 1e-5, 1e-3])
 def test_a_budget_is_refused_where_tuning_finds_nothing(horizon: int, epsilon: float) -> None:
-    assert affordable(horizon, 100, epsilon, 1e-6) == (tuned(horizon, 100, epsilon, 1e-6)[1] > 0)
-    kept = batched_dartboard.tuned(horizon, 100, epsilon, 1e-6)
-    assert batched_dartboard.affordable(horizon, 100, epsilon, 1e-6) == (kept is not None)
+    asked = horizon, 100, epsilon, 1e-6
+    assert affordable(*asked, EveryRound, 1) == (tuned(*asked) is not None)
+    assert affordable(*asked) == (batched_dartboard.tuned(*asked) is not None)
 
 
 @pytest.mark.parametrize(("eta", "keep_away"), [(0.05, 0.1), (0.7, 0.9), (3.0, 0.5), (2.0, 0.999)])
@@ -140,39 +140,32 @@ def test_a_decision_costs_the_larger_of_keeping_and_drawing(eta: float, keep_awa
     keeps = [(1 - keep_away) * math.exp(-eta * loss) for loss in np.linspace(0, 1, 11)]
     worst = max(abs(math.log(one / other)) for one in keeps for other in keeps)
     worst = max(worst, max(abs(math.log((1 - one) / (1 - other))) for one in keeps for other in keeps))
-    later = Selection("gumbel", 1 / eta, 1.0, most_draws(100, keep_away, eta)).rho()
-    assert price(100, keep_away, eta, 1e-6) - zcdp_epsilon(later, 1e-6) == pytest.approx(worst)
+    tuning = EveryRound(1, keep_away, eta)
+    later = Selection("gumbel", 1 / eta, 1.0, tuning.most_draws(100))
+    assert tuning.price(100, 1e-6) - zcdp_epsilon(later.rho(), 1e-6) == pytest.approx(worst)
 
 
 def test_expected_draws_of_a_dartboard() -> None:
     """Losses 0 and 1: one, and in each round the chance of not keeping, by the marginals of Hedge."""
     table = (np.random.default_rng(3).random((40, 3)) < 0.4).astype(float)
     learner = ShrinkingDartboard(ExpertProblem(np.ones(3), 40), Budget(20.0, 1e-6), 2, "zcdp")
-    learner.keep_away, learner.eta = 0.2, 0.6
+    learner.tuning = EveryRound(1, 0.2, 0.6)
     before = np.cumsum(table, axis=0) - table
     weights = np.exp(-0.6 * before)
     marginals = weights / weights.sum(axis=1, keepdims=True)
     wanted = 1 + sum(1 - 0.8 * float(own @ np.exp(-0.6 * loss)) for own, loss in zip(marginals, table, strict=True))
     found = learner.play([varying(table[:, None])], generators(2)).draws
     assert found == pytest.approx([wanted, wanted])
-    assert wanted < most_draws(40, 0.2, 0.6)
+    assert wanted < learner.tuning.most_draws(40)
 
 
-def test_the_price_of_a_dartboard() -> None:
-    """One decision: log ratios of keeping and of drawing, over all pairs of losses."""
-    eta, keep_away = 0.05, 0.1
-    keeps = [(1 - keep_away) * math.exp(-eta * loss) for loss in np.linspace(0, 1, 11)]
-    worst = max(abs(math.log(one / other)) for one in keeps for other in keeps)
-    worst = max(worst, max(abs(math.log((1 - one) / (1 - other))) for one in keeps for other in keeps))
-    decision = math.log1p(-(1 - keep_away) * math.expm1(-eta) / keep_away)
-    assert worst == pytest.approx(decision)
-    draws = most_draws(1000, keep_away, eta)
-    ledger = Selection("gumbel", 1 / eta, 1.0, draws)
-    assert price(1000, keep_away, eta, 1e-6) >= decision + ledger.epsilon(1e-6) - 1e-12
-    assert stats.binom.sf(draws - 1, 1000, keep_away + eta) <= 1e-6
+def test_a_dartboard_spends_its_budget() -> None:
     chosen = tuned(2**16, 1024, 1.0, 1e-6)
-    assert price(2**16, *chosen, 1e-6) == pytest.approx(1.0, rel=1e-3)
-    assert price(2**16, *chosen, 1e-6) <= 1.0
+    assert chosen is not None
+    assert chosen.price(2**16, 1e-6) == pytest.approx(1.0, rel=1e-3)
+    assert chosen.price(2**16, 1e-6) <= 1.0
+    draws = EveryRound(1, 0.1, 0.05).most_draws(1000)
+    assert stats.binom.sf(draws - 1, 1000, 0.15) <= 1e-6
 
 
 @pytest.mark.parametrize("variant", ["laplace", "gaussian", "gaussian-padded", "gaussian-reduced"])

@@ -10,9 +10,10 @@ import pytest
 from scipy import stats
 from tiny_streams import generators, varying
 
-from dpregret.algorithms.experts import batched_dartboard, shrinking_dartboard, sparse_vector
+from dpregret.algorithms.experts import sparse_vector
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.hedge import hedge_losses
+from dpregret.algorithms.experts.shrinking_dartboard import Tuning, play_by_the_box
 from dpregret.algorithms.experts.sparse_vector import SparseVectorExperts
 from dpregret.algorithms.privacy import Budget
 from dpregret.workflows.audit.switching import Restless, law
@@ -89,44 +90,28 @@ def dartboard_law(losses: np.ndarray, keep_away: float, eta: float, most: int, b
     return found
 
 
-@pytest.mark.parametrize("most", [1, 2, 9])
-def test_dartboard_by_the_box(most: int) -> None:
-    """Sequences of three experts in five rounds have their exact law."""
-    losses = np.random.default_rng(4).random((5, 3))
-    wanted = dartboard_law(losses, 0.3, 0.8, most)
-    plays = (shrinking_dartboard.play_by_the_box(losses, 0.3, 0.8, most, each) for each in in_turn(RUNS))
-    assert p_value(Counter(tuple(played) for played in plays), wanted) > 1e-4
-
-
-@pytest.mark.parametrize(("batch", "most"), [(2, 1), (3, 9)])
-def test_batched_dartboard_by_the_box(batch: int, most: int) -> None:
-    """Seven rounds of three experts, the last batch cut: sequences have their exact law, and its expected loss."""
-    losses, tuning = np.random.default_rng(4).random((7, 3)), batched_dartboard.Tuning(batch, 0.3, 0.8)
+@pytest.mark.parametrize(("batch", "most"), [(1, 1), (1, 2), (1, 9), (2, 1), (3, 9)])
+def test_dartboards_by_the_box(batch: int, most: int) -> None:
+    """Sequences of three experts, a short last batch among them, have their exact law."""
+    losses, tuning = np.random.default_rng(4).random((5 if batch == 1 else 7, 3)), Tuning(batch, 0.3, 0.8)
     wanted = dartboard_law(losses, 0.3, 0.8, most, batch)
-    plays = [batched_dartboard.play_by_the_box(losses, tuning, most, each) for each in in_turn(RUNS // 5)]
+    plays = [play_by_the_box(losses, tuning, most, each) for each in in_turn(RUNS // 5)]
     assert all(len(set(played[:batch])) == 1 for played in plays)
     assert p_value(Counter(tuple(played[::batch]) for played in plays), wanted) > 1e-4
-    sums = np.add.reduceat(losses, np.arange(0, 7, batch), axis=0)
-    expected = sum(
-        chance * sums[np.arange(len(sums)), list(played)].sum()
-        for played, chance in dartboard_law(losses, 0.3, 0.8, 9, batch).items()
-    )
-    closed = hedge_losses([varying(losses[:, None])], np.ones(3), 0.8, batch)
-    assert closed == pytest.approx(np.array([expected]), rel=1e-12)
 
 
-@pytest.mark.parametrize(("rounds", "experts"), [(5, 3), (7, 2), (1, 5)])
-def test_dartboard_is_charged_with_its_expected_loss(rounds: int, experts: int) -> None:
-    """While the draws last: exact expectation over all sequences against the closed form of Hedge."""
+@pytest.mark.parametrize(("rounds", "experts", "batch"), [(5, 3, 1), (7, 2, 1), (1, 5, 1), (7, 3, 2), (7, 3, 3)])
+def test_dartboards_are_charged_with_their_expected_loss(rounds: int, experts: int, batch: int) -> None:
+    """While the draws last: exact expectation over all sequences against the closed form of Hedge on batches."""
     losses = np.random.default_rng(rounds).random((rounds, experts))
-    expected = sum(
-        chance * losses[np.arange(rounds), list(played)].sum()
-        for played, chance in dartboard_law(losses, 0.2, 0.6, rounds).items()
+    sums = np.add.reduceat(losses, np.arange(0, rounds, batch), axis=0)
+    expected, without_draws = (
+        sum(
+            chance * sums[np.arange(len(sums)), list(played)].sum()
+            for played, chance in dartboard_law(losses, 0.2, 0.6, most, batch).items()
+        )
+        for most in (rounds, 0)
     )
-    closed = hedge_losses([varying(losses[:, None])], np.ones(experts), 0.6)
+    closed = hedge_losses([varying(losses[:, None])], np.ones(experts), 0.6, batch)
     assert closed == pytest.approx(np.array([expected]), rel=1e-12)
-    short = sum(
-        chance * losses[np.arange(rounds), list(played)].sum()
-        for played, chance in dartboard_law(losses, 0.2, 0.6, 0).items()
-    )
-    assert short == pytest.approx(float(losses.mean(axis=1).sum()))
+    assert without_draws == pytest.approx(float(losses.mean(axis=1).sum()))

@@ -5,7 +5,8 @@ import math
 
 import numpy as np
 
-from dpregret.algorithms.experts.batched_dartboard import Tuning, tuned
+from dpregret.algorithms.experts.batched_dartboard import tuned
+from dpregret.algorithms.experts.shrinking_dartboard import Tuning
 
 
 def check_that_nothing_better_is_affordable(kind: type[Tuning], horizon: int, epsilon: float, chances: int) -> None:
