@@ -17,9 +17,8 @@ import pytest
 from scipy.linalg import block_diag
 from watched_bandits import watched
 
-from dpregret.algorithms.bandits.base import BanditProblem, Given
+from dpregret.algorithms.bandits.base import BanditProblem, Directions, Given
 from dpregret.algorithms.bandits.batched_arms import BatchedArms
-from dpregret.algorithms.bandits.directions import Directions
 from dpregret.algorithms.bandits.doubling import PrivateBanditDoubling
 from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit
 from dpregret.algorithms.bandits.noisy_values import NoisyValueBandit

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.bandits.rounds import play_rounds, rounds_together
+from dpregret.algorithms.bandits.noisy_leader import play_rounds, rounds_together
 from dpregret.core.oracles import step
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import specialised

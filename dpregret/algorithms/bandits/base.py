@@ -10,7 +10,7 @@ random numbers), so that the private learner and its non-private counterpart can
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
@@ -19,10 +19,16 @@ import numpy as np
 from dpregret.algorithms.geometry import ConstraintSet
 from dpregret.algorithms.learner import BaseLearner
 from dpregret.algorithms.privacy import Budget, NoisePlan, Release
+from dpregret.algorithms.privacy.noise import UnitNoise
 from dpregret.core.losses import NO_ROWS, LossBatch, Losses, laid_out
 from dpregret.core.losses import LossSource as LossSource
 from dpregret.core.oracles import asked, value_at
-from dpregret.numerics.arrays import Array
+from dpregret.numerics.arrays import Array, without_gaps
+from dpregret.numerics.compiled import compiled
+
+AHEAD = 64  # rounds whose directions are drawn together, where batches are shorter
+BLOCK = 256  # rounds whose other random numbers are drawn together: part of the definition of a run's random numbers
+TINY = 1e-300  # of a number by which is divided
 
 
 @dataclass(frozen=True)
@@ -84,8 +90,8 @@ class OneRound:
 
     def value(self, points: Array) -> Array:
         """Losses (1, columns) of points (1, columns, d)."""
-        asked_for = points.reshape(-1, self.runs, 1, points.shape[-1])
-        return np.asarray(self.losses.value(asked_for), dtype=np.float64).reshape(1, -1)
+        rows = points.reshape(-1, self.runs, 1, points.shape[-1])
+        return np.asarray(self.losses.value(rows), dtype=np.float64).reshape(1, -1)
 
 
 class BanditLearner(BaseLearner):
@@ -99,6 +105,8 @@ class BanditLearner(BaseLearner):
     """CPU seconds of its play that were not part of the rounds: for compiling, and for the price of an oracle."""
     exploration: float = 0.0
     """Distance from the set at which it requests losses, by its definition."""
+    ahead: int = BLOCK
+    """Most rounds that `pieces` requests together; no result depends on it."""
 
     def __init__(self, problem: BanditProblem, budgets: Sequence[Budget], runs: int, variant: str):
         super().__init__(problem, budgets, runs, variant)
@@ -111,6 +119,16 @@ class BanditLearner(BaseLearner):
     @abstractmethod
     def play(self, given: Given) -> Record:
         """Play the whole horizon."""
+
+    def pieces(self, given: Given) -> Iterator[tuple[int, LossBatch]]:
+        """Losses of the next rounds, all within one block, and how many rounds were done before."""
+        done, most = 0, 1
+        while done < self.horizon:
+            losses = given.losses(min(most, BLOCK - done % BLOCK, self.horizon - done))
+            yield done, losses
+            most = self.ahead if has_text(losses) else 1
+            done += losses.rounds
+            given.advance(losses.rounds)
 
     def laid_out(self, losses: LossBatch, columns: int) -> tuple[Any, tuple[Array, ...], tuple[Array, ...]]:
         """Losses as `laid_out` has them for so many columns; those of a single round where they have methods only."""
@@ -129,3 +147,51 @@ class BanditLearner(BaseLearner):
     def ledger(self) -> Sequence[Release]:
         """Of all nodes that a loss lies in."""
         return self.plan.releases() if self.plan is not None else []
+
+
+class Directions:
+    """Directions uniform on the unit sphere, of `rounds` rounds in all; drawn ahead where batches are short.
+
+    A run draws from its own generator, round by round, so it decides nothing how rounds are cut into pieces.
+    """
+
+    def __init__(self, generators: Sequence[np.random.Generator], dimension: int, rounds: int, batch: int):
+        self._noise, self.left = UnitNoise("gaussian", generators, dimension), rounds
+        self.ahead = AHEAD if batch < AHEAD else 0
+        self._ahead = np.empty((len(generators), 0, dimension))
+
+    def take(self, rounds: int) -> Array:
+        """Those of the next rounds, (runs, rounds, n)."""
+        short = rounds - self._ahead.shape[1]
+        if short > 0:
+            fresh = _on_sphere(self._noise(min(max(short, self.ahead), self.left)))
+            self.left -= fresh.shape[1]
+            self._ahead = np.concatenate([self._ahead, fresh], axis=1) if self._ahead.size else fresh
+        taken, self._ahead = self._ahead[:, :rounds], self._ahead[:, rounds:]
+        return without_gaps(taken)
+
+
+def unit_sphere(generators: Sequence[np.random.Generator], rounds: int, dimension: int) -> Array:
+    """Directions uniform on the unit sphere, (runs, rounds, n); a run draws from its own generator, round by round."""
+    return _on_sphere(UnitNoise("gaussian", generators, dimension)(rounds))
+
+
+def _on_sphere(normals: Array) -> Array:
+    """Normals (rounds, runs, n) -> (runs, rounds, n)."""
+    sphere = np.ascontiguousarray(normals.swapaxes(0, 1))
+    normalise(sphere)
+    return sphere
+
+
+@compiled
+def normalise(normals: Array) -> None:
+    """Divide the rows of (runs, rounds, n) by their lengths, in place."""
+    runs, rounds, dimension = normals.shape
+    for run in range(runs):
+        for now in range(rounds):
+            square = 0.0
+            for j in range(dimension):
+                square += normals[run, now, j] * normals[run, now, j]
+            length = np.sqrt(square)
+            for j in range(dimension):
+                normals[run, now, j] = normals[run, now, j] / length

@@ -26,7 +26,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, Given, Record, has_text
+from dpregret.algorithms.bandits.base import BLOCK, BanditLearner, BanditProblem, Given, Record, has_text
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, calibrate
 from dpregret.algorithms.privacy.noise import UnitNoise
@@ -37,7 +37,6 @@ from dpregret.numerics.compiled import compiled, specialised
 from dpregret.numerics.elementary import exp_of
 from dpregret.numerics.uniforms import Uniforms
 
-BLOCK = 256  # rounds whose random numbers are drawn together: part of the definition of a run's random numbers
 SHARES = np.arange(1, 100) / 100  # values of k that are tried
 
 
@@ -62,7 +61,7 @@ def draw_arm(sums: Array, eta: float, mix: float, coin: float, weights: Array, b
 
 def play_arms(
     loss, held, rows, coins, units, done, lengths, scales, etas, mixes, sums, arms, chances, heard, total, clipped
-):  # fmt: skip
+):
     """Some rounds after the first `done`; the state, from `sums` on, is changed in place.
 
     held, rows: see `core.losses.laid_out`; columns are all runs of the first setting, then of the next. coins, units
@@ -93,9 +92,7 @@ def play_arms(
 class BatchedArms(BanditLearner):
     """Pure eps-DP. State: `sums` S (settings, runs, K), `arms` and their `chances` p_A (settings, runs)."""
 
-    ahead: int = BLOCK
-    """Rounds that it requests together; no result depends on it."""
-
+    pure = True
     card = Card(
         name="batched-arms",
         title="batched K-arm bandit",
@@ -134,11 +131,6 @@ class BatchedArms(BanditLearner):
         mix = np.minimum(1.0, eta * price * self.size)
         return np.where(mix < 1, eta, 1 / np.maximum(price * self.size, 1e-300)), mix, square
 
-    @property
-    def pure(self) -> bool:
-        """Always."""
-        return True
-
     def ledger(self) -> Sequence[Release]:
         """A mean is released once."""
         return [
@@ -154,25 +146,20 @@ class BatchedArms(BanditLearner):
         shape = (len(self.budgets), self.runs)
         self.sums, self.arms = np.zeros((*shape, self.size)), np.zeros(shape, dtype=np.int64)
         self.chances, self.heard, self.total, self.clipped = (np.zeros(shape) for _ in range(4))
-        own = [np.repeat(each, self.runs) for each in (self.lengths, self.scales, self.etas, self.mixes)]
-        states = self.arms, self.chances, self.heard, self.total, self.clipped
-        done, uniforms, laplace = 0, Uniforms(given.directions), UnitNoise("laplace", given.noise, 1)
-        while done < self.horizon:
-            place = done % BLOCK
-            if place == 0:
-                coins = uniforms.draw(BLOCK)
-                units = laplace(BLOCK)[..., 0].T.copy()
-            rounds = min(self.ahead, BLOCK - place, self.horizon - done)
-            now, losses = slice(place, place + rounds), given.losses(rounds)
+        fixed = [np.repeat(numbers, self.runs) for numbers in (self.lengths, self.scales, self.etas, self.mixes)]
+        states = [numbers.reshape(-1) for numbers in (self.arms, self.chances, self.heard, self.total, self.clipped)]
+        sums = self.sums.reshape(-1, self.size)
+        uniforms, laplace = Uniforms(given.directions), UnitNoise("laplace", given.noise, 1)
+        for done, losses in self.pieces(given):
             if not has_text(losses, arm_at):
                 raise ValueError(f"{self.card.name} needs losses of a kind that has an arm_at (core/oracles.py)")
-            data = self.laid_out(losses, len(self.budgets) * self.runs)
-            specialised(play_arms, type(data[0]))(
-                *data, without_gaps(coins[:, now]), without_gaps(units[:, now]), done, *own,
-                self.sums.reshape(-1, self.size), *(each.reshape(-1) for each in states),
-            )  # fmt: skip
-            done += rounds
-            given.advance(rounds)
+            place = done % BLOCK
+            if place == 0:
+                coins, units = uniforms.draw(BLOCK), laplace(BLOCK)[..., 0].T.copy()
+            now = slice(place, place + losses.rounds)
+            drawn = without_gaps(coins[:, now]), without_gaps(units[:, now])
+            data = self.laid_out(losses, len(sums))
+            specialised(play_arms, type(data[0]))(*data, *drawn, done, *fixed, sums, *states)
         return Record(self.total, self.clipped / self.horizon, np.zeros(len(self.budgets)), 0.0)
 
     def bound(self) -> list[float]:
@@ -181,4 +168,4 @@ class BatchedArms(BanditLearner):
         total = first + self.batches * (self.etas * self.squares * self.size + self.mixes)
         found = np.minimum(self.lengths * total, self.horizon)
         unknown = (self.variant == "unmixed") & (self.scales > 0)
-        return [float(each) for each in np.where(unknown, np.nan, found)]
+        return list(np.where(unknown, np.nan, found).tolist())

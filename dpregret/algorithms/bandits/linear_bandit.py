@@ -21,9 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, Given, Record, has_text
-from dpregret.algorithms.bandits.directions import unit_sphere
-from dpregret.algorithms.bandits.nearest import TINY
+from dpregret.algorithms.bandits.base import BLOCK, TINY, BanditLearner, BanditProblem, Given, Record, unit_sphere
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, calibrate, unit_noise
 from dpregret.core.losses import lay_out
@@ -31,8 +29,6 @@ from dpregret.core.oracles import SCRATCH, value_at
 from dpregret.numerics.arrays import Array, without_gaps
 from dpregret.numerics.compiled import compiled, specialised
 from dpregret.numerics.sums import dot
-
-BLOCK = 256  # rounds whose random numbers are drawn together
 
 
 @compiled
@@ -61,9 +57,7 @@ def dikin(eta: float, state: Array, drawn: Array, radial: bool, inner: Array, ax
     return 2.0 / left
 
 
-def play_linear(
-    loss, held, rows, axes, coins, noise, center, radius, wide, scales, etas, sums, played, total, clipped
-):  # fmt: skip
+def play_linear(loss, held, rows, axes, coins, noise, center, radius, wide, scales, etas, sums, played, total, clipped):
     """Some rounds; the state, from `sums` on, is changed in place, `played` becomes the points of the last round.
 
     held, rows: see `core.losses.laid_out`; columns are all runs of the first setting, then of the next. axes (runs,
@@ -97,9 +91,7 @@ def play_linear(
 class PrivateLinearBandit(BanditLearner):
     """Pure eps-DP, for linear losses on a ball. State: `sums` s and the last points `played`, (settings, runs, n)."""
 
-    ahead: int = BLOCK
-    """Rounds that it requests together; no result depends on it."""
-
+    pure = True
     card = Card(
         name="private-linear-bandit",
         title="private SCRiBLe",
@@ -121,11 +113,6 @@ class PrivateLinearBandit(BanditLearner):
         growth = math.sqrt(2 * math.log(self.horizon) / self.horizon) / self.size
         self.eta = growth / np.sqrt(1 + 2 * np.square(self.scales))
 
-    @property
-    def pure(self) -> bool:
-        """Always."""
-        return True
-
     def delivered_epsilon(self) -> list[float]:
         """A loss is released once."""
         return [Release("laplace", float(scale), 1.0, 1).epsilon(0.0) for scale in self.scales]
@@ -134,28 +121,23 @@ class PrivateLinearBandit(BanditLearner):
         """Some rounds at a time."""
         shape = (len(self.budgets), self.runs)
         self.sums, self.played = np.zeros((*shape, self.size)), np.zeros((*shape, self.size))
-        self.total, self.clipped = np.zeros(shape), np.zeros(shape)
+        self.total, self.clipped, worst = np.zeros(shape), np.zeros(shape), 0.0
         scales, etas = np.repeat(self.scales, self.runs), np.repeat(self.eta, self.runs)
-        columns, most = np.zeros((self.size, len(scales))), 1
-        done, worst = 0, 0.0
-        while done < self.horizon:
+        fixed = self.domain.center(), self.radius, self.range, scales, etas
+        sums, columns = self.sums.reshape(-1, self.size), np.zeros((self.size, shape[0] * shape[1]))
+        for done, losses in self.pieces(given):
             place = done % BLOCK
             if place == 0:
                 drawn = min(BLOCK, self.horizon - done)
                 axes = unit_sphere(given.directions, drawn, self.size)
                 coins = np.stack([generator.random((drawn, 2)) for generator in given.directions])
-                fresh = unit_noise("laplace", given.noise, drawn, 1)[..., 0]
-            rounds = min(most, drawn - place)
-            now, losses = slice(place, place + rounds), given.losses(rounds)
-            most, data = self.ahead if has_text(losses) else 1, self.laid_out(losses, len(self.budgets) * self.runs)
-            specialised(play_linear, type(data[0]))(
-                *data, without_gaps(axes[:, now]), without_gaps(coins[:, now]), without_gaps(fresh[now]),
-                self.domain.center(), self.radius, self.range, scales, etas, self.sums.reshape(-1, self.size), columns,
-                self.total.reshape(-1), self.clipped.reshape(-1),
-            )  # fmt: skip
+                units = unit_noise("laplace", given.noise, drawn, 1)[..., 0]
+            now = slice(place, place + losses.rounds)
+            randomness = without_gaps(axes[:, now]), without_gaps(coins[:, now]), without_gaps(units[now])
+            data = self.laid_out(losses, len(sums))
+            state = sums, columns, self.total.reshape(-1), self.clipped.reshape(-1)
+            specialised(play_linear, type(data[0]))(*data, *randomness, *fixed, *state)
             self.played = columns.T.reshape(self.sums.shape)
-            done += rounds
-            if done % BLOCK == 0 or done == self.horizon:
+            if now.stop == drawn:
                 worst = max(worst, float(self.domain.violation(self.played).max()))
-            given.advance(rounds)
         return Record(self.total, self.clipped / self.horizon, np.zeros(len(self.budgets)), worst)

@@ -24,6 +24,9 @@ Privacy     Unit: one round; neighbours: its loss is replaced by any other admis
             [0, L D] where all that is played lies in the set.
 Guarantee   See `NoisyLeader.bound`; the proof is in docs/proofs/private_bandit_bound.md.
 Deviations  See the instances.
+
+Rounds are compiled for each combination of step, loss and set (core/oracles.py). Columns are all runs of the first
+setting, then of the next: points (d, columns), what lies in the hull (n, columns).
 """
 
 import math
@@ -32,20 +35,197 @@ from time import process_time
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, Given, Record, has_text
-from dpregret.algorithms.bandits.directions import Directions
-from dpregret.algorithms.bandits.nearest import ByProjection, ByVertices, nearest
-from dpregret.algorithms.bandits.rounds import Trials, into_set, play_rounds, rounds_together
+from dpregret.algorithms.bandits.base import TINY, BanditLearner, BanditProblem, Directions, Given, Record, has_text
 from dpregret.algorithms.play.rounds import ORACLES, price_of, text_of
 from dpregret.algorithms.privacy import Budget, NoiseDistribution, NoisePlan, calibrate
 from dpregret.algorithms.privacy.choice import horizon_sums
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree
-from dpregret.core.oracles import asked, step
+from dpregret.core.losses import lay_out_rounds
+from dpregret.core.oracles import SCRATCH, asked, project, step, value_at, vertex
 from dpregret.numerics.arrays import Array, without_gaps
-from dpregret.numerics.compiled import specialised
+from dpregret.numerics.compiled import inlined, specialised
+from dpregret.numerics.generic import generic
 
 CHUNK = 2**18  # numbers of a chunk of directions
+TOGETHER = 64  # columns that are played together
+
+nearest = generic("nearest")
+"""nearest(solver, domain, goal, x, s): move x (d, columns) to the points of the set nearest to goals, which go.
+
+On a copy of the set that is shrunk about its center. served (1,): how many columns the oracle has served.
+"""
+
+
+class ByProjection(NamedTuple):
+    """One projection."""
+
+    center: Array
+    shrink: float
+    served: NDArray[np.int64]
+
+
+class ByVertices(NamedTuple):
+    """Conditional gradient on |x - goal|^2/2 with exact line search.
+
+    Stops at a gap of `allowed`, after `most` vertices at the latest.
+    """
+
+    center: Array
+    shrink: float
+    served: NDArray[np.int64]
+    allowed: float
+    most: int
+
+
+@nearest.add
+def _(solver: ByProjection, domain, goal, x, s):
+    """Points of a shrunk copy are those of the set, shrunk."""
+    about(solver.center, 1.0, solver.shrink, goal, x)
+    project(domain, x, s)
+    solver.served[0] += x.shape[1]
+    about(solver.center, solver.shrink, 1.0, x, x)
+
+
+@nearest.add
+def _(solver: ByVertices, domain, goal, x, s):
+    """From x on; columns that exist need no more."""
+    d, left = x.shape
+    about(solver.center, 1.0, solver.shrink, x, x)
+    about(solver.center, 1.0, solver.shrink, goal, goal)
+    some, others, gap, square = np.empty(d * left), np.empty(d * left), np.empty(left), np.empty(left)
+    active = np.arange(left)
+    for _ in range(solver.most):
+        slope, away = some[: d * left].reshape(d, left), others[: d * left].reshape(d, left)
+        for k in range(d):
+            for a in range(left):
+                slope[k, a] = x[k, active[a]] - goal[k, active[a]]
+        vertex(domain, slope, away, s)
+        solver.served[0] += left
+        for a in range(left):
+            gap[a] = square[a] = 0.0
+        for k in range(d):
+            for a in range(left):
+                away[k, a] -= x[k, active[a]]
+                gap[a] -= slope[k, a] * away[k, a]
+                square[a] += away[k, a] * away[k, a]
+        kept = 0
+        for a in range(left):
+            if gap[a] > solver.allowed:
+                length = min(gap[a] / max(square[a], TINY), 1.0)
+                for k in range(d):
+                    x[k, active[a]] += length * away[k, a]
+                active[kept] = active[a]
+                kept += 1
+        left = kept
+        if left == 0:
+            break
+    about(solver.center, solver.shrink, 1.0, x, x)
+
+
+@inlined
+def about(center, times, over, points, moved):
+    """Moved = center + times (points - center) / over; what is neither stretched nor shrunk stays as it is."""
+    for k in range(points.shape[0]):
+        for c in range(points.shape[1]):
+            if times == over:
+                moved[k, c] = points[k, c]
+            elif times == 1.0:
+                moved[k, c] = center[k] + (points[k, c] - center[k]) / over
+            else:
+                moved[k, c] = center[k] + times * (points[k, c] - center[k])
+
+
+class Trials(NamedTuple):
+    """How losses are requested, (settings,) each. basis: see `into_set`.
+
+    zetas: the distance from x. lows, highs: what is seen is clipped to. scales: of the noise on what is seen.
+    """
+
+    basis: Array
+    zetas: Array
+    lows: Array
+    highs: Array
+    scales: Array
+
+
+def rounds_together(runs: int, batch: int) -> int:
+    """Rounds of a batch whose losses are laid out together."""
+    return max(1, min(batch, TOGETHER // runs))
+
+
+def play_rounds(
+    learner, loss, domain, held, rows, trials, sphere, noise, units, batch, horizon, done, x, estimate, points, sums
+):
+    """Play some rounds after the first `done`; a batch ends after every `batch` rounds, and after the horizon.
+
+    held, rows: see `core.losses.laid_out`; the loss holds all runs of a round, then of the next. sphere (runs, rounds,
+    n); noise (batches that end, settings, runs, n); units (runs, rounds): noise of what is seen, no rounds where there
+    is none. estimate (n, columns): of the batch that has begun. points (batches that end, settings, runs, d): x after
+    them. sums (2, columns): of losses, and of those that were clipped. The learner, and what follows x, are changed.
+    """
+    (d, columns), (runs, rounds, n) = x.shape, sphere.shape
+    most, noisy, now, ended = held[0].shape[1] // runs, units.shape[1] > 0, 0, 0
+    wide = most * runs
+    directions, along, played = np.empty(n * wide), np.empty(d * wide), np.empty(d * wide)
+    value, s, fresh = np.empty(wide), np.empty((SCRATCH, max(wide, columns))), np.empty((n, columns))
+    while now < rounds:  # line 6, some rounds together
+        some = min(most, rounds - now, batch - (done + now) % batch)
+        if now == 0 or rows[0].shape[0] > 1:
+            lay_out_rounds(rows, held, now, most if rows[0].shape[0] == 1 else some, runs)
+        u, v = directions[: n * some * runs].reshape(n, -1), along[: d * some * runs].reshape(d, -1)
+        y, seen = played[: d * some * runs].reshape(d, -1), value[: some * runs]
+        for later in range(some):
+            for run in range(runs):
+                for k in range(n):
+                    u[k, later * runs + run] = sphere[run, now + later, k]  # line 8
+        into_set(trials.basis, u, v)
+        for setting in range(len(trials.zetas)):
+            first, zeta = setting * runs, trials.zetas[setting]
+            for k in range(d):
+                for later in range(some):
+                    for run in range(runs):
+                        at = later * runs + run
+                        y[k, at] = x[k, first + run] + zeta * v[k, at]  # line 9
+            value_at(loss, y, seen, s)
+            for later in range(some):
+                for run in range(runs):
+                    at, c = later * runs + run, first + run
+                    kept = min(max(seen[at], trials.lows[setting]), trials.highs[setting])
+                    sums[0, c] += seen[at]
+                    sums[1, c] += kept != seen[at]
+                    seen[at] = kept + trials.scales[setting] * units[run, now + later] if noisy else kept  # line 10
+            for k in range(n):
+                for later in range(some):
+                    for run in range(runs):
+                        at = later * runs + run
+                        estimate[k, first + run] += seen[at] * u[k, at]  # line 11, except for n/zeta
+        now += some
+        if (done + now) % batch == 0 or done + now == horizon:
+            for c in range(columns):
+                for k in range(n):
+                    estimate[k, c] *= n / trials.zetas[c // runs]
+                    fresh[k, c] = noise[ended, c // runs, c % runs, k]
+            step(learner, loss, domain, (done + now - 1) // batch + 1.0, x, estimate, fresh, s)  # lines 4, 13, 14
+            for c in range(columns):
+                for k in range(n):
+                    estimate[k, c] = 0.0  # line 5
+                for k in range(d):
+                    points[ended, c // runs, c % runs, k] = x[k, c]
+            ended += 1
+
+
+@inlined
+def into_set(basis, u, y):
+    """Vectors of the hull (n, columns) in coordinates of the set, by a basis (d, n); without one they are the same."""
+    for j in range(y.shape[0]):
+        for c in range(y.shape[1]):
+            y[j, c] = 0.0 if len(basis) else u[j, c]
+        for k in range(u.shape[0] if len(basis) else 0):
+            if basis[j, k] != 0.0:
+                for c in range(y.shape[1]):
+                    y[j, c] += basis[j, k] * u[k, c]
 
 
 class Leader(NamedTuple):
@@ -184,7 +364,7 @@ class NoisyLeader(BanditLearner):
         sphere = self.directions(given.directions, n)  # line 8
         done, most, ready = 0, 1, set[Any]()
         for block in self.plan.blocks(given.noise):
-            sizes, at = mean_norms(block), 0
+            sizes, at = np.linalg.norm(block, axis=-1).mean(axis=-1), 0
             while at < len(block) and done < horizon:  # line 3
                 rounds = min(most, horizon - done, (len(block) - at) * self.batch - done % self.batch)
                 losses = given.losses(rounds)
@@ -195,10 +375,8 @@ class NoisyLeader(BanditLearner):
                 points = np.empty((ends - done // self.batch, settings, runs, d))
                 drawn, (loss, held, rows) = sphere.take(rounds), data
                 before = learner, loss, domain, held, rows, trials
-                after = (
-                    block[at : at + len(points)], self.units(rounds), self.batch, horizon, done, x, estimate, points,
-                    sums,
-                )  # fmt: skip
+                noise, units = block[at : at + len(points)], self.units(rounds)
+                after = noise, units, self.batch, horizon, done, x, estimate, points, sums
                 if type(loss) not in ready:  # no rounds: what it takes to compile is not part of what a round costs
                     started = process_time()
                     loops(*before, without_gaps(drawn[:, :0]), *after)
@@ -240,17 +418,13 @@ class NoisyLeader(BanditLearner):
 
     def state(self) -> Any:
         """The step of a batch, of all columns."""
-        sums = np.zeros((self.hull, len(self.budgets) * self.runs))
-        return Leader(sums, sums.copy(), self.embedding, self.columns(self.sign * self.etas), self.lag, self.solver())
+        etas = np.repeat(self.sign * self.etas, self.runs)
+        sums = np.zeros((self.hull, len(etas)))
+        return Leader(sums, sums.copy(), self.embedding, etas, self.lag, self.solver())
 
     def trials(self) -> Trials:
         """How it requests losses."""
-        own = self.zetas, self.low, self.high, self.value_scales()
-        return Trials(self.embedding, *own)
-
-    def columns(self, numbers: Array) -> Array:
-        """A number of each setting, for all columns."""
-        return np.repeat(numbers, self.runs)
+        return Trials(self.embedding, self.zetas, self.low, self.high, self.value_scales())
 
     def value_scales(self) -> Array:
         """Scale of the noise on a single observed value, (settings,)."""
@@ -280,8 +454,8 @@ class NoisyLeader(BanditLearner):
         return [float(each) for each in total]
 
     def value_variance(self) -> Array:
-        """Of the noise that is added to a single observed value, (settings,)."""
-        return np.zeros(len(self.budgets))
+        """Of the Laplace noise that is added to a single observed value, (settings,)."""
+        return 2 * np.square(self.value_scales())
 
     def solver_error(self) -> float:
         """Largest distance of conditional gradient's answer from the minimiser.
@@ -290,9 +464,3 @@ class NoisyLeader(BanditLearner):
         2 D/sqrt(k + 2); at a gap of c D^2 it is at most sqrt(2 c) D.
         """
         return self.diameter * max(2 / math.sqrt(self.batch + 2), math.sqrt(2 * self.tolerance))
-
-
-def mean_norms(noise: Array) -> Array:
-    """|noise| of (rounds, settings, runs, n), averaged over the runs."""
-    means: Array = np.linalg.norm(noise, axis=-1).mean(axis=-1)
-    return means

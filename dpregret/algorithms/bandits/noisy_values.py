@@ -22,13 +22,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dpregret.algorithms.bandits.base import BLOCK
 from dpregret.algorithms.bandits.private_bandit import PrivateBanditGaussian
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, calibrate
 from dpregret.algorithms.privacy.noise import UnitNoise
 from dpregret.numerics.arrays import Array, without_gaps
-
-BLOCK = 256  # rounds whose noise is drawn together: part of the definition of a run's random numbers
 
 
 class NoisyValueBandit(PrivateBanditGaussian):
@@ -84,7 +83,3 @@ class NoisyValueBandit(PrivateBanditGaussian):
         drawn = np.concatenate([self.left, *fresh], axis=1)
         taken, self.left = drawn[:, :rounds], drawn[:, rounds:]
         return without_gaps(taken)
-
-    def value_variance(self) -> Array:
-        """2 (range/eps)^2."""
-        return 2 * np.square(self.value_scales())

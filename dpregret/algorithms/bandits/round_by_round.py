@@ -18,9 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.bandits.nearest import nearest
-from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
-from dpregret.algorithms.bandits.rounds import into_set
+from dpregret.algorithms.bandits.noisy_leader import NoisyLeader, into_set, nearest
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import ALTERNATIVES, PURE_ALTERNATIVES, NoiseDistribution
 from dpregret.core.oracles import step
@@ -96,4 +94,4 @@ class Fkm(ThakurtaSmithGaussian):
 
     def state(self) -> Descent:
         """From the last point on."""
-        return Descent(self.embedding, self.columns(self.etas), self.solver())
+        return Descent(self.embedding, np.repeat(self.etas, self.runs), self.solver())

@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, Given
+from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, Directions, Given
 from dpregret.algorithms.bandits.batched_arms import BatchedArms
-from dpregret.algorithms.bandits.directions import Directions
 from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.geometry import make_set

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from dpregret.algorithms.bandits.base import BanditProblem, Given
-from dpregret.algorithms.bandits.directions import AHEAD, Directions, unit_sphere
-from dpregret.algorithms.bandits.linear_bandit import BLOCK, PrivateLinearBandit
+from dpregret.algorithms.bandits.base import AHEAD, BLOCK, BanditProblem, Directions, Given, unit_sphere
+from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit
 from dpregret.algorithms.bandits.round_by_round import Fkm
 from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.geometry import CountedSet, make_set

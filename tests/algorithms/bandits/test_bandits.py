@@ -10,12 +10,10 @@ import numpy as np
 import pytest
 from watched_bandits import around, watched
 
-from dpregret.algorithms.bandits.base import BanditProblem, Given
+from dpregret.algorithms.bandits.base import BanditProblem, Given, unit_sphere
 from dpregret.algorithms.bandits.batched_arms import BatchedArms
-from dpregret.algorithms.bandits.directions import unit_sphere
 from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit, dikin
-from dpregret.algorithms.bandits.nearest import nearest
-from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
+from dpregret.algorithms.bandits.noisy_leader import NoisyLeader, nearest
 from dpregret.algorithms.bandits.private_bandit import PrivateBanditGaussian, PrivateBanditLaplace
 from dpregret.algorithms.bandits.round_by_round import ThakurtaSmithGaussian
 from dpregret.algorithms.catalogue import learners

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpregret.algorithms.bandits.base import BanditProblem, Given
-from dpregret.algorithms.bandits.batched_arms import BLOCK, BatchedArms, draw_arm
+from dpregret.algorithms.bandits.base import BLOCK, BanditProblem, Given
+from dpregret.algorithms.bandits.batched_arms import BatchedArms, draw_arm
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.noise import UnitNoise

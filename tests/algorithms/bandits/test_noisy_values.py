@@ -10,9 +10,8 @@ import pytest
 from watched_bandits import around
 
 from dpregret.algorithms.bandits import noisy_leader
-from dpregret.algorithms.bandits.base import BanditProblem, Given
-from dpregret.algorithms.bandits.directions import unit_sphere
-from dpregret.algorithms.bandits.noisy_values import BLOCK, NoisyValueBandit
+from dpregret.algorithms.bandits.base import BLOCK, BanditProblem, Given, unit_sphere
+from dpregret.algorithms.bandits.noisy_values import NoisyValueBandit
 from dpregret.algorithms.bandits.private_bandit import PrivateBanditLaplace
 from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.geometry import make_set
