@@ -60,8 +60,8 @@ class Card:
 
     name: permanent identifier. title: short, as legends and tables show it. variants: name -> one line. needs:
     requirements on the problem beyond convexity, of 'local-oracle', 'smooth', 'quadratic', 'best-loss' (an input L*),
-    and 'solver' where it projects by a general solver. anytime: one run serves every shorter horizon. convex: strong
-    convexity is not needed.
+    and 'solver' where it projects by a general solver. anytime: one run of an online learner serves every shorter
+    horizon. convex: strong convexity is not needed.
     """
 
     name: str

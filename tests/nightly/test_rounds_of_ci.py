@@ -10,7 +10,7 @@ import pytest
 
 from dpregret.algorithms.bandits import batched_arms, linear_bandit, noisy_leader
 from dpregret.algorithms.bandits.base import Given
-from dpregret.algorithms.erm import descent
+from dpregret.algorithms.erm import mirror_descent
 from dpregret.algorithms.erm.mirror_descent import MirrorDescent
 from dpregret.algorithms.learner import play
 from dpregret.algorithms.play import rounds
@@ -91,7 +91,7 @@ def test_python_takes_the_steps_that_are_compiled(compiled: None, monkeypatch: p
     for name, *settings in found:
         points = released(*settings)
         with monkeypatch.context() as patch:
-            patch.setattr(descent, "specialised", lambda function, *kinds: function)
+            patch.setattr(mirror_descent, "specialised", lambda function, *kinds: function)
             np.testing.assert_array_equal(released(*settings), points, err_msg=name)
 
 

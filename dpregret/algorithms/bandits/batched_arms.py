@@ -104,7 +104,6 @@ class BatchedArms(BanditLearner):
             "unmixed": "batches of 1/eps rounds, EXP3 without exploration",
         },
         needs=frozenset({"arms"}),
-        anytime=False,
     )
 
     def __init__(self, problem: BanditProblem, budgets: Sequence[Budget], runs: int, variant: str):

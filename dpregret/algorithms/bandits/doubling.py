@@ -31,7 +31,6 @@ class PrivateBanditDoubling(BanditLearner):
         paper="Ene, Nguyen & Vladu 2021",
         reference="doubling trick",
         variants={"corrected": "phases of powers of four, noise as in PrivateBandit"},
-        anytime=False,
     )
 
     def __init__(self, problem: BanditProblem, budgets: Sequence[Budget], runs: int, variant: str):

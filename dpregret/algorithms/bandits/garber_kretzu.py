@@ -31,7 +31,6 @@ class GarberKretzu(NoisyLeader):
         reference="our constants",
         variants={"plain": "blocks of sqrt(T) rounds"},
         private=False,
-        anytime=False,
     )
 
     def __init__(self, problem: BanditProblem, budgets: Sequence[Budget], runs: int, variant: str):

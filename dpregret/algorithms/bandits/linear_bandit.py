@@ -99,7 +99,6 @@ class PrivateLinearBandit(BanditLearner):
         reference="bandit reduction, our base learner",
         variants={"corrected": "Laplace noise on every observed loss"},
         needs=frozenset({"linear"}),
-        anytime=False,
     )
 
     def __init__(self, problem: BanditProblem, budgets: Sequence[Budget], runs: int, variant: str):

@@ -40,7 +40,6 @@ class NoisyValueBandit(PrivateBanditGaussian):
         paper="after Agarwal & Singh 2017",
         reference="black-box reduction",
         variants={"corrected": "Laplace noise on every observed loss, conditional gradient to the full budget"},
-        anytime=False,
     )
 
     def constants_of_settings(self) -> tuple[Array, Array]:

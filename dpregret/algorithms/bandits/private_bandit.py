@@ -64,7 +64,6 @@ class PrivateBanditGaussian(NoisyLeader):
         paper="Ene, Nguyen & Vladu 2021",
         reference="Alg. 1, Thm 1",
         variants={**VARIANTS, **ALTERNATIVES},
-        anytime=False,
     )
 
     def __init__(self, problem: BanditProblem, budgets: Sequence[Budget], runs: int, variant: str):

@@ -57,7 +57,6 @@ class ThakurtaSmithGaussian(NoisyLeader):
         paper="Thakurta & Smith 2013",
         reference="reconstructed",
         variants={**VARIANTS, **ALTERNATIVES},
-        anytime=False,
     )
 
     def constants(self) -> tuple[float, float]:
@@ -89,7 +88,6 @@ class Fkm(ThakurtaSmithGaussian):
         reference="Fig. 1",
         variants={"plain": "one projection a round"},
         private=False,
-        anytime=False,
     )
 
     def state(self) -> Descent:

@@ -14,8 +14,8 @@ from typing import ClassVar, Protocol, cast
 import numpy as np
 
 from dpregret.algorithms.geometry import ConstraintSet
-from dpregret.algorithms.learner import BaseLearner
-from dpregret.algorithms.privacy import Budget, NoisePlan
+from dpregret.algorithms.learner import BaseLearner, Spent
+from dpregret.algorithms.privacy import Budget, NoisePlan, calibrate, horizon_sums
 from dpregret.numerics.arrays import Array
 
 
@@ -88,6 +88,9 @@ class ErmLearner(BaseLearner):
     budget_free: ClassVar[frozenset[str]] = frozenset()
     """Variants whose number of rounds no budget decides."""
 
+    gaussian: bool = False
+    """Whether the point is post-processing of Gaussian releases, all of which use every record."""
+
     apart: float = 0.0
     """CPU seconds of `fit` that compiled its loops."""
 
@@ -97,6 +100,10 @@ class ErmLearner(BaseLearner):
     def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
         super().__init__(problem, budgets, runs, variant)
         self.problem, self.domain, self.risk = problem, problem.domain, problem.risk
+        if "smooth" in self.card.needs and not math.isfinite(self.risk.smoothness):
+            raise ValueError(f"{self.card.name} needs smooth losses")
+        if "strongly-convex" in self.card.needs and not self.risk.strong_convexity > 0:
+            raise ValueError(f"{self.card.name} needs a strongly convex risk")
 
     @abstractmethod
     def fit(self, generators: Sequence[np.random.Generator]) -> Array:
@@ -109,11 +116,6 @@ class ErmLearner(BaseLearner):
     def uncapped_iterations(self) -> list[float]:
         """Rounds that a formula requires, before rounding and any cap (below 1: n is too small); NaN without one."""
         return [math.nan] * len(self.budgets)
-
-    @property
-    def gaussian(self) -> bool:
-        """Whether the point is post-processing of Gaussian releases, all of which use every record."""
-        return False
 
     def bound(self) -> list[float]:
         """Explicit bound on the expected excess risk of each setting; NaN where none is known."""
@@ -132,8 +134,16 @@ class OnePassLearner(ErmLearner):
         if not hasattr(problem.risk, "stream"):
             raise ValueError(f"{self.card.name} needs a population, whose records are fresh")
         self.fresh = cast("FreshRisk", problem.risk)
-        if "smooth" in self.card.needs and not math.isfinite(self.fresh.smoothness):
-            raise ValueError(f"{self.card.name} needs smooth losses")
+
+    def private_sums(self, mechanism: str, sensitivity: float) -> NoisePlan:
+        """The noise of the sums of one vector a record, by a mechanism of `horizon_sums`."""
+        sums = horizon_sums(mechanism, self.fresh.samples)
+        scales = [calibrate("gaussian", budget, sensitivity, sums.nodes_per_item) for budget in self.budgets]
+        return NoisePlan("gaussian", [sums] * len(scales), scales, sensitivity, self.domain.dimension)
+
+    def ledger(self) -> Sequence[Spent]:
+        """Of a record in all sums, one line a setting."""
+        return self.noise_plan.releases() if self.noise_plan is not None else []
 
     def iterations(self) -> list[int]:
         """A step a record."""

@@ -52,8 +52,6 @@ class FrankWolfe(ErmLearner):
 
     def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
         super().__init__(problem, budgets, runs, variant)
-        if not math.isfinite(self.risk.curvature):
-            raise ValueError(f"{self.card.name} needs a smooth risk")
         self.constant_step = variant == "printed"
 
     def uncapped_iterations(self) -> list[float]:
@@ -139,11 +137,3 @@ class PrivateFrankWolfe(FrankWolfe):
     @abstractmethod
     def ledger(self) -> Sequence[Selection | Release]:
         """The privacy ledger, one line a setting."""
-
-    def delivered_epsilon(self) -> list[float]:
-        """The epsilon that the ledger proves at the setting's delta, for replacement of a record and sensitivity 2
-        L."""
-        return [
-            line.epsilon(budget.delta) if budget.delta > 0 else math.inf
-            for line, budget in zip(self.ledger(), self.budgets, strict=True)
-        ]

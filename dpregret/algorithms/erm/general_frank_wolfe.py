@@ -31,6 +31,7 @@ from dpregret.numerics.arrays import Array
 class GeneralFrankWolfe(PrivateFrankWolfe):
     """Gaussian noise on the gradient, any convex set."""
 
+    gaussian = True
     card = Card(
         name="private-fw-general",
         title="private FW (any set)",
@@ -58,11 +59,6 @@ class GeneralFrankWolfe(PrivateFrankWolfe):
         samples = self.risk.samples
         log_term = math.log(samples / budget.delta)
         return math.sqrt(32 * self.risk.lipschitz * rounds) * log_term / (samples * budget.epsilon)
-
-    @property
-    def gaussian(self) -> bool:
-        """Every gradient is one."""
-        return True
 
     def ledger(self) -> list[Release]:
         """T - 1 Gaussian releases each."""

@@ -27,22 +27,166 @@ Deviations  corrected: sigma = (2 L / n) sqrt(T - 1) / mu(epsilon, delta), exact
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar
+from time import process_time
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
-from dpregret.algorithms.erm.descent import Descent
-from dpregret.algorithms.geometry import gaussian_width, make_potential
+from dpregret.algorithms.geometry import ConstraintSet, CountedSet, Potential, gaussian_width, make_potential
+from dpregret.algorithms.geometry.potential import Euclidean
+from dpregret.algorithms.play.rounds import FEWEST, MOST, NUMBERS
 from dpregret.algorithms.privacy import Budget, Release, calibrate, gaussian_mu
 from dpregret.algorithms.privacy.noise import UnitNoise
-from dpregret.numerics.arrays import Array
+from dpregret.core.losses import NO_ROWS, Losses, in_columns, laid_out, lay_out
+from dpregret.core.oracles import SCRATCH, Asked, asked, mirror_step, point_of, slope_at
+from dpregret.numerics.arrays import Array, without_gaps
+from dpregret.numerics.compiled import kinds_of, specialised
 
 CHUNK_ENTRIES = 1 << 17
 """Random numbers held at a time, which stay in the processor's cache; no result depends on it."""
+
+
+def descend(
+    risk: Any,
+    held: Any,
+    rows: Any,
+    potential: Any,
+    steps: Array,
+    noise: Array,
+    units: Array,
+    first: int,
+    averaged: bool,
+    state: Array,
+    output: Array,
+) -> None:
+    """Some steps of columns first, first + 1, ..., in place: column c is run c % runs of setting c // runs.
+
+    risk: a loss of as many columns; held, rows: see `core.losses.laid_out`, for a risk that changes from step to step.
+    steps (T, settings): their lengths. noise (settings,) times units (T or 0, runs, d) is added to gradients.
+    state (k, columns): of the potential; output (d, columns): the sum of the points so far, or the last one.
+    """
+    (d, columns), runs = output.shape, units.shape[1]
+    x, gradient, fresh = np.empty((d, columns)), np.empty((d, columns)), np.zeros((d, columns))
+    value, length, s = np.empty(columns), np.empty(columns), np.empty((SCRATCH, columns))
+    for now in range(len(steps)):  # line 3
+        if now == 0 or rows[0].shape[0] > 1:
+            lay_out(rows, held, now, first)  # type: ignore[no-untyped-call]
+        for c in range(columns):
+            setting, run = (first + c) // runs, (first + c) % runs
+            length[c] = steps[now, setting]
+            for k in range(d if len(units) else 0):
+                fresh[k, c] = noise[setting] * units[now, run, k]
+        point_of(potential, state, x, s)
+        slope_at(risk, x, gradient, value, s)
+        for k in range(d):
+            for c in range(columns):
+                output[k, c] = x[k, c] + (output[k, c] if averaged else 0.0)  # line 5
+                gradient[k, c] = (gradient[k, c] + fresh[k, c]) * length[c]
+        mirror_step(potential, state, gradient, s)  # line 4
+
+
+_READY: set[Any] = set()
+"""Loops that are compiled."""
+
+
+@dataclass
+class Tile:
+    """Columns first, first + 1, ...: states (k, columns), output (d, columns), and the risk as the loop takes it."""
+
+    first: int
+    state: Array
+    output: Array
+    risk: tuple[Any, ...]
+
+
+class Descent:
+    """States (settings, runs, k) on their way; output (settings, runs, d) is the sum of the points, or the last one.
+
+    risk: what gradients are of, namely a loss, one for each step (`Losses`), or a function that gives gradients
+    (settings, runs, d) at points (settings, runs, d) in the place of one.
+    """
+
+    def __init__(
+        self, risk: Any, domain: ConstraintSet, potential: Potential, states: Array, output: Array, averaged: bool
+    ):
+        self.domain, self.potential, self.averaged = domain, potential, averaged
+        self.step: Any = asked(potential) if potential.data is None else potential.data
+        self.lead, dimension = output.shape[:2], output.shape[2]
+        self.risk = _Rows(risk, self.lead) if callable(risk) else risk  # as long as its number is in use
+        columns, wide = output.shape[0] * output.shape[1], max(FEWEST, min(MOST, NUMBERS // dimension))
+        if callable(risk) or Asked in kinds_of(self.step):
+            wide = columns  # all at once: who is asked answers in NumPy
+        self.tiles = []
+        for first in range(0, columns, wide):
+            state, own = (
+                np.array(each.reshape(columns, -1)[first : first + wide].T, order="C") for each in (states, output)
+            )
+            self.tiles.append(Tile(first, state, own, self._columns(first, state.shape[1])))
+
+    def _columns(self, first: int, columns: int) -> tuple[Any, ...]:
+        """The risk of some columns."""
+        if isinstance(self.risk, Losses):
+            return laid_out(self.risk.kind, self.risk.laid(), self.risk.shared, columns)
+        risk = (
+            asked(self.risk)
+            if isinstance(self.risk, _Rows)
+            else in_columns(self.risk, np.arange(first, first + columns) % self.lead[1])
+        )
+        return risk, (np.zeros((1, columns)),), NO_ROWS
+
+    def follow(self, steps: Array, noise: Array, units: Array) -> float:
+        """Take steps of lengths (T, settings); noise: its standard deviations (settings,), units (T or 0, runs, d).
+
+        Returns the CPU seconds that it took to compile the loop, which are not part of what steps cost.
+        """
+        started, apart, units = process_time(), 0.0, without_gaps(units)
+        loop = specialised(descend, *kinds_of(self.tiles[0].risk[0]), *kinds_of(self.step))
+
+        def take(tile: Tile, some: Array) -> None:
+            arguments = (*tile.risk, self.step, some, noise, units, tile.first, self.averaged)
+            loop(*arguments, tile.state, tile.output)
+
+        if loop not in _READY:
+            began = process_time()
+            take(self.tiles[0], steps[:0])
+            _READY.add(loop)
+            apart = process_time() - began
+        for tile in self.tiles:
+            take(tile, steps)
+        closed = isinstance(self.step, Euclidean) and not isinstance(self.step.domain, Asked)
+        if closed and isinstance(self.domain, CountedSet):  # its seconds are those of the whole loop
+            seconds = process_time() - started - apart
+            self.domain.projections.add(steps.shape[0] * self.lead[0] * self.lead[1], seconds)
+        return apart
+
+    def states(self) -> Array:
+        """Where they are, (settings, runs, k)."""
+        return self._gathered([tile.state for tile in self.tiles])
+
+    def output(self) -> Array:
+        """The released points, (settings, runs, d)."""
+        return self._gathered([tile.output for tile in self.tiles])
+
+    def _gathered(self, columns: list[Array]) -> Array:
+        return np.concatenate(columns, axis=1).T.reshape(*self.lead, -1)
+
+
+class _Rows:
+    """Gradients at points (1, settings * runs, d), of a function of points (settings, runs, d)."""
+
+    def __init__(self, gradient: Callable[[Array], Array], lead: tuple[int, ...]):
+        self.gradient, self.lead = gradient, lead
+
+    def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
+        """Values are not used."""
+        slopes = self.gradient(points.reshape(*self.lead, points.shape[-1]))
+        return np.zeros(points.shape[:-1]), np.broadcast_to(slopes, (*self.lead, points.shape[-1])).reshape(
+            points.shape
+        )
 
 
 @dataclass(frozen=True)
@@ -62,6 +206,7 @@ class Plan:
 class MirrorDescent(ErmLearner):
     """The loop of every noisy descent."""
 
+    gaussian = True
     MAX_ITERATIONS: ClassVar[int] = 65536
     potential_name: ClassVar[str | None]
     """None: the potential made for the set's geometry."""
@@ -121,10 +266,7 @@ class MirrorDescent(ErmLearner):
         return (self.risk.lipschitz * self.radius) ** 2 + noise**2 * self.dual_square
 
     def fit(self, generators: Sequence[np.random.Generator]) -> Array:
-        """Released points (settings, runs, p). Settings share their unit noises (common random numbers).
-
-        Raises FloatingPointError when a released point is not finite.
-        """
+        """Released points (settings, runs, p). Settings share their unit noises (common random numbers)."""
         lengths, units = [plan.iterations for plan in self.plans], self._units(generators)
         states = np.tile(self.potential.start(), (len(self.plans), self.runs, 1))  # line 2
         released = np.zeros((len(self.plans), self.runs, self.domain.dimension))
@@ -142,11 +284,6 @@ class MirrorDescent(ErmLearner):
             states[rows], released[rows] = descent.states(), descent.output()
         if self.averaged:
             released /= np.array(lengths, dtype=float)[:, None, None]  # line 5
-        return self._checked(released)
-
-    def _checked(self, released: Array) -> Array:
-        if not np.isfinite(released).all():
-            raise FloatingPointError(f"{self.card.name} ({self.variant}) released a point that is not finite")
         return released
 
     def _units(self, generators: Sequence[np.random.Generator]) -> Normals:
@@ -161,21 +298,9 @@ class MirrorDescent(ErmLearner):
         """T without MAX_ITERATIONS (below 1: no step is worth its noise); inf without privacy."""
         return [plan.wanted for plan in self.plans]
 
-    @property
-    def gaussian(self) -> bool:
-        """Every gradient is one."""
-        return True
-
     def ledger(self) -> list[Release]:
         """T - 1 Gaussian releases, one line a setting."""
         return [Release("gaussian", plan.noise, self.sensitivity, plan.iterations - 1) for plan in self.plans]
-
-    def delivered_epsilon(self) -> list[float]:
-        """Exact Gaussian DP of the T - 1 releases; 0 where there is none."""
-        return [
-            line.epsilon(budget.delta) if line.nodes else 0.0
-            for line, budget in zip(self.ledger(), self.budgets, strict=True)
-        ]
 
     def bound(self) -> list[float]:
         """max Psi / (eta T) + eta V / a, for the eta in use."""

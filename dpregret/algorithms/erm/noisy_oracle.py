@@ -27,8 +27,7 @@ class NoisyOracle(MirrorDescent):
     """Potential of the set's geometry; Gaussian noise of a given covariance."""
 
     SPREAD: ClassVar[float] = 2.0
-    potential_name = None
-    natural_set = "l1-ball"
+    potential_name, natural_set, gaussian = None, "l1-ball", False
     card = Card(
         name="noisy-oracle",
         title="mirror descent (noisy oracle)",
@@ -58,15 +57,6 @@ class NoisyOracle(MirrorDescent):
         """No formula prescribes a number."""
         return [math.nan] * len(self.budgets)
 
-    @property
-    def gaussian(self) -> bool:
-        """Nothing is released privately."""
-        return False
-
     def ledger(self) -> list[Release]:
         """Empty."""
         return []
-
-    def delivered_epsilon(self) -> list[float]:
-        """None."""
-        return [math.inf] * len(self.budgets)

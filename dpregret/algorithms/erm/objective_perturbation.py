@@ -26,23 +26,51 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
+from scipy.special import log_ndtr
 
 from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
-from dpregret.algorithms.erm.planar import planar_epsilon, planar_shift
-from dpregret.algorithms.erm.projected_gradient import require_smooth, usable_smoothness
+from dpregret.algorithms.erm.projected_gradient import usable_smoothness
 from dpregret.algorithms.geometry import gaussian_width
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import Budget, NoiseDistribution, Release, root_mean_square_norm, unit_noise
+from dpregret.algorithms.privacy import (
+    Budget,
+    NoiseDistribution,
+    Release,
+    largest_within,
+    root_mean_square_norm,
+    smallest_epsilon,
+    unit_noise,
+)
 from dpregret.core.minimise import minimise
 from dpregret.numerics.arrays import Array
 
 TOLERANCE = 1e-10
 
 
-def require_rank_one(name: str, problem: ErmProblem) -> None:
-    """Raise ValueError, naming the learner, unless every record's Hessian has rank at most one."""
-    if problem.risk.hessian_rank not in (0, 1):
-        raise ValueError(f"{name} needs losses whose Hessians have rank one, not {problem.risk.hessian_rank}")
+def planar_delta(epsilon: float, shift: float) -> float:
+    """Delta of standard Gaussian noise whose shift may depend on the noise, within a fixed plane.
+
+    With |shift| <= u the privacy loss is at most u r + u^2 / 2, r = |projection of the noise on the plane| ~ chi_2.
+    So delta(epsilon) <= E(1 - e^(epsilon - u r - u^2 / 2))_+, which is, with r0 = max(0, epsilon / u - u / 2),
+    e^(-r0^2 / 2) - e^epsilon (e^(-(r0 + u)^2 / 2) - u sqrt(2 pi) Phi(-(r0 + u))). epsilon any real number.
+    """
+    least = max(0.0, epsilon / shift - 0.5 * shift)
+    # both exponents are at most 0 although e^epsilon alone may overflow
+    first = math.exp(epsilon - 0.5 * (least + shift) ** 2)
+    second = math.exp(epsilon + float(log_ndtr(-least - shift))) * shift * math.sqrt(2 * math.pi)
+    return math.exp(-0.5 * least**2) - first + second
+
+
+def planar_shift(epsilon: float, delta: float) -> float:
+    """The largest shift with planar_delta(epsilon, shift) <= delta. Raises ValueError for delta = 0."""
+    if delta == 0:
+        raise ValueError("Gaussian noise needs delta > 0")
+    return largest_within(lambda shift: planar_delta(epsilon, shift), delta)
+
+
+def planar_epsilon(shift: float, delta: float) -> float:
+    """The smallest epsilon >= 0 with planar_delta(epsilon, shift) <= delta."""
+    return smallest_epsilon(lambda epsilon: planar_delta(epsilon, shift), delta)
 
 
 def scaled_noise(
@@ -65,8 +93,8 @@ class PerturbedObjective(ErmLearner):
 
     def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
         super().__init__(problem, budgets, runs, variant)
-        require_rank_one(self.card.name, problem)
-        require_smooth(self.card.name, problem)
+        if (rank := problem.risk.hessian_rank) not in (0, 1):
+            raise ValueError(f"{self.card.name} needs losses whose Hessians have rank one, not {rank}")
         self.sensitivity = 2.0 * problem.risk.lipschitz / problem.risk.samples
 
     def _jacobian_epsilon(self, ridge: float) -> float:

@@ -23,7 +23,7 @@ import numpy as np
 
 from dpregret.algorithms.erm.base import ErmProblem, OnePassLearner
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import ALTERNATIVES, Budget, NoisePlan, Release, calibrate, horizon_sums
+from dpregret.algorithms.privacy import ALTERNATIVES, Budget, NoisePlan
 from dpregret.numerics.arrays import Array
 
 
@@ -44,10 +44,7 @@ class OnePassLeader(OnePassLearner):
         steep, rounds = self.fresh.lipschitz, self.fresh.samples
         if rounds < 2:
             raise ValueError(f"{self.card.name} needs at least two records")
-        sums = horizon_sums(variant, rounds)  # line 1
-        scales = [calibrate("gaussian", budget, 2.0 * steep, sums.nodes_per_item) for budget in budgets]
-        mechanisms = [sums] * len(budgets)
-        self.noise_plan = NoisePlan("gaussian", mechanisms, scales, 2.0 * steep, self.domain.dimension)
+        self.noise_plan = self.private_sums(variant, 2.0 * steep)  # line 1
         spread = self.noise_plan.expected_norm(rounds - 1).sum(axis=1)  # of sqrt(V_t)
         self._drift = 0.5 * rounds * steep**2 + steep * spread
         self._reach = self.domain.reach(self.domain.center())
@@ -55,31 +52,18 @@ class OnePassLeader(OnePassLearner):
 
     def fit(self, generators: Sequence[np.random.Generator]) -> Array:
         """Released points (settings, runs, p). Settings share records and unit noises (common random numbers)."""
-        points = np.tile(self.domain.center(), (len(self.budgets), self.runs, 1))
-        gradients, sums = np.zeros_like(points), np.zeros_like(points)
-        records = self.fresh.stream()
-        for noise in self.noise_plan.blocks(generators):
-            count = min(len(noise), records.left)  # line 2
-            points = self._follow(records.take(count), noise[:count], points, gradients, sums)
-            if not records.left:
-                break
-        released: Array = sums / self.fresh.samples  # line 5
-        if not np.isfinite(released).all():
-            raise FloatingPointError(f"{self.card.name} ({self.variant}) released a point that is not finite")
-        return released
-
-    def _follow(self, records: Array, noise: Array, points: Array, gradients: Array, sums: Array) -> Array:
-        """Some rounds; adds up gradients and points in place."""
         start, weight = self.domain.center(), self.regularisation[:, None, None]
-        for record, own in zip(np.moveaxis(records, 2, 0), noise, strict=True):
-            sums += points
-            gradients += self.fresh.gradients(points, record)  # line 3
-            points = self.domain.project(start - (gradients + own) / weight)  # line 4
-        return points
-
-    def ledger(self) -> list[Release]:
-        """The cost of the mechanism, one line per setting."""
-        return self.noise_plan.releases()
+        points = np.tile(start, (len(self.budgets), self.runs, 1))
+        gradients, sums = np.zeros_like(points), np.zeros_like(points)
+        records, blocks = self.fresh.stream(), self.noise_plan.blocks(generators)
+        while records.left:
+            block = next(blocks)
+            chunk = records.take(min(len(block), records.left))  # line 2
+            for record, noise in zip(np.moveaxis(chunk, 2, 0), block, strict=False):
+                sums += points
+                gradients += self.fresh.gradients(points, record)  # line 3
+                points = self.domain.project(start - (gradients + noise) / weight)  # line 4
+        return sums / self.fresh.samples  # line 5
 
     def bound(self) -> list[float]:
         """(lambda D0^2/2 + (n L^2/2 + L sum sqrt(V_t)) / lambda) / n."""

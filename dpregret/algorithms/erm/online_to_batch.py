@@ -30,6 +30,7 @@ Deviations  Losses are divided by that constant, so that one learner serves all 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from types import MappingProxyType
 
 import numpy as np
@@ -46,7 +47,7 @@ from dpregret.algorithms.online import (
     scofw,
     wdp_cocol,
 )
-from dpregret.algorithms.privacy import Budget, NoisePlan, Release, calibrate, horizon_sums
+from dpregret.algorithms.privacy import Budget, NoisePlan
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot
 
@@ -129,17 +130,15 @@ class OnlineToBatch(OnePassLearner):
         needs=frozenset({"smooth"}),
     )
 
+    gaussian = True
     noise_plan: NoisePlan
 
     def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
         super().__init__(problem, budgets, runs, variant)
         self.choice, self.rounds = self.choices()[variant], self.fresh.samples
-        domain, dimension = self.domain, self.domain.dimension
-        self.radius = domain.reach(domain.center())
-        self.moved = self.risk.lipschitz + 2 * self.risk.smoothness * domain.diameter  # M
-        sums = horizon_sums(self.choice.sums, self.rounds)
-        scales = [calibrate("gaussian", budget, 2 * self.moved, sums.nodes_per_item) for budget in budgets]
-        self.noise_plan = NoisePlan("gaussian", [sums] * len(budgets), scales, 2 * self.moved, dimension)
+        self.radius = self.domain.reach(self.domain.center())
+        self.moved = self.risk.lipschitz + 2 * self.risk.smoothness * self.domain.diameter  # M
+        self.noise_plan = self.private_sums(self.choice.sums, 2 * self.moved)
         self.units = np.sqrt(np.square(self._sizes()).mean(axis=1))
         self.ridge = 0.0
         card = self.choice.kind.card
@@ -162,7 +161,7 @@ class OnlineToBatch(OnePassLearner):
         """Released points (settings, runs, d)."""
         learner, center = self.learner(), self.domain.center()
         learner.begin(generators)
-        records, noises = self._records(), self._noise(generators)
+        records, noises = self._records(), chain.from_iterable(self.noise_plan.blocks(generators))
         silent = None if learner.noise_plan is None else np.zeros_like(learner.point)
         point = before = learner.point.copy()  # line 1
         total, units = np.zeros_like(point), self.units[:, None, None]
@@ -185,11 +184,6 @@ class OnlineToBatch(OnePassLearner):
             for index in range(block.shape[2]):
                 yield block[:, :, index]
 
-    def _noise(self, generators: Sequence[np.random.Generator]) -> Iterator[Array]:
-        """noise_t, (settings, runs, d), for t = 1, 2, ..."""
-        for block in self.noise_plan.blocks(generators):
-            yield from block
-
     def _noise_sizes(self) -> Array:
         """sqrt(E|noise_t|^2) for t = 1..n, (settings, n); g_n is only in the proof, its noise as that before."""
         sizes = self.noise_plan.expected_norm(max(1, self.rounds - 1))
@@ -201,15 +195,6 @@ class OnlineToBatch(OnePassLearner):
         sums = np.minimum(times * self.risk.lipschitz + self.moved * np.sqrt(times), times * self.moved)
         sizes: Array = sums + self._noise_sizes()
         return sizes
-
-    @property
-    def gaussian(self) -> bool:
-        """Prefix sums under Gaussian noise."""
-        return True
-
-    def ledger(self) -> list[Release]:
-        """Of a record in all sums, one line a setting."""
-        return self.noise_plan.releases()
 
     def bound(self) -> list[float]:
         """The guarantee of the module; NaN for a learner without a bound that serves."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
 from dpregret.algorithms.erm.objective_perturbation import TOLERANCE, scaled_noise
-from dpregret.algorithms.erm.projected_gradient import require_smooth, usable_smoothness
+from dpregret.algorithms.erm.projected_gradient import usable_smoothness
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, NoiseDistribution, Release, calibrate
 from dpregret.core.minimise import minimise
@@ -39,11 +39,9 @@ class OutputPerturbation(ErmLearner):
 
     def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
         super().__init__(problem, budgets, runs, variant)
-        require_smooth(self.card.name, problem)
         risk = problem.risk
-        if not risk.strong_convexity > 0:
-            raise ValueError(f"{self.card.name} needs a strongly convex risk")
         self.distribution: NoiseDistribution = "gamma" if variant == "gamma" else "gaussian"
+        self.gaussian = self.distribution == "gaussian"
         sensitivity = 2.0 * risk.lipschitz / (risk.samples * risk.strong_convexity)
         scales = [calibrate(self.distribution, budget, sensitivity, 1) for budget in budgets]
         self._ledger = [Release(self.distribution, scale, sensitivity, 1) for scale in scales]
@@ -61,11 +59,6 @@ class OutputPerturbation(ErmLearner):
     def pure(self) -> bool:
         """Norm-Gamma noise."""
         return self.distribution == "gamma"
-
-    @property
-    def gaussian(self) -> bool:
-        """The minimiser, unless the noise is norm-Gamma."""
-        return self.distribution == "gaussian"
 
     def ledger(self) -> list[Release]:
         return self._ledger

@@ -75,8 +75,6 @@ class PhasedSgd(OnePassLearner):
                 left -= chunk.shape[2]
             average = sums / length  # line 4
             points = self.domain.project(average + fall * self.scales[:, None, None] * noise)  # line 5
-        if not np.isfinite(points).all():
-            raise FloatingPointError(f"{self.card.name} ({self.variant}) released a point that is not finite")
         return points  # line 6
 
     def _descend(self, records: Array, steps: Array, points: Array, sums: Array) -> Array:

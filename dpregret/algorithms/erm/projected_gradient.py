@@ -14,17 +14,10 @@ import numpy as np
 
 from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import Budget
 from dpregret.core.minimise import minimise
 from dpregret.numerics.arrays import Array
 
 TOLERANCE = 1e-8
-
-
-def require_smooth(name: str, problem: ErmProblem) -> None:
-    """Raise ValueError, naming the learner, where the risk has kinks."""
-    if not np.isfinite(problem.risk.smoothness):
-        raise ValueError(f"{name} needs a smooth risk: a certified minimum is not to be had at kinks")
 
 
 def usable_smoothness(problem: ErmProblem) -> float:
@@ -44,11 +37,7 @@ class ProjectedGradient(ErmLearner):
         private=False,
         needs=frozenset({"smooth"}),
     )
-
-    def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
-        super().__init__(problem, budgets, runs, variant)
-        require_smooth(self.card.name, problem)
-        self.steps_taken = 0
+    steps_taken = 0
 
     def fit(self, generators: Sequence[np.random.Generator]) -> Array:
         """The same points for every setting; nothing is drawn."""

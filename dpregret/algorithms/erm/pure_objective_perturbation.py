@@ -24,6 +24,7 @@ class Chaudhuri(PerturbedObjective):
     """Norm-Gamma b, pure epsilon-DP."""
 
     distribution = "gamma"
+    pure = True
     card = Card(
         name="chaudhuri",
         title="objective perturbation (pure)",
@@ -45,11 +46,6 @@ class Chaudhuri(PerturbedObjective):
     def _jacobian_epsilon(self, ridge: float) -> float:
         """ln(1 + 2 c / (n R) + c^2 / (n R)^2), twice what losses of rank one need."""
         return 2.0 * super()._jacobian_epsilon(ridge)
-
-    @property
-    def pure(self) -> bool:
-        """Always."""
-        return True
 
     def delivered_epsilon(self) -> list[float]:
         """The Jacobian's share and the noise's."""

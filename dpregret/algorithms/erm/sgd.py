@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpregret.algorithms.erm.base import ErmProblem
-from dpregret.algorithms.erm.descent import Descent
-from dpregret.algorithms.erm.mirror_descent import MirrorDescent, Plan
+from dpregret.algorithms.erm.mirror_descent import Descent, MirrorDescent, Plan
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, gaussian_mu
 from dpregret.core.losses import Losses
@@ -65,6 +64,7 @@ class NoisySgd(MirrorDescent):
         super().__init__(problem, budgets, runs, variant)
         if variant == "sampled":
             self.sensitivity = 2.0 * problem.risk.lipschitz
+            self.gaussian = False  # steps do not use every record
 
     def plan(self, budget: Budget) -> Plan:
         """As in mirror descent; sampled: T = n^2, at most MAX_SAMPLES."""
@@ -82,11 +82,6 @@ class NoisySgd(MirrorDescent):
     def _square(self, noise: float) -> float:
         return self.risk.lipschitz**2 + self.domain.dimension * noise**2
 
-    @property
-    def gaussian(self) -> bool:
-        """Sampled steps do not use every record."""
-        return self.variant != "sampled"
-
     def fit(self, generators: Sequence[np.random.Generator]) -> Array:
         return self._sampled(generators) if self.variant == "sampled" else super().fit(generators)
 
@@ -103,7 +98,7 @@ class NoisySgd(MirrorDescent):
             descent = Descent(self._risk_of(records), self.domain, self.potential, points, points, averaged=False)
             self.apart += descent.follow(chunk, noise, units)
             points = descent.states()
-        return self._checked(points)
+        return points
 
     def _risk_of(self, records: NDArray[np.int64]) -> Any:
         """Losses of these records (rounds, runs), one a step, or what gives their gradients, one after the other."""

@@ -9,11 +9,8 @@ Deviations  corrected: eta_t = 1 / (D t), the proof's, at its own round; T and n
             printed: eta_{t+1} with eta_t = 2 / (D t), T = (R n epsilon)^2 / (G^2 + R^2), noise of Alg. 1.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.mirror_descent import MirrorDescent, Plan
 from dpregret.algorithms.erm.noisy_descent import talwar_card
 from dpregret.algorithms.privacy import Budget
@@ -26,11 +23,6 @@ class NoisyStronglyConvexDescent(MirrorDescent):
     MAX_ITERATIONS = 1 << 23
     potential_name = "euclidean"
     card = talwar_card("noisy-gd-strong", "noisy GD (strongly convex)", "Thm. A.1", "strongly-convex")
-
-    def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
-        if not problem.risk.strong_convexity > 0:
-            raise ValueError(f"{self.card.name} needs a strongly convex risk")
-        super().__init__(problem, budgets, runs, variant)
 
     def wanted_iterations(self, budget: Budget) -> float:
         """As Alg. 1; printed: (R n epsilon)^2 / (G^2 + R^2)."""

@@ -61,7 +61,6 @@ class AdaptiveExperts(ExpertLearner):
             "warm": "first guess at the price of a switch, the budget shared by the phases that remain",
             "restart": "ours: a phase forgets the rounds before it, so every phase has the whole budget",
         },
-        anytime=False,
     )
 
     def __init__(self, problem: ExpertProblem, budget: Budget, runs: int, variant: str):

@@ -88,7 +88,6 @@ class BatchedDartboard(LazyHedge):
         paper="ours, after Asi et al. 2022",
         reference="shrinking dartboard on batches",
         variants={"zcdp": "draws priced by zCDP"},
-        anytime=False,
     )
 
     def tuned(self) -> Tuning | None:

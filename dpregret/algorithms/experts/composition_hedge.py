@@ -29,7 +29,6 @@ class CompositionHedge(ExactHedge):
         paper="folklore",
         reference="composition of T draws",
         variants={"zcdp": "eta = sqrt(2 rho/T), or more for few draws", "pure": "eta = eps/(2T)"},
-        anytime=False,
     )
 
     def __init__(self, problem: ExpertProblem, budget: Budget, runs: int, variant: str):
@@ -69,7 +68,6 @@ class BatchedHedge(CompositionHedge):
         paper="folklore",
         reference="composition of T/b draws",
         variants={"zcdp": "eta = sqrt(2 rho b/T), or more for few draws", "pure": "eta = eps b/(2T)"},
-        anytime=False,
     )
 
     def _batch(self) -> int:

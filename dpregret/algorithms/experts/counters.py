@@ -63,7 +63,6 @@ class TreeCounterExperts(ExpertLearner):
         paper="Asi et al. 2023",
         reference="Alg. 3, our instantiation",
         variants={"single": "one candidate a phase", "blocks": PURE_ALTERNATIVES["blocks"]},
-        anytime=False,
     )
 
     def __init__(self, problem: ExpertProblem, budget: Budget, runs: int, variant: str):

@@ -46,7 +46,6 @@ class EpochLeader(ExpertLearner):
         paper="after Asi et al. 2022",
         reference="stochastic adversary",
         variants={"pure": "Gumbel noise, eps-DP; its guarantee is for independent losses of one law only"},
-        anytime=False,
     )
 
     def ledger(self) -> list[Selection]:

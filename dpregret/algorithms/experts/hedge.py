@@ -217,7 +217,6 @@ class Hedge(ExactHedge):
             "horizon": "eta = sqrt(8 ln(d) / T)",
         },
         private=False,
-        anytime=False,
     )
 
     def __init__(self, problem: ExpertProblem, budget: Budget, runs: int, variant: str):

@@ -237,7 +237,6 @@ class LazyToPrivate(LazyHedge):
             "tuned": "(B, p, eta) that minimise ln(d)/eta + eta T B/8 by our ledger",
             "still": "ours: the copy y is drawn once; (B, p, eta) by our ledger",
         },
-        anytime=False,
     )
 
     def _priced(self) -> tuple[Any, int | None]:

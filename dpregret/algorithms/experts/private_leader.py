@@ -156,7 +156,6 @@ class PrivateFtrl(PrivateLeader):
             "laplace-blocks": PURE_ALTERNATIVES["blocks"],
             **ALTERNATIVES,
         },
-        anytime=False,
     )
 
     @property
@@ -178,7 +177,6 @@ class PrivateFtpl(PrivateLeader):
             "gaussian": "Gaussian noise",
             "laplace-blocks": PURE_ALTERNATIVES["blocks"],
         },
-        anytime=False,
     )
 
     def _sums(self) -> PrefixSums:

@@ -232,7 +232,6 @@ class ShrinkingDartboard(LazyHedge):
         paper="Asi et al. 2022",
         reference="our calibration",
         variants={"zcdp": "draws priced by zCDP"},
-        anytime=False,
     )
 
     def affordable(self) -> bool:

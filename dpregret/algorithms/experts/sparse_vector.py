@@ -113,7 +113,6 @@ class SparseVectorExperts(ExpertLearner):
         paper="Asi et al. 2023",
         reference="Alg. 1",
         variants={name: calibration.text for name, calibration in CALIBRATIONS.items()},
-        anytime=False,
         needs=frozenset({"best-loss"}),
     )
 

@@ -123,6 +123,8 @@ class Release:
 
     def epsilon(self, delta: float) -> float:
         """The epsilon delivered: exact at delta for Gaussian noise; nodes * sensitivity / scale for the pure laws."""
+        if self.nodes == 0:
+            return 0.0
         if self.scale == 0:
             return math.inf
         if self.distribution == "gaussian":

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from dpregret.algorithms.erm import descent
+from dpregret.algorithms.erm import mirror_descent
 from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.mirror_descent import MirrorDescent
 from dpregret.algorithms.erm.noisy_descent import (
@@ -77,7 +77,7 @@ def test_python_takes_the_steps_that_are_compiled(
     """The same points; a Euclidean step is a projection."""
     learner, found = fitted(kind, variant, risk, set_name, dimension)
     with monkeypatch.context() as patch:
-        patch.setattr(descent, "specialised", lambda function, *kinds: function)
+        patch.setattr(mirror_descent, "specialised", lambda function, *kinds: function)
         np.testing.assert_array_equal(fitted(kind, variant, risk, set_name, dimension)[1], found)
     steps = sum(plan.iterations - (variant == "sampled") for plan in learner.plans)
     assert isinstance(learner.domain, CountedSet)
@@ -94,8 +94,8 @@ def test_columns_in_tiles_get_the_bits_of_all_together(
     kind: Any, variant: str, risk: str, set_name: str, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = fitted(kind, variant, risk, set_name, 5, 300)[1]
-    monkeypatch.setattr(descent, "FEWEST", most)
-    monkeypatch.setattr(descent, "MOST", most)
+    monkeypatch.setattr(mirror_descent, "FEWEST", most)
+    monkeypatch.setattr(mirror_descent, "MOST", most)
     np.testing.assert_array_equal(fitted(kind, variant, risk, set_name, 5, 300)[1], found)
 
 

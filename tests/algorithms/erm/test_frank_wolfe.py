@@ -11,8 +11,7 @@ from scipy.stats import chisquare
 from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.frank_wolfe import FrankWolfe
 from dpregret.algorithms.erm.general_frank_wolfe import GeneralFrankWolfe
-from dpregret.algorithms.erm.polytope_frank_wolfe import CornerFrankWolfe, QuadraticRisk
-from dpregret.algorithms.erm.selection import corners_of
+from dpregret.algorithms.erm.polytope_frank_wolfe import CornerFrankWolfe, QuadraticRisk, corners_of
 from dpregret.algorithms.geometry import CountedSet, gaussian_width, make_set
 from dpregret.algorithms.privacy import Budget, gaussian_mu, zcdp_rho
 from dpregret.algorithms.privacy.budget import binomial_epsilon

@@ -10,9 +10,13 @@ from scipy.integrate import quad
 from scipy.stats import gamma, kstest, laplace, norm
 from tiny_risks import Huber, Linear, Logistic, Quadratic, TinyRisk, generators, logistic_data, make
 
-from dpregret.algorithms.erm.objective_perturbation import ObjectivePerturbation
+from dpregret.algorithms.erm.objective_perturbation import (
+    ObjectivePerturbation,
+    planar_delta,
+    planar_epsilon,
+    planar_shift,
+)
 from dpregret.algorithms.erm.output_perturbation import OutputPerturbation
-from dpregret.algorithms.erm.planar import planar_delta, planar_epsilon, planar_shift
 from dpregret.algorithms.erm.projected_gradient import ProjectedGradient
 from dpregret.algorithms.erm.pure_objective_perturbation import Chaudhuri
 from dpregret.algorithms.geometry import ConstraintSet, gaussian_width, make_set

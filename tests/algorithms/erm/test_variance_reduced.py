@@ -14,8 +14,13 @@ from scipy import stats
 from scipy.special import softmax
 
 from dpregret.algorithms.erm.base import ErmProblem
-from dpregret.algorithms.erm.gradient_trees import Tree, displacements, height_entered, shared_out
-from dpregret.algorithms.erm.variance_reduced_frank_wolfe import VarianceReducedFrankWolfe
+from dpregret.algorithms.erm.variance_reduced_frank_wolfe import (
+    Tree,
+    VarianceReducedFrankWolfe,
+    displacements,
+    height_entered,
+    shared_out,
+)
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.selection import Selection
