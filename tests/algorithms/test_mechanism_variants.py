@@ -35,10 +35,6 @@ SEQUENCES = ["dp-ftrl", "dp-ftrl-lipschitz", "private-bandit-gaussian", "private
 BUDGET = Budget(4.0, 1e-6)
 
 
-def generators(runs: int, seed: int = 0) -> list[np.random.Generator]:
-    return [np.random.default_rng([seed, run]) for run in range(runs)]
-
-
 def online(name: str, variant: str, horizon: int, window: int, budget: Budget = BUDGET, runs: int = 1, size: int = 3):
     problem = Problem(make_set("ball", size), horizon, 2.0, 1.0, 1.0, best_loss=1.0)
     return learners("online")[name](problem, [Setting(window, budget)], runs, variant)

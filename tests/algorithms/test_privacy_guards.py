@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawn import generators
 
 from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.erm import frank_wolfe, polytope_frank_wolfe
@@ -26,10 +27,6 @@ from dpregret.datasets.risks import make_risk
 from dpregret.workflows.families.checks import accounts
 
 CLEAN = Setting(64, Budget(math.inf, 1e-6))
-
-
-def _rngs(label: int, runs: int) -> list[np.random.Generator]:
-    return [np.random.default_rng([label, run]) for run in range(runs)]
 
 
 # Steps of at most 2 / beta move no two points apart
@@ -173,15 +170,16 @@ def test_selection_noise_of_frank_wolfe_beyond_one_block(variant: str, monkeypat
     monkeypatch.setattr(CornerFrankWolfe, "MAX_ITERATIONS", 41)
     monkeypatch.setattr(polytope_frank_wolfe, "BLOCK_DRAWS", 7 * 16)
     domain = make_set("l1-ball", 8)
-    risk = make_risk("lasso-easy", domain, 512, _rngs(3, 2))
+    risk = make_risk("lasso-easy", domain, 512, generators(2, 3))
     learner = CornerFrankWolfe(ErmProblem(domain, risk), [Budget(1.0, 1e-6)], 2, variant)
     assert frank_wolfe.BLOCK_DRAWS != polytope_frank_wolfe.BLOCK_DRAWS
     rounds, (scale,) = learner.iterations()[0], learner.scales
     assert rounds > 15  # two blocks at least
-    found = list(itertools.islice(learner._score_noise(scale, rounds, _rngs(9, 2)), rounds - 1))
-    generators, wanted = _rngs(9, 2), []
+    units = polytope_frank_wolfe.score_noise(learner.distribution, generators(2, 9), rounds - 1, 16)
+    found = [scale * each for each in itertools.islice(units, rounds - 1)]
+    drawn, wanted = generators(2, 9), []
     while len(wanted) < rounds - 1:
-        wanted += [scale * each for each in selection_noise(learner.distribution, generators, 7, 16)]
+        wanted += [scale * each for each in selection_noise(learner.distribution, drawn, 7, 16)]
     np.testing.assert_array_equal(found, wanted[: rounds - 1])
     assert len(np.unique(found)) == np.size(found)  # no draw serves twice
 

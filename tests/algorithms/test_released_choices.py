@@ -6,11 +6,12 @@ Laws are computed here from the scale in the ledger. Algorithm 1 of experts is i
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 import pytest
+from drawn import p_value
 from released import Flat, generators
 from scipy import integrate, stats
 from scipy.special import softmax
@@ -32,18 +33,6 @@ from dpregret.workflows.families import FAMILIES
 
 RUNS, RARE = 4000, 1e-6
 BUDGET = Budget(4.0, 1e-6)
-
-
-def p_value(found: Counter[Hashable], wanted: Mapping[Hashable, float]) -> float:
-    """Chi-square of counts against probabilities that add up to one; rare cells are pooled."""
-    assert set(found) <= set(wanted)
-    assert sum(wanted.values()) == pytest.approx(1, abs=1e-9)
-    total = found.total()
-    large = [cell for cell, chance in wanted.items() if chance * total >= 8]
-    counts, expected = [found[cell] for cell in large], [wanted[cell] * total for cell in large]
-    if total - sum(expected) > 1e-6 * total:
-        counts, expected = [*counts, total - sum(counts)], [*expected, total - sum(expected)]
-    return float(stats.chisquare(counts, expected).pvalue)
 
 
 def choice_law(distribution: str, scores: np.ndarray) -> np.ndarray:

@@ -85,9 +85,6 @@ class ErmLearner(BaseLearner):
     natural_set: ClassVar[str] = "ball"
     """A set that it is made for, on which the audit looks at it."""
 
-    budget_free: ClassVar[frozenset[str]] = frozenset()
-    """Variants whose number of rounds no budget decides."""
-
     gaussian: bool = False
     """Whether the point is post-processing of Gaussian releases, all of which use every record."""
 

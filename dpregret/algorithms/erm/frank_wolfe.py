@@ -16,7 +16,6 @@ Deviations  The step 2/(t+2), as in the authors' conference version; Theorem 5.2
 
 import copy
 import math
-from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
@@ -24,8 +23,7 @@ import numpy as np
 
 from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import Budget, Release
-from dpregret.algorithms.privacy.selection import Selection
+from dpregret.algorithms.privacy import Budget
 from dpregret.numerics.arrays import Array
 
 BLOCK_DRAWS = 1 << 14  # noises of a run held at a time; part of the definition of a run's random numbers
@@ -52,6 +50,8 @@ class FrankWolfe(ErmLearner):
 
     def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
         super().__init__(problem, budgets, runs, variant)
+        if self.card.private and any(budget.delta == 0 and math.isfinite(budget.epsilon) for budget in budgets):
+            raise ValueError(f"{self.card.name} needs delta > 0")
         self.constant_step = variant == "printed"
 
     def uncapped_iterations(self) -> list[float]:
@@ -68,6 +68,17 @@ class FrankWolfe(ErmLearner):
         for setting, rounds in enumerate(self.iterations()):
             released[setting] = self._descend(setting, rounds, copy.deepcopy(generators))
         return released
+
+    def noise_scales(self) -> list[float]:
+        """Scale of the noise in every choice, one a setting."""
+        return [
+            0.0 if math.isinf(budget.epsilon) else self._scale(budget, rounds)
+            for budget, rounds in zip(self.budgets, self.iterations(), strict=True)
+        ]
+
+    def _scale(self, budget: Budget, rounds: int) -> float:
+        """Scale of the noise for T = rounds and a finite epsilon."""
+        return 0.0
 
     def bound(self) -> list[float]:
         """Explicit bound on the expected excess risk of theta_T: start, curvature and choice."""
@@ -109,31 +120,3 @@ class FrankWolfe(ErmLearner):
     ) -> Iterator[Array] | None:
         """Noise (runs, p) of round 1, 2, ... on demand, None without any."""
         return None
-
-
-class PrivateFrankWolfe(FrankWolfe):
-    """What Alg. 4 and 5 share: T from the budget, and noise of scale `scales[setting]` in every choice."""
-
-    scales: list[float]
-
-    def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
-        super().__init__(problem, budgets, runs, variant)
-        if any(budget.delta == 0 and math.isfinite(budget.epsilon) for budget in budgets):
-            raise ValueError(f"{self.card.name} needs delta > 0")
-        self._prepare()
-        self.scales = [
-            0.0 if math.isinf(budget.epsilon) else self._scale(budget, rounds)
-            for budget, rounds in zip(budgets, self.iterations(), strict=True)
-        ]
-
-    @abstractmethod
-    def _prepare(self) -> None:
-        """Set what `uncapped_iterations` and `_scale` need."""
-
-    @abstractmethod
-    def _scale(self, budget: Budget, rounds: int) -> float:
-        """Scale of the noise for T = rounds and a finite epsilon."""
-
-    @abstractmethod
-    def ledger(self) -> Sequence[Selection | Release]:
-        """The privacy ledger, one line a setting."""

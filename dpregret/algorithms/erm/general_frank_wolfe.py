@@ -21,14 +21,15 @@ from itertools import chain, repeat
 
 import numpy as np
 
-from dpregret.algorithms.erm.frank_wolfe import BLOCK_DRAWS, PrivateFrankWolfe
+from dpregret.algorithms.erm.base import ErmProblem
+from dpregret.algorithms.erm.frank_wolfe import BLOCK_DRAWS, FrankWolfe
 from dpregret.algorithms.geometry import gaussian_width
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, calibrate, unit_noise
 from dpregret.numerics.arrays import Array
 
 
-class GeneralFrankWolfe(PrivateFrankWolfe):
+class GeneralFrankWolfe(FrankWolfe):
     """Gaussian noise on the gradient, any convex set."""
 
     gaussian = True
@@ -44,9 +45,11 @@ class GeneralFrankWolfe(PrivateFrankWolfe):
         needs=frozenset({"smooth"}),
     )
 
-    def _prepare(self) -> None:
+    def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
+        super().__init__(problem, budgets, runs, variant)
         self.width, _ = gaussian_width(self.domain)
         self.sensitivity = 2 * self.risk.lipschitz / self.risk.samples
+        self.scales = self.noise_scales()
 
     def uncapped_iterations(self) -> list[float]:
         """T by the printed formula."""

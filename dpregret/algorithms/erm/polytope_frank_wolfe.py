@@ -28,7 +28,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from scipy.special import digamma
 
-from dpregret.algorithms.erm.frank_wolfe import BLOCK_DRAWS, PrivateFrankWolfe
+from dpregret.algorithms.erm.base import ErmProblem
+from dpregret.algorithms.erm.frank_wolfe import BLOCK_DRAWS, FrankWolfe
 from dpregret.algorithms.geometry import ConstraintSet, CountedSet, L1Ball, Simplex, UnsupportedSet, VertexPolytope
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
@@ -129,7 +130,16 @@ class QuadraticRisk(Protocol):
         """G[:, j] of the run's coordinate j, (runs,) -> (runs, p)."""
 
 
-class CornerFrankWolfe(PrivateFrankWolfe):
+def score_noise(
+    distribution: SelectionNoise, generators: Sequence[np.random.Generator], choices: int, candidates: int
+) -> Iterator[Array]:
+    """Unit noise (runs, candidates) of choice 1, 2, ..., drawn in blocks."""
+    block = max(1, min(choices, BLOCK_DRAWS // candidates))
+    while True:
+        yield from selection_noise(distribution, generators, block, candidates)
+
+
+class CornerFrankWolfe(FrankWolfe):
     """Private choice among the corners of a polytope.
 
     On l1 balls and simplices the gradient of a squared loss follows a step by a Gram column: O(p) a step, whatever n;
@@ -154,11 +164,13 @@ class CornerFrankWolfe(PrivateFrankWolfe):
         needs=frozenset({"vertices", "smooth"}),
     )
 
-    def _prepare(self) -> None:
+    def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
+        super().__init__(problem, budgets, runs, variant)
         self.corners = corners_of(self.domain)
         self.distribution: SelectionNoise = "gumbel" if self.variant in {"gumbel", "balanced"} else "laplace"
         self.score_bound = self.risk.lipschitz_l1 * self.corners.l1_norm / self.risk.samples
         self.sensitivity = 2 * self.score_bound
+        self.scales = self.noise_scales()
 
     def uncapped_iterations(self) -> list[float]:
         """T by the printed or the balanced formula."""
@@ -199,11 +211,11 @@ class CornerFrankWolfe(PrivateFrankWolfe):
     def _descend(self, setting: int, rounds: int, generators: Sequence[np.random.Generator]) -> Array:
         points = np.tile(self.domain.center(), (self.runs, 1))  # line 1
         gradient, constant = (self.risk.gradient(each) for each in (points, np.zeros_like(points)))
-        noise = self._score_noise(self.scales[setting], rounds, generators)
+        noise, scale = score_noise(self.distribution, generators, rounds - 1, self.corners.count), self.scales[setting]
         for now in range(1, rounds):  # line 2
             scores = self.corners.scores(gradient)
-            if self.scales[setting] > 0:
-                scores += next(noise)  # line 3
+            if scale > 0:
+                scores += scale * next(noise)  # line 3
             chosen = np.argmin(scores, axis=-1)  # line 4
             step = self._step(now, rounds)
             self.corners.step(points, chosen, step)  # line 5
@@ -214,10 +226,3 @@ class CornerFrankWolfe(PrivateFrankWolfe):
             else:
                 gradient = self.risk.gradient(points)
         return points  # line 6
-
-    def _score_noise(self, scale: float, rounds: int, generators: Sequence[np.random.Generator]) -> Iterator[Array]:
-        """Noise (runs, corners) of round 1, 2, ..., drawn in blocks."""
-        block = max(1, min(rounds - 1, BLOCK_DRAWS // self.corners.count))
-        while True:
-            for noise in selection_noise(self.distribution, generators, block, self.corners.count):
-                yield scale * noise

@@ -48,7 +48,6 @@ class NoisySgd(MirrorDescent):
     MAX_SAMPLES: ClassVar[int] = 1 << 16
     potential_name = "euclidean"
     averaged = False
-    budget_free = frozenset({"sampled"})
     card = Card(
         name="noisy-sgd",
         title="noisy SGD",

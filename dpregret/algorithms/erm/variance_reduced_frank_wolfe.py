@@ -32,18 +32,17 @@ Deviations  A reconstruction: calibration, sizes and constants are ours, T minim
 
 import copy
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 
 from dpregret.algorithms.erm.base import ErmProblem, OnePassLearner, Records
-from dpregret.algorithms.erm.frank_wolfe import BLOCK_DRAWS
-from dpregret.algorithms.erm.polytope_frank_wolfe import AxisCorners, corners_of
+from dpregret.algorithms.erm.polytope_frank_wolfe import AxisCorners, corners_of, score_noise
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
-from dpregret.algorithms.privacy.selection import Selection, largest_choice_epsilon, selection_noise
+from dpregret.algorithms.privacy.selection import Selection, largest_choice_epsilon
 from dpregret.algorithms.privacy.trees import tree_prefixes
 from dpregret.numerics.arrays import Array
 
@@ -166,7 +165,7 @@ class VarianceReducedFrankWolfe(OnePassLearner):
 
     def _pass(self, setting: int, plan: Sequence[Tree], generators: Sequence[np.random.Generator]) -> Array:
         point, records = np.tile(self.domain.center(), (self.runs, 1)), self.fresh.stream()  # line 1
-        noise = self._noise(sum(tree.calls[0] for tree in plan), generators)
+        noise = score_noise("gumbel", generators, sum(tree.calls[0] for tree in plan), self.corners.count)
         for tree in plan:  # line 2
             value = self._mean_gradient(setting, records, tree.sizes[0], point)  # line 3
             points = [point.copy()] * (tree.depth + 2)  # where the vertices of the path are, from the leaf upwards
@@ -184,12 +183,6 @@ class VarianceReducedFrankWolfe(OnePassLearner):
                 chosen = np.argmin(scores, axis=-1)  # line 6
                 self.corners.step(point, chosen, 2 / (tree.calls[0] + leaf))  # line 7
         return point  # line 8
-
-    def _noise(self, choices: int, generators: Sequence[np.random.Generator]) -> Iterator[Array]:
-        """Unit noise (runs, corners) of choice 1, 2, ..., drawn in blocks, which change no number."""
-        block = max(1, min(choices, BLOCK_DRAWS // self.corners.count))
-        while True:
-            yield from selection_noise("gumbel", generators, block, self.corners.count)
 
     def _mean_gradient(
         self, setting: int, records: Records, count: int, point: Array, origin: Array | None = None

@@ -50,7 +50,7 @@ class Phases:
 class AdaptiveExperts(ExpertLearner):
     """Algorithm 2."""
 
-    eventful = pure = True
+    pure = True
     card = Card(
         name="adaptive-sparse-vector",
         title="sparse vector (L* unknown)",

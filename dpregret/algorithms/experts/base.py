@@ -161,8 +161,6 @@ class ExpertLearner(BaseLearner):
 
     exact: ClassVar[bool] = False
     """Total losses are expectations over the learner's draws, computed from its marginals."""
-    eventful: ClassVar[bool] = False
-    """A play costs by draw, not by round."""
     by_epochs: ClassVar[bool] = False
     """Only the sums of losses over epochs, rounds [2^k, 2^(k+1)), decide what is played."""
 

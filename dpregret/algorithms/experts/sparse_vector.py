@@ -106,7 +106,6 @@ class Switcher:
 class SparseVectorExperts(ExpertLearner):
     """Algorithm 1."""
 
-    eventful = True
     card = Card(
         name="sparse-vector",
         title="sparse vector",

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from drawn import generators
 
 from dpregret.algorithms.bandits.base import AHEAD, BLOCK, BanditProblem, Directions, Given, unit_sphere
 from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit
@@ -25,10 +26,6 @@ PLACES = [
     ("top-k", "coverage", 7), ("ranking", "permutahedron", 5), ("network", "spanning-trees", 15),
     ("shortest-path", "flow", 12), ("polarisation", "spectrahedron", 9), ("completion", "nuclear", 9),
 ]  # fmt: skip
-
-
-def generators(runs: int, seed: int = 0) -> list[np.random.Generator]:
-    return [np.random.default_rng([seed, run]) for run in range(runs)]
 
 
 def start(stream: str, set_name: str, dimension: int, variant: str, horizon: int = 1024, runs: int = 3) -> Any:
@@ -95,8 +92,10 @@ def play(learner: Any, source: LossSource, told: list[int] | None = None) -> Any
     return learner.play(Given(source, generators(3, 2), generators(3, 3), advance))
 
 
-@pytest.mark.parametrize(("stream", "set_name", "dimension"), PLACES)
-@pytest.mark.parametrize("variant", ["corrected", "printed"])
+@pytest.mark.parametrize(
+    ("stream", "set_name", "dimension", "variant"),
+    [(*place, "corrected") for place in PLACES] + [(*place, "printed") for place in PLACES[:7:2]],
+)
 def test_batches_are_those_of_the_box(stream: str, set_name: str, dimension: int, variant: str) -> None:
     """Whole plays on the same draws. Short ones: conditional gradient inside a ball doubles an error at every step."""
     learner, losses = start(stream, set_name, dimension, variant, horizon=16**2)
@@ -112,16 +111,9 @@ def test_batches_are_those_of_the_box(stream: str, set_name: str, dimension: int
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "thakurta-smith-gaussian",
-        "garber-kretzu",
-        "thakurta-smith-laplace",
-        "fkm",
-    ],
+    ["thakurta-smith-gaussian", "garber-kretzu", "thakurta-smith-laplace", "fkm"],
 )
-@pytest.mark.parametrize(
-    ("stream", "set_name"), [("linear", "ball"), ("random-linear", "ball"), ("cone", "box"), ("arms", "simplex")]
-)
+@pytest.mark.parametrize(("stream", "set_name"), [("random-linear", "ball"), ("cone", "box"), ("arms", "simplex")])
 def test_feasible_rounds_are_those_of_the_box(name: str, stream: str, set_name: str) -> None:
     """Whole plays on the same draws, by the texts of losses and set, and by their methods."""
     kind, horizon = learners("bandits")[name], 1296
@@ -164,8 +156,8 @@ def _(loss: Hinge, x, value, s):
 @pytest.mark.parametrize(
     "name",
     [
-        "private-bandit-gaussian",
-        *(pytest.param(each, marks=pytest.mark.nightly) for each in ("fkm", "private-linear-bandit")),
+        "private-linear-bandit",
+        *(pytest.param(each, marks=pytest.mark.nightly) for each in ("fkm", "private-bandit-gaussian")),
     ],
 )
 def test_a_loss_of_ones_own_is_played_by_its_text_and_by_its_methods(name: str, compiled: None) -> None:
@@ -221,8 +213,10 @@ def linear_by_the_box(
     return total, clipped / learner.horizon
 
 
-@pytest.mark.parametrize(("stream", "dimension"), [("linear", 1), ("linear", 2), ("random-linear", 9)])
-@pytest.mark.parametrize("ahead", [1, 7, BLOCK])
+@pytest.mark.parametrize(
+    ("stream", "dimension", "ahead"),
+    [("linear", 1, 1), ("linear", 2, 7), ("random-linear", 9, 7), ("linear", 2, BLOCK)],
+)
 def test_rounds_of_the_linear_bandit_are_those_of_the_box(stream: str, dimension: int, ahead: int) -> None:
     """Whole plays on the same draws, in pieces of any length."""
     domain = make_set("ball", dimension)
@@ -237,7 +231,7 @@ def test_rounds_of_the_linear_bandit_are_those_of_the_box(stream: str, dimension
     assert sum(told) == 700
 
 
-@pytest.mark.parametrize("batch", [1, 3, AHEAD - 1, AHEAD, 200])
+@pytest.mark.parametrize("batch", [1, AHEAD - 1, AHEAD, 200])
 def test_pieces_of_directions_decide_nothing(batch: int) -> None:
     """Drawn ahead or not, whole batches and remainders: the bits of one draw, and the state after it."""
     rounds, several, once = 5 * batch, generators(2), generators(2)

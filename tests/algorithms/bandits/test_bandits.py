@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from watched_bandits import around, watched
+from drawn import generators
+from watched_bandits import around
 
 from dpregret.algorithms.bandits.base import BanditProblem, Given, unit_sphere
 from dpregret.algorithms.bandits.batched_arms import BatchedArms
@@ -25,10 +26,6 @@ from dpregret.numerics.compiled import specialised
 
 FREE, PRIVATE = Budget(math.inf), Budget(4.0, 1e-6)
 EVERY = [(name, variant) for name, kind in learners("bandits").items() for variant in kind.card.variants]
-
-
-def generators(runs: int, seed: int = 0) -> list[np.random.Generator]:
-    return [np.random.default_rng([seed, run]) for run in range(runs)]
 
 
 @dataclass
@@ -213,50 +210,6 @@ def test_conditional_gradient_nears_the_projection(set_name: str) -> None:
     assert served <= 6 * 257  # finished ones ask no more
 
 
-class OnGradients(NamedTuple):
-    """NoisyOCO whose gradient oracle sees gradients of |x - anchor|^2/2."""
-
-    inner: Any
-    solver: Any
-    anchor: np.ndarray
-
-
-@step.add
-def _(learner: OnGradients, loss, domain, batch, x, estimate, noise, s):
-    for k in range(x.shape[0]):
-        for c in range(x.shape[1]):
-            estimate[k, c] = x[k, c] - learner.anchor[k]
-    step(learner.inner, loss, domain, batch, x, estimate, noise, s)
-
-
-class _Gradients(NoisyLeader):
-    """Its regulariser is lambda = 1/eta."""
-
-    card = learners("bandits")["fkm"].card
-    anchor = np.array([0.3, -0.2, 0.1])
-
-    def constants(self) -> tuple[float, float]:
-        return 1.0, 0.05
-
-    def state(self) -> Any:
-        inner = super().state()
-        return OnGradients(inner, inner.solver, self.anchor)
-
-
-def test_dp_ftrl_is_an_instance() -> None:
-    """The same noise, the same points, as DP-FTRL on gradients with lambda = 1/eta."""
-    problem = BanditProblem(make_set("ball", 3), 64, 1.0)
-    learner = _Gradients(problem, [PRIVATE], 2, "plain")
-    seen = watched(learner)
-    learner.play(Given(linear(64, 3), generators(2), generators(2, 1)))
-    noise = next(learner.plan.blocks(generators(2, 1)))
-    total, point = np.zeros((1, 2, 3)), np.zeros((1, 2, 3))
-    for now in range(64):
-        total += point - learner.anchor
-        point = learner.domain.project(-(total + noise[now]) / (1 / 0.05))
-        assert seen.points[now].T[None] == pytest.approx(point)
-
-
 @pytest.mark.parametrize(("name", "variant"), EVERY)
 def test_regret_stays_below_the_explicit_bound(name: str, variant: str) -> None:
     learner = start(name, variant, [FREE, PRIVATE], runs=6, size=2, horizon=4096)
@@ -265,14 +218,6 @@ def test_regret_stays_below_the_explicit_bound(name: str, variant: str) -> None:
         pytest.skip("no bound is proven for this learner")
     record = learner.play(Given(linear(4096, 2, learner), generators(6), generators(6, 1)))
     assert (record.losses.mean(axis=1) <= bound).all()
-
-
-def test_noise_lives_in_the_hull() -> None:
-    learner = start("private-bandit-gaussian", "projection", [PRIVATE], set_name="permutahedron", size=5, horizon=4096)
-    assert learner.hull == 4
-    assert learner.plan.dimension == 4
-    record = learner.play(Given(linear(4096, 5), generators(2), generators(2, 1)))
-    assert record.violation < 1e-9
 
 
 class Slipping(NamedTuple):
@@ -289,14 +234,14 @@ def _(learner: Slipping, loss, domain, batch, x, estimate, noise, s):
         x[0] += 2.0
 
 
-@pytest.mark.parametrize("chunk", [1, 2**7, 2**18])
+@pytest.mark.parametrize("chunk", [2**7, 2**18])
 def test_the_largest_violation_counts_and_not_the_last(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A point that is outside once, in the middle of a play, is told of, however many are looked at together."""
     monkeypatch.setattr("dpregret.algorithms.bandits.noisy_leader.CHUNK", chunk)
-    learner = start("private-bandit-gaussian", "projection", [FREE, PRIVATE], horizon=4096)
+    learner = start("private-bandit-gaussian", "projection", [FREE, PRIVATE], horizon=1024)
     inner = learner.state()
     learner.state = lambda: Slipping(inner, inner.solver)
-    record = learner.play(Given(linear(4096, 3), generators(2), generators(2, 1)))
+    record = learner.play(Given(linear(1024, 3), generators(2), generators(2, 1)))
     assert 0.9 < record.violation < 2.1
 
 
@@ -339,6 +284,7 @@ def test_refusals_name_what_is_wrong(name: str, variant: str, changes: dict[str,
         start(name, variant, [PRIVATE], **changes)
 
 
-def test_a_linear_bandit_needs_linear_losses() -> None:
-    with pytest.raises(ValueError, match="private-linear-bandit"):
-        PrivateLinearBandit(BanditProblem(make_set("ball", 2), 64, 1.0), [FREE], 1, "corrected")
+@pytest.mark.parametrize(("name", "need"), [("private-linear-bandit", "linear"), ("batched-arms", "arms")])
+def test_other_losses_are_refused(name: str, need: str) -> None:
+    with pytest.raises(ValueError, match=f"{name} needs {need} losses"):
+        learners("bandits")[name](BanditProblem(make_set("simplex", 3), 64, 1.0), [FREE], 1, "corrected")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawn import generators
 from scipy import stats
 
 from dpregret.algorithms.bandits.base import BLOCK, BanditProblem, Given
@@ -24,10 +25,6 @@ from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
 
 EPSILONS = (math.inf, 3.0, 1.0, 0.3, 0.07)
-
-
-def generators(runs: int, seed: int = 0) -> list[np.random.Generator]:
-    return [np.random.default_rng([seed, run]) for run in range(runs)]
 
 
 def make(epsilons: Sequence[float], horizon: int, size: int = 5, runs: int = 4, variant: str = "corrected") -> Any:
@@ -71,8 +68,7 @@ def by_the_box(learner: Any, losses: LossSource, directions: Sequence[Any], nois
     return [total, clipped / learner.horizon, sums, arms, chances]
 
 
-@pytest.mark.parametrize("variant", BatchedArms.card.variants)
-@pytest.mark.parametrize("ahead", [1, 7, BLOCK])
+@pytest.mark.parametrize(("variant", "ahead"), [("corrected", 7), ("every-round", 1), ("unmixed", BLOCK)])
 def test_a_play_is_that_of_the_box(variant: str, ahead: int) -> None:
     """To the last bit, for batches that end anywhere, in pieces of any length; the last batch is short."""
     horizon, runs, stream = 623, 3, make_bandit_stream("arms", make_set("simplex", 5), gap=0.4)
@@ -90,15 +86,6 @@ def test_losses_that_know_no_arm_are_refused() -> None:
     learner, cone = make([1.0], 9), make_bandit_stream("cone", make_set("simplex", 5))
     with pytest.raises(ValueError, match="batched-arms needs losses of a kind that has an arm_at"):
         learner.play(Given(cone.source(generators(4)), generators(4, 1), generators(4, 2)))
-
-
-def test_settings_and_runs_do_not_look_at_each_other() -> None:
-    stream = make_bandit_stream("arms", make_set("simplex", 5))
-    many = make(EPSILONS, 300, runs=4).play(Given(stream.source(generators(4, 3)), generators(4, 1), generators(4, 2)))
-    one = make(EPSILONS[3:4], 300, runs=2).play(
-        Given(stream.source(generators(2, 3)), generators(2, 1), generators(2, 2))
-    )
-    np.testing.assert_array_equal(one.losses[0], many.losses[3, :2])
 
 
 def test_arms_are_drawn_by_exponential_weights_with_exploration() -> None:
@@ -184,11 +171,6 @@ def test_exploration_is_what_holds_the_noise() -> None:
         regret[variant] = (losses - stream.comparator(generators(runs, 3), horizon).losses).mean()
     moment = 4 * 2 * math.sqrt(1.5 * 2 * horizon / 4 * math.log(2))
     assert regret["corrected"] < moment < regret["unmixed"]
-
-
-def test_losses_of_other_points_are_refused() -> None:
-    with pytest.raises(ValueError, match="batched-arms needs arms losses"):
-        BatchedArms(BanditProblem(make_set("simplex", 3), 9, 1.0, linear=True), [Budget(1.0)], 1, "corrected")
 
 
 def test_a_stream_that_is_aimed_makes_a_cell_an_epsilon() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawn import generators
 
 from dpregret.algorithms.bandits.base import BanditProblem, Given
 from dpregret.algorithms.bandits.doubling import PrivateBanditDoubling
@@ -17,10 +18,6 @@ from dpregret.algorithms.privacy import Budget
 from dpregret.datasets.bandit_streams import make_bandit_stream
 
 FREE, PRIVATE = Budget(math.inf), Budget(4.0, 1e-6)
-
-
-def generators(runs: int, seed: int = 0) -> list[np.random.Generator]:
-    return [np.random.default_rng([seed, run]) for run in range(runs)]
 
 
 def problem(horizon: int, size: int = 3) -> BanditProblem:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawn import generators
 from watched_bandits import around
 
 from dpregret.algorithms.bandits import noisy_leader
@@ -21,10 +22,6 @@ from dpregret.datasets.bandit_streams import make_bandit_stream
 from dpregret.workflows.mechanisms.bound_map import NOISES, Place, crossover, first_better, leading
 
 FREE = Budget(math.inf)
-
-
-def generators(runs: int, seed: int = 0) -> list[np.random.Generator]:
-    return [np.random.default_rng([seed, run]) for run in range(runs)]
 
 
 def make(budgets: list[Budget], horizon: int = 4096, size: int = 3, runs: int = 2, kind: Any = NoisyValueBandit) -> Any:

@@ -53,7 +53,3 @@ class Bowls:
         for place in range(first, last):
             total += self.gradients(points, self.records[0, :, place])
         return total / (last - first)
-
-
-def draws(seed: int, runs: int) -> list[np.random.Generator]:
-    return [np.random.default_rng([seed, run]) for run in range(runs)]

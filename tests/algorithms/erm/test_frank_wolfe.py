@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from drawn import generators
 from scipy.special import softmax
 from scipy.stats import chisquare
 
@@ -20,18 +21,11 @@ from dpregret.datasets.risks import make_risk
 
 PRIVATE, CLEAN = Budget(1.0, 1e-6), Budget(math.inf, 1e-6)
 CORNER = list(CornerFrankWolfe.card.variants)
-CASES = [(CornerFrankWolfe, variant) for variant in CORNER] + [
-    (GeneralFrankWolfe, variant) for variant in GeneralFrankWolfe.card.variants
-]
-
-
-def rngs(runs, seed=11):
-    return [np.random.default_rng([seed, run]) for run in range(runs)]
 
 
 def problem(risk="lasso-easy", set_name="l1-ball", dimension=8, samples=512, runs=2, **options):
     domain = make_set(set_name, dimension)
-    return ErmProblem(domain, make_risk(risk, domain, samples, rngs(runs, 3), **options))
+    return ErmProblem(domain, make_risk(risk, domain, samples, generators(runs, 3), **options))
 
 
 class Slow:
@@ -66,8 +60,8 @@ def test_plain_steps_by_brute_force(set_name, rounds):
         vertices = np.vstack([np.eye(8), -np.eye(8)])
     else:
         vertices = np.eye(8) if set_name == "simplex" else domain.vertices
-    released = FrankWolfe(case, [CLEAN], 2, "plain").fit(rngs(2))[0]
-    private = CornerFrankWolfe(case, [CLEAN], 2, "corrected").fit(rngs(2))[0]
+    released = FrankWolfe(case, [CLEAN], 2, "plain").fit(generators(2, 11))[0]
+    private = CornerFrankWolfe(case, [CLEAN], 2, "corrected").fit(generators(2, 11))[0]
     for run in range(2):
         theta = domain.center()
         for t in range(1, 12):
@@ -89,7 +83,7 @@ def test_what_a_linear_risk_keeps_of_its_initial_gap(count, rounds):
         learner = CornerFrankWolfe(case, [CLEAN], 2, variant)
         assert learner.iterations() == [count]
         start = case.risk.value(np.tile(case.domain.center(), (2, 1))) - value
-        return (case.risk.value(learner.fit(rngs(2))[0]) - value) / start
+        return (case.risk.value(learner.fit(generators(2, 11))[0]) - value) / start
 
     np.testing.assert_allclose(left("printed"), (1 - 1 / (count + 2)) ** (count - 1), rtol=1e-9)
     np.testing.assert_allclose(left("corrected"), 2 / (count * (count + 1)), rtol=1e-6)
@@ -97,7 +91,7 @@ def test_what_a_linear_risk_keeps_of_its_initial_gap(count, rounds):
     assert left("printed")[0] == pytest.approx(printed, abs=1e-4)
 
 
-@pytest.mark.parametrize("variant", CORNER)
+@pytest.mark.parametrize("variant", ["corrected", "printed"])
 @pytest.mark.parametrize(("risk", "dimension", "samples"), [("lasso-easy", 9, 700), ("fingerprint", 40, 1024)])
 @pytest.mark.parametrize("set_name", ["l1-ball", "simplex"])
 def test_gram_columns_keep_the_gradient(variant, risk, dimension, samples, set_name):
@@ -106,8 +100,8 @@ def test_gram_columns_keep_the_gradient(variant, risk, dimension, samples, set_n
     assert isinstance(case.risk, QuadraticRisk)
     assert not isinstance(slow.risk, QuadraticRisk)
     budgets = [PRIVATE, Budget(8.0, 1e-6)]
-    fast = CornerFrankWolfe(case, budgets, 2, variant).fit(rngs(2))
-    full = CornerFrankWolfe(slow, budgets, 2, variant).fit(rngs(2))
+    fast = CornerFrankWolfe(case, budgets, 2, variant).fit(generators(2, 11))
+    full = CornerFrankWolfe(slow, budgets, 2, variant).fit(generators(2, 11))
     np.testing.assert_allclose(fast, full, atol=1e-9)
 
 
@@ -116,9 +110,9 @@ def test_first_choice_follows_the_exponential_mechanism(set_name, rounds):
     rounds(2)
     runs, dimension = 20_000, 3
     domain = make_set(set_name, dimension)
-    risk = make_risk("hetero-consensus", domain, 64, rngs(1) * runs)
+    risk = make_risk("hetero-consensus", domain, 64, generators(1, 11) * runs)
     learner = CornerFrankWolfe(ErmProblem(domain, risk), [Budget(3.0, 1e-6)], runs, "balanced")
-    released = learner.fit(rngs(1) * runs)[0]  # one generator, drawn from in turn
+    released = learner.fit(generators(1, 11) * runs)[0]  # one generator, drawn from in turn
     corners = corners_of(domain)
     gradient = risk.gradient(np.tile(domain.center(), (runs, 1)))[0]
     expected = softmax(-corners.scores(gradient) / learner.scales[0])
@@ -183,7 +177,7 @@ def test_gumbel_noise_keeps_its_claim_at_every_epsilon():
 def test_general_calibration_and_the_missing_square(rounds):
     """The printed variance has L2 where privacy needs L2^2: safe up to L2 = 8 ln^2(n/delta) (mu/eps)^2 = 238 only."""
     domain = make_set("ball", 3)
-    risk = make_risk("quadratic-risk", domain, 10_000, rngs(2))
+    risk = make_risk("quadratic-risk", domain, 10_000, generators(2, 11))
     risk.curvature = 1e9  # T at its cap, so that T and T - 1 are close
     delivered = {}
     for lipschitz in (1.0, 236.0, 241.0):
@@ -225,8 +219,8 @@ def test_counted_sets_have_corners_and_plain_counts_oracles(rounds):
     case = problem()
     counted = ErmProblem(CountedSet(case.domain), case.risk)
     assert np.array_equal(
-        CornerFrankWolfe(counted, [PRIVATE], 2, "gumbel").fit(rngs(2)),
-        CornerFrankWolfe(case, [PRIVATE], 2, "gumbel").fit(rngs(2)),
+        CornerFrankWolfe(counted, [PRIVATE], 2, "gumbel").fit(generators(2, 11)),
+        CornerFrankWolfe(case, [PRIVATE], 2, "gumbel").fit(generators(2, 11)),
     )
-    FrankWolfe(counted, [CLEAN], 2, "plain").fit(rngs(2))
+    FrankWolfe(counted, [CLEAN], 2, "plain").fit(generators(2, 11))
     assert counted.domain.linear_oracles.calls == 19

@@ -4,12 +4,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import dp_accounting
 import numpy as np
 import pytest
-from dp_accounting.pld import PLDAccountant
 from scipy.optimize import LinearConstraint, NonlinearConstraint, minimize
-from tiny_risks import Linear, NormKink, Quadratic, TinyRisk, generators, make
+from tiny_risks import Linear, NormKink, Quadratic, generators, make
 
 from dpregret.algorithms.erm.mirror_descent import MirrorDescent
 from dpregret.algorithms.erm.noisy_descent import (
@@ -215,7 +213,7 @@ def test_strongly_convex_plan() -> None:
 
 
 @everywhere
-@pytest.mark.parametrize("rounds", [32, 256, 2048])
+@pytest.mark.parametrize("rounds", [32, 1024])
 def test_without_noise_the_rate_of_the_theorem(
     learner: type[MirrorDescent], domain: ConstraintSet, rounds: int
 ) -> None:
@@ -231,7 +229,7 @@ def test_without_noise_the_rate_of_the_theorem(
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("rounds", [32, 256, 2048])
+@pytest.mark.parametrize("rounds", [32, 1024])
 def test_without_noise_the_rate_of_the_strongly_convex_theorem(variant: str, rounds: int) -> None:
     domain = make_set("ball", 5)
     risk = strong_risk(domain)
@@ -240,18 +238,6 @@ def test_without_noise_the_rate_of_the_strongly_convex_theorem(variant: str, rou
     steps = 1.0 / np.arange(1, rounds + 1) if variant == "corrected" else 2.0 / np.arange(2, rounds + 2)
     assert built.bound() == pytest.approx([2.0 * steps.sum() / rounds])
     assert excess <= built.bound()[0]
-
-
-def test_excess_falls_like_one_over_n_and_grows_like_the_root_of_p() -> None:
-    def excess(dimension: int, samples: int) -> float:
-        domain = make_set("ball", dimension)
-        risk = NormKink(domain.target(), samples)
-        built = make(NoisyGradientDescent, domain, risk, [BUDGET], runs=8, cap=1 << 14)
-        return float(risk.value(built.fit(generators(8))).mean())
-
-    middle = excess(16, 1024)
-    assert math.log2(excess(16, 2048) / middle) == pytest.approx(-1, abs=0.15)
-    assert math.log2(excess(64, 1024) / middle) / 2 == pytest.approx(0.5, abs=0.1)
 
 
 # ---- privacy
@@ -268,18 +254,6 @@ def test_printed_noise_delivers_far_less_than_it_could(samples: int, rounds: int
     assert delivered == pytest.approx(expected, abs=0.0006)
 
 
-def test_delivered_epsilon_agrees_with_dp_accounting() -> None:
-    """Gradients of two records may be opposite, so replacing one moves their mean by 2 L / n."""
-    domain, budgets = make_set("ball", 2), [BUDGET, Budget(3.0, 1e-5)]
-    risk = NormKink(domain.target(), 200)
-    built = make(NoisyGradientDescent, domain, risk, budgets, cap=20)
-    for line, delivered, budget in zip(built.ledger(), built.delivered_epsilon(), budgets, strict=True):
-        release = dp_accounting.GaussianDpEvent(line.scale / (2 * risk.lipschitz / 200))
-        accountant = PLDAccountant().compose(dp_accounting.SelfComposedDpEvent(release, 19))
-        assert accountant.get_epsilon(budget.delta) == pytest.approx(delivered, rel=2e-3)
-        assert delivered == pytest.approx(budget.epsilon, rel=1e-9)
-
-
 def test_one_round_reads_no_data() -> None:
     domain = make_set("ball", 400)
     built = make(NoisyGradientDescent, domain, NormKink(domain.target(), 10), [Budget(0.1, 1e-6)])
@@ -287,26 +261,3 @@ def test_one_round_reads_no_data() -> None:
     assert built.uncapped_iterations()[0] < 1
     assert built.delivered_epsilon() == [0.0]
     assert not built.fit(generators(1)).any()
-
-
-def test_noise_has_the_scale_of_the_ledger_in_the_ambient_space() -> None:
-    domain = make_set("ball", 400, radius=1e6)
-    risk = Linear(np.r_[1.0, np.zeros(399)], 2000)
-    built = make(NoisyGradientDescent, domain, risk, [BUDGET, Budget(5.0, 1e-6)], runs=60, cap=2)
-    moved = -2 * built.fit(generators(60))  # theta_1 = 0, released theta_2 / 2
-    for setting, (plan, line) in enumerate(zip(built.plans, built.ledger(), strict=True)):
-        noise = moved[setting] / plan.steps[0] - risk.slope
-        assert noise.std() == pytest.approx(line.scale, rel=0.02)
-        assert abs(noise.mean()) < 4 * line.scale / math.sqrt(noise.size)
-
-
-# ---- runs, settings, refusals
-
-
-def test_a_risk_that_is_not_finite_is_an_error() -> None:
-    class Broken(TinyRisk):
-        def gradient(self, points: Array) -> Array:
-            return np.full_like(points, np.nan)
-
-    with pytest.raises(FloatingPointError, match="noisy-gd"):
-        make(NoisyGradientDescent, make_set("ball", 2), Broken(2, 100), [BUDGET]).fit(generators(1))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawn import generators
 
 from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.one_pass_ftrl import OnePassLeader
@@ -21,22 +22,18 @@ RUNS, SAMPLES = 2, 37
 LEARNERS = [(PhasedSgd, "corrected"), (OnePassLeader, "root"), (OnePassLeader, "corrected")]
 
 
-def _rngs(label: int, runs: int) -> list[np.random.Generator]:
-    return [np.random.default_rng([label, run]) for run in range(runs)]
-
-
 def _made(kind: Any, variant: str, risk: str, place: str = "ball", dimension: int = 5, **sizes: Any) -> Any:
     sizes = {"samples": SAMPLES, "runs": RUNS, **sizes}
     domain, runs, samples = make_set(place, dimension), sizes.pop("runs"), sizes.pop("samples")
-    made = facing(make_risk(risk, domain, samples, _rngs(1, runs), **sizes), BUDGETS)
+    made = facing(make_risk(risk, domain, samples, generators(runs, 1), **sizes), BUDGETS)
     return kind(ErmProblem(CountedSet(domain), made), BUDGETS, runs, variant)
 
 
 def test_phased_sgd_line_by_line() -> None:
     """Phases of 18, 9, 4, 2 and 1 of 37 records, one run and setting at a time."""
     learner = _made(PhasedSgd, "corrected", "quadratic-population", beta=2.0)
-    records, noises = learner.fresh.stream().take(SAMPLES), unit_noise("gaussian", _rngs(2, RUNS), 5, 5)
-    released = learner.fit(_rngs(2, RUNS))
+    records, noises = learner.fresh.stream().take(SAMPLES), unit_noise("gaussian", generators(RUNS, 2), 5, 5)
+    released = learner.fit(generators(RUNS, 2))
     for place, (budget, eta) in enumerate(zip(BUDGETS, learner.steps, strict=True)):
         for run in range(RUNS):
             point, begun = learner.domain.center(), 0
@@ -53,8 +50,8 @@ def test_phased_sgd_line_by_line() -> None:
 
 def test_ftrl_line_by_line() -> None:
     learner = _made(OnePassLeader, "root", "quadratic-population")
-    records, released = learner.fresh.stream().take(SAMPLES), learner.fit(_rngs(2, RUNS))
-    noise = next(learner.noise_plan.blocks(_rngs(2, RUNS)))
+    records, released = learner.fresh.stream().take(SAMPLES), learner.fit(generators(RUNS, 2))
+    noise = next(learner.noise_plan.blocks(generators(RUNS, 2)))
     for place, weight in enumerate(learner.regularisation):
         for run in range(RUNS):
             point, gradients, played = learner.domain.center(), np.zeros(5), []

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from one_pass import Bowls, draws
+from drawn import generators
+from one_pass import Bowls
 from scipy.optimize import minimize_scalar
 
 from dpregret.algorithms.catalogue import learners
@@ -58,7 +59,7 @@ def test_what_is_released_is_a_weighted_mean_and_what_is_charged_a_sum(
     risk = Bowls(samples, DIMENSION, RUNS)
     learner = made(variant, risk, BUDGETS[:1])
     points, slopes = watched(learner, monkeypatch)
-    released = learner.fit(draws(3, RUNS))
+    released = learner.fit(generators(RUNS, 3))
     assert len(points) == samples - 1
     assert make_set("ball", DIMENSION).violation(released).max() <= 1e-12
     total, before, mean = np.zeros((1, RUNS, DIMENSION)), None, np.zeros((1, RUNS, DIMENSION))
@@ -115,7 +116,7 @@ def test_a_record_is_known_from_the_next_charge_on(place: int, monkeypatch: pyte
         risk.records[:, :, place, :DIMENSION] += side
         learner = made("descent", risk)
         points, slopes = watched(learner, monkeypatch)
-        seen.append((learner.fit(draws(3, RUNS)), np.array(slopes), np.array(points)))
+        seen.append((learner.fit(generators(RUNS, 3)), np.array(slopes), np.array(points)))
     (first, slopes, points), (second, others, elsewhere) = seen
     assert np.array_equal(slopes[:place], others[:place])
     assert np.array_equal(points[: place + 1], elsewhere[: place + 1])
@@ -149,7 +150,7 @@ def test_regret_on_noisy_charges_stays_below_what_the_bound_adds_up(
     risk = Bowls(60, DIMENSION, RUNS)
     learner = made(variant, risk, BUDGETS[1:])
     points, slopes = watched(learner, monkeypatch)
-    learner.fit(draws(4, RUNS))
+    learner.fit(generators(RUNS, 4))
     total = np.sum(slopes, axis=0)
     regret = np.sum([np.sum(a * b, axis=-1) for a, b in zip(slopes, points, strict=True)], axis=0)
     regret += np.linalg.norm(total, axis=-1)
@@ -163,10 +164,10 @@ def test_regret_on_noisy_charges_stays_below_what_the_bound_adds_up(
 @pytest.mark.parametrize("variant", PROVED)
 def test_excess_stays_below_the_bound(variant: str) -> None:
     for name in ("linear-population", "quadratic-population"):
-        risk = make_risk(name, make_set("ball", DIMENSION), 65, draws(5, 16))
+        risk = make_risk(name, make_set("ball", DIMENSION), 65, generators(16, 5))
         problem = ErmProblem(make_set("ball", DIMENSION), risk)
         learner = OnlineToBatch(problem, [Budget(8.0, 1e-6), Budget(math.inf)], 16, variant)
-        excess = (risk.value(learner.fit(draws(6, 16))) - risk.optimum()[0]).mean(axis=-1)
+        excess = (risk.value(learner.fit(generators(16, 6))) - risk.optimum()[0]).mean(axis=-1)
         assert (excess <= learner.bound()).all()
         assert np.isfinite(learner.bound()).all()
 
@@ -183,14 +184,14 @@ def test_every_online_learner_is_served(name: str, monkeypatch: pytest.MonkeyPat
     choice = Choice(kind, next(iter(kind.card.variants)), "-")
     monkeypatch.setattr(OnlineToBatch, "choices", classmethod(lambda cls: MappingProxyType({"descent": choice})))
     domain, samples = make_set("ball", 2), 512
-    risk = make_risk("quadratic-population", domain, samples, draws(5, RUNS))
+    risk = make_risk("quadratic-population", domain, samples, generators(RUNS, 5))
     problem = ErmProblem(domain, risk)
     if "best-loss" in kind.card.needs:
         with pytest.raises(ValueError, match=f"{name} needs a bound"):
             OnlineToBatch(problem, [Budget(math.inf)], RUNS, "descent")
         return
     learner = OnlineToBatch(problem, [Budget(math.inf)], RUNS, "descent")
-    released = learner.fit(draws(6, RUNS))
+    released = learner.fit(generators(RUNS, 6))
     assert domain.violation(released).max() <= 1e-9
     excess = (risk.value(released) - risk.optimum()[0]).mean()
     trivial = (risk.value(np.zeros((RUNS, 2))) - risk.optimum()[0]).mean()

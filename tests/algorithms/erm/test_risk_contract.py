@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawn import generators
 
 from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.erm.base import ErmProblem
@@ -26,10 +27,6 @@ RISKS = {
 SAMPLES = 65
 
 
-def rngs(seed: int, runs: int) -> list[np.random.Generator]:
-    return [np.random.default_rng([seed, run]) for run in range(runs)]
-
-
 def made(name: str, variant: str, runs: int, budgets: Sequence[Budget] = BUDGETS) -> Any:
     kind = learners("erm")[name]
     short = type(kind.__name__, (kind,), {"MAX_ITERATIONS": 64})
@@ -37,7 +34,7 @@ def made(name: str, variant: str, runs: int, budgets: Sequence[Budget] = BUDGETS
     for risk, place in itertools.product(itertools.chain(*(RISKS[each] for each in kinds)), PLACES):
         try:
             domain = make_set(place, 9)
-            data = make_risk(risk, domain, SAMPLES, rngs(3, runs))
+            data = make_risk(risk, domain, SAMPLES, generators(runs, 3))
             return short(ErmProblem(domain, data), budgets, runs, variant)
         except ValueError:
             continue
@@ -46,11 +43,11 @@ def made(name: str, variant: str, runs: int, budgets: Sequence[Budget] = BUDGETS
 
 @pytest.mark.parametrize(("name", "variant"), EVERY)
 def test_runs_and_settings_do_not_disturb_each_other(name: str, variant: str) -> None:
-    together = made(name, variant, 3).fit(rngs(5, 3))
-    fewer = made(name, variant, 2).fit(rngs(5, 2))
+    together = made(name, variant, 3).fit(generators(3, 5))
+    fewer = made(name, variant, 2).fit(generators(2, 5))
     np.testing.assert_allclose(fewer, together[:, :2], rtol=0, atol=1e-9)
     for place, budget in enumerate(BUDGETS):
-        alone = made(name, variant, 3, [budget]).fit(rngs(5, 3))
+        alone = made(name, variant, 3, [budget]).fit(generators(3, 5))
         np.testing.assert_allclose(alone[0], together[place], rtol=0, atol=1e-9)
 
 
@@ -58,7 +55,7 @@ def test_runs_and_settings_do_not_disturb_each_other(name: str, variant: str) ->
 def test_points_lie_in_the_set_and_the_bound_covers_their_mean_excess(name: str, variant: str) -> None:
     runs = 16
     learner = made(name, variant, runs)
-    points = learner.fit(rngs(5, runs))
+    points = learner.fit(generators(runs, 5))
     assert learner.domain.violation(points).max() <= 1e-9
     excess = learner.risk.value(points) - learner.risk.optimum()[0]
     assert (excess >= -1e-8).all()
@@ -96,6 +93,6 @@ def test_what_a_learner_cannot_do_is_refused_before_it_is_played(
 ) -> None:
     kind = learners("erm")[name]
     domain = make_set(place, 9)
-    data = make_risk(risk, domain, 80, rngs(3, 1))
+    data = make_risk(risk, domain, 80, generators(1, 3))
     with pytest.raises(ValueError, match=f"{name}|delta > 0|'{place}' has no"):
         kind(ErmProblem(domain, data), [budget], 1, variant)

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from one_pass import Bowls, draws
+from drawn import generators
+from one_pass import Bowls
 from scipy import stats
 from scipy.special import softmax
 
@@ -68,7 +69,7 @@ class Plainly:
 def test_points_are_those_of_the_recursion_and_every_record_is_read_once(variant: str, samples: int) -> None:
     risk = Bowls(samples, DIMENSION, 2)
     learner = made(risk, variant, CLEAN)
-    released = learner.fit(draws(3, 2))[0]
+    released = learner.fit(generators(2, 3))[0]
     (plan,) = learner.plans
     plain = Plainly(risk, plan)
     assert released == pytest.approx(plain.point, abs=1e-12)
@@ -130,7 +131,7 @@ def test_a_record_moves_few_scores_and_no_further_than_it_is_priced(
         risk.records[0, 0, place] = [side, 0, 0, bend]
         learner.fresh, forced = risk, iter(choices)
         seen.clear()
-        learner.fit(draws(1, 1))
+        learner.fit(generators(1, 1))
         return np.array(seen)
 
     ends = np.cumsum([tree.records for tree in plan])
@@ -181,7 +182,7 @@ def test_choices_have_the_law_of_the_ledger() -> None:
     learner.fresh.records[..., :] = [0.4, -0.2, 0.1, 0.0]  # type: ignore[attr-defined]
     chosen: list[np.ndarray] = []
     learner.corners.step = lambda points, taken, step: chosen.append(taken.copy())  # type: ignore[method-assign]
-    learner.fit(draws(7, 1) * runs)
+    learner.fit(generators(1, 7) * runs)
     last = learner.plans[0][-1]
     slope = np.array([0.4, -0.2, 0.1])
     wanted = softmax(-np.concatenate([slope, -slope]) / last.scale)

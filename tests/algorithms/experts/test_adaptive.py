@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 import pytest
+from drawn import generators
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_streams import constant, generators, halving
+from tiny_streams import constant, halving
 
 from dpregret.algorithms.experts.adaptive import AdaptiveExperts, _Adaptive
 from dpregret.algorithms.experts.base import Block, ExpertProblem, RunOfBlock

@@ -7,9 +7,10 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from drawn import generators
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_streams import constant, generators
+from tiny_streams import constant
 
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.counters import CHUNK, CounterNoise, TreeCounterExperts, first_above

@@ -7,8 +7,9 @@ import math
 
 import numpy as np
 import pytest
+from drawn import generators
 from scipy import stats
-from tiny_streams import constant, generators, varying
+from tiny_streams import constant, varying
 
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.epoch_leader import EpochLeader

@@ -9,8 +9,9 @@ from collections.abc import Hashable
 
 import numpy as np
 import pytest
+from drawn import generators
 from scipy import stats
-from tiny_streams import constant, generators, varying
+from tiny_streams import constant, varying
 from tuners import check_that_nothing_better_is_affordable
 
 from dpregret.algorithms.experts.base import ExpertProblem
@@ -87,7 +88,7 @@ def test_compiled_batches_play_the_chain(tuning: Copied) -> None:
 @pytest.mark.parametrize("tuning", KINDS[:2])
 def test_the_box_has_the_law_of_the_chain(tuning: Copied) -> None:
     """Sequences of experts, one a batch, against their exact law: chi-square; and no more draws than it says."""
-    losses, runs = np.random.default_rng(6).integers(0, 2, (9, 2)).astype(float), 20_000
+    losses, runs = np.random.default_rng(6).integers(0, 2, (9, 2)).astype(float), 8000
     (generator,) = generators(1)
     plays = [play_by_the_box(losses, tuning, generator) for _ in range(runs)]
     found = Counter(tuple(played[:: tuning.batch]) for played, _ in plays)

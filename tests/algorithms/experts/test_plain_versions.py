@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 
 import numpy as np
 import pytest
-from scipy import stats
-from tiny_streams import generators, varying
+from drawn import generators, p_value
+from tiny_streams import varying
 
 from dpregret.algorithms.experts import sparse_vector
 from dpregret.algorithms.experts.base import ExpertProblem
@@ -18,25 +18,12 @@ from dpregret.algorithms.experts.sparse_vector import SparseVectorExperts
 from dpregret.algorithms.privacy import Budget
 from dpregret.workflows.audit.switching import Restless, law
 
-RUNS = 20_000
+RUNS = 8000
 
 
 def in_turn(runs: int, seed: int = 0) -> list[np.random.Generator]:
     """One generator for all runs, which draw from it one after the other: to make thousands costs more than a play."""
     return generators(1, seed) * runs
-
-
-def p_value(found: Counter[Hashable], wanted: Mapping[Hashable, float]) -> float:
-    """Chi-square of counts against exact probabilities; cells below 8 expected counts are pooled."""
-    assert set(found) <= set(wanted)
-    assert sum(wanted.values()) == pytest.approx(1, abs=1e-9)
-    total = found.total()
-    large = [cell for cell, chance in wanted.items() if chance * total >= 8]
-    counts = [found[cell] for cell in large]
-    expected = [wanted[cell] * total for cell in large]
-    if total - sum(expected) > 1e-6 * total:
-        counts, expected = [*counts, total - sum(counts)], [*expected, total - sum(expected)]
-    return float(stats.chisquare(counts, expected).pvalue)
 
 
 def random_losses(rounds: int, experts: int, sizes: list[int]) -> tuple[np.ndarray, np.ndarray]:
@@ -95,7 +82,7 @@ def test_dartboards_by_the_box(batch: int, most: int) -> None:
     """Sequences of three experts, a short last batch among them, have their exact law."""
     losses, tuning = np.random.default_rng(4).random((5 if batch == 1 else 7, 3)), Tuning(batch, 0.3, 0.8)
     wanted = dartboard_law(losses, 0.3, 0.8, most, batch)
-    plays = [play_by_the_box(losses, tuning, most, each) for each in in_turn(RUNS // 5)]
+    plays = [play_by_the_box(losses, tuning, most, each) for each in in_turn(RUNS // 2)]
     assert all(len(set(played[:batch])) == 1 for played in plays)
     assert p_value(Counter(tuple(played[::batch]) for played in plays), wanted) > 1e-4
 

@@ -42,7 +42,3 @@ def expanded(blocks: list[Block]) -> list[Block]:
         losses = np.broadcast_to(block.losses, (block.rounds, *block.losses.shape[1:]))
         rounds += [TinyBlock(each[None], 1) for each in losses]
     return rounds
-
-
-def generators(runs: int, seed: int = 0) -> list[np.random.Generator]:
-    return [np.random.default_rng([seed, run]) for run in range(runs)]
