@@ -21,7 +21,6 @@ from dpregret.algorithms.erm.polytope_frank_wolfe import CornerFrankWolfe
 from dpregret.algorithms.experts.adaptive import AdaptiveExperts, Phases
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.counters import TreeCounterExperts
-from dpregret.algorithms.experts.epoch_leader import EpochLeader
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting, play
 from dpregret.algorithms.online.net_switching import NetExperts
@@ -73,22 +72,6 @@ def test_every_choice_of_frank_wolfe_has_noise_of_its_own_and_of_the_ledgers_sca
     for lag in range(1, rounds):
         both = zip(chosen[0].tolist(), chosen[lag].tolist(), strict=True)
         assert p_value(Counter(both), pairs) > RARE, f"rounds 1 and {1 + lag} share their noise"
-
-
-@pytest.mark.parametrize("rounds", [1, 2, 3, 4, 6, 7, 8, 21])
-def test_an_epoch_is_led_by_one_choice_with_the_noise_of_the_ledger(rounds: int) -> None:
-    """P of each group in the last round, read off what its loss there costs; sums of the epoch before and no others."""
-    sizes, table = np.array([1, 3, 2]), np.random.default_rng(rounds).random((rounds, 3))
-    learner = EpochLeader(ExpertProblem(sizes.astype(float), rounds), BUDGET, 1, "pure")
-    (line,) = learner.ledger()
-    assert (line.distribution, line.calls) == ("gumbel", 1)
-    start = 2 ** (rounds.bit_length() - 1)
-    sums = table[start // 2 - 1 : start - 1].sum(axis=0) if rounds > 1 else np.zeros(3)
-    wanted = choice_law(line.distribution, np.repeat(sums / line.scale, sizes))
-    before = learner.play([Table(np.where(np.arange(rounds)[:, None] < rounds - 1, table, 0.0)[:, None])], []).losses[0]
-    for group, chance in enumerate(np.add.reduceat(wanted, [0, 1, 4])):
-        table[-1] = np.eye(3)[group]
-        assert learner.play([Table(table[:, None])], []).losses[0] - before == pytest.approx(chance, abs=1e-12)
 
 
 def test_a_counter_has_the_noise_of_its_ledger() -> None:

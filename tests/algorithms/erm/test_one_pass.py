@@ -62,34 +62,6 @@ def test_ftrl_line_by_line() -> None:
             assert released[place, run] == pytest.approx(np.mean(played, axis=0), abs=1e-12)
 
 
-def _moved(learner: Any, eta: float, pairs: Any) -> list[float]:
-    """How far the average of a phase moves from the first to the second of each pair of records (2, count, p)."""
-    start, moved = np.zeros((3, 1, 5)), []
-    for pair in pairs:
-        sums = np.zeros((2, 3, 1, 5))
-        for records, own in zip(pair, sums, strict=True):
-            learner._descend(records[None, None], np.full(3, eta), start, own)
-        moved.append(float(np.linalg.norm(sums[0, 0] - sums[1, 0])) / len(pair[0]))
-    return moved
-
-
-@pytest.mark.parametrize("share", [0.3, 1.0])
-def test_a_replaced_record_moves_the_average_of_its_phase_by_2_l_eta_at_most(share: float) -> None:
-    """At the largest step 2 / beta and below it, wherever the record lies; by (m - 1) / m of that for linear losses."""
-    learner = _made(PhasedSgd, "corrected", "quadratic-population", runs=1, beta=3.0, spread=0.5)
-    random, length, eta = np.random.default_rng(5), 9, share * 2.0 / 3.0
-    pairs = random.normal(size=(90, 2, length, 5))
-    for place, pair in enumerate(pairs):
-        kept = np.arange(length) != place % length
-        pair[1, kept] = pair[0, kept]
-    pairs *= 0.5 / np.sqrt(np.square(pairs).sum(axis=-1, keepdims=True))
-    assert max(_moved(learner, eta, learner.fresh.anchor + pairs)) <= 2 * learner.fresh.lipschitz * eta
-    linear = _made(PhasedSgd, "corrected", "linear-population", runs=1)
-    opposite = np.full((1, 2, length, 5), 5**-0.5)
-    opposite[0, 1, 0] *= -1
-    assert _moved(linear, 0.01, opposite) == pytest.approx([2 * 0.01 * 8 / 9])
-
-
 def test_the_guarantee_of_phased_sgd_is_the_one_of_its_box() -> None:
     """n a power of two: 4 D0^2 / (eta n) + eta L^2 (1/6 + 16 p / (mu^2 n)) and what is smaller by n; eta is best."""
     learner = _made(PhasedSgd, "corrected", "linear-population", samples=2**14, dimension=16)

@@ -196,10 +196,3 @@ def test_every_online_learner_is_served(name: str, monkeypatch: pytest.MonkeyPat
     excess = (risk.value(released) - risk.optimum()[0]).mean()
     trivial = (risk.value(np.zeros((RUNS, 2))) - risk.optimum()[0]).mean()
     assert excess < 0.5 * trivial or name in {"stay", "adaptive-sampled"}
-
-
-def test_needs_smooth_losses() -> None:
-    risk = Bowls(5, DIMENSION, RUNS)
-    risk.smoothness = math.inf
-    with pytest.raises(ValueError, match="online-to-batch needs smooth losses"):
-        made("descent", risk)
