@@ -120,7 +120,7 @@ USED = {
     "pandas": {"dpregret/paper_figs/judge/verdicts.py": "DataFrame"},
     "matplotlib": {"dpregret/paper_figs/figures/layout.py": "Figure"},
     "seaborn": {
-        "dpregret/paper_figs/figures/layout.py": "lineplot", "dpregret/paper_figs/winners/profiles.py": "ecdfplot",
+        "dpregret/paper_figs/figures/layout.py": "lineplot", "dpregret/paper_figs/winners/write.py": "ecdfplot",
         "dpregret/paper_figs/figures/compare.py": "heatmap",
     },
 }  # fmt: skip

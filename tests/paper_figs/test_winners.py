@@ -13,8 +13,8 @@ from scipy import stats
 from dpregret.paper_figs.winners import cells as measuring
 from dpregret.paper_figs.winners.cells import ExperimentFacts, Facts, Measured, StreamFacts
 from dpregret.paper_figs.winners.laws import Law, beyond, coverage, setting
-from dpregret.paper_figs.winners.profiles import pairs
 from dpregret.paper_figs.winners.table import Sample, beaten, holm, ratio, winners
+from dpregret.paper_figs.winners.write import pairs
 
 ABOUT = ExperimentFacts({"kink": "full", "other": "full"}, {})
 FACTS = Facts(

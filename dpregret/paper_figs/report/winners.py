@@ -10,9 +10,8 @@ import pandas as pd
 from dpregret.paper_figs.report.texts import Names, learner_name, read_all, read_captioned
 from dpregret.paper_figs.report.views import embedded
 from dpregret.paper_figs.text import formats
-from dpregret.paper_figs.winners.cells import GUARANTEE, PROBLEM
+from dpregret.paper_figs.winners.cells import FOLDER, GUARANTEE, PROBLEM, TABLE
 from dpregret.paper_figs.winners.table import VERDICTS
-from dpregret.paper_figs.winners.write import FOLDER, TABLE
 
 FILTERS: Final = {
     "feedback": "feedback", "kind": "losses are", "losses": "loss class", "stream": "stream", "set": "set",

@@ -28,6 +28,8 @@ from dpregret.paper_figs.text import formats
 PROBLEM: Final = ("feedback", "stream", "set", "dimension", "options", "rounds")
 GUARANTEE: Final = ("window", "epsilon", "delta")
 CALLS: Final = (*ORACLES, "solves")
+TABLE, FOLDER, CELLS, TIMES, PROFILES = "winners.csv", "winners", "cells.csv", "times.csv", "profiles"
+"""Names below the folder of results, and in the folder of winners."""
 STOCHASTIC, OBLIVIOUS, RECORDS = "stochastic", "oblivious", "records"
 """Kinds of losses: drawn from one law (or one pool in random order); any other fixed sequence; a data set."""
 LEAST_ROUNDS: Final = 64
@@ -91,9 +93,8 @@ def refutations(audit: pd.DataFrame, exact: pd.DataFrame) -> dict[str, str]:
 
 def read_refutations(*files: Path) -> dict[str, str]:
     """The same from the audit's tables, as far as there are any, the exact losses last."""
-    *audit, exact = files
-    found = formats.read_csv(audit[0]) if audit else pd.DataFrame()
-    return refutations(found, formats.read_csv(exact))
+    *audit, exact = map(formats.read_csv, files)
+    return refutations(audit[0] if audit else pd.DataFrame(), exact)
 
 
 def read_rows(files: Iterable[Path], facts: Facts) -> pd.DataFrame:
@@ -103,9 +104,14 @@ def read_rows(files: Iterable[Path], facts: Facts) -> pd.DataFrame:
     """
     frames = []
     for path in sorted(files, key=lambda path: (path.parent.name, path.name.split(".")[0], path.name)):
-        about, rows = _about(path, facts), _read(path)
-        rows = rows.loc[rows["status"] == "ok"]
-        plays = rows.groupby(rows["learner"] + "." + rows["variant"], sort=True)
+        about = facts.experiments.get((path.parent.name, path.name.split(".")[0]))
+        if about is None:
+            raise RunsError(f"{path}: of an experiment that the configuration does not have")
+        try:
+            rows = parquet.read(path, _READ)  # of those that there are
+        except parquet.StampError as fault:
+            raise RunsError(str(fault)) from fault
+        plays = rows.loc[rows["status"] == "ok"].groupby(["learner", "variant"], sort=True)
         read = [play.dropna(axis="columns", how="all") for _, play in plays]  # without the options of other learners
         for _, alike in groupby(read, key=lambda each: tuple(each.columns)):
             frames.append(comparable(pd.concat(alike, ignore_index=True), about))
@@ -113,20 +119,6 @@ def read_rows(files: Iterable[Path], facts: Facts) -> pd.DataFrame:
     if not frames:
         raise RunsError("no run of a learner that can be compared")
     return pd.concat(frames, ignore_index=True)
-
-
-def _read(path: Path) -> pd.DataFrame:
-    try:
-        return parquet.read(path, _READ)  # of those that there are
-    except parquet.StampError as fault:
-        raise RunsError(str(fault)) from fault
-
-
-def _about(path: Path, facts: Facts) -> ExperimentFacts:
-    about = facts.experiments.get((path.parent.name, path.name.split(".")[0]))
-    if about is None:
-        raise RunsError(f"{path}: of an experiment that the configuration does not have")
-    return about
 
 
 def comparable(rows: pd.DataFrame, about: ExperimentFacts) -> pd.DataFrame:
@@ -193,29 +185,21 @@ def measure(rows: pd.DataFrame, facts: Facts) -> Measured:
         **{name: grouped[name].mean() for name in CALLS if name in rows},
     )
     delivered = grouped["delivered_epsilon"].max()
-    cells["barred"] = [
-        _barred(*each, facts.refuted)
-        for each in zip(cells["learner"], cells["private"], cells["epsilon"], delivered, strict=True)
-    ]
+    proved = [f"its ledger proves eps = {epsilon:.3g} only" for epsilon in delivered]
+    refuted = [facts.refuted.get(learner, "") for learner in cells["learner"]]
+    kept = delivered <= cells["epsilon"] * (1 + SLACK)
+    barred = np.where(cells["private"], np.where(kept, refuted, proved), "")
     about = [facts.streams[each] for each in zip(cells["feedback"], cells["stream"], strict=True)]
-    cells = cells.assign(losses=[each.losses for each in about], kind=[each.kind for each in about])
-    promised = (cells["kind"] == STOCHASTIC) | ~cells["learner"].str.split(".").str[0].isin(facts.stochastic_only)
-    cells["bound"] = cells["bound"].where(promised)
+    kind = np.array([each.kind for each in about])
+    promised = (kind == STOCHASTIC) | ~cells["learner"].str.split(".").str[0].isin(facts.stochastic_only)
+    bound = cells["bound"].where(promised)
+    cells = cells.assign(barred=barred, losses=[each.losses for each in about], kind=kind, bound=bound)
     # not every kind of problem is timed
-    kept = rows.reindex(columns=["cell", "run", "regret", "trivial_regret", "seconds"])
-    return Measured(kept, cells.reset_index(drop=True))
+    numbers = rows.reindex(columns=["cell", "run", "regret", "trivial_regret", "seconds"])
+    return Measured(numbers, cells.reset_index(drop=True))
 
 
 def _without_constants(rows: pd.DataFrame, key: list[str]) -> pd.DataFrame:
     """All but cells without privacy in which every run has the regret of the constant point: they are that point."""
     apart = (rows["regret"] - rows["trivial_regret"]).abs() > SAME * rows["trivial_regret"].abs().clip(lower=1.0)
     return rows.loc[rows["private"] | apart.groupby([rows[name] for name in key]).transform("any")]
-
-
-def _barred(learner: str, private: bool, epsilon: float, delivered: float, refuted: Mapping[str, str]) -> str:
-    """Why a private learner does not have the guarantee of its cell; empty where it has."""
-    if not private:
-        return ""
-    if not delivered <= epsilon * (1 + SLACK):
-        return f"its ledger proves eps = {delivered:.3g} only"
-    return refuted.get(learner, "")

@@ -19,9 +19,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -63,8 +62,7 @@ def coordinates(cells: pd.DataFrame, feedback: str) -> pd.DataFrame:
     )
 
 
-@dataclass(frozen=True)
-class Prediction:
+class Prediction(NamedTuple):
     """Mean regret with its 95 % interval. beyond: parameter -> what was measured, for those that are out of range."""
 
     regret: float
@@ -73,8 +71,7 @@ class Prediction:
     beyond: dict[str, str]
 
 
-@dataclass(frozen=True)
-class Fit:
+class Fit(NamedTuple):
     """The fit at a grid point: factor of the covariance, weights of the residuals, log likelihood."""
 
     length: float
@@ -142,6 +139,7 @@ class Law:
         return product + LEVEL**2
 
     def _smooth(self, one: Array, other: Array, length: float, spread: float) -> Array:
+        """Covariance of g."""
         square = ((one[:, None, :] - other[None, :, :]) ** 2).sum(axis=2)
         found: Array = spread**2 * np.exp(-square / (2 * length**2))
         return found
@@ -190,39 +188,32 @@ class Law:
         return Prediction(np.exp(mean), np.exp(mean - reach), np.exp(mean + reach), beyond(self.cells, asked))
 
 
-def laws(cells: pd.DataFrame) -> Iterator[tuple[tuple[Any, ...], Law]]:
-    """Of all private learners with enough cells, by GROUP."""
-    private = cells.loc[cells["private"]]
-    for key, own in private.assign(pure=private["delta"] == 0).groupby(list(GROUP), sort=True):
-        if (own["regret"] > 0).sum() >= FEWEST:
-            yield key, Law(own)
-
-
 def coverage(cells: pd.DataFrame) -> pd.DataFrame:
     """How often 95 % intervals hold a cell that was left out, a row a feedback and kind of test.
 
-    each cell: every cell from the others of its law. largest T: all cells of the largest number of rounds from the
-    rest, where at least FEWEST cells and two values of T remain. error: median of |ln(predicted / measured)|.
+    Of all private learners with enough cells, by GROUP. each cell: every cell from the others of its law. largest T:
+    all cells of the largest number of rounds from the rest, where at least FEWEST cells and two values of T remain.
+    error: median of |ln(predicted / measured)|.
     """
-    rows = []
-    for key, law in laws(cells):
+    tested = []
+    private = cells.loc[cells["private"]]
+    for (feedback, *_), own in private.assign(pure=private["delta"] == 0).groupby(list(GROUP), sort=True):
+        if (own["regret"] > 0).sum() < FEWEST:
+            continue
+        law = Law(own)
         residuals, deviations = law.left_out
         if len(residuals) > FEWEST:
-            rows += _tested(key[0], "each cell", residuals, law.caution * deviations)
-        ends = law.cells["rounds"] == law.cells["rounds"].max()
+            tested.append((feedback, "each cell", residuals, law.caution * deviations))
+        ends = (law.cells["rounds"] == law.cells["rounds"].max()).to_numpy()
         rest = law.cells.loc[~ends]
         if len(rest) >= FEWEST and rest["rounds"].nunique() >= 2:
-            shorter = Law(rest)
-            mean, deviation = shorter.predicted(law.cells.loc[ends])
-            own = np.sqrt(deviation**2 + law.noise[ends.to_numpy()])
-            rows += _tested(key[0], "largest T", law.response[ends.to_numpy()] - mean, own)
-    columns = ["feedback", "left_out", "error", "held", "width"]
-    tested = pd.DataFrame(rows, columns=columns).groupby(["feedback", "left_out"], sort=True)
-    return tested.agg(
-        cells=("held", "size"), held=("held", "mean"), error=("error", "median"), width=("width", "median")
-    ).reset_index()  # fmt: skip
-
-
-def _tested(feedback: str, what: str, residuals: Array, deviations: Array) -> list[tuple[str, str, float, bool, float]]:
-    reach = QUANTILE * deviations
-    return [(feedback, what, abs(one), abs(one) <= most, most) for one, most in zip(residuals, reach, strict=True)]
+            mean, deviation = Law(rest).predicted(law.cells.loc[ends])
+            wide = np.sqrt(deviation**2 + law.noise[ends])
+            tested.append((feedback, "largest T", law.response[ends] - mean, wide))
+    columns = ["feedback", "left_out", "error", "width"]
+    each = pd.DataFrame(tested, columns=columns).explode(["error", "width"]).astype({"error": float, "width": float})
+    each = each.assign(error=each["error"].abs(), width=QUANTILE * each["width"])
+    each = each.assign(held=each["error"] <= each["width"])
+    found = each.groupby(["feedback", "left_out"], sort=True)
+    shown = {"cells": ("held", "size"), "held": ("held", "mean"), "error": ("error", "median")}
+    return found.agg(**shown, width=("width", "median")).reset_index()

@@ -1,24 +1,49 @@
-"""Write what is known of who wins: results/winners.csv and .md, and the folder results/winners."""
+"""What is known of who wins, written to results/winners.csv and .md and the folder results/winners; with it performance
+profiles (Dolan & More 2002): the share of problems that a learner solves within a factor of the best.
+
+    rho_s(tau) = share of the problems on which s competed with regret_s <= tau min over learners of the regret.
+
+A problem here is a setting of the table of winners with at least two algorithms (variants of one are not rivals) that
+keep the same guarantee, at its largest T: shorter horizons are mostly the same plays. A learner that was not measured
+on a problem has not failed on it, so shares are of its own problems, whose number is beside them; two learners are
+compared on the problems that both have, by Wilcoxon's signed-rank test on ln(regret_a / regret_b), with Holm's
+correction over the pairs of a class. The problems were chosen by us and share losses, so neither shares nor tests speak
+of problems in general.
+"""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import pandas as pd
+import seaborn
 
+from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.figures import style
-from dpregret.paper_figs.figures.layout import Page
+from dpregret.paper_figs.figures.layout import MOST, Page, Plate, Style
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.escaping import plain
-from dpregret.paper_figs.winners.cells import CALLS, GUARANTEE, PROBLEM, Facts, Measured, measure, read_rows
+from dpregret.paper_figs.winners.cells import (
+    CALLS,
+    CELLS,
+    FOLDER,
+    GUARANTEE,
+    PROBLEM,
+    PROFILES,
+    TABLE,
+    TIMES,
+    Facts,
+    Measured,
+    measure,
+    read_rows,
+)
 from dpregret.paper_figs.winners.laws import coverage
-from dpregret.paper_figs.winners.profiles import FEWEST, pairs, profile_figure, profiles, ratios
-from dpregret.paper_figs.winners.table import ALONE, VERDICTS, counts, winners
+from dpregret.paper_figs.winners.table import ALONE, LEVEL, VERDICTS, counts, holm, winners
 
-TABLE, FOLDER, CELLS, TIMES, PROFILES = "winners.csv", "winners", "cells.csv", "times.csv", "profiles"
-"""Names below the folder of results, and in the folder of winners."""
 KEPT: Final = (
     *PROBLEM, *GUARANTEE, "learner", "private", "runs", "regret", "error", "trivial", "bound", *CALLS, "barred",
 )  # fmt: skip
@@ -43,6 +68,17 @@ COVERED: Final = (
     "cells of a law's largest number of rounds predicted from the rest. Error and width are medians of |ln(predicted / "
     "measured)| and of half an interval, in logarithms."
 )
+FACTORS: Final = (1.0, 1.1, 1.5, 2.0, 5.0, 10.0)
+FEWEST: Final = 6
+"""Problems below which nothing is tested: with five no two-sided signed-rank test is below 5 %."""
+EXACT: Final = 50
+"""Most problems of an exact test; it has no ties either, else the normal approximation is taken."""
+WIDEST: Final = 100.0
+TICKS, COARSE, NARROW = (1, 1.1, 1.2, 1.4, 1.6, 1.8, 2, 3, 4, 5, 10, 20, 50, 100), (1, 2, 5, 10, 20, 50, 100), 4.0
+CLASSES: Final = {"full": "full information", "bandit": "bandit feedback", "experts": "experts", "erm": "batch (ERM)",
+           "population": "fresh records (population risk)"}  # fmt: skip
+"""Feedback -> title of its panel."""
+_SETTING: Final = [name for name in (*PROBLEM, *GUARANTEE) if name != "rounds"]
 
 
 def write_winners(files: Sequence[Path], facts: Facts, results: Path, names: Mapping[str, str] | None = None) -> None:
@@ -64,11 +100,13 @@ def write_winners(files: Sequence[Path], facts: Facts, results: Path, names: Map
     tested = pairs(found)
     listed = tested.loc[tested["significant"]]
     told = PAIRED.format(fewest=FEWEST, listed=len(listed), tested=len(tested))
+    formats.write_csv(tested, out / "pairs.csv")
+    formats.write_captioned(worded(listed.drop(columns="significant")), told, out, "pairs")
     for name, frame, said in (
-        ("profiles", profiles(found), PROFILED), ("pairs", listed.drop(columns="significant"), told),
+        ("profiles", profiles(found), PROFILED),
         ("coverage", coverage(measured.cells), COVERED),
-    ):  # fmt: skip
-        formats.write_csv(tested if name == "pairs" else frame, out / f"{name}.csv")
+    ):
+        formats.write_csv(frame, out / f"{name}.csv")
         formats.write_captioned(worded(frame), said, out, name)
     with style.look():
         plate = profile_figure(found, Page(names or {}))
@@ -97,3 +135,108 @@ def times(measured: Measured) -> pd.DataFrame:
     rows = measured.rows[["cell", "seconds"]].join(measured.cells[keys], on="cell")
     medians = rows.groupby(keys, sort=True)["seconds"].median()
     return (1e6 * medians).rename("microseconds").reset_index()
+
+
+def ratios(cells: pd.DataFrame) -> pd.DataFrame:
+    """Regret over the least of its problem: feedback, problem (a number), learner, ratio.
+
+    Problems whose least regret is not positive have no ratios and are left out.
+    """
+    competing = cells.loc[cells["private"] & (cells["barred"] == "")]
+    keys = [*_SETTING, "rounds"]
+    competing = competing.assign(algorithm=competing["learner"].str.split(".").str[0])
+    competing = competing.loc[competing.groupby(keys)["algorithm"].transform("nunique") > 1]
+    longest = competing.groupby(_SETTING)["rounds"].transform("max")
+    competing = competing.loc[competing["rounds"] == longest]
+    least = competing.groupby(_SETTING)["regret"].transform("min")
+    found = competing.assign(ratio=competing["regret"] / least, problem=competing.groupby(_SETTING).ngroup())
+    return found.loc[least > 0, ["feedback", "problem", "learner", "ratio"]].reset_index(drop=True)
+
+
+def profiles(found: pd.DataFrame) -> pd.DataFrame:
+    """One row a learner: number of its problems, share within each of FACTORS, median ratio; the best first."""
+    within = {f"within {tau:g}": found["ratio"] <= tau * (1 + 1e-9) for tau in FACTORS}
+    grouped = found.assign(**within).groupby(["feedback", "learner"], sort=True)
+    table = grouped[list(within)].mean().assign(**{"median ratio": grouped["ratio"].median()})
+    table.insert(0, "problems", grouped.size())
+    order = ["feedback", "problems", "learner"]
+    return table.reset_index().sort_values(order, ascending=[True, False, True], ignore_index=True)
+
+
+def pairs(found: pd.DataFrame) -> pd.DataFrame:
+    """One row two learners with at least FEWEST problems in common; `p_holm` over the pairs of a feedback class.
+
+    median_ratio: of the first one's regret over the second's; the first is the better of the two by it.
+    """
+    rows = []
+    for feedback, own in found.groupby("feedback", sort=True):
+        logs = own.pivot_table(index="problem", columns="learner", values="ratio", sort=True).apply(np.log)
+        for one, other in itertools.combinations(logs.columns, 2):
+            apart = (logs[one] - logs[other]).dropna().to_numpy()
+            if len(apart) < FEWEST:
+                continue
+            first, second = (one, other) if np.median(apart) <= 0 else (other, one)
+            apart = apart if first == one else -apart
+            won, median = int((apart < 0).sum()), float(np.exp(np.median(apart)))
+            rows.append((feedback, first, second, len(apart), won, median, _signed_rank(apart)))
+    columns = ["feedback", "better", "worse", "problems", "won", "median_ratio", "p"]
+    table = pd.DataFrame(rows, columns=columns)
+    corrected = table.groupby("feedback")["p"].transform(lambda p: holm(p.to_numpy()))
+    return table.assign(p_holm=corrected, significant=corrected < LEVEL)
+
+
+def _signed_rank(apart: Array) -> float:
+    """Two-sided p of Wilcoxon's test; differences of rounding are none, and without any difference it is one."""
+    rounded = np.where(np.abs(apart) < 1e-9, 0.0, apart)
+    if not rounded.any():
+        return 1.0
+    from scipy import stats  # a third of a second
+
+    exact = len(np.unique(np.abs(rounded))) == len(rounded) <= EXACT
+    return float(stats.wilcoxon(rounded, zero_method="zsplit", method="exact" if exact else "approx").pvalue)
+
+
+def profile_figure(found: pd.DataFrame, page: Page) -> Plate:
+    """A panel a feedback class: rho against tau of the learners with most problems, best median first."""
+    measured = sorted(set(found["feedback"]))
+    classes = [*(name for name in CLASSES if name in measured), *(name for name in measured if name not in CLASSES)]
+    plate = page.plate(max(1, len(classes)), 2, height=2.0, wide=True)
+    first: list[tuple[int, float, str, str]] = []
+    for panel, name in zip(plate.panels, classes, strict=False):
+        axis, own, title = panel.axis, found.loc[found["feedback"] == name], CLASSES.get(name, name)
+        shown = _shown_learners(own)
+        widest = max(1.5, min(WIDEST, 1.1 * float(own.loc[own["learner"].isin(shown), "ratio"].max())))
+        style.log_axis(axis, "x", [tick for tick in (TICKS if widest < NARROW else COARSE) if tick <= widest])
+        axis.set(xlim=(1.0, widest), ylim=(0.0, 1.03), ylabel="share of its problems")
+        axis.set(xlabel=r"factor $\tau$ of the least regret", title=f"{title}, {own['problem'].nunique()} problems")
+        for learner in shown:
+            values = np.clip(own.loc[own["learner"] == learner, "ratio"].to_numpy() / (1 + 1e-9), 1.0, None)
+            look, text, count = page.looks.at(learner), page.name(learner), len(values)
+            drawn: Style = {"color": look.colour, "linestyle": look.dash, "marker": look.marker}
+            steps, weights = np.unique(values, return_counts=True)
+            every = (1, max(1, len(steps) // 5))
+            x, y = [*steps, WIDEST], [*weights, 0]  # nothing at the end, up to which it is drawn
+            seaborn.ecdfplot(x=x, weights=y, ax=axis, markevery=every, **drawn)
+            taus = np.unique([1.0, *steps[steps <= WIDEST], WIDEST])
+            shares = (values[:, None] <= taus).mean(axis=0)
+            panel.key(text, **drawn)
+            panel.keep(f"{text} ({count})", taus, shares, what="share of its problems within the factor")
+            first.append((count, float(shares[0]), text, title))
+    if first:
+        count, part, text, where = max(first)
+        plate.finding = f"{text} has the least regret in {part:.0%} of its {count} problems ({where})"
+    else:
+        plate.finding = "No two algorithms were measured under the same guarantee"
+    plate.setting = (
+        "Performance profiles: share of a learner's own problems that it solves within a factor of the least regret of "
+        f"any learner with the same guarantee; at most {MOST} learners a panel, those with most problems. The problems "
+        "were chosen by us and are no random sample."
+    )
+    return plate
+
+
+def _shown_learners(own: pd.DataFrame) -> list[str]:
+    """The learners with most problems, those of the least median ratio first."""
+    by = own.groupby("learner")["ratio"].agg(["size", "median"]).sort_values("size", ascending=False, kind="stable")
+    by = by.loc[by["size"] >= min(FEWEST, by["size"].max())]
+    return [str(name) for name in by.head(MOST).sort_values("median", kind="stable").index]
