@@ -16,7 +16,7 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from dpregret.numerics.arrays import Array
-from dpregret.paper_figs.judge.claims import Asymptotic, Claim, ClaimsError, Counterpart
+from dpregret.paper_figs.judge.claims import Claim, ClaimsError, Counterpart
 from dpregret.paper_figs.judge.rates import Rate
 from dpregret.paper_figs.judge.runs import ORACLES, SLOPE_SPAN, crashes
 from dpregret.paper_figs.judge.vocabulary import COUNTED, VALUE_COLUMN
@@ -206,17 +206,12 @@ def _end_rows(series: pd.DataFrame, parameter: str) -> pd.DataFrame:
     return _filtered(series, kept)
 
 
-def _settings(rows: pd.DataFrame) -> list[str]:
-    """The settings in the rows."""
-    return [column for column in SETTINGS if column in rows.columns]
-
-
 def _refuse_ambiguity(rows: pd.DataFrame, claim: Claim) -> None:
     swept = {VALUE_COLUMN[claim.parameter], *COUPLED.get(claim.parameter, ()), *claim.varies}
     if claim.parameter == "horizon" and not rows["anytime"].all():
         swept.add("window")  # a tree over the whole run has W = T
-    for column in (*_settings(rows), "horizon"):
-        if column in swept:
+    for column in (*SETTINGS, "horizon"):
+        if column in swept or column not in rows.columns:
             continue
         found = sorted(rows[column].dropna().unique())
         if len(found) > 1:
@@ -229,7 +224,7 @@ def _refuse_ambiguity(rows: pd.DataFrame, claim: Claim) -> None:
 
 def _join_start(rows: pd.DataFrame, series: pd.DataFrame, claim: Claim) -> pd.DataFrame:
     """Add regret and displacement at T / 8 to every row at T that has them."""
-    keys = ["run", *_settings(rows)]
+    keys = ["run", *rows.columns.intersection(list(SETTINGS))]
     start = series[[*keys, "horizon", "checkpoint", "regret", "displacement"]].copy()
     start["checkpoint"] *= SLOPE_SPAN
     if claim.parameter == "horizon":
@@ -265,10 +260,8 @@ def _counterpart_regret(rows: pd.DataFrame, frame: pd.DataFrame, claim: Claim, c
     where = {key: value for key, value in claim.where.items() if key in ("set", "dimension")} | counterpart.where
     found = select_rows(frame, counterpart.learner, counterpart.variant, claim.experiment, claim.stream, where)
     found = found.sort_values("horizon", kind="stable")
-    keys = [key for key in _settings(rows) if key not in ("window", "epsilon", "delta")]
-    keys = ["run", *keys, "checkpoint"]
-    if not found["anytime"].all():
-        keys = [*keys, "horizon"]
+    same = rows.columns.intersection(list(SETTINGS)).difference(["window", "epsilon", "delta"])
+    keys = ["run", *same, "checkpoint", *([] if found["anytime"].all() else ["horizon"])]
     table = found.drop_duplicates(keys, keep="last")[[*keys, "regret"]].rename(columns={"regret": "counterpart"})
     joined = rows[keys].merge(table, on=keys, how="left", validate="many_to_one")["counterpart"]
     if joined.isna().any():
@@ -341,13 +334,13 @@ def _status(mean: Mapping[Hashable, float], claim: Claim) -> tuple[str, float]:
     Saturation does not disqualify a cell for a claim of linear regret (it is the claim), for an explicit or a lower
     bound, nor for the size of the noise itself, which no set can cap.
     """
-    rounds, start_displacement = mean["checkpoint"], mean["displacement_start"]
+    rule, rounds, displacement = claim.asymptotic_from, mean["checkpoint"], mean["displacement_start"]
     span = SLOPE_SPAN if claim.response == "log_slope" else 1
-    early = span * asymptotic_rounds(claim.asymptotic_from, mean["window"], mean["displacement"] * rounds)
-    by_noise = start_displacement * rounds / SATURATED_DISPLACEMENT
-    by_regret = 0.0
-    if mean["regret"] > SATURATED_SHARE * mean["trivial_regret"]:
-        most = SATURATED_SHARE * mean["trivial_regret"]
+    noise_time = mean["displacement"] * rounds  # in rounds
+    early = span * max(float(rule.rounds), rule.windows * mean["window"], rule.noise_times * noise_time)
+    by_noise, by_regret = displacement * rounds / SATURATED_DISPLACEMENT, 0.0
+    most = SATURATED_SHARE * mean["trivial_regret"]
+    if mean["regret"] > most:
         excess = mean["regret"] / most if most > 0 else math.inf
         by_regret = rounds * excess ** (1 / _decay(claim))
     exempt = (
@@ -355,13 +348,13 @@ def _status(mean: Mapping[Hashable, float], claim: Claim) -> tuple[str, float]:
         or claim.response in ("noise", "calls", "draws")
         or claim.side == "lower"
     )
-    needed = max(early, 0.0 if exempt else max(by_regret, by_noise if span > 1 else mean["displacement"] * rounds))
-    if not exempt and (by_regret > 0 or start_displacement > SATURATED_DISPLACEMENT):
-        return SATURATED, float(needed)
-    if rounds < early or mean["window"] < claim.asymptotic_from.smallest_window:
-        return EARLY, float(needed)
-    cut = mean["capped"] > 0 and not (claim.asymptotic_from.capped or claim.type == "below")
-    return (CAPPED if cut else USED), float(needed)
+    needed = float(early if exempt else max(early, by_regret, by_noise))
+    if not exempt and (by_regret > 0 or displacement > SATURATED_DISPLACEMENT):
+        return SATURATED, needed
+    if rounds < early or mean["window"] < rule.smallest_window:
+        return EARLY, needed
+    cut = mean["capped"] > 0 and not (rule.capped or claim.type == "below")
+    return (CAPPED if cut else USED), needed
 
 
 def _decay(claim: Claim) -> float:
@@ -370,11 +363,6 @@ def _decay(claim: Claim) -> float:
         return 1.0
     trivial = 0.0 if claim.response == "excess" else 1.0
     return max(trivial - claim.rate.power, 0.1)
-
-
-def asymptotic_rounds(rule: Asymptotic, window: float, noise_time: float) -> float:
-    """First round that counts as asymptotic; `noise_time` = displacement * T in rounds."""
-    return max(float(rule.rounds), rule.windows * window, rule.noise_times * noise_time)
 
 
 def setting(rows: pd.DataFrame, besides: Sequence[str] = ()) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -59,9 +59,28 @@ def check_rows(rows: pd.DataFrame, domain: Any | None) -> None:
         check_violation(float(rows["violation"].max()), domain)
 
 
-TEXT, FLAG, INTEGER, SIZE, NUMBER = "text", "flag", "integer", "size", "number"
+class Kind(NamedTuple):
+    """A kind of column. holds: whether a dtype is one; dtype: what it is read as, None for as it is."""
 
-COLUMNS: Final[Mapping[str, str]] = {
+    name: str
+    holds: Callable[[Any], bool]
+    dtype: str | None
+    empty: object
+
+
+def _is_number(dtype: Any) -> bool:
+    return bool(types.is_numeric_dtype(dtype) and not types.is_bool_dtype(dtype))
+
+
+TEXT: Final = Kind("text", lambda each: types.is_string_dtype(each) or types.is_object_dtype(each), "str", "")
+FLAG: Final = Kind("flag", types.is_bool_dtype, "bool", False)
+INTEGER: Final = Kind("integer", types.is_integer_dtype, "int64", 0)
+SIZE: Final = Kind("size", types.is_integer_dtype, None, 0)
+NUMBER: Final = Kind(
+    "number", lambda each: types.is_numeric_dtype(each) and not types.is_bool_dtype(each), "float64", math.nan
+)
+
+COLUMNS: Final[Mapping[str, Kind]] = {
     **dict.fromkeys(("paper", "experiment", "learner", "variant", "stream", "set"), TEXT),
     "tight": FLAG,
     "horizon": INTEGER,
@@ -147,8 +166,7 @@ def by_experiment(runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 def empty_row() -> pd.DataFrame:
     """The row of a learner that crashed: no stream, no number."""
-    values = {TEXT: "", FLAG: False, INTEGER: 0, SIZE: 0, NUMBER: float("nan")}
-    return pd.DataFrame([{name: values[kind] for name, kind in COLUMNS.items()}])
+    return pd.DataFrame([{name: kind.empty for name, kind in COLUMNS.items()}])
 
 
 def crashes(frame: pd.DataFrame) -> list[str]:
@@ -167,7 +185,7 @@ def _read(file: Path, columns: Collection[str] | None) -> pd.DataFrame:
         raise RunsError(str(fault)) from fault
 
 
-def check_columns(frame: pd.DataFrame, origin: str, declared: Mapping[str, str] = COLUMNS) -> pd.DataFrame:
+def check_columns(frame: pd.DataFrame, origin: str, declared: Mapping[str, Kind] = COLUMNS) -> pd.DataFrame:
     """Return the declared columns of `frame` with plain dtypes.
 
     Raises RunsError naming a missing or odd one, and for a finished row outside `LIMITS`.
@@ -179,14 +197,13 @@ def check_columns(frame: pd.DataFrame, origin: str, declared: Mapping[str, str] 
     there = frame.dtypes.to_dict()
     for name, kind in declared.items():
         whole = kind == SIZE and types.is_float_dtype(there[name]) and bool((frame[name] % 1 == 0).all())
-        if not whole and not _is_kind(there[name], kind):
-            raise RunsError(f"{origin}: column {name} holds {there[name]}, expected {kind}")
-    dtypes = {name: {TEXT: "str", FLAG: "bool", INTEGER: "int64", NUMBER: "float64"}[kind]
-              for name, kind in declared.items() if kind != SIZE}  # fmt: skip
+        if not whole and not kind.holds(there[name]):
+            raise RunsError(f"{origin}: column {name} holds {there[name]}, expected {kind.name}")
+    dtypes = {name: kind.dtype for name, kind in declared.items() if kind.dtype is not None}
     further = [name for name in OPTIONAL if name in frame.columns]
     odd = [name for name in further if not types.is_numeric_dtype(there[name])]  # flags count as numbers
     if odd:
-        raise RunsError(f"{origin}: column {odd[0]} holds {there[odd[0]]}, expected {NUMBER}")
+        raise RunsError(f"{origin}: column {odd[0]} holds {there[odd[0]]}, expected {NUMBER.name}")
     done = frame["status"] == "ok"
     fault = first_fault(frame if done.all() else frame.loc[done])
     if fault is not None:
@@ -216,13 +233,3 @@ def check_runs(frame: pd.DataFrame, origin: str) -> pd.DataFrame:
         where = ", ".join(f"{name}={first[name]}" for name in key)
         raise RunsError(f"{origin}: the same row twice: {where}")
     return frame.sort_values(key, kind="stable", ignore_index=True)
-
-
-def _is_kind(dtype: Any, kind: str) -> bool:
-    if kind == TEXT:
-        return bool(types.is_string_dtype(dtype) or types.is_object_dtype(dtype))
-    if kind == FLAG:
-        return bool(types.is_bool_dtype(dtype))
-    if kind in (INTEGER, SIZE):
-        return bool(types.is_integer_dtype(dtype))
-    return bool(types.is_numeric_dtype(dtype) and not types.is_bool_dtype(dtype))

@@ -157,12 +157,12 @@ def latex(frame: pd.DataFrame, label: str, caption: str, raw: Sequence[str] = ()
     return alone("amsmath,array,booktabs,graphicx", "\n".join(lines), "a4paper,landscape,margin=1cm")
 
 
-def columns(rows: Sequence[Sequence[str]], width: int = 0, indent: int = 0) -> list[list[str]] | None:
+def columns(rows: Sequence[Sequence[str]], indent: int = 0) -> list[list[str]] | None:
     """The lines of each row, its cells in columns; the widest columns fold between words where they do not fit.
 
-    width: of a line, that of the terminal by default. None where even the longest words do not fit side by side.
+    None where even the longest words do not fit side by side.
     """
-    rows, room = [[_bound(printable(cell)) for cell in row] for row in rows], (width or line_width()) - indent
+    rows, room = [[_bound(printable(cell)) for cell in row] for row in rows], line_width() - indent
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     words = [max(len(word) for cell in column for word in cell.split(" ")) for column in zip(*rows, strict=True)]
     for _ in range(sum(widths) + GAP * (len(widths) - 1) - room):

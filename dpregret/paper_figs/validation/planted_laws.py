@@ -78,7 +78,7 @@ class Sweep:
 
     def _cell(self, value: float) -> pd.DataFrame:
         run, checkpoint = self._index()
-        rows = dict.fromkeys(COST_COLUMNS, 0.0) | {
+        rows = {
             "paper": "lou_cheung_2020", "experiment": self.experiment, "learner": self.learner,
             "variant": self.variant, "stream": self.stream, "set": "ball", "tight": self.tight,
             "horizon": self.horizon, "anytime": self.anytime, "dimension": 4, "window": 16, "epsilon": 8.0,
