@@ -14,8 +14,7 @@ import numpy as np
 from numba import objmode
 
 from dpregret.numerics.arrays import Array
-from dpregret.numerics.compiled import inlined, specialised
-from dpregret.numerics.generic import generic
+from dpregret.numerics.compiled import generic, inlined, specialised
 
 slope_at = generic("slope_at")
 """slope_at(loss, x, gradient, value, s): f(x) and a subgradient there, 0 for the non-smooth part at its kink."""
@@ -111,29 +110,23 @@ def asked(thing: Any) -> Asked:
 
 def projected(domain: Any, points: Array) -> Array:
     """`project` of whole batches (..., d), for a set whose data have it."""
-    x = _columns(points)
-    specialised(_project, type(domain))(domain, x, np.empty((SCRATCH, x.shape[1])))
-    return _rows(x, points)
+    return _served(_project, domain, points)
 
 
 def vertices(domain: Any, costs: Array) -> Array:
     """`vertex` of the same."""
-    cost = _columns(costs)
-    x = np.empty_like(cost)
-    specialised(_vertex, type(domain))(domain, cost, x, np.empty((SCRATCH, x.shape[1])))
-    return _rows(x, costs)
+    return _served(_vertex, domain, costs)
 
 
-def _columns(points: Array) -> Array:
-    """(..., d) as columns (d, n), a copy."""
-    return np.array(np.reshape(points, (-1, np.shape(points)[-1])).T, dtype=np.float64, order="C")
+def _served(oracle: Any, domain: Any, rows: Array) -> Array:
+    """Answers to rows (..., d), found in columns."""
+    columns = np.array(np.reshape(rows, (-1, np.shape(rows)[-1])).T, dtype=np.float64, order="C")
+    x = columns.copy()
+    specialised(oracle, type(domain))(domain, columns, x, np.empty((SCRATCH, x.shape[1])))
+    return np.ascontiguousarray(x.T).reshape(np.shape(rows))
 
 
-def _rows(columns: Array, points: Array) -> Array:
-    return np.ascontiguousarray(columns.T).reshape(np.shape(points))
-
-
-def _project(domain, x, s):
+def _project(domain, points, x, s):
     project(domain, x, s)
 
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dpregret.core.oracles import projected, vertices
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled
 from dpregret.numerics.orthogonal import orthogonal_to
@@ -72,11 +73,6 @@ class ConstraintSet(ABC):
         methods."""
         return None
 
-    @property
-    @abstractmethod
-    def vertex_count(self) -> int | float:
-        """Number of extreme points; `math.inf` for a curved set."""
-
     @abstractmethod
     def center(self) -> Array:
         """Point (d,) from which learners start, x_1; the set's centre of symmetry or the mean of its vertices."""
@@ -92,13 +88,16 @@ class ConstraintSet(ABC):
         Exact, or an upper bound where the set says so.
         """
 
-    @abstractmethod
     def linear_oracle(self, cost: Array) -> Array:
-        """Extreme points argmin_{v in C} <cost, v>, (..., d) -> (..., d)."""
+        """Extreme points argmin_{v in C} <cost, v>, (..., d) -> (..., d): by default the `vertex` of `data`."""
+        return vertices(self.data, cost)
 
-    @abstractmethod
     def project(self, points: Array) -> Array:
-        """Nearest points of the set in the Euclidean norm, (..., d) -> (..., d)."""
+        """Nearest points of the set in the Euclidean norm, (..., d) -> (..., d): by default the `project` of `data`.
+
+        Points inside come back unchanged.
+        """
+        return projected(self.data, points)
 
     @abstractmethod
     def violation(self, points: Array) -> Array:
@@ -141,12 +140,22 @@ class ConstraintSet(ABC):
         return self.hull_basis() if len(self.equalities()) else None
 
     def gauge(self) -> Oracle:
-        """The gauge around the center (gauges.py): from directions to subgradients. Raises UnsupportedSet."""
+        """The gauge around the center (geometry/base.py): from directions to subgradients. Raises UnsupportedSet."""
         raise UnsupportedSet(f"no gauge of the set {self.name!r} is known; use a learner that calls the linear oracle")
 
     def separation(self) -> Oracle:
-        """The separation oracle around the center: zero inside, else a normal (gauges.py). Raises UnsupportedSet."""
-        return separation_by(self.gauge())
+        """The separation oracle around the center, by the gauge: zero inside, else nu with <nu, w> > 1 >= <nu, z>.
+
+        For all center + z of the set. Raises UnsupportedSet.
+        """
+        gauge = self.gauge()
+
+        def separate(offsets: Array) -> Array:
+            normals = np.ascontiguousarray(gauge(offsets))
+            rows = (normals.reshape(-1, self.dimension), np.ascontiguousarray(offsets).reshape(-1, self.dimension))
+            return _cleared(*rows).reshape(normals.shape)
+
+        return separate
 
     def local_oracle(self) -> LocalOracle:
         """Local linear optimisation oracle of the set. Raises UnsupportedSet where there is none."""
@@ -154,18 +163,6 @@ class ConstraintSet(ABC):
             f"the set {self.name!r} has no local linear oracle; use a learner that projects or that calls "
             "the linear oracle only"
         )
-
-
-def separation_by(gauge: Oracle) -> Oracle:
-    """The separation oracle of a gauge: zero inside, else nu with <nu, w> > 1 >= <nu, z> for all z of the set."""
-
-    def separate(offsets: Array) -> Array:
-        normals = np.ascontiguousarray(gauge(offsets))
-        dimension = normals.shape[-1]
-        cleared = _cleared(normals.reshape(-1, dimension), np.ascontiguousarray(offsets).reshape(-1, dimension))
-        return cleared.reshape(normals.shape)
-
-    return separate
 
 
 @compiled

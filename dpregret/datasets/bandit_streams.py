@@ -26,8 +26,8 @@ from dpregret.datasets.base import Generators, Source, build, positive, sources
 from dpregret.datasets.bundled import load
 from dpregret.datasets.losses import Affine, Entry, NormKink
 from dpregret.numerics.arrays import Array
+from dpregret.numerics.random import Uniforms
 from dpregret.numerics.sums import product, vecdot
-from dpregret.numerics.uniforms import Uniforms
 
 Whole = NDArray[np.int64]
 PIECE = 2**12  # rounds of a comparator's pass

@@ -14,8 +14,8 @@ from dpregret.datasets.base import Generators, positive
 from dpregret.datasets.risk_squared import DenseGram, add_moments, gram_of, squared_constants
 from dpregret.datasets.risks import FRESH, STORED, Optimum, RiskSource
 from dpregret.numerics.arrays import Array
+from dpregret.numerics.random import Coins
 from dpregret.numerics.sums import vecdot
-from dpregret.numerics.uniforms import Coins
 
 FAIR = np.array([0.5])
 """The chance of a fair coin."""

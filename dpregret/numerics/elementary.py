@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike
 
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled, inlined
-from dpregret.numerics.intrinsics import exponent, fused, mantissa, power_of_two
-from dpregret.numerics.simd import where_less
+from dpregret.numerics.intrinsics import fused, where_less
 
 INVERSE, LN2_HIGH, LN2_LOW = (
     1.0 / math.log(2.0),
@@ -25,10 +24,30 @@ INVERSE, LN2_HIGH, LN2_LOW = (
 """1 / ln 2, and ln 2 in two parts: the first has 11 zeros at its end, so that a multiple of it is exact."""
 
 LEAST = 2.0**-1022  # of the numbers with a full mantissa
+ONE = 0x3FF0000000000000  # the bits of 1.0
+ROOT = 0x3FE6A09E667F3BCD  # and of sqrt(1/2)
 WHOLE = 1.5 * 2.0**52  # added and taken away, it rounds to an integer, which is in its last bits
 
 EXP = tuple(1.0 / math.factorial(k) for k in range(13, 1, -1))  # Taylor, |r| <= ln(2) / 2: the next term is 4e-18
 LOG = tuple(2.0 / (2 * k + 3) for k in range(10, -1, -1))  # 2 atanh(s) = 2 s + s^3 (2/3 + 2/5 s^2 + ...), |s| <= 0.172
+
+
+@inlined
+def _twos(value: Any) -> Any:
+    """n of m 2^n, m from sqrt(1/2) to sqrt(2), a whole number."""
+    return (np.float64(value).view(np.int64) - ROOT) >> 52
+
+
+@inlined
+def _mantissa(value: Any) -> Any:
+    """And m."""
+    return np.int64(np.float64(value).view(np.int64) - (_twos(value) << 52)).view(np.float64)
+
+
+@inlined
+def _power_of_two(whole: Any) -> Any:
+    """2^n of WHOLE + n."""
+    return np.int64((np.float64(whole).view(np.int64) << 52) + ONE).view(np.float64)
 
 
 @inlined
@@ -51,15 +70,15 @@ def _scaled_exp(high: Any, low: Any) -> Any:
     total = fused(r * r, total, r) + 1.0
     half = fused(twos, 0.5, WHOLE)
     rest = (twos - (half - WHOLE)) + WHOLE  # two factors, since 2^twos alone can be too small
-    return total * power_of_two(half) * power_of_two(rest)
+    return total * _power_of_two(half) * _power_of_two(rest)
 
 
 @inlined
 def _log_parts(value: Any) -> tuple[Any, Any]:
     """ln(value) of a positive finite number in two parts, to 2^-60."""
     full = value * where_less(value, LEAST, 2.0**54, 1.0)
-    f = mantissa(full) - 1.0
-    count = exponent(full) - where_less(value, LEAST, 54.0, 0.0)
+    f = _mantissa(full) - 1.0
+    count = _twos(full) - where_less(value, LEAST, 54.0, 0.0)
     below = 2.0 + f
     inverse = 1.0 / below
     s = f * inverse

@@ -1,86 +1,170 @@
-"""Instructions that numba does not offer: a fused product and sum, the parts of a number's bits, and a generator's C
+"""Instructions that numba does not offer: a fused product and sum, eight numbers side by side, and a generator's C
 functions.
 
-Each is an instruction of LLVM's or a call, of one number or of eight side by side (simd.py).
+Of eight numbers each operation is done for all, each rounded as IEEE 754 says. Lanes never meet, so eight runs, rows or
+columns in them get the bits that they would get one by one, on any processor; where it has narrower units the compiler
+takes several.
 """
 
+import operator
 from typing import Any, cast
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.core.cgutils import get_or_insert_function
-from numba.extending import intrinsic
+from numba.core.errors import TypingError
+from numba.core.imputils import lower_cast
+from numba.core.typeconv import Conversion
+from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
+from numba.extending import intrinsic, lower_builtin, models, register_model
 
+WIDTH = 8
+_VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
 _NEXT_UINT64, _NEXT_DOUBLE = 1, 3  # places in bitgen_t, whose first is the state
-ONE = 0x3FF0000000000000  # the bits of 1.0
-ROOT = 0x3FE6A09E667F3BCD  # and of sqrt(1/2)
 
 
-def call_llvm(name: str, builder: Any, values: Any) -> Any:
-    """A function of LLVM's, of numbers or of several side by side."""
+class Lanes(types.Type):  # type: ignore[misc]
+    """The type of eight numbers within kernels."""
+
+    def __init__(self) -> None:
+        super().__init__(name="Lanes")
+
+    def can_convert_from(self, typing: Any, other: Any) -> Any:
+        """A number beside lanes stands for eight."""
+        return Conversion.promote if isinstance(other, types.Float) else None
+
+
+lanes = Lanes()
+
+
+@register_model(Lanes)
+class _Model(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, kind: Any):
+        super().__init__(manager, kind, _VECTOR)
+
+
+def _call_llvm(name: str, builder: Any, values: Any) -> Any:
+    """A function of LLVM's, of numbers or of eight side by side."""
     kind = values[0].type
-    suffix = f"v{kind.count}f64" if isinstance(kind, ir.VectorType) else "f64"
+    suffix = f"v{WIDTH}f64" if kind == _VECTOR else "f64"
     function = ir.FunctionType(kind, [kind] * len(values))
-    return builder.call(get_or_insert_function(builder.module, function, f"llvm.{name}.{suffix}"), values)
+    return builder.call(cgutils.get_or_insert_function(builder.module, function, f"llvm.{name}.{suffix}"), values)
 
 
 def _fused(context: Any, a: Any, b: Any, c: Any) -> Any:
     """a b + c, rounded once: fixed by IEEE 754, on processors without the instruction too. For lanes as well."""
-    kind = next((each for each in (a, b, c) if not isinstance(each, types.Number)), types.float64)
-    return kind(kind, kind, kind), lambda target, builder, signature, values: call_llvm("fma", builder, values)
+    kind = lanes if lanes in (a, b, c) else types.float64
+    return kind(kind, kind, kind), lambda target, builder, signature, values: _call_llvm("fma", builder, values)
 
 
 fused = cast(Any, intrinsic(_fused))
 
 
-def _words(kind: Any) -> Any:
-    """The type of 64-bit words beside an LLVM type of numbers, and a function that makes constants of it."""
-    word = ir.IntType(64)
-    if isinstance(kind, ir.VectorType):
-        words = ir.VectorType(word, kind.count)
-        return words, lambda value: ir.Constant(words, [value] * kind.count)
-    return word, lambda value: ir.Constant(word, value)
-
-
-def _twos(builder: Any, bits: Any, constant: Any) -> Any:
-    return builder.ashr(builder.sub(bits, constant(ROOT)), constant(52))
+def _place(context: Any, builder: Any, kind: Any, array: Any, start: Any, taken: Any = _VECTOR) -> Any:
+    """Where eight numbers, or one, lie in an array without gaps, counted through all of its axes."""
+    if kind.ndim > 1 and kind.layout != "C":
+        raise TypingError(f"lanes lie in arrays without gaps, not in {kind}")
+    first = context.make_array(kind)(context, builder, array).data
+    return builder.bitcast(builder.gep(first, [start]), taken.as_pointer())
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def power_of_two(typing: Any, whole: Any) -> Any:
-    """2^n of WHOLE + n."""
+def load(typing: Any, array: Any, start: Any) -> Any:
+    """Eight numbers of an array without gaps, from a place on that counts through all of its axes."""
 
-    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        words, constant = _words(values[0].type)
-        bits = builder.shl(builder.bitcast(values[0], words), constant(52))
-        return builder.bitcast(builder.add(bits, constant(ONE)), values[0].type)
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.load(_place(context, builder, signature.args[0], *arguments), align=8)
 
-    return whole(whole), code
+    return lanes(array, types.int64), code
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def exponent(typing: Any, value: Any) -> Any:
-    """n of m 2^n, m from sqrt(1/2) to sqrt(2)."""
+def take(typing: Any, array: Any, start: Any, like: Any) -> Any:
+    """The same where `like` is eight numbers; one number where it is one."""
 
-    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        words, constant = _words(values[0].type)
-        return builder.sitofp(_twos(builder, builder.bitcast(values[0], words), constant), values[0].type)
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array, start, like = arguments
+        return builder.load(_place(context, builder, signature.args[0], array, start, like.type), align=8)
 
-    return value(value), code
+    return like(array, types.int64, like), code
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def mantissa(typing: Any, value: Any) -> Any:
-    """And m."""
+def store(typing: Any, array: Any, start: Any, values: Any) -> Any:
+    """Write eight numbers there, or one."""
 
-    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        words, constant = _words(values[0].type)
-        bits = builder.bitcast(values[0], words)
-        bits = builder.sub(bits, builder.shl(_twos(builder, bits, constant), constant(52)))
-        return builder.bitcast(bits, values[0].type)
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array, start, values = arguments
+        builder.store(values, _place(context, builder, signature.args[0], array, start, values.type), align=8)
+        return context.get_dummy_value()
 
-    return value(value), code
+    return types.void(array, types.int64, values), code
+
+
+def _spread(builder: Any, number: Any) -> Any:
+    word = ir.IntType(32)
+    one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), number, ir.Constant(word, 0))
+    same = ir.Constant(ir.VectorType(word, WIDTH), [0] * WIDTH)
+    return builder.shuffle_vector(one, ir.Constant(_VECTOR, ir.Undefined), same)
+
+
+@lower_cast(types.Float, Lanes)  # type: ignore[untyped-decorator]
+def _number_beside_lanes(context: Any, builder: Any, kind: Any, into: Any, number: Any) -> Any:
+    return _spread(builder, number)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def spread(typing: Any, number: Any) -> Any:
+    """A number eight times."""
+    return lanes(types.float64), lambda context, builder, signature, arguments: _spread(builder, arguments[0])
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def roots(typing: Any, values: Any) -> Any:
+    """Square roots, or that of one number."""
+    return values(values), lambda context, builder, signature, arguments: _call_llvm("sqrt", builder, arguments)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def where_less(typing: Any, one: Any, other: Any, yes: Any, no: Any) -> Any:
+    """Lane by lane, or of numbers: yes where one < other, else no."""
+    kind = lanes if lanes in (one, other, yes, no) else types.float64
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.select(builder.fcmp_ordered("<", *arguments[:2]), *arguments[2:])
+
+    return kind(kind, kind, kind, kind), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def any_less(typing: Any, one: Any, other: Any) -> Any:
+    """Whether one < other in any lane, or of numbers."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        found = builder.fcmp_ordered("<", *arguments)
+        if signature.args[0] is types.float64:
+            return found
+        together = builder.bitcast(found, ir.IntType(WIDTH))
+        return builder.icmp_unsigned("!=", together, ir.Constant(together.type, 0))
+
+    return types.boolean(one, other), code
+
+
+def _operator(symbol: Any, instruction: str) -> None:
+    class Same(ConcreteTemplate):  # type: ignore[misc]
+        cases = (signature(lanes, lanes, lanes),)
+
+    @lower_builtin(symbol, lanes, lanes)  # type: ignore[untyped-decorator]
+    def done(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return getattr(builder, instruction)(*arguments)
+
+    infer_global(symbol)(Same)
+
+
+_operator(operator.add, "fadd")
+_operator(operator.sub, "fsub")
+_operator(operator.mul, "fmul")
+_operator(operator.truediv, "fdiv")
 
 
 def _call(place: int, answer: Any) -> Any:

@@ -1,22 +1,170 @@
-"""Directions orthogonal to given rows, by Householder reflections in a fixed order.
+"""Orthogonal transformations of small matrices, in one fixed order: eigenvalues and singular values by Jacobi's
+rotations, complements of rows by Householder's reflections.
 
-A singular value decomposition would give another basis of the same space on another processor, where rounding decides
-the sign of a reflection; then random directions differ, and not by rounding only.
+LAPACK's last bits, and where values are equal its vectors, depend on the processor. These do not; each rotation is as
+exact as rounding allows (Demmel & Veselic 1992). Meant for sides up to some dozens: the cost grows like the cube.
 """
+
+from typing import Any
 
 import numpy as np
 
 from dpregret.numerics.arrays import Array
-from dpregret.numerics.compiled import compiled
+from dpregret.numerics.compiled import compiled, inlined
+from dpregret.numerics.intrinsics import WIDTH, any_less, roots, spread, store, take, where_less
+from dpregret.numerics.sums import products
 
+SWEEPS = 30  # of rotations over all pairs; half a dozen are enough
+CLOSE = 1e-16  # squared cosine: cosines fall quadratically where angles are as small, so that one more sweep is enough
+ROUNDING = 1e-30  # squared cosine of rows that are orthogonal, as sums of some dozen products tell
+NOTHING = 1e-34  # one that is not worth a rotation
 INDEPENDENT = 1e-10  # what must be left of a row, relative to it, beyond the rows before
+
+
+def symmetric(matrices: Array) -> tuple[Array, Array]:
+    """Eigenvalues (..., m) from the smallest on, and eigenvectors (..., m, m) as columns, of symmetric matrices."""
+    rows, values = _beside_identity(matrices)
+    orthogonalise(rows, values, True)
+    order = np.argsort(values, axis=-1, kind="stable")
+    bases = rows[..., matrices.shape[-1] :]
+    values = np.take_along_axis(values, order, axis=-1).reshape(matrices.shape[:-1])
+    vectors = np.take_along_axis(bases, order[..., None], axis=-2).reshape(matrices.shape)
+    return values, vectors.swapaxes(-1, -2)
+
+
+def singular(matrices: Array) -> tuple[Array, Array, Array]:
+    """U (..., m, m), singular values (..., m) from the largest on, V^T (..., m, m) of square matrices.
+
+    A row of V^T that belongs to the value 0 is zero; U is orthogonal always.
+    """
+    rows, squares = _beside_identity(matrices)
+    orthogonalise(rows, squares, False)
+    values = np.sqrt(np.maximum(squares, 0.0))
+    order = np.argsort(-values, axis=-1, kind="stable")
+    values = np.take_along_axis(values, order, axis=-1)
+    rows = np.take_along_axis(rows, order[..., None], axis=-2)
+    shape, side = matrices.shape, matrices.shape[-1]
+    left = rows[..., side:].reshape(shape).swapaxes(-1, -2)
+    right = rows[..., :side] / np.where(values > 0.0, values, 1.0)[..., None]
+    return left, values.reshape(shape[:-1]), right.reshape(shape)
+
+
+def composed(left: Array, values: Array, right: Array) -> Array:
+    """left diag(values) right, (..., m, m): one value after the other, each product added with one rounding."""
+    side = values.shape[-1]
+    scaled = (left * values[..., None, :]).reshape(-1, side, side)
+    return products(scaled, right.reshape(-1, side, side)).reshape(right.shape)
+
+
+def _beside_identity(matrices: Array) -> tuple[Array, Array]:
+    """(A, I) of matrices (..., m, m) as rows (n, m, 2 m), and room for values (n, m)."""
+    side = matrices.shape[-1]
+    given = matrices.reshape(-1, side, side)
+    rows = np.empty((len(given), side, 2 * side))
+    rows[..., :side], rows[..., side:] = given, np.eye(side)
+    return rows, np.empty(rows.shape[:2])
+
+
+@compiled
+def orthogonalise(rows: Array, values: Array, symmetric: bool) -> None:
+    """Rotate the rows (n, m, w) of n matrices A, their first m columns, in place; the other columns turn along.
+
+    symmetric: w = 2 m, and (A, I) becomes (V A, V) with the eigenvectors as rows of V; values (n, m) become the
+    eigenvalues. Else the rows of A become orthogonal, the identity beside them U^T of A = U S V^T, and the values the
+    squared lengths. A NaN makes all values NaN. Eight matrices are done at a time, the last alone: bits are the same.
+    """
+    count, side, width = rows.shape
+    together, found = np.empty((side, width, WIDTH)), np.empty((side, WIDTH))
+    for first in range(0, count, WIDTH):
+        if first == count - 1:
+            _rotate(rows[first], values[first], symmetric, 1.0, 1)
+            return
+        for lane in range(WIDTH):  # the last one again, where there are no eight
+            own = rows[min(first + lane, count - 1)]
+            for i in range(side):
+                for k in range(width):
+                    together[i, k, lane] = own[i, k]
+        _rotate(together, found, symmetric, spread(1.0), WIDTH)
+        for lane in range(min(WIDTH, count - first)):
+            for i in range(side):
+                values[first + lane, i] = found[i, lane]
+                for k in range(width):
+                    rows[first + lane, i, k] = together[i, k, lane]
+
+
+@inlined
+def _rotate(rows: Array, values: Array, symmetric: bool, one: Any, lanes: int) -> None:
+    """`orthogonalise` of one matrix, (m, w) and (m,), or of eight side by side, (m, w, 8) and (m, 8).
+
+    one: the number 1, or eight of them; lanes: 1 or 8.
+    """
+    side, length, square = len(rows), rows.shape[1] * lanes, len(rows) * lanes
+    begun = square if symmetric else 0  # V A V^T is (V A) times V, and the squares are A times A
+    zero = one - one
+    whole = zero
+    for p in range(side):
+        whole = whole + _inner(rows, p * length, p * length, square, one, lanes)
+    active = one
+    for _ in range(SWEEPS):
+        for p in range(side):
+            found = _inner(rows, p * length + begun, p * length, square, one, lanes)
+            store(values, p * lanes, found + (whole - whole))
+        if not any_less(zero, active):
+            break
+        turned = zero
+        for p in range(side - 1):
+            for q in range(p + 1, side):
+                low, high = take(values, p * lanes, one), take(values, q * lanes, one)
+                both = _inner(rows, p * length + begun, q * length, square, one, lanes)
+                met, size = both * both, whole if symmetric else low * high
+                limit = where_less(zero, active, NOTHING * size, np.inf)
+                if not any_less(limit, met):
+                    continue
+                apart, double = high - low, both + both
+                root = roots(apart * apart + double * double)
+                steep = double / (apart + where_less(apart, zero, zero - root, root))
+                tangent = where_less(limit, met, steep, zero)
+                cosine = one / roots(one + tangent * tangent)
+                sine = tangent * cosine
+                store(values, p * lanes, low - tangent * both)
+                store(values, q * lanes, high + tangent * both)
+                least = where_less(CLOSE, tangent * tangent, ROUNDING, CLOSE * one)
+                turned = where_less(least * size, met, one, turned)
+                shift = (q - p) * length
+                for k in range(p * length, (p + 1) * length, lanes):
+                    upper, lower = take(rows, k, one), take(rows, k + shift, one)
+                    store(rows, k, cosine * upper - sine * lower)
+                    store(rows, k + shift, sine * upper + cosine * lower)
+        active = active * turned
+
+
+@inlined
+def _inner(rows: Array, p: int, q: int, count: int, one: Any, lanes: int) -> Any:
+    """Inner product of the numbers from places p and q on, in the order of `sums.dot`; of eight matrices too."""
+    whole = count // (8 * lanes) * (8 * lanes)
+    a = b = c = d = e = f = g = h = one - one
+    for k in range(0, whole, 8 * lanes):
+        a = a + take(rows, p + k, one) * take(rows, q + k, one)
+        b = b + take(rows, p + k + lanes, one) * take(rows, q + k + lanes, one)
+        c = c + take(rows, p + k + 2 * lanes, one) * take(rows, q + k + 2 * lanes, one)
+        d = d + take(rows, p + k + 3 * lanes, one) * take(rows, q + k + 3 * lanes, one)
+        e = e + take(rows, p + k + 4 * lanes, one) * take(rows, q + k + 4 * lanes, one)
+        f = f + take(rows, p + k + 5 * lanes, one) * take(rows, q + k + 5 * lanes, one)
+        g = g + take(rows, p + k + 6 * lanes, one) * take(rows, q + k + 6 * lanes, one)
+        h = h + take(rows, p + k + 7 * lanes, one) * take(rows, q + k + 7 * lanes, one)
+    total = ((a + e) + (c + g)) + ((b + f) + (d + h))
+    for k in range(whole, count, lanes):
+        total = total + take(rows, p + k, one) * take(rows, q + k, one)
+    return total
 
 
 @compiled
 def orthogonal_to(rows: Array) -> Array:
     """Orthonormal columns (d, d - k) orthogonal to independent rows (k, d); k = 0 columns where rows depend.
 
-    The last columns of H_1 ... H_k, where H_i turns what is left of row i into a multiple of e_i.
+    The last columns of H_1 ... H_k, where H_i turns what is left of row i into a multiple of e_i. A singular value
+    decomposition would give another basis of the same space on another processor, where rounding decides the sign of a
+    reflection; then random directions differ, and not by rounding only.
     """
     count, dimension = rows.shape
     left = rows.copy()

@@ -9,6 +9,7 @@ calls libm for exp, log or log1p, which decides or gives its last bit.
 """
 
 import ctypes
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -159,15 +160,62 @@ def fill_exponentials(generators: Addresses, out: Array) -> None:
         exponential_rows(generators[run], out[run], False)
 
 
-class Normals:
-    """Independent N(0, 1) of all runs, one generator a run."""
+class _Draws:
+    """Draws of all runs, one generator a run."""
 
     def __init__(self, generators: Sequence[np.random.Generator]):
         self.generators = generators  # as long as their addresses are in use
         self._addresses = addresses(generators)
+
+
+class Normals(_Draws):
+    """Independent N(0, 1) of all runs, one generator a run."""
 
     def draw(self, rounds: int, dimension: int) -> Array:
         """Fresh numbers (runs, rounds, dimension): those of `standard_normal((rounds, dimension))` of each."""
         drawn = np.empty((len(self.generators), rounds, dimension))
         fill_normals(self._addresses, drawn)
         return drawn
+
+
+@compiled
+def _fill_uniforms(generators: Addresses, out: Array) -> None:
+    """out (runs, rounds): independent, uniform on [0, 1)."""
+    runs, rounds = out.shape
+    for run in range(runs):
+        for now in range(rounds):
+            out[run, now] = next_double(generators[run])
+
+
+class Uniforms(_Draws):
+    """Independent numbers uniform on [0, 1) of all runs, one generator a run."""
+
+    def draw(self, rounds: int) -> Array:
+        """Fresh numbers (runs, rounds): those of `random(rounds)` of each."""
+        drawn = np.empty((len(self.generators), rounds))
+        _fill_uniforms(self._addresses, drawn)
+        return drawn
+
+
+@compiled
+def _fill_coins(generators: Addresses, chances: Array, heads: float, tails: float, out: Array) -> None:
+    """As `Coins.draw`: out (settings, runs, numbers)."""
+    settings, runs, count = out.shape
+    numbers = np.empty(count)
+    for run in range(runs):
+        for each in range(count):
+            numbers[each] = next_double(generators[run])
+        for setting in range(settings):
+            for each in range(count):
+                out[setting, run, each] = heads if numbers[each] < chances[setting] else tails
+
+
+class Coins(_Draws):
+    """Independent coins of all runs, one generator a run."""
+
+    def draw(self, chances: Array, heads: float, tails: float, shape: tuple[int, ...]) -> Array:
+        """Heads where a number of `random(shape)` lies below the chance, else tails: (chances, runs, *shape)."""
+        runs = len(self.generators)
+        drawn = np.empty((len(chances), runs, math.prod(shape)))
+        _fill_coins(self._addresses, chances, heads, tails, drawn)
+        return drawn.reshape(len(chances), runs, *shape)

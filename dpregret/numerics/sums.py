@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike
 
 from dpregret.numerics.arrays import Array, without_gaps
 from dpregret.numerics.compiled import compiled, inlined
-from dpregret.numerics.intrinsics import fused
-from dpregret.numerics.simd import WIDTH, load, spread, store
+from dpregret.numerics.intrinsics import WIDTH, fused, load, spread, store
 
 LANES = 8
 

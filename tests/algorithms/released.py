@@ -38,7 +38,7 @@ from dpregret.algorithms.online.pqftl import Pqftl
 from dpregret.algorithms.online.restarted_leader import RestartedLeader
 from dpregret.algorithms.privacy import Budget, NoisePlan, Release
 from dpregret.algorithms.privacy.audit import materialise
-from dpregret.numerics.jacobi import symmetric
+from dpregret.numerics.orthogonal import symmetric
 from dpregret.workflows.audit.bandits import by_text
 from dpregret.workflows.run.seeds import generators
 

@@ -228,7 +228,7 @@ def test_texts_of_one_name_are_of_one_thing() -> None:
     import dpregret.algorithms.geometry
     import dpregret.algorithms.online.wdp_cocop
     import dpregret.datasets.losses  # noqa: F401
-    from dpregret.numerics.generic import GENERICS
+    from dpregret.numerics.compiled import GENERICS
 
     texts = [text for each in GENERICS for text in each.kinds.values()]
     assert len(texts) > 30

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpregret.numerics.arrays import Array
-from dpregret.numerics.jacobi import composed, singular, symmetric
+from dpregret.numerics.orthogonal import composed, singular, symmetric
 
 
 def _drawn(side: int, rank: int) -> Array:

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from dpregret.numerics.random import addresses, fill_exponentials, fill_normals, gamma
-from dpregret.numerics.uniforms import Coins
+from dpregret.numerics.random import Coins, addresses, fill_exponentials, fill_normals, gamma
 
 
 @pytest.mark.parametrize("kind", ["PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937"])

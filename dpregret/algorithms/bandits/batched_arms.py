@@ -35,7 +35,7 @@ from dpregret.core.oracles import arm_at
 from dpregret.numerics.arrays import Array, without_gaps
 from dpregret.numerics.compiled import compiled, specialised
 from dpregret.numerics.elementary import exp_of
-from dpregret.numerics.uniforms import Uniforms
+from dpregret.numerics.random import Uniforms
 
 SHARES = np.arange(1, 100) / 100  # values of k that are tried
 

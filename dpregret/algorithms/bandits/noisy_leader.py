@@ -45,8 +45,7 @@ from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree
 from dpregret.core.losses import lay_out_rounds
 from dpregret.core.oracles import SCRATCH, asked, project, step, value_at, vertex
 from dpregret.numerics.arrays import Array, without_gaps
-from dpregret.numerics.compiled import inlined, specialised
-from dpregret.numerics.generic import generic
+from dpregret.numerics.compiled import generic, inlined, specialised
 
 CHUNK = 2**18  # numbers of a chunk of directions
 TOGETHER = 64  # columns that are played together

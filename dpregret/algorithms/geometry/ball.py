@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.geometry.base import checked_dimension
-from dpregret.algorithms.geometry.mass import same_shape
-from dpregret.algorithms.geometry.norm_ball import NormBall
-from dpregret.core.oracles import inner, project, projected, vertex, vertices
+from dpregret.algorithms.geometry.base import NormBall, checked_dimension
+from dpregret.core.oracles import inner, project, vertex
 from dpregret.core.sets import LocalOracle
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot
@@ -24,7 +21,7 @@ class BallData(NamedTuple):
 
 @project.add
 def _(ball: BallData, x, s):
-    """Scale to the sphere by radius / max(|x|_2, radius)."""
+    """Scale to the sphere by radius / max(|x|_2, radius): points inside stay, bit by bit."""
     inner(x, x, s[8], s)
     for r in range(x.shape[1]):
         s[8, r] = ball.radius / max(np.sqrt(s[8, r]), ball.radius)
@@ -61,22 +58,9 @@ class Ball(NormBall):
         """The radius."""
         return BallData(self.radius)
 
-    @property
-    def vertex_count(self) -> int | float:
-        """Two points in one dimension, a continuum otherwise."""
-        return 2 if self.dimension == 1 else math.inf
-
     def reach(self, point: Array) -> float:
         """|point|_2 + radius, exact."""
         return float(np.sqrt(vecdot(point, point))) + self.radius
-
-    def linear_oracle(self, cost: Array) -> Array:
-        """-radius cost / |cost|_2; radius e_1 where the cost is zero."""
-        return vertices(self.data, cost)
-
-    def project(self, points: Array) -> Array:
-        """Scale to the sphere by radius / max(|x|_2, radius); points inside come back unchanged, bit by bit."""
-        return projected(self.data, points)
 
     def norm(self, points: Array) -> Array:
         """|x|_2."""
@@ -118,7 +102,7 @@ class BallLocalOracle(LocalOracle):
 
     def answer(self, weights: Array, radius: float | Array, cost: Array) -> Array:
         """Points (..., d) that minimise the cost within `radius` of the points `weights`, inside the ball."""
-        points, cost = same_shape(weights, cost)
+        points, cost = np.broadcast_arrays(weights, cost)
         norms = np.sqrt(vecdot(cost, cost))
         nonzero = norms > 0.0
         inverse = nonzero / np.where(nonzero, norms, 1.0)

@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.geometry.base import checked_dimension
-from dpregret.algorithms.geometry.gauges import CoordinateGauge
-from dpregret.core.oracles import local_step, project, projected, vertex, vertices
+from dpregret.algorithms.geometry.base import CoordinateGauge, checked_dimension
+from dpregret.core.oracles import local_step, project, vertex
 from dpregret.core.sets import ConstraintSet, LocalOracle, Oracle
 from dpregret.numerics.arrays import Array
 
@@ -65,11 +64,6 @@ class Box(ConstraintSet):
         """Its bounds."""
         return BoxData(self.lower, self.upper)
 
-    @property
-    def vertex_count(self) -> int | float:
-        """2^d."""
-        return int(2**self.dimension)
-
     def center(self) -> Array:
         """The midpoint (d,)."""
         return np.full(self.dimension, 0.5 * (self.lower + self.upper))
@@ -81,14 +75,6 @@ class Box(ConstraintSet):
     def reach(self, point: Array) -> float:
         """Distance to the farthest corner, exact."""
         return float(np.linalg.norm(np.maximum(np.abs(point - self.lower), np.abs(self.upper - point))))
-
-    def linear_oracle(self, cost: Array) -> Array:
-        """Lower where the cost is positive, else upper."""
-        return vertices(self.data, cost)
-
-    def project(self, points: Array) -> Array:
-        """Clip every coordinate; points inside come back unchanged."""
-        return projected(self.data, points)
 
     def inner_radius(self) -> float:
         """Half a side, exact."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -71,11 +72,9 @@ class CountedSet(ConstraintSet):
         return {f"seconds_{name}": tally.seconds for name, tally in self._named().items()}
 
     def _named(self) -> dict[str, Tally]:
-        always = {
-            "projection": self.projections, "linear_oracle": self.linear_oracles, "local_oracle": self.local_oracles,
-        }  # fmt: skip
-        further = {"gauge": self.gauges, "separation": self.separations}
-        return always | {name: tally for name, tally in further.items() if tally.rows}
+        always = ("projection", "linear_oracle", "local_oracle")
+        tallies: dict[str, Tally] = {name: getattr(self, f"{name}s") for name in (*always, "gauge", "separation")}
+        return {name: tally for name, tally in tallies.items() if name in always or tally.rows}
 
     def linear_oracle(self, cost: Array) -> Array:
         """Counted: the linear oracle of the set inside."""
@@ -87,7 +86,9 @@ class CountedSet(ConstraintSet):
 
     def local_oracle(self) -> LocalOracle:
         """The local oracle of the set inside, its `answer` counted. Raises UnsupportedSet where it does."""
-        return _CountedLocalOracle(self.inner.local_oracle(), self.local_oracles)
+        oracle = copy.copy(self.inner.local_oracle())
+        vars(oracle)["answer"] = partial(self.local_oracles.serve, oracle.answer)
+        return oracle
 
     def gauge(self) -> Oracle:
         """The gauge of the set inside, counted. Raises UnsupportedSet where it does."""
@@ -101,7 +102,6 @@ class CountedSet(ConstraintSet):
     closed_form_projection = _of_inner("closed_form_projection")
     reference_limit = _of_inner("reference_limit")
     reference_tolerance = _of_inner("reference_tolerance")
-    vertex_count = _of_inner("vertex_count")
     center = _of_inner("center")
     target = _of_inner("target")
     reach = _of_inner("reach")
@@ -118,24 +118,6 @@ class CountedSet(ConstraintSet):
         return getattr(self.inner, attribute)
 
 
-class _CountedLocalOracle(LocalOracle):
-    """Forwards to a local oracle and counts its answers."""
-
-    def __init__(self, inner: LocalOracle, tally: Tally):
-        self.ratio = inner.ratio
-        self._inner = inner
-        self._tally = tally
-
-    def lift(self, points: Array) -> Array:
-        return self._inner.lift(points)
-
-    def point(self, weights: Array) -> Array:
-        return self._inner.point(weights)
-
-    def answer(self, weights: Array, radius: float | Array, cost: Array) -> Array:
-        return self._tally.serve(self._inner.answer, weights, radius, cost)
-
-
 class SolvedSet(CountedSet):
     """The same with every projection by the general solver: what a method pays that has no closed form."""
 
@@ -148,3 +130,17 @@ class SolvedSet(CountedSet):
     def project(self, points: Array) -> Array:
         """Counted: the reference projection of the set inside, row by row."""
         return self.projections.serve(self._solver.project, points)
+
+
+ORACLES = {"project", "linear_oracle", "local_oracle"}
+
+
+def data_of(domain: ConstraintSet) -> Any:
+    """A set, counted or not, as compiled loops know it; None where a class has changed an oracle below its `data`."""
+    inner = domain.inner if type(domain) is CountedSet else domain
+    for kind in type(inner).__mro__:
+        if "data" in vars(kind):
+            return inner.data
+        if ORACLES & vars(kind).keys():
+            return None
+    return None

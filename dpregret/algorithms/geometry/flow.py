@@ -3,67 +3,184 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from graphlib import CycleError, TopologicalSorter
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpregret.algorithms.geometry.base import checked_dimension, reach_of_binary, reject_dimension
-from dpregret.algorithms.geometry.dag import Dag, Edge, grid_edges
-from dpregret.algorithms.geometry.gauges import CoordinateGauge
+from dpregret.algorithms.geometry.base import (
+    CoordinateGauge,
+    SolvedProjection,
+    checked_dimension,
+    reach_of_binary,
+    reject_dimension,
+)
 from dpregret.algorithms.geometry.mass import move_mass
-from dpregret.core.oracles import by_corners, corner, vertex, vertices
-from dpregret.core.sets import ConstraintSet, LocalOracle, Oracle, UnsupportedSet
+from dpregret.core.oracles import by_corners, corner, vertex
+from dpregret.core.sets import LocalOracle, Oracle, UnsupportedSet
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import product
-
-if TYPE_CHECKING:
-    from dpregret.algorithms.geometry.reference import ReferenceProjection
 
 MOST_PATHS = 4096
 """Largest number of paths over which the local oracle keeps weights."""
 
-PROJECTION_TOLERANCES: dict[str, Any] = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-10}
-"""Of CLARABEL: as tight as a quadratic programme over a polytope bears."""
-
 
 class Paths(NamedTuple):
-    """The paths of a `Dag` from source to sink, as its `flattened` writes it, for compiled rounds."""
+    """The paths of a `Dag` from source to sink, for compiled rounds.
 
-    graph: NDArray[np.int64]
+    order: the nodes, sink first; edges[first[v] : first[v + 1]] leave node v; heads (edges,).
+    """
+
+    order: NDArray[np.int64]
+    first: NDArray[np.int64]
+    edges: NDArray[np.int64]
+    heads: NDArray[np.int64]
+    source: int
+    sink: int
 
 
 @corner.add
 def _(paths: Paths, cost, out, whole, real):
-    """Costs to the sink, then a walk from the source."""
-    graph = paths.graph
-    nodes, source, sink, edges = graph[0], graph[1], graph[2], graph[3]
-    order, first = 4, 4 + nodes
-    listed = first + nodes + 1
-    heads = listed + edges
-    for index in range(nodes):
-        node = graph[order + index]
-        if node == sink:
-            real[node] = 0.0
-            continue
-        for slot in range(graph[first + node], graph[first + node + 1]):
-            edge = graph[listed + slot]
-            through = cost[edge] + real[graph[heads + edge]]
-            if slot == graph[first + node] or through < real[node]:
+    """Costs to the sink, of any sign, then a walk from the source; of equal ones the edge listed first."""
+    first, edges, heads = paths.first, paths.edges, paths.heads
+    for node in paths.order:
+        real[node] = 0.0  # and stays so at the sink
+        for slot in range(first[node], first[node + 1]):
+            edge = edges[slot]
+            through = cost[edge] + real[heads[edge]]
+            if slot == first[node] or through < real[node]:
                 real[node], whole[node] = through, edge
     out[:] = 0.0
-    node = source
-    while node != sink:
+    node = paths.source
+    while node != paths.sink:
         out[whole[node]] = 1.0
-        node = graph[heads + whole[node]]
+        node = heads[whole[node]]
 
 
 vertex.kinds[Paths] = by_corners
 
 
-class FlowPolytope(ConstraintSet):
+Edge = tuple[Hashable, Hashable]
+
+
+def grid_edges(side: int) -> list[Edge]:
+    """2 side (side - 1) edges of the side x side grid, right before down, nodes (row, column) row by row."""
+    edges: list[Edge] = []
+    for row, column in itertools.product(range(side), repeat=2):
+        neighbours = [(row, column + 1), (row + 1, column)]
+        edges += [((row, column), node) for node in neighbours if max(node) < side]
+    return edges
+
+
+def layered_edges(widths: Sequence[int]) -> list[Edge]:
+    """Edges of a layered graph: a source, fully connected layers of the given widths, a sink."""
+    if not widths or min(widths) < 1:
+        raise ValueError(f"layers need widths of at least 1, not {list(widths)}")
+    layers = [[(depth, index) for index in range(width)] for depth, width in enumerate([1, *widths, 1])]
+    return [edge for tails, heads in itertools.pairwise(layers) for edge in itertools.product(tails, heads)]
+
+
+class Dag:
+    """Directed acyclic graph given by its edges (tail, head); nodes are any hashable labels.
+
+    With a single source and a single sink, every edge lies on a path between them.
+    Raises ValueError for a cycle, or where source or sink is not unique.
+    """
+
+    def __init__(self, edges: Sequence[Edge]):
+        self.edge_count = len(edges)
+        labels = list(dict.fromkeys(itertools.chain.from_iterable(edges)))
+        index = {label: node for node, label in enumerate(labels)}
+        self.node_count = len(labels)
+        self.tails = np.array([index[tail] for tail, _ in edges], dtype=np.intp)
+        self.heads = np.array([index[head] for _, head in edges], dtype=np.intp)
+        self.outgoing: list[list[int]] = [[] for _ in labels]
+        for edge, tail in enumerate(self.tails):
+            self.outgoing[tail].append(edge)
+        sources = [labels[node] for node in sorted(set(range(self.node_count)) - set(self.heads.tolist()))]
+        sinks = [labels[node] for node, edges_out in enumerate(self.outgoing) if not edges_out]
+        self.order = self._topological_order()
+        if len(sources) != 1 or len(sinks) != 1:
+            raise ValueError(
+                f"a flow needs one node without incoming and one without outgoing edges, not {sources} and {sinks}"
+            )
+        self.source, self.sink = index[sources[0]], index[sinks[0]]
+
+    def _topological_order(self) -> list[int]:
+        """Nodes, sink first: every node after all heads of its edges."""
+        sorter = TopologicalSorter(
+            {node: {int(self.heads[edge]) for edge in edges} for node, edges in enumerate(self.outgoing)}
+        )
+        try:
+            return list(sorter.static_order())
+        except CycleError as error:
+            raise ValueError("the edges of a flow contain a directed cycle; an acyclic graph is needed") from error
+
+    @cached_property
+    def incidence(self) -> Array:
+        """Matrix (nodes, edges): +1 at the tail, -1 at the head; a unit flow x has incidence @ x = supply."""
+        matrix = np.zeros((self.node_count, self.edge_count))
+        edges = np.arange(self.edge_count)
+        matrix[self.tails, edges] = 1.0
+        matrix[self.heads, edges] = -1.0
+        return matrix
+
+    @cached_property
+    def supply(self) -> Array:
+        """Vector (nodes,): +1 at the source, -1 at the sink."""
+        vector = np.zeros(self.node_count)
+        vector[self.source], vector[self.sink] = 1.0, -1.0
+        return vector
+
+    @cached_property
+    def paths_to_sink(self) -> list[int]:
+        """Number of paths from every node to the sink, exact integers."""
+        counts = [0] * self.node_count
+        counts[self.sink] = 1
+        for node in self.order:
+            counts[node] += sum(counts[self.heads[edge]] for edge in self.outgoing[node])
+        return counts
+
+    @property
+    def path_count(self) -> int:
+        """Number of paths from source to sink."""
+        return self.paths_to_sink[self.source]
+
+    def data(self) -> Paths:
+        """For compiled rounds."""
+        first = np.cumsum([0, *map(len, self.outgoing)])
+        edges = np.array([*itertools.chain(*self.outgoing)])
+        return Paths(np.array(self.order), first, edges, self.heads, self.source, self.sink)
+
+    def uniform_flow(self) -> Array:
+        """Mean (edges,) of all paths, without listing them."""
+        reached = [0.0] * self.node_count
+        reached[self.source] = 1.0
+        flow = np.zeros(self.edge_count)
+        for node in reversed(self.order):
+            for edge in self.outgoing[node]:
+                head = self.heads[edge]
+                flow[edge] = reached[node] * (self.paths_to_sink[head] / self.paths_to_sink[node])
+                reached[head] += flow[edge]
+        return flow
+
+    def paths(self) -> Iterator[list[int]]:
+        """Paths as lists of edges, in lexicographic order of the choices at each node; lazily."""
+
+        def extend(node: int) -> Iterator[list[int]]:
+            if node == self.sink:
+                yield []
+            for edge in self.outgoing[node]:
+                for rest in extend(int(self.heads[edge])):
+                    yield [edge, *rest]
+
+        return extend(self.source)
+
+
+class FlowPolytope(SolvedProjection):
     """{x >= 0, outflow - inflow = 1 at the source, -1 at the sink, 0 elsewhere}; one coordinate an edge.
 
     By default the side x side grid of 2 side (side - 1) = dimension edges that point right or down. `edges`
@@ -73,7 +190,6 @@ class FlowPolytope(ConstraintSet):
 
     name = "flow"
     title = "flow polytope"
-    closed_form_projection = False
 
     def __init__(self, dimension: int, *, edges: Sequence[Edge] | None = None):
         if edges is None:
@@ -88,13 +204,8 @@ class FlowPolytope(ConstraintSet):
 
     @cached_property
     def data(self) -> Paths:
-        """The graph, flattened."""
-        return Paths(np.array(self.graph.flattened))
-
-    @property
-    def vertex_count(self) -> int | float:
-        """The number of paths."""
-        return self.graph.path_count
+        """The graph."""
+        return self.graph.data()
 
     def center(self) -> Array:
         """The mean of all paths (d,)."""
@@ -118,24 +229,6 @@ class FlowPolytope(ConstraintSet):
         size = 1 + self.dimension
         corner(self.data, cost, path, np.empty(size, np.int64), np.empty(size))  # one is not worth compiling for
         return reach_of_binary(float(cost @ path), point)
-
-    def linear_oracle(self, cost: Array) -> Array:
-        """Shortest paths, costs of any sign, by dynamic programming; of equal ones the edge listed first; compiled."""
-        return vertices(self.data, cost)
-
-    def project(self, points: Array) -> Array:
-        """Slow: one quadratic programme a row through cvxpy, about a millisecond (10 microseconds in closed form).
-
-        There is no closed form. The accuracy is the solver's: about 1e-9 in a coordinate, up to 1e-6 for points
-        on the boundary. This call is what projection-free methods avoid.
-        """
-        return self._reference.project(points)
-
-    @cached_property
-    def _reference(self) -> ReferenceProjection:
-        from dpregret.algorithms.geometry.reference import ReferenceProjection
-
-        return ReferenceProjection(self, **PROJECTION_TOLERANCES)
 
     def violation(self, points: Array) -> Array:
         """max(0, -min_e x_e, largest absolute conservation residual of a node)."""
@@ -188,10 +281,11 @@ class FlowLocalOracle(LocalOracle):
         self._graph = graph
         self._mass_per_radius = float(np.sqrt(flow.dimension))
         self.ratio = self._mass_per_radius * flow.diameter
+        paths = list(graph.paths())
         # Short paths are padded with the edge number `edge_count`, of probability one.
-        self._path_edges = np.full((graph.path_count, graph.longest_path), flow.dimension, dtype=np.intp)
-        self._paths = np.zeros((graph.path_count, flow.dimension))
-        for row, path in enumerate(graph.paths()):
+        self._path_edges = np.full((len(paths), max(map(len, paths))), flow.dimension, dtype=np.intp)
+        self._paths = np.zeros((len(paths), flow.dimension))
+        for row, path in enumerate(paths):
             self._path_edges[row, : len(path)] = path
             self._paths[row, path] = 1.0
 

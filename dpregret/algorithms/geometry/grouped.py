@@ -7,13 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dpregret.algorithms.geometry.base import checked_dimension
+from dpregret.algorithms.geometry.base import NormBall, checked_dimension
 from dpregret.algorithms.geometry.l1_ball import L1Ball
-from dpregret.algorithms.geometry.norm_ball import NormBall
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot
-
-LARGEST_DEFAULT_BLOCK = 4
 
 
 class GroupedL1Ball(NormBall):
@@ -29,9 +26,9 @@ class GroupedL1Ball(NormBall):
 
     def __init__(self, dimension: int, *, block_size: int | None = None, radius: float = 1.0):
         size = checked_dimension(self.name, dimension)
-        divisors = [each for each in range(1, size + 1) if size % each == 0]
+        divisors = [block for block in range(1, size + 1) if size % block == 0]
         if block_size is None:
-            block_size = max(each for each in divisors if each <= LARGEST_DEFAULT_BLOCK)
+            block_size = max(block for block in divisors if block <= 4)
         if block_size not in divisors:
             raise ValueError(
                 f"block_size {block_size!r} is impossible for the set {self.name!r} in dimension {size}; "
@@ -41,11 +38,6 @@ class GroupedL1Ball(NormBall):
         self.block_size = int(block_size)
         self.block_count = size // self.block_size
         self._block_norms_ball = L1Ball(self.block_count, radius=radius)
-
-    @property
-    def vertex_count(self) -> int | float:
-        """2 d for blocks of one coordinate, a continuum otherwise."""
-        return 2 * self.dimension if self.block_size == 1 else math.inf
 
     def blocks(self, points: Array) -> Array:
         """View (..., block_count, block_size) of points (..., d)."""

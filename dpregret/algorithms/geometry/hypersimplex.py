@@ -1,17 +1,15 @@
-"""Hypersimplex: the base polytope of the uniform matroid."""
+"""Hypersimplex: the base polytope of the uniform matroid; and products of hypersimplices."""
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.geometry.base import FixedSum, checked_dimension, reach_of_binary, reject_dimension
-from dpregret.algorithms.geometry.gauges import CoordinateGauge
+from dpregret.algorithms.geometry.base import CoordinateGauge, checked_dimension, reach_of_binary, reject_dimension
 from dpregret.algorithms.geometry.mass import exchange_mass
-from dpregret.core.oracles import by_corners, corner, vertex, vertices
-from dpregret.core.sets import LocalOracle, Oracle
+from dpregret.core.oracles import by_corners, corner, vertex
+from dpregret.core.sets import ConstraintSet, LocalOracle, Oracle
 from dpregret.numerics.arrays import Array
 
 
@@ -38,13 +36,85 @@ def _(sets: Cheapest, cost, out, whole, real):
 vertex.kinds[Cheapest] = by_corners
 
 
-class Hypersimplex(FixedSum):
+class Choices(ConstraintSet):
+    """{0 <= x <= 1, every block of `block` coordinates sums to `rank`}; of equal costs the first is the smaller."""
+
+    rank: int
+    block: int
+
+    def center(self) -> Array:
+        """rank / block in every coordinate."""
+        return np.full(self.dimension, self.rank / self.block)
+
+    def project(self, points: Array) -> Array:
+        """clip(x - shift, 0, 1) with the shift that makes the sum of a block `rank`; exact, by sorting 2 block numbers.
+
+        The shift lies within one below the rank-th largest coordinate, so coordinates further than one from
+        that coordinate can be clipped to it first: no cancellation for far points.
+        """
+        parts = self._parts(points)
+        pivot = np.partition(parts, self.block - self.rank, axis=-1)[..., self.block - self.rank]
+        near = np.minimum(np.maximum(parts - pivot[..., None], -1.0), 1.0)
+        projected: Array = np.minimum(np.maximum(near - self._shift(near), 0.0), 1.0)
+        return projected.reshape(points.shape)
+
+    def _shift(self, points: Array) -> Array:
+        """Root (..., 1) of the piecewise linear, decreasing sum(clip(x - shift, 0, 1)) - rank."""
+        breakpoints = np.concatenate([points - 1.0, points], axis=-1)
+        order = np.argsort(breakpoints, axis=-1)
+        ordered = np.take_along_axis(breakpoints, order, axis=-1)
+        slopes = np.cumsum(np.where(order < self.block, -1.0, 1.0), axis=-1)
+        excess = np.empty_like(ordered)
+        excess[..., 0] = self.block - self.rank
+        np.cumsum(slopes[..., :-1] * np.diff(ordered, axis=-1), axis=-1, out=excess[..., 1:])
+        excess[..., 1:] += self.block - self.rank
+        # The excess is constant where the slope is zero, so the last positive one has a negative slope.
+        last = (excess > 0.0).sum(axis=-1, keepdims=True) - 1
+        start, height, slope = (np.take_along_axis(each, last, axis=-1) for each in (ordered, excess, slopes))
+        root: Array = start - height / slope
+        return root
+
+    def violation(self, points: Array) -> Array:
+        """max(0, -min_i x_i, max_i x_i - 1, |sum of a block - rank|)."""
+        parts = self._parts(points)
+        outside = np.maximum(np.maximum(-parts, parts - 1.0).max(axis=-1), 0.0)
+        residual: Array = np.maximum(outside, np.abs(parts.sum(axis=-1) - self.rank)).max(axis=-1)
+        return residual
+
+    def equalities(self) -> Array:
+        """The sum of every block."""
+        return np.repeat(np.eye(self.dimension // self.block), self.block, axis=1)
+
+    def along_hull(self, vectors: Array) -> Array:
+        """Without the mean of every block."""
+        parts = self._parts(vectors)
+        centred: Array = parts - parts.mean(axis=-1, keepdims=True)
+        return centred.reshape(vectors.shape)
+
+    def cvxpy_constraints(self, variable: Any) -> list[Any]:
+        """0 <= x <= 1 and the sums."""
+        return [variable >= 0, variable <= 1, self.equalities() @ variable == self.rank]
+
+    def gauge(self) -> Oracle:
+        """Facets x_i >= 0 and x_i <= 1."""
+        return CoordinateGauge(self.center(), 1.0 - self.center(), self.along_hull)
+
+    def inner_radius(self) -> float:
+        """Distance from the center to the nearest facet x_i = 0 or x_i = 1, exact."""
+        share = self.rank / self.block
+        return float(min(share, 1 - share) / np.sqrt(1 - 1 / self.block))
+
+    def _parts(self, points: Array) -> Array:
+        return points.reshape(*points.shape[:-1], -1, self.block)
+
+
+class Hypersimplex(Choices):
     """{0 <= x <= 1, sum x = rank} in R^dimension, 1 <= rank < dimension; rank max(1, dimension // 4) by default."""
 
     name = "hypersimplex"
 
     def __init__(self, dimension: int, *, rank: int | None = None):
-        self.dimension = checked_dimension(self.name, dimension, minimum=2)
+        self.dimension = self.block = checked_dimension(self.name, dimension, minimum=2)
         self.rank = max(1, self.dimension // 4) if rank is None else rank
         if self.rank < 1:
             raise ValueError(f"rank {rank} is impossible for the set {self.name!r}; allowed: 1 to dimension - 1")
@@ -52,21 +122,11 @@ class Hypersimplex(FixedSum):
             allowed = f"at least {self.rank + 1} at rank {self.rank}; or a rank of at most {self.dimension - 1}"
             reject_dimension(self.name, dimension, allowed)
         self.diameter = float(np.sqrt(2.0 * min(self.rank, self.dimension - self.rank)))
-        self._breakpoint_slopes = np.repeat([-1.0, 1.0], self.dimension)
 
     @property
     def data(self) -> Cheapest:
         """`rank` of all coordinates."""
-        return Cheapest(self.rank, self.dimension)
-
-    @property
-    def vertex_count(self) -> int | float:
-        """The binomial coefficient (dimension choose rank)."""
-        return math.comb(self.dimension, self.rank)
-
-    def center(self) -> Array:
-        """rank / d in every coordinate."""
-        return np.full(self.dimension, self.rank / self.dimension)
+        return Cheapest(self.rank, self.block)
 
     def target(self) -> Array:
         """1 on some coordinates, 1/2 on the next 2 h, 0 on the rest; h = max(1, min(rank, d - rank) // 2).
@@ -85,58 +145,6 @@ class Hypersimplex(FixedSum):
         """Distance to the farthest vertex, exact."""
         cost = 2.0 * point - 1.0
         return reach_of_binary(float(cost @ self.linear_oracle(cost)), point)
-
-    def linear_oracle(self, cost: Array) -> Array:
-        """Ones on `rank` coordinates of smallest cost, of equal ones the first."""
-        return vertices(self.data, cost)
-
-    def project(self, points: Array) -> Array:
-        """clip(x - shift, 0, 1) with the shift that makes the sum `rank`; exact, by sorting the 2 d breakpoints.
-
-        The shift lies within one below the rank-th largest coordinate, so coordinates further than one from
-        that coordinate can be clipped to it first: no cancellation for far points.
-        """
-        pivot = np.partition(points, self.dimension - self.rank, axis=-1)[..., self.dimension - self.rank]
-        near = np.minimum(np.maximum(points - pivot[..., None], -1.0), 1.0)
-        projected: Array = np.minimum(np.maximum(near - self._shift(near), 0.0), 1.0)
-        return projected
-
-    def _shift(self, points: Array) -> Array:
-        """Root (..., 1) of the piecewise linear, decreasing sum(clip(x - shift, 0, 1)) - rank."""
-        breakpoints = np.concatenate([points - 1.0, points], axis=-1)
-        order = np.argsort(breakpoints, axis=-1)
-        ordered = np.take_along_axis(breakpoints, order, axis=-1)
-        slopes = np.cumsum(self._breakpoint_slopes[order], axis=-1)
-        excess = np.empty_like(ordered)
-        excess[..., 0] = self.dimension - self.rank
-        np.cumsum(slopes[..., :-1] * np.diff(ordered, axis=-1), axis=-1, out=excess[..., 1:])
-        excess[..., 1:] += self.dimension - self.rank
-        # The excess is constant where the slope is zero, so the last positive one has a negative slope.
-        last = (excess > 0.0).sum(axis=-1, keepdims=True) - 1
-        start, height, slope = (np.take_along_axis(each, last, axis=-1) for each in (ordered, excess, slopes))
-        root: Array = start - height / slope
-        return root
-
-    def violation(self, points: Array) -> Array:
-        """max(0, -min_i x_i, max_i x_i - 1, |sum x - rank|)."""
-        outside = np.maximum(np.maximum(-points, points - 1.0).max(axis=-1), 0.0)
-        residual: Array = np.maximum(outside, np.abs(points.sum(axis=-1) - self.rank))
-        return residual
-
-    def cvxpy_constraints(self, variable: Any) -> list[Any]:
-        """0 <= x <= 1 and sum x = rank."""
-        import cvxpy
-
-        return [variable >= 0, variable <= 1, cvxpy.sum(variable) == self.rank]
-
-    def gauge(self) -> Oracle:
-        """Facets x_i >= 0 and x_i <= 1."""
-        return CoordinateGauge(self.center(), 1.0 - self.center(), self.along_hull)
-
-    def inner_radius(self) -> float:
-        """Distance from the center to the nearest facet x_i = 0 or x_i = 1, exact."""
-        share = self.rank / self.dimension
-        return float(min(share, 1 - share) / np.sqrt(1 - 1 / self.dimension))
 
     def local_oracle(self) -> LocalOracle:
         """Exchanges mass between coordinates."""

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpregret.algorithms.geometry.ball import Ball
-from dpregret.algorithms.geometry.base import checked_dimension
+from dpregret.algorithms.geometry.base import NormBall, checked_dimension
 from dpregret.algorithms.geometry.l1_ball import L1Ball
-from dpregret.algorithms.geometry.norm_ball import NormBall
-from dpregret.algorithms.geometry.roots import increasing_root
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot
+
+MOST_STEPS = 100
+"""Every other step halves the bracket at least: enough for roots down to 2^-40 of it, to rounding."""
+
+SETTLED = 4e-15
+"""Relative length of the last step of Newton's method."""
 
 
 class InterpolationBall(NormBall):
@@ -36,11 +41,6 @@ class InterpolationBall(NormBall):
         if mixing in (0.0, 1.0):
             self._end = (L1Ball if mixing == 0.0 else Ball)(self.dimension, radius=radius)
         self._counts = np.arange(1.0, self.dimension + 1.0)
-
-    @property
-    def vertex_count(self) -> int | float:
-        """That of the l1 ball at mixing 0, two points in one dimension, a continuum otherwise."""
-        return 2 * self.dimension if self.mixing == 0.0 or self.dimension == 1 else math.inf
 
     def norm(self, points: Array) -> Array:
         """(1 - a) |x|_1 + a |x|_2."""
@@ -155,3 +155,31 @@ class InterpolationBall(NormBall):
         import cvxpy
 
         return (1.0 - self.mixing) * cvxpy.norm(variable, 1) + self.mixing * cvxpy.norm(variable, 2)
+
+
+def increasing_root(equation: Callable[[Array], tuple[Array, Array]], low: Array, high: Array) -> Array:
+    """Root (...,) of an increasing function between low and high (...,), to rounding, entry by entry.
+
+    equation maps (...,) to value and slope (...,). Newton's step where it stays inside the bracket and is at most
+    half as long as the step before, else to the midpoint; starts at `high`, from where Newton never overshoots
+    on a convex function. A root outside the bracket comes back as the nearer end.
+    """
+    low, high = np.array(low, dtype=float), np.array(high, dtype=float)
+    roots = high.copy()
+    lengths = high - low
+    settled = np.zeros(roots.shape, dtype=bool)
+    for _ in range(MOST_STEPS):
+        values, slopes = equation(roots)
+        high = np.where(values > 0.0, roots, high)
+        low = np.where(values > 0.0, low, roots)
+        steps = values / np.where(slopes > 0.0, slopes, np.inf)
+        newton = roots - steps
+        good = (newton >= low) & (newton <= high) & (slopes > 0.0) & (2.0 * np.abs(steps) <= lengths)
+        # Newton's last steps are rounding of the values: a midpoint would then lead away from the root again.
+        settled |= values == 0.0
+        roots, before = np.where(settled, roots, np.where(good, newton, low + 0.5 * (high - low))), roots
+        settled |= good & (np.abs(steps) <= SETTLED * np.abs(roots))
+        lengths = np.abs(roots - before)
+        if np.all(lengths <= 2.0 * np.spacing(np.abs(roots))):
+            break
+    return roots

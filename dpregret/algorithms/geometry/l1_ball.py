@@ -6,11 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.geometry.base import checked_dimension
+from dpregret.algorithms.geometry.base import NormBall, checked_dimension
 from dpregret.algorithms.geometry.mass import move_mass, move_towards
-from dpregret.algorithms.geometry.norm_ball import NormBall
 from dpregret.algorithms.geometry.simplex import threshold
-from dpregret.core.oracles import local_step, project, projected, vertex, vertices
+from dpregret.core.oracles import local_step, project, vertex
 from dpregret.core.sets import LocalOracle
 from dpregret.numerics.arrays import Array
 
@@ -23,7 +22,7 @@ class L1BallData(NamedTuple):
 
 @project.add
 def _(ball: L1BallData, x, s):
-    """Soft-threshold by the threshold that makes the l1 norm equal the radius."""
+    """Soft-threshold by the threshold that makes the l1 norm equal the radius; what lies inside is unchanged."""
     sizes, kept = np.empty(x.shape[0]), np.empty(x.shape[0])
     for r in range(x.shape[1]):
         norm = 0.0
@@ -75,23 +74,10 @@ class L1Ball(NormBall):
         """The radius."""
         return L1BallData(self.radius)
 
-    @property
-    def vertex_count(self) -> int | float:
-        """2 d: plus and minus radius e_j."""
-        return 2 * self.dimension
-
     def reach(self, point: Array) -> float:
         """Distance to the farthest vertex, sqrt(|y|^2 + R^2 + 2 R max_j |y_j|), exact."""
         largest = float(np.max(np.abs(point)))
         return float(np.sqrt(point @ point + self.radius**2 + 2.0 * self.radius * largest))
-
-    def linear_oracle(self, cost: Array) -> Array:
-        """-radius sign(c_j) e_j with j the first coordinate of largest |c_j|."""
-        return vertices(self.data, cost)
-
-    def project(self, points: Array) -> Array:
-        """Soft-threshold by the threshold that makes the l1 norm equal the radius; what lies inside is unchanged."""
-        return projected(self.data, points)
 
     def inner_radius(self) -> float:
         """radius / sqrt(d), exact."""

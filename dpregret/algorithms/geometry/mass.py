@@ -17,7 +17,7 @@ def move_mass(weights: Array, scores: Array, mass: float | Array) -> Array:
     of `weights`. weights, scores: (..., k), nonnegative weights; mass: (...,) or a number, at most the sum of
     the weights. Atoms that lose nothing keep their weight exactly.
     """
-    weights, scores = same_shape(weights, scores)
+    weights, scores = np.broadcast_arrays(weights, scores)
     order = np.argsort(-scores, axis=-1, kind="stable")  # equal scores by their place, on every processor
     ordered = np.take_along_axis(weights, order, axis=-1)
     left_to_move = np.asarray(mass)[..., None] - (np.cumsum(ordered, axis=-1) - ordered)
@@ -33,7 +33,7 @@ def exchange_mass(weights: Array, scores: Array, mass: float | Array, rank: int)
     This minimises <new, scores> over {0 <= new <= 1, sum = rank} within total variation `mass` of `weights`.
     weights, scores: (..., k); mass: (...,) or a number; the weights sum to `rank`.
     """
-    weights, scores = same_shape(weights, scores)
+    weights, scores = np.broadcast_arrays(weights, scores)
     order = np.argsort(scores, axis=-1, kind="stable")
     held = np.take_along_axis(weights, order, axis=-1)
     room = 1.0 - held
@@ -44,14 +44,6 @@ def exchange_mass(weights: Array, scores: Array, mass: float | Array, rank: int)
     added = np.minimum(np.maximum(moved - (filled - room), 0.0), room)
     removed = np.minimum(np.maximum(moved - (taken - held), 0.0), held)
     return _undo_order(held + added - removed, order)
-
-
-def same_shape(first: Array, second: Array) -> tuple[Array, Array]:
-    """Both arrays broadcast to their common shape (views); free where the shapes agree already."""
-    if first.shape == second.shape:
-        return first, second
-    first, second = np.broadcast_arrays(first, second)
-    return first, second
 
 
 def _undo_order(ordered: Array, order: np.ndarray[tuple[int, ...], np.dtype[np.intp]]) -> Array:

@@ -1,22 +1,26 @@
-"""Sets of m x m matrices; a point is the matrix row by row, a vector of length m * m."""
+"""Sets of m x m matrices; a point is the matrix row by row, a vector of length m * m.
+
+LAPACK's last bits depend on the processor. Singular values are changed by one-sided Jacobi in a fixed order: rows are
+rotated in pairs until they are orthogonal (Hestenes 1958), B = U' A, whose rows are s_i v_i. Then
+U f(S) V' = A sum_i f_i / s_i v_i v_i'; U itself is not needed.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.geometry.base import checked_dimension, reject_dimension
-from dpregret.algorithms.geometry.norm_ball import NormBall
+from dpregret.algorithms.geometry.base import NormBall, checked_dimension, reject_dimension
+from dpregret.algorithms.geometry.l1_ball import L1BallData
 from dpregret.algorithms.geometry.simplex import Simplex
-from dpregret.core.oracles import vertex, vertices
-from dpregret.core.sets import ConstraintSet
+from dpregret.core.oracles import SCRATCH, project, vertex
+from dpregret.core.sets import ConstraintSet, Oracle
 from dpregret.numerics.arrays import Array
-from dpregret.numerics.jacobi import composed, orthogonalise, singular, symmetric
-
-if TYPE_CHECKING:
-    from dpregret.core.sets import Oracle
+from dpregret.numerics.compiled import compiled, inlined
+from dpregret.numerics.orthogonal import composed, orthogonalise, singular, symmetric
+from dpregret.numerics.sums import add_product, dot
 
 ZERO = 1e-12
 """Singular values below this share of the largest one count as zero."""
@@ -35,6 +39,11 @@ def matrix_side(name: str, dimension: int, minimum: int) -> int:
 def as_matrices(points: Array, side: int) -> Array:
     """View (..., m, m) of points (..., m * m)."""
     return points.reshape(*points.shape[:-1], side, side)
+
+
+def listed(points: Array, side: int) -> Array:
+    """Matrices (n, m, m) of points (..., m * m), without gaps."""
+    return np.ascontiguousarray(points, dtype=np.float64).reshape(-1, side, side)
 
 
 class Nuclear(NamedTuple):
@@ -83,24 +92,16 @@ class NuclearBall(NormBall):
         """Side and radius."""
         return Nuclear(self.side, self.radius)
 
-    @property
-    def vertex_count(self) -> int | float:
-        """Two points for m = 1, a continuum otherwise."""
-        return 2 if self.side == 1 else math.inf
-
     def norm(self, points: Array) -> Array:
         """Sum of the singular values."""
         return np.asarray(singular(as_matrices(points, self.side))[1].sum(axis=-1))
 
-    def linear_oracle(self, cost: Array) -> Array:
-        """-radius u v^T of the top singular pair; u = v = e_1 of a zero matrix."""
-        return vertices(self.data, cost)
-
     def project(self, points: Array) -> Array:
         """Project the singular values onto the l1 ball; points inside come back unchanged."""
-        from dpregret.algorithms.geometry.singular import onto_ball
-
-        return onto_ball(points, self.radius)
+        matrices = listed(points, self.side)
+        moved = matrices.copy()
+        _onto_ball(matrices, self.radius, matrices.copy(), moved)
+        return moved.reshape(points.shape)
 
     def norm_gradient(self, points: Array) -> Array:
         """U V^T of a singular value decomposition, over the singular values that are not zero."""
@@ -117,6 +118,86 @@ class NuclearBall(NormBall):
         import cvxpy
 
         return cvxpy.normNuc(cvxpy.reshape(variable, (self.side, self.side), order="C"))
+
+
+@compiled
+def _onto_ball(matrices: Array, radius: float, rows: Array, moved: Array) -> None:
+    """Write those of matrices (n, m, m) that move to `moved`; rows: a copy that is lost."""
+    side = matrices.shape[1]
+    scales, lengths, weights = orthogonal_rows(rows), np.empty(side), np.empty((1, side))
+    column, s = np.empty((side, 1)), np.empty((SCRATCH, 1))
+    for each in range(len(matrices)):
+        kept, norm = weights[0], 0.0
+        measure(rows[each], scales[each], lengths, kept)
+        for i in range(side):
+            norm += kept[i]
+            column[i, 0] = kept[i]
+        if norm > radius:
+            project(L1BallData(radius), column, s)
+            for i in range(side):
+                kept[i] = column[i, 0]
+            recompose(matrices[each], rows[each], lengths, scales[each], weights, moved[each : each + 1])
+
+
+@compiled
+def measure(rows: Array, scale: float, lengths: Array, values: Array) -> None:
+    """Write the lengths (m,) of rows (m, m), and these times the scale."""
+    for i in range(len(rows)):
+        lengths[i] = np.sqrt(dot(rows[i], rows[i]))
+        values[i] = lengths[i] * scale
+
+
+@compiled
+def orthogonal_rows(matrices: Array) -> Array:
+    """Rotate the rows of matrices (n, m, m) in place until they are orthogonal; no matrix depends on its neighbours.
+
+    They are divided by scales, powers of two, which are returned: squares stay within the range of numbers.
+    """
+    scales = np.ones(len(matrices))
+    for each in range(len(matrices)):
+        largest = 0.0
+        for row in matrices[each]:
+            for number in row:
+                largest = max(largest, abs(number))
+        if 0.0 < largest < np.inf:
+            scales[each] = math.ldexp(1.0, math.frexp(largest)[1] - 1)
+            for row in matrices[each]:
+                for k in range(len(row)):
+                    row[k] /= scales[each]
+    orthogonalise(matrices, np.empty(matrices.shape[:2]), False)
+    return scales
+
+
+@inlined
+def _any_left(weights: Array) -> bool:
+    left = False
+    for weight in weights:
+        left = left or weight > 0.0
+    return left
+
+
+@compiled
+def recompose(matrix: Array, rows: Array, lengths: Array, scale: float, changed: Array, found: Array) -> None:
+    """The matrix with other singular values, (n, m) -> (n, m, m), each at most a small multiple of the old one.
+
+    rows: orthogonal, of the lengths given, which are the old singular values over the scale.
+    """
+    side, kept = len(lengths), 0
+    for i in range(side):
+        kept += _any_left(changed[:, i])
+    columns, along, scaled = np.empty((side, kept)), np.zeros((side, kept)), np.empty((kept, side))
+    for each in range(len(changed)):
+        place = 0
+        for i in range(side):
+            if _any_left(changed[:, i]):
+                weight = changed[each, i] / scale / (lengths[i] * lengths[i] * lengths[i])
+                for k in range(side):
+                    columns[k, place], scaled[place, k] = rows[i, k], weight * rows[i, k]
+                place += 1
+        if each == 0:
+            add_product(matrix, columns, along)
+        found[each] = 0.0
+        add_product(along, scaled, found[each])
 
 
 class Projectors(NamedTuple):
@@ -160,11 +241,6 @@ class Spectrahedron(ConstraintSet):
         """The side."""
         return Projectors(self.side)
 
-    @property
-    def vertex_count(self) -> int | float:
-        """A continuum."""
-        return math.inf
-
     def center(self) -> Array:
         """I / m, as a vector (m * m,)."""
         return np.diag(self._eigenvalues.center()).ravel()
@@ -177,10 +253,6 @@ class Spectrahedron(ConstraintSet):
         """sqrt(1 + |Y|_F^2 - 2 lambda_min(symmetric part of Y)), exact."""
         smallest = float(symmetric(self._symmetric(point))[0][0])
         return float(np.sqrt(max(1.0 + float(point @ point) - 2.0 * smallest, 0.0)))
-
-    def linear_oracle(self, cost: Array) -> Array:
-        """v v^T with v the bottom eigenvector of the cost's symmetric part."""
-        return vertices(self.data, cost)
 
     def project(self, points: Array) -> Array:
         """Project the eigenvalues of the symmetric part onto the simplex."""

@@ -1,4 +1,4 @@
-"""Polytope given by its vertices."""
+"""Polytopes given by their vertices."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpregret.algorithms.geometry.base import checked_dimension, reject_dimension
-from dpregret.algorithms.geometry.gauges import FacetGauge
+from dpregret.algorithms.geometry.base import FacetGauge, checked_dimension, reject_dimension
 from dpregret.core.sets import ConstraintSet, Oracle
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import product
 
 CHUNK_ENTRIES = 1 << 20
+SEED = 20150  # of the signs
 SHARES = (1.0, 100.0, 0.1, 10.0)
+"""Tried one after the other: where vertices tie, nonnegative least squares may stop early, and says nothing."""
 ROUNDING = 1e-14
 """Largest max_v <y - p, v - p> of a projection p, as a share of the squared distance to the farthest vertex."""
 
@@ -51,11 +52,6 @@ class VertexPolytope(ConstraintSet):
         rows = max(1, CHUNK_ENTRIES // len(self.vertices))
         starts = range(0, len(self.vertices), rows)
         return max(float(cdist(self.vertices[start : start + rows], self.vertices).max()) for start in starts)
-
-    @property
-    def vertex_count(self) -> int | float:
-        """The number of vertices given."""
-        return len(self.vertices)
 
     def center(self) -> Array:
         """The mean of the vertices (d,)."""
@@ -96,9 +92,7 @@ class VertexPolytope(ConstraintSet):
         differences = self.vertices - point
         scale = float(np.abs(differences).max())
         found = []
-        for (
-            share
-        ) in SHARES:  # of the sum in the squares: where vertices tie, the solver may stop early, and says nothing
+        for share in SHARES:  # of the sum in the squares
             system = np.vstack([differences.T / scale, np.full(len(differences), share)])
             weights, _ = nnls(system, np.append(np.zeros(self.dimension), share))
             nearest = product(weights / weights.sum(), self.vertices)
@@ -136,3 +130,41 @@ def regular_simplex(dimension: int) -> Array:
     size = float(dimension)
     vertices = np.sqrt(1.0 + 1.0 / size) * np.eye(dimension) - (np.sqrt(size + 1.0) + 1.0) / size**1.5
     return np.vstack([vertices, np.full(dimension, 1.0 / np.sqrt(size))])
+
+
+class SignPolytope(VertexPolytope):
+    """Convex hull of k = `corners` unit vectors +-s_i, s_i signs over sqrt(d) drawn by a fixed seed, all different.
+
+    The number of corners and the dimension are chosen apart: for k <= 2^d even. Symmetric, of radius 1; its Gaussian
+    width is about sqrt(2 ln k) as long as that is well below sqrt(d). The corners of a smaller k are among those of a
+    larger one. By default k is 4 d, or 2^d where that is less.
+    """
+
+    name = "sign-polytope"
+    title = "polytope of sign vectors"
+
+    def __init__(self, dimension: int, *, corners: int | None = None):
+        size = checked_dimension(self.name, dimension)
+        most = 2 ** min(size, 40)
+        count = min(4 * size, most) if corners is None else corners
+        if not (isinstance(count, int) and 2 <= count <= most and count % 2 == 0):
+            raise ValueError(f"corners of the set {self.name!r} must be an even number of 2..{most}, not {corners!r}")
+        half = _different_signs(size, count // 2) / np.sqrt(size)
+        super().__init__(size, vertices=np.concatenate([half, -half]))
+
+    def _diameter(self) -> float:
+        return 2.0
+
+    def center(self) -> Array:
+        """The origin (d,)."""
+        return np.zeros(self.dimension)
+
+
+def _different_signs(dimension: int, count: int) -> Array:
+    """Sign vectors (count, dimension), no two equal or opposite: the first sign is +, the others are drawn."""
+    generator, found = np.random.default_rng(SEED), dict[bytes, Array]()
+    while len(found) < count:
+        signs: Array = 1.0 - 2.0 * generator.integers(0, 2, size=dimension).astype(np.float64)
+        signs[0] = 1.0
+        found.setdefault(signs.tobytes(), signs)
+    return np.stack(list(found.values()))

@@ -1,7 +1,7 @@
 """Potentials of mirror descent: strongly convex functions on a constraint set, with their Bregman step.
 
 What loops know of a potential is a NamedTuple with the texts `point_of` and `mirror_step` (dpregret.core.oracles),
-plain loops over states (k, runs). NumPy batches are served by the same texts.
+plain loops over states (k, runs). Thresholds of sums of powers are roots of increasing equations, found by Newton.
 """
 
 from __future__ import annotations
@@ -13,17 +13,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpregret.algorithms.geometry.ball import Ball
-from dpregret.algorithms.geometry.base import data_of
-from dpregret.algorithms.geometry.counted import CountedSet
+from dpregret.algorithms.geometry.counted import data_of
+from dpregret.algorithms.geometry.grouped import GroupedL1Ball
 from dpregret.algorithms.geometry.l1_ball import L1Ball
+from dpregret.algorithms.geometry.matrices import NuclearBall, listed, measure, orthogonal_rows, recompose
 from dpregret.algorithms.geometry.polytope import VertexPolytope
 from dpregret.algorithms.geometry.simplex import Simplex
-from dpregret.core.oracles import SCRATCH, asked, column_sums, mirror_step, point_of, project
+from dpregret.core.oracles import asked, column_sums, mirror_step, point_of, project
 from dpregret.core.sets import ConstraintSet
 from dpregret.numerics.arrays import Array
-from dpregret.numerics.compiled import inlined, kinds_of, specialised
-from dpregret.numerics.elementary import exp_of, log, softmax
-from dpregret.numerics.sums import add_product, vecdot
+from dpregret.numerics.compiled import compiled, inlined
+from dpregret.numerics.elementary import exp_of, finite_power, log_of, power_of
+from dpregret.numerics.sums import add_product, dot
+
+SETTLED = 1e-13  # of ln(norm), whose rounding is a tenth of it
+CLOSE = 1e-9  # relative length of Newton's last step, whose error is about its square
 
 
 class Potential(ABC):
@@ -46,50 +50,10 @@ class Potential(ABC):
     def start(self) -> Array:
         """State (k,) of the minimiser of Psi over C."""
 
-    @abstractmethod
-    def value(self, states: Array) -> Array:
-        """Psi, (..., k) -> (...,)."""
-
-    def step(self, states: Array, scaled_gradients: Array) -> Array:
-        """States of argmin_{u in C} <g, u> + Psi(u) - Psi(x) - <grad Psi(x), u - x>.
-
-        States (..., k) of the points x and step size times gradients g (..., d) share, or broadcast to, their
-        leading axes (Talwar, Thakurta & Zhang 2015, Alg. 1, line 4, with the gradient of Psi at the old point).
-        """
-        lead = np.broadcast_shapes(states.shape[:-1], scaled_gradients.shape[:-1])
-        moved, lost = _columns(states, lead), _columns(scaled_gradients, lead)
-        specialised(_steps, *kinds_of(self.data))(self.data, moved, lost)
-        return _rows(moved, lead)
-
-    def point(self, states: Array) -> Array:
-        """Points (..., d) of states (..., k)."""
-        columns = _columns(states, states.shape[:-1])
-        found = np.empty((self.body.dimension, columns.shape[1]))
-        specialised(_points, *kinds_of(self.data))(self.data, columns, found)
-        return _rows(found, states.shape[:-1])
-
     @property
     def data(self) -> Any:
         """The data for compiled loops; None where they ask `step` and `point`, which are then its own."""
         return None
-
-
-def _columns(rows: Array, lead: tuple[int, ...]) -> Array:
-    """Rows (..., k) as columns (k, n), a copy."""
-    spread = np.broadcast_to(rows, (*lead, rows.shape[-1]))
-    return spread.reshape(-1, rows.shape[-1]).T.astype(np.float64, order="C")
-
-
-def _rows(columns: Array, lead: tuple[int, ...]) -> Array:
-    return np.ascontiguousarray(columns.T).reshape(*lead, len(columns))
-
-
-def _steps(potential, states, gradients):
-    mirror_step(potential, states, gradients, np.empty((SCRATCH, states.shape[1])))
-
-
-def _points(potential, states, points):
-    point_of(potential, states, points, np.empty((SCRATCH, states.shape[1])))
 
 
 class Euclidean(NamedTuple):
@@ -130,24 +94,10 @@ class EuclideanPotential(Potential):
         """The center of the set (d,)."""
         return self._center.copy()
 
-    def value(self, states: Array) -> Array:
-        """|x - center|_2^2 / 2."""
-        shifts = states - self._center
-        halves: Array = 0.5 * vecdot(shifts, shifts)
-        return halves
-
-    def step(self, states: Array, scaled_gradients: Array) -> Array:
-        """Project(x - g)."""
-        return self._set.project(states - scaled_gradients)
-
-    def point(self, states: Array) -> Array:
-        """The states."""
-        return states
-
     @property
     def data(self) -> Euclidean:
         """The set, where it has a projection of its own text, whose user counts the calls; else to be asked."""
-        inner = data_of(self._set.inner if type(self._set) is CountedSet else self._set)
+        inner = data_of(self._set)
         return Euclidean(inner if type(inner) in project.kinds else asked(self._set))
 
 
@@ -183,19 +133,6 @@ class EntropyPotential(Potential):
     def start(self) -> Array:
         """Equal weights (k,)."""
         return np.zeros(self.weight_count)
-
-    def lift(self, weights: Array) -> Array:
-        """States of weights (..., k)."""
-        states: Array = log(weights)
-        return states
-
-    def value(self, states: Array) -> Array:
-        """sum_i w_i ln(k w_i), 0 ln 0 = 0."""
-        from scipy.special import xlogy
-
-        weights = softmax(states)
-        total: Array = xlogy(weights, weights * self.weight_count).sum(axis=-1)
-        return total
 
 
 class SimplexWeights(NamedTuple):
@@ -322,3 +259,308 @@ class VertexEntropy(EntropyPotential):
     def data(self) -> VertexWeights:
         """The vertices."""
         return VertexWeights(np.ascontiguousarray(self._vertices), np.ascontiguousarray(self._vertices.T))
+
+
+class QNorm(NamedTuple):
+    """States are the gradient of Psi in x / R, and then the point. dual: s."""
+
+    radius: float
+    dual: float
+    modulus: float
+
+
+@point_of.add
+def _(potential: QNorm, state, x, s):
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            x[k, r] = state[x.shape[0] + k, r]
+
+
+@mirror_step.add
+def _(potential: QNorm, state, gradient, s):
+    """The inverse gradient map of the soft-thresholded dual vector; the threshold is a root, sought from the last on.
+
+    The l1 norm of the result lies between m / (s - 1) and d^(2/s) m / (s - 1), m the height.
+    """
+    (d, runs), radius, rise = gradient.shape, potential.radius, potential.dual - 1.0
+    slopes, sizes, kept, powers, work = np.empty(d), np.empty(d), np.empty(d), np.empty(d), np.empty((2, d))
+    last, top, size = np.zeros(runs), np.zeros(runs), np.zeros(runs)
+    for k in range(d):
+        for r in range(runs):
+            last[r] = max(abs(state[k, r]), last[r])
+        for r in range(runs):
+            state[k, r] -= radius * gradient[k, r]
+        for r in range(runs):
+            top[r] = max(abs(state[k, r]), top[r])
+        for r in range(runs):
+            size[r] += abs(state[d + k, r])
+    for r in range(runs):
+        for k in range(d):
+            slopes[k] = state[k, r]
+            sizes[k] = abs(slopes[k])
+        low, high = min(rise * potential.modulus, top[r]), min(rise, top[r])
+        first = high if size[r] < radius * (1.0 - CLOSE) else min(max(last[r], low), high)
+        height, norm, total = dual_height(sizes, top[r], first, low, high, potential.dual, kept, powers, work)
+        scale = radius * min(norm, 1.0) / total
+        for k in range(d):
+            state[k, r] = np.copysign(height * kept[k], slopes[k])
+            state[d + k, r] = np.copysign(powers[k] * scale, slopes[k])
+
+
+class QNormPotential(Potential):
+    """|x / R|_q^2 / (2 (q - 1)) on the l1 ball, q = s / (s - 1) with s = max(2, ln d): l_q mirror descent.
+
+    Modulus 1 in |.|_q, which makes it d^(-2/s) >= e^-2 in l1, since |x|_1 <= d^(1/s) |x|_q. Maximum, at the
+    vertices, (s - 1) / 2 (Talwar, Thakurta & Zhang 2015, Fact 3.4 and Claim 3.5 for the d vertices e_j; the
+    factor 1 / (4 (q - 1)) printed there has modulus 1/2). The printed q is for d >= 8; below that q = 2 does.
+
+    The state is the gradient of Psi in x / R, and then the point, which follows from it without finding it again.
+    """
+
+    name = "q-norm"
+
+    def __init__(self, ball: L1Ball):
+        self.body = ball
+        self._radius = ball.radius
+        self._dual = max(2.0, math.log(ball.dimension))
+        self._rise = self._dual - 1.0
+        self.exponent = self._dual / self._rise
+        self.maximum = 0.5 * self._rise
+        self.modulus = float(ball.dimension ** (-2.0 / self._dual))
+
+    def start(self) -> Array:
+        """The origin twice (2 d,)."""
+        return np.tile(self.body.center(), 2)
+
+    @property
+    def data(self) -> QNorm:
+        """Radius, s, modulus."""
+        return QNorm(self._radius, self._dual, self.modulus)
+
+
+class Grouped(NamedTuple):
+    """Blocks of a size, slope = 1 / xi, exponent M; states are points."""
+
+    radius: float
+    block: int
+    slope: float
+    exponent: float
+
+
+@point_of.add
+def _(potential: Grouped, state, x, s):
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            x[k, r] = state[k, r]
+
+
+@mirror_step.add
+def _(potential: Grouped, state, gradient, s):
+    """Dual block norms soft-thresholded, then raised to 1 / (M - 1); the threshold is a root."""
+    block, radius, exponent = int(potential.block), potential.radius, potential.exponent
+    count, inverse, rate = state.shape[0] // block, 1.0 / (exponent - 1.0), radius / potential.slope
+    duals, sizes, kept, work = np.empty(state.shape[0]), np.empty(count), np.empty(count), np.empty((2, count))
+    for r in range(state.shape[1]):
+        for i in range(count):
+            square = 0.0
+            for k in range(i * block, (i + 1) * block):
+                duals[k] = state[k, r] / radius
+                square += duals[k] * duals[k]
+            sizes[i] = np.sqrt(square)
+        for i in range(count):
+            kept[i] = finite_power(sizes[i], exponent - 2.0)
+        for i in range(count):
+            square = 0.0
+            for k in range(i * block, (i + 1) * block):
+                duals[k] = duals[k] * kept[i] - gradient[k, r] * rate
+                square += duals[k] * duals[k]
+            sizes[i] = np.sqrt(square)
+        keep_powers(sizes, inverse, kept, work)
+        for i in range(count):
+            kept[i] = finite_power(kept[i], inverse) * radius / (sizes[i] if sizes[i] > 0.0 else 1.0)
+        for i in range(count):
+            for k in range(i * block, (i + 1) * block):
+                state[k, r] = duals[k] * kept[i]
+
+
+class GroupedPotential(Potential):
+    """sum_j |x^(j) / R|_2^M / (M xi) over N blocks; modulus 1 in the grouped l1 norm.
+
+    M = 1 + 1 / ln N and xi = 1 / (e ln N) for N > 2, M = 2 and xi = 1 / N for N <= 2 (Talwar, Thakurta & Zhang
+    2015, sec. 3.2, where M also names the number of blocks). Maximum 1 / (M xi), at a single block: of order ln N.
+    """
+
+    name = "grouped"
+    modulus = 1.0
+
+    def __init__(self, ball: GroupedL1Ball):
+        self.body = ball
+        self._ball = ball
+        count = ball.block_count
+        log = math.log(count)
+        self.exponent = 2.0 if count <= 2 else 1.0 + 1.0 / log
+        self._slope = float(count) if count <= 2 else float(np.e) * log
+        self.maximum = self._slope / self.exponent
+
+    def start(self) -> Array:
+        """The origin (d,)."""
+        return self._ball.center()
+
+    @property
+    def data(self) -> Grouped:
+        """Radius, block size, slope, exponent."""
+        return Grouped(self._ball.radius, self._ball.block_size, self._slope, self.exponent)
+
+
+class SpectralPotential(Potential):
+    """c sum_i sigma_i(X / R)^(1+q), q = 1 / (2 ln 2m), c = 4 sqrt(e) ln(2m) / (2^q (1+q)), on the nuclear ball.
+
+    Maximum c, at rank one. Modulus 2 in the nuclear norm, attained at X with equal singular values (Talwar,
+    Thakurta & Zhang 2015, sec. 3.2, print 4 sqrt(e ln 2m), whose modulus 2 / sqrt(ln 2m) is below 1 from m = 28).
+
+    The state is U diag(sigma^q) V^T, a multiple of the gradient of Psi, and then the point: singular values that matter
+    there are lost to rounding in X itself (0.02^(1/q) is 3e-17 at m = 64), and X follows without decomposing it again.
+    """
+
+    name = "spectral"
+    modulus = 2.0
+
+    def __init__(self, ball: NuclearBall):
+        self.body = ball
+        self._ball = ball
+        log = math.log(2.0 * ball.side)
+        self.exponent = 0.5 / log
+        self._slope = 4.0 * float(np.sqrt(np.e)) * log / 2.0**self.exponent
+        self.maximum = self._slope / (1.0 + self.exponent)
+
+    def start(self) -> Array:
+        """The zero matrix twice, as vectors (m * m,)."""
+        return np.tile(self._ball.center(), 2)
+
+    def point(self, states: Array) -> Array:
+        """R U diag(s^(1/q)) V^T for a state with singular values s."""
+        return states[..., self._ball.dimension :]
+
+    def step(self, states: Array, scaled_gradients: Array) -> Array:
+        """Singular values of state - R g / (c (1+q)), soft-thresholded so that the point is in the ball."""
+        size = self._ball.dimension
+        duals = states[..., :size] - scaled_gradients * (self._ball.radius / self._slope)
+        matrices = listed(duals, self._ball.side)
+        moved = np.empty((len(matrices), 2, *matrices.shape[1:]))
+        _spectral_step(matrices, self._ball.radius, 1.0 / self.exponent, matrices.copy(), moved)
+        return moved.reshape(*duals.shape[:-1], 2 * size)
+
+
+@compiled
+def _spectral_step(matrices: Array, radius: float, inverse: float, rows: Array, states: Array) -> None:
+    side = matrices.shape[1]
+    scales, lengths, values = orthogonal_rows(rows), np.empty(side), np.empty(side)
+    weights, work = np.empty((2, side)), np.empty((2, side))
+    for each in range(len(matrices)):
+        measure(rows[each], scales[each], lengths, values)
+        keep_powers(values, inverse, weights[0], work)
+        for i in range(side):
+            weights[1, i] = radius * power_of(weights[0, i], inverse)
+        recompose(matrices[each], rows[each], lengths, scales[each], weights, states[each])
+
+
+@compiled
+def keep_powers(sizes: Array, exponent: float, kept: Array, work: Array) -> None:
+    """Write (v_i - l)_+ with the smallest l >= 0 for which the sum of their powers is at most 1; sizes v (k,) >= 0.
+
+    exponent r >= 1. With l = max v - m, m lies between k^(-1/r) and 1 (where the largest alone makes the sum 1), a
+    convex increasing equation. work (2, k) is scratch.
+    """
+    slopes, ones, largest = work[0], work[1], sizes.max()
+    low, high = power_of(float(len(sizes)), -1.0 / exponent), 1.0
+    height, length = max(min(largest, high), low), high - low
+    ones[:] = 1.0
+    for attempt in range(100):
+        _differences(sizes, largest, height, kept)
+        for i in range(len(sizes)):
+            slopes[i] = finite_power(kept[i], exponent - 1.0)
+        value = dot(kept, slopes) - 1.0
+        if attempt == 0 and value <= 0.0 and height <= largest:
+            break
+        low, high = (low, height) if value > 0.0 else (height, high)
+        found, settled = _newton(value, exponent * dot(slopes, ones), height, low, high, length)
+        height, length = found, abs(found - height)
+        if settled:
+            break
+    _differences(sizes, largest, min(height, largest), kept)
+
+
+@compiled
+def _differences(sizes: Array, largest: float, height: float, kept: Array) -> None:
+    """(height - (largest - size))_+"""
+    for i in range(len(sizes)):
+        left = height - (largest - sizes[i])
+        kept[i] = left if left > 0.0 else 0.0
+
+
+@compiled
+def _newton(value: float, slope: float, root: float, low: float, high: float, length: float) -> tuple[float, bool]:
+    """Newton's next point where it stays between low and high and halves the step, else the midpoint; is it there?"""
+    if value == 0.0:
+        return root, True
+    moved = root - value / slope if slope > 0.0 else np.inf
+    if low <= moved <= high and 2.0 * abs(moved - root) <= length:
+        return moved, abs(moved - root) <= CLOSE * abs(moved)
+    middle = low + 0.5 * (high - low)
+    return middle, middle in (low, high)
+
+
+@compiled
+def dual_height(
+    sizes: Array,
+    top: float,
+    first: float,
+    low: float,
+    high: float,
+    dual: float,
+    kept: Array,
+    powers: Array,
+    work: Array,
+) -> tuple[float, float, float]:
+    """Height m in [low, high] of dual sizes z = (m - (top - size))_+ whose point has l1 norm 1, or least m below 1.
+
+    The point is |z|_s^(2-s) z^(s-1) / (s - 1), s the dual exponent. Returns m, the norm and the sum of t^(s-1), of
+    t = z / m, which are written to kept (d,), and their powers t^(s-1). From `first` on, by cubic interpolation of m
+    against ln(norm), two heights at a time. work (2, d) is scratch.
+    """
+    lows, ones, rise = work[0], work[1], dual - 1.0
+    height, norm, total, old_height, old_excess, old_pace = first, 0.0, 0.0, 0.0, 0.0, 0.0
+    ones[:] = 1.0
+    for attempt in range(100):
+        shrunk_powers(sizes, top, height, rise - 1.0, kept, lows, powers)
+        zeroth, total, lengths = dot(lows, ones), dot(powers, ones), dot(powers, kept)
+        norm = height / rise * power_of(lengths, (1.0 - rise) / dual) * total
+        excess = log_of(norm)
+        if abs(excess) <= SETTLED or (norm < 1.0 and height >= high) or not high > low:
+            break
+        low, high = (low, height) if excess > 0.0 else (height, high)
+        pace = height / ((1.0 - rise) * total / lengths + rise * zeroth / total)
+        bend, apart = 0.0, excess - old_excess
+        if attempt > 0 and apart != 0.0:
+            mean = (height - old_height) / apart
+            bend = (pace - mean - (pace - mean - (mean - old_pace)) * old_excess / apart) / apart
+        old_height, old_excess, old_pace = height, excess, pace
+        height = min(height + excess * (excess * bend - pace), high)
+        if not low <= height <= high:
+            height = low + 0.5 * (high - low)
+            if height in (low, high):
+                break
+    return height, norm, total
+
+
+@compiled
+def shrunk_powers(
+    sizes: Array, highest: float, height: float, exponent: float, kept: Array, lows: Array, powers: Array
+) -> None:
+    """Write t = (1 - (highest - size) / height)_+, t^exponent (0 where t is) and t^(exponent + 1)."""
+    inverse = 1.0 / height if height > 0.0 else 1.0
+    for j in range(len(sizes)):
+        left = 1.0 - (highest - sizes[j]) * inverse
+        kept[j] = left if left > 0.0 else 0.0
+        lows[j] = finite_power(kept[j], exponent)
+        powers[j] = lows[j] * kept[j]

@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.geometry.base import FixedSum, checked_dimension, reach_of_binary
-from dpregret.algorithms.geometry.gauges import CoordinateGauge
+from dpregret.algorithms.geometry.base import CoordinateGauge, FixedSum, checked_dimension, reach_of_binary
 from dpregret.algorithms.geometry.mass import move_mass, move_towards
-from dpregret.core.oracles import local_step, project, projected, vertex, vertices
+from dpregret.core.oracles import local_step, project, vertex
 from dpregret.core.sets import LocalOracle, Oracle
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import inlined
@@ -48,7 +47,7 @@ class SimplexData(NamedTuple):
 
 @project.add
 def _(simplex: SimplexData, x, s):
-    """max(x - threshold, 0) with the threshold that makes the sum one."""
+    """max(x - threshold, 0) with the threshold that makes the sum one; exact."""
     column, kept = np.empty(x.shape[0]), np.empty(x.shape[0])
     for r in range(x.shape[1]):
         for k in range(x.shape[0]):
@@ -93,11 +92,6 @@ class Simplex(FixedSum):
         """Its sum, 1."""
         return SimplexData(1.0)
 
-    @property
-    def vertex_count(self) -> int | float:
-        """The dimension."""
-        return self.dimension
-
     def center(self) -> Array:
         """The barycentre (d,)."""
         return np.full(self.dimension, 1.0 / self.dimension)
@@ -120,14 +114,6 @@ class Simplex(FixedSum):
     def reach(self, point: Array) -> float:
         """Distance to the farthest vertex, exact."""
         return reach_of_binary(float(np.min(2.0 * point - 1.0)), point)
-
-    def linear_oracle(self, cost: Array) -> Array:
-        """e_j with j the first coordinate of smallest cost."""
-        return vertices(self.data, cost)
-
-    def project(self, points: Array) -> Array:
-        """max(x - threshold, 0) with the threshold that makes the sum one; exact."""
-        return projected(self.data, points)
 
     def violation(self, points: Array) -> Array:
         """max(0, -min_i x_i, |sum x - 1|)."""

@@ -6,28 +6,134 @@ import itertools
 import math
 from abc import abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
-from dpregret.algorithms.geometry.base import FixedSum, checked_dimension, reject_dimension
-from dpregret.algorithms.geometry.corners import Permutations, Topics, Trees
-from dpregret.algorithms.geometry.gauges import CoordinateGauge, FacetGauge
-from dpregret.algorithms.geometry.hypersimplex import Cheapest, Hypersimplex
-from dpregret.core.oracles import vertices
-from dpregret.core.sets import Oracle
+from dpregret.algorithms.geometry.base import (
+    FacetGauge,
+    FixedSum,
+    SolvedProjection,
+    checked_dimension,
+    reject_dimension,
+)
+from dpregret.algorithms.geometry.hypersimplex import Cheapest, Choices, Hypersimplex
+from dpregret.algorithms.geometry.mass import sift
+from dpregret.core.oracles import by_corners, corner, vertex
+from dpregret.core.sets import ConstraintSet, Oracle
 from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import inlined
 from dpregret.numerics.sums import product
 
-if TYPE_CHECKING:
-    from dpregret.algorithms.geometry.reference import ReferenceProjection
-
-PROJECTION_TOLERANCES: dict[str, Any] = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-10}
-"""Of CLARABEL: as tight as a quadratic programme over a polytope bears."""
+LONGEST = 64  # entries that insertion sorts as fast as anything else
 
 
-class BasePolytope(FixedSum):
+@inlined
+def sort(cost, order, scores):
+    """The order of costs (d,), of equal ones the first one first: by insertion, or by a heap. scores: scratch."""
+    size = len(cost)
+    if size <= LONGEST:
+        for j in range(size):
+            place = j
+            while place > 0 and cost[order[place - 1]] > cost[j]:
+                order[place] = order[place - 1]
+                place -= 1
+            order[place] = j
+        return
+    for j in range(size):
+        order[j], scores[j] = j, -cost[j]
+    for top in range(size // 2 - 1, -1, -1):
+        sift(scores, order, top, size)
+    for last in range(size - 1, 0, -1):  # the cheapest of what is left goes behind it
+        order[0], order[last] = order[last], order[0]
+        sift(scores, order, 0, last)
+    for j in range(size // 2):
+        order[j], order[size - 1 - j] = order[size - 1 - j], order[j]
+
+
+class Permutations(NamedTuple):
+    """The permutations of (1, ..., size), for compiled rounds."""
+
+    size: int
+
+
+@corner.add
+def _(permutations: Permutations, cost, out, whole, real):
+    """The smallest cost gets n, the largest 1."""
+    sort(cost, whole, real)
+    for index in range(permutations.size):
+        out[whole[index]] = permutations.size - index
+
+
+vertex.kinds[Permutations] = by_corners
+
+
+class Trees(NamedTuple):
+    """The spanning trees of the complete graph on some nodes, for compiled rounds."""
+
+    nodes: int
+
+
+@corner.add
+def _(trees: Trees, cost, out, whole, real):
+    """Prim on pairs (cost, number of the edge): no two edges are alike, so it finds Kruskal's tree."""
+    nodes = trees.nodes
+    out[:] = 0.0
+    for node in range(1, nodes):
+        whole[node], real[node] = node - 1, cost[node - 1]  # cheapest edge into the tree, which is node 0
+    whole[0] = -1
+    for _ in range(nodes - 1):
+        best = -1
+        for node in range(1, nodes):
+            if whole[node] >= 0 and (best < 0 or before(real[node], whole[node], real[best], whole[best])):
+                best = node
+        out[whole[best]] = 1.0
+        whole[best] = -1
+        for node in range(1, nodes):
+            if whole[node] >= 0:
+                low, high = min(node, best), max(node, best)
+                edge = low * (2 * nodes - low - 1) // 2 + high - low - 1
+                if before(cost[edge], edge, real[node], whole[node]):
+                    whole[node], real[node] = edge, cost[edge]
+
+
+@inlined
+def before(cost, edge, other_cost, other_edge):
+    """Whether an edge comes before another: cheaper, or as cheap and listed before."""
+    return cost < other_cost or (cost == other_cost and edge < other_edge)
+
+
+vertex.kinds[Trees] = by_corners
+
+
+class Topics(NamedTuple):
+    """The topics of every item as a bit mask, (d,), for compiled rounds."""
+
+    masks: NDArray[np.int64]
+
+
+@corner.add
+def _(topics: Topics, cost, out, whole, real):
+    """Edmonds' greedy: every item in turn gets the number of topics that it adds."""
+    sort(cost, whole, real)
+    done = 0
+    for index in range(len(cost)):
+        item = whole[index]
+        fresh = topics.masks[item] & ~done
+        done |= fresh
+        added = 0
+        while fresh:
+            fresh &= fresh - 1
+            added += 1
+        out[item] = added
+
+
+vertex.kinds[Topics] = by_corners
+
+
+class BasePolytope(ConstraintSet):
     """{x : x(S) <= F(S) for all S, x(all) = F(all)} of a submodular F with F(empty) = 0.
 
     Edmonds' greedy: in order of increasing cost each coordinate gets its marginal value; the cheapest the first one.
@@ -43,7 +149,7 @@ class BasePolytope(FixedSum):
         return self.diameter + float(np.linalg.norm(point - self.center()))
 
 
-class Permutahedron(BasePolytope):
+class Permutahedron(FixedSum, BasePolytope):
     """Hull of the permutations of (1, ..., n): F(S) = n + (n - 1) + ... over |S| terms."""
 
     name = "permutahedron"
@@ -59,11 +165,6 @@ class Permutahedron(BasePolytope):
         """n."""
         return Permutations(self.dimension)
 
-    @property
-    def vertex_count(self) -> int | float:
-        """n!."""
-        return math.factorial(self.dimension)
-
     def center(self) -> Array:
         """(n + 1)/2 in every coordinate."""
         return np.full(self.dimension, (self.dimension + 1) / 2)
@@ -73,10 +174,6 @@ class Permutahedron(BasePolytope):
         least = float(np.sort(point) @ self.weights)
         square = float(self.weights @ self.weights + point @ point - 2 * least)
         return math.sqrt(max(square, 0.0))
-
-    def linear_oracle(self, cost: Array) -> Array:
-        """The smallest cost gets n, the largest 1."""
-        return vertices(self.data, cost)
 
     def project(self, points: Array) -> Array:
         """y - (isotonic regression of sorted y - w): pooled blocks share what is beyond w (Lim & Wright 2016)."""
@@ -123,7 +220,7 @@ class Permutahedron(BasePolytope):
         return [*constraints, cvxpy.sum(variable) == bounds[-1]]
 
 
-class PartitionMatroid(BasePolytope):
+class PartitionMatroid(Choices, BasePolytope):
     """Blocks of `block_size` coordinates, half of each (rounded down) are taken: a product of hypersimplices."""
 
     name = "partition-matroid"
@@ -134,75 +231,22 @@ class PartitionMatroid(BasePolytope):
         self.dimension = checked_dimension(self.name, dimension, minimum=block_size)
         if self.dimension % block_size:
             reject_dimension(self.name, dimension, f"a multiple of the block size {block_size}")
-        self.block = Hypersimplex(block_size, rank=block_size // 2)
-        self.blocks = self.dimension // block_size
-        self.diameter = self.block.diameter * math.sqrt(self.blocks)
+        self.block, self.rank = block_size, block_size // 2
+        self._block = Hypersimplex(self.block, rank=self.rank)
+        self.diameter = self._block.diameter * math.sqrt(self.dimension // self.block)
 
     @property
     def data(self) -> Cheapest:
-        """As many of every block."""
-        return Cheapest(self.block.rank, self.block.dimension)
-
-    @property
-    def vertex_count(self) -> int | float:
-        """One choice a block."""
-        count: int = int(self.block.vertex_count) ** self.blocks
-        return count
-
-    def center(self) -> Array:
-        """rank / block size in every coordinate."""
-        return np.tile(self.block.center(), self.blocks)
+        """`rank` of every block."""
+        return Cheapest(self.rank, self.block)
 
     def reach(self, point: Array) -> float:
         """Farthest choice of every block, exact."""
-        return math.sqrt(sum(self.block.reach(part) ** 2 for part in self._parts(point)))
-
-    def linear_oracle(self, cost: Array) -> Array:
-        """The cheapest of every block."""
-        return vertices(self.data, cost)
-
-    def project(self, points: Array) -> Array:
-        """Block by block."""
-        return self.block.project(self._parts(points)).reshape(points.shape)
-
-    def violation(self, points: Array) -> Array:
-        """That of the worst block."""
-        worst: Array = self.block.violation(self._parts(points)).max(axis=-1)
-        return worst
-
-    def equalities(self) -> Array:
-        """The sum of every block."""
-        return np.repeat(np.eye(self.blocks), self.block.dimension, axis=1)
-
-    def along_hull(self, vectors: Array) -> Array:
-        """Without the mean of every block."""
-        return self.block.along_hull(self._parts(vectors)).reshape(vectors.shape)
-
-    def gauge(self) -> Oracle:
-        """Facets x_i >= 0 and x_i <= 1."""
-        return CoordinateGauge(self.center(), 1.0 - self.center(), self.along_hull)
-
-    def inner_radius(self) -> float:
-        """That of a block, exact."""
-        return self.block.inner_radius()
-
-    def cvxpy_constraints(self, variable: Any) -> list[Any]:
-        """Those of the blocks."""
-        size = self.block.dimension
-        return [
-            each
-            for start in range(0, self.dimension, size)
-            for each in self.block.cvxpy_constraints(variable[start : start + size])
-        ]
-
-    def _parts(self, points: Array) -> Array:
-        return points.reshape(*points.shape[:-1], self.blocks, self.block.dimension)
+        return math.sqrt(sum(self._block.reach(part) ** 2 for part in self._parts(point)))
 
 
-class SolvedPolytope(BasePolytope):
+class SolvedPolytope(SolvedProjection, FixedSum, BasePolytope):
     """Base polytopes whose projection needs a solver, on the inequalities that `subsets` lists."""
-
-    closed_form_projection = False
 
     @abstractmethod
     def subsets(self) -> tuple[Array, Array]:
@@ -212,16 +256,6 @@ class SolvedPolytope(BasePolytope):
     @abstractmethod
     def total(self) -> float:
         """F(all)."""
-
-    @cached_property
-    def _reference(self) -> ReferenceProjection:
-        from dpregret.algorithms.geometry.reference import ReferenceProjection
-
-        return ReferenceProjection(self, **PROJECTION_TOLERANCES)
-
-    def project(self, points: Array) -> Array:
-        """One quadratic programme a row through cvxpy, about a millisecond; accurate to about 1e-9, on facets 1e-5."""
-        return self._reference.project(points)
 
     def violation(self, points: Array) -> Array:
         """Largest of x(S) - F(S), and the defect of the sum."""
@@ -276,18 +310,9 @@ class SpanningTrees(SolvedPolytope):
         """m - 1 edges."""
         return self.nodes - 1.0
 
-    @property
-    def vertex_count(self) -> int | float:
-        """m^(m - 2) (Cayley)."""
-        return int(self.nodes ** (self.nodes - 2))
-
     def center(self) -> Array:
         """2/m in every coordinate: the mean of all trees."""
         return np.full(self.dimension, 2 / self.nodes)
-
-    def linear_oracle(self, cost: Array) -> Array:
-        """The tree that Kruskal finds when of two equal edges the first one is taken; compiled."""
-        return vertices(self.data, cost)
 
     def subsets(self) -> tuple[Array, Array]:
         """x >= 0, written as x(all but e) <= m - 1, and x(edges within S) <= |S| - 1 for sets S of nodes."""
@@ -329,19 +354,10 @@ class CoveragePolytope(SolvedPolytope):
         """Every topic is covered."""
         return float(self.dimension)
 
-    @property
-    def vertex_count(self) -> int | float:
-        """At most n!."""
-        return math.factorial(self.dimension)
-
     def center(self) -> Array:
         """Each topic is shared by the items that cover it: the Shapley value, the mean of all greedy vertices."""
         value: Array = (self.covers / self.covers.sum(axis=0)).sum(axis=1)
         return value
-
-    def linear_oracle(self, cost: Array) -> Array:
-        """Edmonds' greedy, of two equal costs the first one; compiled."""
-        return vertices(self.data, cost)
 
     @cached_property
     def data(self) -> Topics:

@@ -22,7 +22,7 @@ from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
 from dpregret.algorithms.online.noise import printed_scale
 from dpregret.algorithms.privacy import NoisePlan, WindowTree, calibrate
 from dpregret.numerics.arrays import Array
-from dpregret.numerics.jacobi import symmetric
+from dpregret.numerics.orthogonal import symmetric
 from dpregret.numerics.sums import vecdot
 
 SENSITIVITY = 3 / math.sqrt(2)

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.geometry import CountedSet
-from dpregret.algorithms.geometry.base import data_of
+from dpregret.algorithms.geometry.counted import data_of
 from dpregret.algorithms.play import kernel
 from dpregret.core.losses import NO_ROWS, Loss, Losses, laid_out
 from dpregret.core.oracles import SCRATCH, asked, local_step, project, vertex
@@ -63,7 +62,7 @@ ORACLES = {
 
 def text_of(domain: Any, oracle: str) -> Any:
     """A set, counted or not, as compiled rounds know it; None where it has no text of that oracle."""
-    data = data_of(domain.inner if type(domain) is CountedSet else domain)
+    data = data_of(domain)
     return data if type(data) in ORACLES[oracle].function.kinds else None
 
 

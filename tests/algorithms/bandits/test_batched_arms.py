@@ -20,7 +20,7 @@ from dpregret.algorithms.privacy.noise import UnitNoise
 from dpregret.core.losses import LossSource
 from dpregret.datasets.bandit_streams import affine, make_bandit_stream
 from dpregret.numerics.elementary import exp
-from dpregret.numerics.uniforms import Uniforms
+from dpregret.numerics.random import Uniforms
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
 

@@ -50,6 +50,29 @@ def paths(edges: list[tuple[object, object]], source: object, sink: object) -> A
     return np.array(found)
 
 
+def spanning_trees(nodes: int) -> Array:
+    """All sets of nodes - 1 edges of the complete graph that connect its nodes."""
+    edges = list(itertools.combinations(range(nodes), 2))
+
+    def connected(tree: Array) -> bool:
+        reached = {0}
+        for _ in range(nodes):
+            reached |= {node for edge in itertools.compress(edges, tree) if reached & {*edge} for node in edge}
+        return len(reached) == nodes
+
+    return np.array([tree for tree in subsets(nodes - 1, len(edges)) if connected(tree)])
+
+
+def coverings(covers: Array) -> Array:
+    """How many topics each item adds, for every order of the items."""
+    found = set()
+    for order in itertools.permutations(range(len(covers))):
+        done = np.maximum.accumulate(covers[list(order)], axis=0).sum(axis=1)
+        added = np.diff(done, prepend=0)
+        found.add(tuple(added[np.argsort(order)].tolist()))
+    return np.array(sorted(found), dtype=float)
+
+
 @dataclass(frozen=True)
 class Case:
     """A set and its vertices (vertices, d); for a curved set its support function and a source of points."""
@@ -185,9 +208,18 @@ WITHOUT_LOCAL_ORACLE: dict[str, Callable[[], Case]] = {
         make_set("sign-polytope", 5, corners=14), make_set("sign-polytope", 5, corners=14).vertices
     ),
     "regular-simplex": lambda: Case(make_set("polytope", 4), make_set("polytope", 4).vertices),
+    "permutahedron": lambda: Case(
+        make_set("permutahedron", 4), np.array(list(itertools.permutations(range(1, 5))), dtype=float)
+    ),
+    "partition-matroid": lambda: Case(
+        make_set("partition-matroid", 8),
+        np.array([np.concatenate(both) for both in itertools.product(subsets(2, 4), repeat=2)]),
+    ),
+    "spanning-trees": lambda: Case(make_set("spanning-trees", 6), spanning_trees(4)),
+    "coverage": lambda: Case(make_set("coverage", 5), coverings(make_set("coverage", 5).covers)),
 }
 ALL_CASES = CASES | WITHOUT_LOCAL_ORACLE
-SOLVED = {"grid-flow", "skipping-flow"}
+SOLVED = {"grid-flow", "skipping-flow", "spanning-trees", "coverage"}
 CURVED = {"ball", "grouped-l1", "interpolation", "nearly-l1", "nearly-l2", "nuclear", "spectrahedron"}
 
 

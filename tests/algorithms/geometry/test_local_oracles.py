@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpregret.algorithms.geometry import ConstraintSet, Simplex, UnsupportedSet, make_set
+from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.geometry.mass import exchange_mass, move_mass
 
 
@@ -191,19 +191,3 @@ def test_untouched_atoms_keep_their_weight_exactly():
     moved = move_mass(weights, np.array([4.0, 3.0, 2.0, 1.0]), 0.15)
     np.testing.assert_allclose(moved, [0.0, 0.15, 0.3, 0.55], rtol=1e-15)
     assert moved[2] == 0.3
-
-
-def test_many_paths_have_no_local_oracle():
-    with pytest.raises(UnsupportedSet, match="12870 paths are more than 4096"):
-        make_set("flow", 144).local_oracle()
-
-
-def test_a_set_without_local_oracle_says_so():
-    class CurvedSet(Simplex):
-        name = "curved"
-        local_oracle = ConstraintSet.local_oracle
-
-    with pytest.raises(UnsupportedSet, match="'curved' has no local linear oracle") as caught:
-        CurvedSet(3).local_oracle()
-    assert isinstance(caught.value, ValueError)
-    assert "\n" not in str(caught.value)

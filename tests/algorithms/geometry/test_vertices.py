@@ -1,0 +1,297 @@
+"""Linear oracles, reach, diameter, center and target against listed vertices, textbooks, or the support function."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpregret.algorithms.geometry import gaussian_width, layered_edges, make_set
+from dpregret.algorithms.geometry.flow import FlowPolytope
+from dpregret.algorithms.geometry.submodular import CoveragePolytope
+from dpregret.core.oracles import SCRATCH, vertex
+from dpregret.numerics.arrays import Array
+
+
+def textbook(domain: Any, cost: Array) -> Array:
+    """A vertex (d,) of least cost, as textbooks find it; of equal costs the first one is the smaller."""
+    order = np.argsort(cost, kind="stable")
+    match domain.name:
+        case "box":
+            return np.where(cost > 0.0, domain.lower, domain.upper)
+        case "l1-ball":
+            return domain.radius * np.copysign(np.arange(len(cost)) == np.abs(cost).argmax(), -cost)
+        case "permutahedron":
+            return len(cost) - np.argsort(order, kind="stable").astype(float)
+        case "coverage":
+            return greedy(domain, order)
+        case "spanning-trees":
+            return kruskal(domain, order)
+        case "flow":
+            return shortest_path(domain, cost)
+        case _:
+            rank, block = domain.data if domain.name != "simplex" else (1, len(cost))
+            found = np.zeros((len(cost) // block, block))
+            np.put_along_axis(found, np.argsort(cost.reshape(-1, block), kind="stable")[:, :rank], 1.0, axis=1)
+            return found.ravel()
+
+
+def greedy(domain: CoveragePolytope, order: Any) -> Array:
+    """Each item gets the number of topics that it adds to those of the cheaper ones."""
+    covered: set[int] = set()
+    found = np.zeros(domain.dimension)
+    for item in order:
+        topics = set(np.flatnonzero(domain.covers[item]).tolist())
+        found[item] = len(topics - covered)
+        covered |= topics
+    return found
+
+
+def kruskal(domain: Any, order: Any) -> Array:
+    """Edges in order of cost join two components or are left out."""
+    component = list(range(domain.nodes))
+    tree = np.zeros(domain.dimension)
+    for edge in order:
+        one, other = (component[node] for node in domain.edges[edge])
+        if one != other:
+            tree[edge] = 1.0
+            component = [one if each == other else each for each in component]
+    return tree
+
+
+def shortest_path(domain: FlowPolytope, cost: Array) -> Array:
+    """Dynamic programming from the sink."""
+    graph = domain.graph
+    left, after = {graph.sink: 0.0}, dict[int, int]()
+    for node in graph.order:
+        if node != graph.sink:
+            through = [cost[edge] + left[int(graph.heads[edge])] for edge in graph.outgoing[node]]
+            after[node] = graph.outgoing[node][int(np.argmin(through))]
+            left[node] = min(through)
+    path, node = np.zeros(domain.dimension), graph.source
+    while node != graph.sink:
+        path[after[node]] = 1.0
+        node = int(graph.heads[after[node]])
+    return path
+
+
+TEXTBOOK = [
+    ("box", 4), ("l1-ball", 1), ("l1-ball", 7), ("simplex", 2), ("simplex", 9), ("hypersimplex", 2),
+    ("hypersimplex", 13), ("partition-matroid", 12), ("permutahedron", 2), ("permutahedron", 33),
+    ("permutahedron", 65), ("permutahedron", 200), ("coverage", 4), ("coverage", 12), ("spanning-trees", 3),
+    ("spanning-trees", 36), ("flow", 4), ("flow", 40),
+]  # fmt: skip
+DOMAINS: list[Any] = [
+    *itertools.starmap(make_set, TEXTBOOK),
+    CoveragePolytope(11, width=5),
+    FlowPolytope(16, edges=layered_edges([3, 1, 5])),
+    FlowPolytope(5, edges=[("a", "b"), ("a", "c"), ("c", "b"), ("b", "d"), ("a", "d")]),
+]
+
+
+@pytest.mark.parametrize("domain", DOMAINS, ids=lambda domain: f"{domain.name}-{domain.dimension}")
+def test_vertices_are_the_textbooks_bit_by_bit(domain: Any) -> None:
+    """For costs without and with many ties, signed zeros among them."""
+    generator = np.random.default_rng(1)
+    tied = generator.integers(-1, 2, (40, domain.dimension)) * generator.choice([-1.0, 1.0], (40, 1))
+    costs = np.concatenate([generator.standard_normal((20, domain.dimension)), tied, np.zeros((1, domain.dimension))])
+    np.testing.assert_array_equal(domain.linear_oracle(costs), [textbook(domain, cost) for cost in costs])
+
+
+def test_linear_oracle_finds_the_best_vertex(polytope_case, generator):
+    """Ties and the zero cost too."""
+    domain = polytope_case.constraint_set
+    costs = generator.normal(size=(2, 100, domain.dimension))
+    costs[1] = generator.integers(-1, 2, size=costs[1].shape)
+    costs[1, 0] = 0.0
+    answers = domain.linear_oracle(costs)
+    np.testing.assert_allclose(np.vecdot(costs, answers), -polytope_case.support(-costs), rtol=0, atol=1e-12)
+    distances = np.abs(answers[..., None, :] - polytope_case.vertices).max(axis=-1).min(axis=-1)
+    assert distances.max() <= 1e-15
+
+
+def test_linear_oracle_of_curved_sets_attains_the_support_function(curved_case, generator):
+    constraint_set = curved_case.constraint_set
+    costs = generator.normal(size=(5, 30, constraint_set.dimension))
+    costs[0] = generator.integers(-1, 2, size=costs[0].shape)
+    costs[0, 0] = 0.0
+    answers = constraint_set.linear_oracle(costs)
+    np.testing.assert_allclose(np.vecdot(costs, answers), -curved_case.support(-costs), rtol=1e-12, atol=1e-14)
+    assert constraint_set.violation(answers).max() <= 1e-14
+    # Extreme, also for the zero cost: on the boundary, at distance of at least half the reach from the center.
+    assert np.linalg.norm(answers - constraint_set.center(), axis=-1).min() >= 0.45 * constraint_set.diameter / 2
+
+
+@pytest.mark.parametrize("name", ["ball", "nuclear", "spectrahedron"])
+def test_curved_sets_at_degenerate_costs(name: str) -> None:
+    """A zero cost, a multiple of the identity, a cost of rank one: some vertex of least cost."""
+    domain = make_set(name, 9)
+    costs = np.array([np.zeros(9), np.eye(3).ravel(), -np.eye(3).ravel(), np.ones(9), np.eye(9)[4]])
+    found = domain.linear_oracle(costs)
+    assert domain.violation(found).max() <= 1e-14
+    least = {
+        "ball": [0, -(3**0.5), -(3**0.5), -3, -1],
+        "nuclear": [0, -1, -1, -3, -1],
+        "spectrahedron": [0, 1, -1, 0, 0],
+    }
+    np.testing.assert_allclose((found * costs).sum(axis=1), least[name], atol=1e-14)
+
+
+def test_linear_oracle_in_a_batch_equals_row_by_row(any_case, generator):
+    costs = generator.normal(size=(2, 3, any_case.constraint_set.dimension))
+    rows = [[any_case.constraint_set.linear_oracle(row) for row in block] for block in costs]
+    np.testing.assert_allclose(any_case.constraint_set.linear_oracle(costs), rows, rtol=0, atol=1e-15)
+
+
+DAILY = [("ball", 5), ("flow", 12), ("permutahedron", 65), ("nuclear", 9)]
+NIGHTLY = [
+    ("ball", 1), ("ball", 21), ("nuclear", 1), ("nuclear", 64), ("spectrahedron", 4), ("spectrahedron", 25), *TEXTBOOK,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "dimension"), [*DAILY, *(pytest.param(*each, marks=pytest.mark.nightly) for each in NIGHTLY)]
+)
+def test_python_and_any_batch_have_the_bits_of_compiled_columns(name: str, dimension: int, compiled: None) -> None:
+    """The same text, one column or nineteen."""
+    domain = make_set(name, dimension)
+    costs = np.random.default_rng(4).standard_normal((19, dimension))
+    found = domain.linear_oracle(costs)
+    np.testing.assert_array_equal(domain.linear_oracle(costs[7]), found[7])
+    columns, plain = costs.T.copy(), np.empty(costs.shape[::-1])
+    vertex(domain.data, columns, plain, np.empty((SCRATCH, len(costs))))
+    np.testing.assert_array_equal(plain.T, found)
+
+
+def test_reach_of_curved_sets_bounds_all_distances(curved_case, generator):
+    constraint_set = curved_case.constraint_set
+    points = curved_case.sample(generator, 2000)
+    for point in [constraint_set.center(), *points[:3], *generator.normal(size=(3, constraint_set.dimension))]:
+        assert np.linalg.norm(points - point, axis=-1).max() <= constraint_set.reach(point) + 1e-12
+        # Climbing along the distance to the point, from many starts, comes close.
+        climbers = points[:300]
+        for _ in range(50):
+            climbers = constraint_set.linear_oracle(point - climbers)
+        attained = np.linalg.norm(climbers - point, axis=-1).max()
+        slack = 0.05 if constraint_set.name == "interpolation" else 1e-6
+        assert attained >= (1 - slack) * constraint_set.reach(point)
+
+
+def test_diameter_of_curved_sets_is_attained(curved_case, generator):
+    constraint_set = curved_case.constraint_set
+    costs = np.vstack([np.eye(constraint_set.dimension)[0], generator.normal(size=(300, constraint_set.dimension))])
+    distances = np.linalg.norm(constraint_set.linear_oracle(costs) - constraint_set.linear_oracle(-costs), axis=-1)
+    assert distances.max() == pytest.approx(constraint_set.diameter, rel=1e-12)
+
+
+def test_diameter_reach_and_center_are_those_of_the_vertices(polytope_case, generator):
+    """Upper bounds for the coverage polytope, whose center is the mean over all orders, and for reaches of trees."""
+    domain, vertices = polytope_case.constraint_set, polytope_case.vertices
+    largest = np.linalg.norm(vertices[:, None] - vertices, axis=-1).max()
+    assert largest <= domain.diameter * (1 + 1e-14)
+    assert largest >= domain.diameter * (1 - 1e-14) or domain.name == "coverage"
+    inside, outside = polytope_case.sample(generator, 20), 2.0 * generator.normal(size=(20, domain.dimension))
+    for point in [domain.center(), domain.target(), *inside, *outside]:
+        farthest = np.linalg.norm(vertices - point, axis=-1).max()
+        assert farthest <= domain.reach(point) * (1 + 1e-13)
+        assert farthest >= domain.reach(point) * (1 - 1e-13) or domain.name in ("coverage", "spanning-trees")
+    if domain.name == "coverage":  # the Shapley value
+        costs = np.array(list(itertools.permutations(range(5))), dtype=float)
+        np.testing.assert_allclose(domain.center(), domain.linear_oracle(costs).mean(axis=0), rtol=0, atol=1e-14)
+    else:
+        np.testing.assert_allclose(domain.center(), vertices.mean(axis=0), rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("name", "dimensions"),
+    [
+        ("ball", [1, 2, 10, 100]),
+        ("l1-ball", [1, 2, 10, 100]),
+        ("box", [1, 2, 10, 100]),
+        ("simplex", [2, 3, 4, 8, 32]),
+        ("hypersimplex", [2, 3, 4, 7, 8, 16, 128]),
+        ("flow", [4, 12, 24, 40, 84]),
+        ("grouped-l1", [1, 2, 10, 100]),
+        ("interpolation", [1, 2, 10, 100]),
+        ("nuclear", [1, 4, 9, 100]),
+        ("spectrahedron", [4, 9, 16, 100]),
+        ("polytope", [1, 2, 10, 100]),
+    ],
+)
+def test_target_is_in_the_set_away_from_the_center_and_no_vertex(name, dimensions):
+    for dimension in dimensions:
+        constraint_set = make_set(name, dimension)
+        target = constraint_set.target()
+        assert constraint_set.violation(np.array([target, constraint_set.center()])).max() <= 1e-14
+        assert np.linalg.norm(target - constraint_set.center()) >= 0.3 * constraint_set.diameter / 2
+        assert np.linalg.norm(target - constraint_set.linear_oracle(-target)) > 0.1 * constraint_set.diameter / 2
+
+
+@pytest.mark.parametrize("rank", range(1, 9))
+def test_target_of_every_rank(rank):
+    hypersimplex = make_set("hypersimplex", 9, rank=rank)
+    assert hypersimplex.violation(hypersimplex.target()) == 0.0
+    assert np.linalg.norm(hypersimplex.target() - hypersimplex.center()) >= 0.3 * hypersimplex.diameter / 2
+
+
+def test_layered_flow():
+    flow = make_set("flow", 3 + 3 * 2 + 2, edges=layered_edges([3, 2]))
+    assert flow.graph.path_count == 6
+    assert flow.diameter == pytest.approx(np.sqrt(6.0), rel=1e-15)
+    np.testing.assert_allclose(flow.center(), np.repeat([1 / 3, 1 / 6, 1 / 2], [3, 6, 2]), rtol=1e-15)
+    with pytest.raises(ValueError, match="widths of at least 1"):
+        layered_edges([2, 0])
+
+
+def test_diameter_does_not_count_edges_that_all_paths_share():
+    bridge_then_parallel_edges = [("source", "middle"), ("middle", "sink"), ("middle", "sink")]
+    flow = make_set("flow", 3, edges=bridge_then_parallel_edges)
+    assert flow.diameter == pytest.approx(np.sqrt(2.0), rel=1e-15)
+    np.testing.assert_array_equal(flow.center(), [1.0, 0.5, 0.5])
+    np.testing.assert_array_equal(flow.target(), [1.0, 0.75, 0.25])
+
+
+def test_large_grid_has_an_exact_center_and_oracle_without_listing_paths(generator):
+    flow = make_set("flow", 2 * 20 * 19)
+    assert flow.graph.path_count == 35_345_263_800
+    assert flow.violation(np.array([flow.center(), flow.target()])).max() <= 1e-14
+    answers = flow.linear_oracle(generator.normal(size=(4, 760)))
+    assert flow.violation(answers).max() == 0.0
+    np.testing.assert_array_equal(answers.sum(axis=-1), 38.0)
+
+
+def test_coverage_is_submodular() -> None:
+    domain = CoveragePolytope(5)
+    indicators, values = domain.subsets()
+    table = {tuple(row.astype(int)): value for row, value in zip(indicators, values, strict=True)}
+    table |= {(0,) * 5: 0.0, (1,) * 5: domain.total}
+    for one, other in itertools.product(table, repeat=2):
+        union, common = tuple(np.maximum(one, other)), tuple(np.minimum(one, other))
+        assert table[one] + table[other] >= table[union] + table[common]
+
+
+@pytest.mark.parametrize(("dimension", "corners"), [(3, 8), (5, 2), (7, 30), (33, 500)])
+def test_sign_vectors_are_different_of_length_one_and_with_their_opposites(dimension: int, corners: int) -> None:
+    vertices = make_set("sign-polytope", dimension, corners=corners).vertices
+    assert vertices.shape == (corners, dimension)
+    np.testing.assert_allclose(np.abs(vertices), 1 / np.sqrt(dimension), rtol=1e-15)
+    assert len(np.unique(vertices, axis=0)) == corners
+    assert {row.tobytes() for row in -vertices} == {row.tobytes() for row in vertices}
+    if corners > 2:  # those of a smaller one are among them
+        few = make_set("sign-polytope", dimension, corners=corners - 2).vertices
+        assert {row.tobytes() for row in few} < {row.tobytes() for row in vertices}
+
+
+def test_all_sign_vectors_are_the_corners_of_a_cube() -> None:
+    width, error = gaussian_width(make_set("sign-polytope", 4, corners=16), np.random.default_rng(1))
+    assert abs(width - 4 * np.sqrt(2 / np.pi) / 2) < 5 * error
+
+
+def test_default_polytope_is_a_regular_simplex_on_the_unit_sphere():
+    for dimension in (1, 2, 5, 40):
+        gram = make_set("polytope", dimension).vertices @ make_set("polytope", dimension).vertices.T
+        expected = np.full_like(gram, -1.0 / dimension)
+        np.fill_diagonal(expected, 1.0)
+        np.testing.assert_allclose(gram, expected, rtol=0, atol=1e-14)
