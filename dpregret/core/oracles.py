@@ -47,8 +47,11 @@ SCRATCH = LANES + 1
 
 
 @inlined
-def inner(a: Array, b: Array, total: Array, s: Array) -> None:
-    """total (runs,) = <a, b>, (d, runs) each: eight partial sums in the order of `numerics.sums.dot`."""
+def inner(a: Array, b: Array | None, total: Array, s: Array) -> None:
+    """total (runs,) = <a, b>, (d, runs) each: eight partial sums in the order of `numerics.sums.dot`.
+
+    Without b the sums of a.
+    """
     d, runs = a.shape
     whole = d // LANES * LANES
     for k in range(LANES):
@@ -56,29 +59,12 @@ def inner(a: Array, b: Array, total: Array, s: Array) -> None:
             s[k, r] = 0.0
     for k in range(whole):
         for r in range(runs):
-            s[k % LANES, r] += a[k, r] * b[k, r]
+            s[k % LANES, r] += a[k, r] if b is None else a[k, r] * b[k, r]
     for r in range(runs):
         total[r] = ((s[0, r] + s[4, r]) + (s[2, r] + s[6, r])) + ((s[1, r] + s[5, r]) + (s[3, r] + s[7, r]))
     for k in range(whole, d):
         for r in range(runs):
-            total[r] += a[k, r] * b[k, r]
-
-
-@inlined
-def column_sums(a: Array, total: Array, s: Array) -> None:
-    """total (runs,) = the sums of a (k, runs), in the order of `inner`."""
-    whole = a.shape[0] // LANES * LANES
-    for k in range(LANES):
-        for r in range(a.shape[1]):
-            s[k, r] = 0.0
-    for k in range(whole):
-        for r in range(a.shape[1]):
-            s[k % LANES, r] += a[k, r]
-    for r in range(a.shape[1]):
-        total[r] = ((s[0, r] + s[4, r]) + (s[2, r] + s[6, r])) + ((s[1, r] + s[5, r]) + (s[3, r] + s[7, r]))
-    for k in range(whole, a.shape[0]):
-        for r in range(a.shape[1]):
-            total[r] += a[k, r]
+            total[r] += a[k, r] if b is None else a[k, r] * b[k, r]
 
 
 def by_corners(domain, cost, x, s):

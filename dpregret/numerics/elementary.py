@@ -10,10 +10,9 @@ from typing import Any
 
 import numba
 import numpy as np
-from numpy.typing import ArrayLike
 
 from dpregret.numerics.arrays import Array
-from dpregret.numerics.compiled import compiled, inlined
+from dpregret.numerics.compiled import inlined
 from dpregret.numerics.intrinsics import fused, where_less
 
 INVERSE, LN2_HIGH, LN2_LOW = (
@@ -144,20 +143,6 @@ def exp(value: float) -> float:
 def log(value: float) -> float:
     """Natural logarithm of arrays; -inf at 0."""
     return log_of(value)
-
-
-def power(base: ArrayLike, exponent: float) -> Array:
-    """base^exponent of arrays, base >= 0; 0^0 = 1."""
-    array = np.asarray(base, dtype=np.float64, order="C")
-    return _powers(array.reshape(-1), float(exponent)).reshape(array.shape)
-
-
-@compiled
-def _powers(bases: Array, exponent: float) -> Array:
-    found = np.empty_like(bases)
-    for index in range(len(bases)):
-        found[index] = power_of(bases[index], exponent)
-    return found
 
 
 def softmax(logits: Array) -> Array:

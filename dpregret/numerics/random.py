@@ -197,25 +197,10 @@ class Uniforms(_Draws):
         return drawn
 
 
-@compiled
-def _fill_coins(generators: Addresses, chances: Array, heads: float, tails: float, out: Array) -> None:
-    """As `Coins.draw`: out (settings, runs, numbers)."""
-    settings, runs, count = out.shape
-    numbers = np.empty(count)
-    for run in range(runs):
-        for each in range(count):
-            numbers[each] = next_double(generators[run])
-        for setting in range(settings):
-            for each in range(count):
-                out[setting, run, each] = heads if numbers[each] < chances[setting] else tails
-
-
-class Coins(_Draws):
+class Coins(Uniforms):
     """Independent coins of all runs, one generator a run."""
 
     def draw(self, chances: Array, heads: float, tails: float, shape: tuple[int, ...]) -> Array:
         """Heads where a number of `random(shape)` lies below the chance, else tails: (chances, runs, *shape)."""
-        runs = len(self.generators)
-        drawn = np.empty((len(chances), runs, math.prod(shape)))
-        _fill_coins(self._addresses, chances, heads, tails, drawn)
-        return drawn.reshape(len(chances), runs, *shape)
+        uniform = super().draw(math.prod(shape)).reshape(-1, *shape)
+        return np.where(uniform < chances.reshape(-1, *[1] * uniform.ndim), heads, tails)

@@ -1,4 +1,4 @@
-"""Inner products: the order that is written down, and nothing but rounding away from the exact sum."""
+"""Sums and products: the order that is written down, and nothing but rounding away from the exact sum."""
 
 import math
 from fractions import Fraction
@@ -6,7 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpregret.numerics.sums import largest_eigenvalue, product, vecdot
+from dpregret.numerics.arrays import sum_rows
+from dpregret.numerics.sums import largest_eigenvalue, product, products, vecdot
 
 
 def defined(first, second):
@@ -66,3 +67,26 @@ def test_an_eigenvalue_is_bounded_closely_and_without_its_last_bits(size):
     assert (found <= exact * (1 + 2e-7)).all()
     assert np.array_equal(largest_eigenvalue(matrices * (1 + 1e-15)), found)
     assert largest_eigenvalue(np.zeros((2, 2))) == 0.0
+
+
+@pytest.mark.parametrize(("rows", "terms", "columns"), [(1, 5, 3), (7, 3, 90), (9, 300, 37), (4, 600, 16)])
+def test_an_entry_of_a_product_does_not_depend_on_the_others(rows, terms, columns):
+    generator = np.random.default_rng(rows)
+    left, right = generator.standard_normal((rows, terms)), generator.standard_normal((terms, columns))
+    found = product(left, right)
+    np.testing.assert_allclose(found, left @ right, rtol=0, atol=1e-12)
+    single = np.array([[product(row, column) for column in right.T] for row in left])
+    np.testing.assert_array_equal(found, single)
+    np.testing.assert_array_equal(products(np.stack([left, -left]), np.stack([right, right])), [found, -found])
+
+
+@pytest.mark.parametrize("columns", [1, 2, 7, 33])
+@pytest.mark.parametrize("length", [1, 9, 256, 1001])
+def test_rows_are_added_one_after_the_other(length, columns):
+    rows = np.random.default_rng(length).standard_normal((length, columns))
+    expected = np.zeros(columns)
+    for row in rows:
+        expected = expected + row
+    for same in (rows, np.asfortranarray(rows), rows[:, ::-1][:, ::-1], np.repeat(rows, 2, axis=0)[::2]):
+        assert np.array_equal(sum_rows(same), expected)
+    assert np.array_equal(sum_rows(rows[:, None, :, None])[0, :, 0], expected)

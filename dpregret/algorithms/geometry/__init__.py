@@ -16,16 +16,7 @@ from dpregret.algorithms.geometry.interpolation import InterpolationBall
 from dpregret.algorithms.geometry.l1_ball import L1Ball
 from dpregret.algorithms.geometry.matrices import NuclearBall, Spectrahedron
 from dpregret.algorithms.geometry.polytope import SignPolytope, VertexPolytope
-from dpregret.algorithms.geometry.potential import (
-    EuclideanPotential,
-    GroupedPotential,
-    Potential,
-    QNormPotential,
-    SignedEntropy,
-    SimplexEntropy,
-    SpectralPotential,
-    VertexEntropy,
-)
+from dpregret.algorithms.geometry.potential import POTENTIALS, Potential, make_potential
 from dpregret.algorithms.geometry.simplex import Simplex
 from dpregret.algorithms.geometry.submodular import CoveragePolytope, PartitionMatroid, Permutahedron, SpanningTrees
 from dpregret.algorithms.geometry.width import gaussian_width
@@ -81,15 +72,6 @@ SETS: dict[str, Callable[..., ConstraintSet]] = {
     )
 }
 
-POTENTIALS: dict[str, dict[type[object], Callable[[Any], Potential]]] = {
-    "entropy": {Simplex: SimplexEntropy, L1Ball: SignedEntropy, VertexPolytope: VertexEntropy},
-    "grouped": {GroupedL1Ball: GroupedPotential},
-    "spectral": {NuclearBall: SpectralPotential},
-    "q-norm": {L1Ball: QNormPotential},
-    "euclidean": {ConstraintSet: EuclideanPotential},
-}
-"""Potentials by name and kind of set; the first that fits a set is the one made for its geometry."""
-
 
 def make_set(name: str, dimension: int, **options: Any) -> ConstraintSet:
     """Build the constraint set `name` in R^dimension; options are those of its class (radius, rank, edges...).
@@ -106,25 +88,3 @@ def make_set(name: str, dimension: int, **options: Any) -> ConstraintSet:
             if option not in known:
                 raise ValueError(not_allowed(f"option of the set {name!r}:", option, known))
     return build(dimension, **options)
-
-
-def make_potential(constraint_set: ConstraintSet, name: str | None = None) -> Potential:
-    """Build a potential on the set; without a name the one made for its geometry, Euclidean where there is none.
-
-    A Euclidean step on a CountedSet counts as a projection; other steps are not calls of the set. Raises
-    ValueError for an unknown name and UnsupportedSet where the set has no such potential.
-    """
-    inner = constraint_set.inner if isinstance(constraint_set, CountedSet) else constraint_set
-    fitting = {
-        potential: build
-        for potential, builds in POTENTIALS.items()
-        for kind, build in builds.items()
-        if isinstance(inner, kind)
-    }
-    if name is None:
-        name = next(iter(fitting))
-    if name not in POTENTIALS:
-        raise ValueError(not_allowed("potential", name, POTENTIALS))
-    if name not in fitting:
-        raise UnsupportedSet(f"the set {inner.name!r} has no potential {name!r}; allowed: {', '.join(fitting)}")
-    return fitting[name](constraint_set if name == EuclideanPotential.name else inner)

@@ -46,6 +46,21 @@ def listed(points: Array, side: int) -> Array:
     return np.ascontiguousarray(points, dtype=np.float64).reshape(-1, side, side)
 
 
+@inlined
+def _decomposed(cost, side, symmetric):
+    """`orthogonalise` of all columns (m * m, columns), or of their symmetric parts, beside identities."""
+    columns = cost.shape[1]
+    rows, values = np.zeros((columns, side, 2 * side)), np.empty((columns, side))
+    for r in range(columns):
+        for i in range(side):
+            rows[r, i, side + i] = 1.0
+            for j in range(side):
+                here, mirrored = cost[i * side + j, r], cost[j * side + i, r]
+                rows[r, i, j] = 0.5 * (here + mirrored) if symmetric else here
+    orthogonalise(rows, values, symmetric)
+    return rows, values
+
+
 class Nuclear(NamedTuple):
     """The nuclear-norm ball, for compiled rounds."""
 
@@ -56,15 +71,9 @@ class Nuclear(NamedTuple):
 @vertex.add
 def _(ball: Nuclear, cost, x, s):
     """-radius u v^T of the top singular pairs, all columns together; u = v = e_1 of a zero matrix."""
-    side, columns = ball.side, cost.shape[1]
-    rows, squares = np.zeros((columns, side, 2 * side)), np.empty((columns, side))
-    for r in range(columns):
-        for i in range(side):
-            rows[r, i, side + i] = 1.0
-            for j in range(side):
-                rows[r, i, j] = cost[i * side + j, r]
-    orthogonalise(rows, squares, False)
-    for r in range(columns):
+    side = ball.side
+    rows, squares = _decomposed(cost, side, False)
+    for r in range(cost.shape[1]):
         best = np.argmax(squares[r])
         none, top = squares[r, best] <= 0.0, rows[r, best]
         scale = 0.0 if none else -ball.radius / np.sqrt(squares[r, best])
@@ -209,15 +218,9 @@ class Projectors(NamedTuple):
 @vertex.add
 def _(domain: Projectors, cost, x, s):
     """v v^T, v the bottom eigenvectors of the symmetric parts, all columns together."""
-    side, columns = domain.side, cost.shape[1]
-    rows, values = np.zeros((columns, side, 2 * side)), np.empty((columns, side))
-    for r in range(columns):
-        for i in range(side):
-            rows[r, i, side + i] = 1.0
-            for j in range(side):
-                rows[r, i, j] = 0.5 * (cost[i * side + j, r] + cost[j * side + i, r])
-    orthogonalise(rows, values, True)
-    for r in range(columns):
+    side = domain.side
+    rows, values = _decomposed(cost, side, True)
+    for r in range(cost.shape[1]):
         bottom = rows[r, np.argmin(values[r])]
         for i in range(side):
             for j in range(side):

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dpregret.algorithms.geometry.ball import Ball
-from dpregret.algorithms.geometry.counted import data_of
+from dpregret.algorithms.geometry.counted import CountedSet, data_of
 from dpregret.algorithms.geometry.grouped import GroupedL1Ball
 from dpregret.algorithms.geometry.l1_ball import L1Ball
 from dpregret.algorithms.geometry.matrices import NuclearBall, listed, measure, orthogonal_rows, recompose
 from dpregret.algorithms.geometry.polytope import VertexPolytope
 from dpregret.algorithms.geometry.simplex import Simplex
-from dpregret.core.oracles import asked, column_sums, mirror_step, point_of, project
-from dpregret.core.sets import ConstraintSet
+from dpregret.core.errors import not_allowed
+from dpregret.core.oracles import asked, inner, mirror_step, point_of, project
+from dpregret.core.sets import ConstraintSet, UnsupportedSet
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled, inlined
 from dpregret.numerics.elementary import exp_of, finite_power, log_of, power_of
@@ -112,7 +114,7 @@ def _weigh(state, weights, s):
     for k in range(state.shape[0]):
         for r in range(state.shape[1]):
             weights[k, r] = exp_of(state[k, r] - s[8, r])
-    column_sums(weights, s[8], s)
+    inner(weights, None, s[8], s)
 
 
 class EntropyPotential(Potential):
@@ -347,11 +349,7 @@ class Grouped(NamedTuple):
     exponent: float
 
 
-@point_of.add
-def _(potential: Grouped, state, x, s):
-    for k in range(x.shape[0]):
-        for r in range(x.shape[1]):
-            x[k, r] = state[k, r]
+point_of.kinds[Grouped] = point_of.kinds[Euclidean]
 
 
 @mirror_step.add
@@ -564,3 +562,35 @@ def shrunk_powers(
         kept[j] = left if left > 0.0 else 0.0
         lows[j] = finite_power(kept[j], exponent)
         powers[j] = lows[j] * kept[j]
+
+
+POTENTIALS: dict[str, dict[type[object], Callable[[Any], Potential]]] = {
+    "entropy": {Simplex: SimplexEntropy, L1Ball: SignedEntropy, VertexPolytope: VertexEntropy},
+    "grouped": {GroupedL1Ball: GroupedPotential},
+    "spectral": {NuclearBall: SpectralPotential},
+    "q-norm": {L1Ball: QNormPotential},
+    "euclidean": {ConstraintSet: EuclideanPotential},
+}
+"""Potentials by name and kind of set; the first that fits a set is the one made for its geometry."""
+
+
+def make_potential(constraint_set: ConstraintSet, name: str | None = None) -> Potential:
+    """Build a potential on the set; without a name the one made for its geometry, Euclidean where there is none.
+
+    A Euclidean step on a CountedSet counts as a projection; other steps are not calls of the set. Raises
+    ValueError for an unknown name and UnsupportedSet where the set has no such potential.
+    """
+    inner = constraint_set.inner if isinstance(constraint_set, CountedSet) else constraint_set
+    fitting = {
+        potential: build
+        for potential, builds in POTENTIALS.items()
+        for kind, build in builds.items()
+        if isinstance(inner, kind)
+    }
+    if name is None:
+        name = next(iter(fitting))
+    if name not in POTENTIALS:
+        raise ValueError(not_allowed("potential", name, POTENTIALS))
+    if name not in fitting:
+        raise UnsupportedSet(f"the set {inner.name!r} has no potential {name!r}; allowed: {', '.join(fitting)}")
+    return fitting[name](constraint_set if name == EuclideanPotential.name else inner)

@@ -8,7 +8,6 @@ import pytest
 from dpregret.algorithms.geometry import Ball, ConstraintSet, make_set
 from dpregret.algorithms.online.gauge_descent import corrected
 from dpregret.numerics.arrays import Array
-from dpregret.numerics.orthogonal import orthogonal_to
 
 SETS = {
     "ball": 5, "l1-ball": 7, "box": 3, "grouped-l1": 9, "interpolation": 7, "nuclear": 9, "spectrahedron": 9,
@@ -113,17 +112,6 @@ def test_degenerate_directions() -> None:
         assert not domain.separation()(origin).any()
     pair = np.outer([1.0, 0.0, 0.0], [0.0, 2.0, 0.0]).ravel()
     assert make_set("nuclear", 9).gauge()(pair) == pytest.approx(pair / 2)
-
-
-@pytest.mark.parametrize(("count", "dimension"), [(1, 2), (3, 7), (6, 7), (8, 40)])
-def test_orthogonal_columns_span_what_rows_leave(count: int, dimension: int) -> None:
-    """Rows with leading zeros among them, where the first entry of a mirror decides nothing but its sign."""
-    rows = np.random.default_rng(2).standard_normal((count, dimension))
-    for given in (rows, np.triu(rows, 1), rows * 1e9, np.ones((1, dimension))):
-        basis = orthogonal_to(given)
-        assert basis.shape == (dimension, dimension - len(given))
-        np.testing.assert_allclose(basis.T @ basis, np.eye(basis.shape[1]), atol=1e-14)
-        np.testing.assert_allclose(given @ basis, 0.0, atol=1e-14 * np.abs(given).max() * dimension)
 
 
 def test_dependent_rows_are_refused() -> None:

@@ -1,10 +1,10 @@
-"""Jacobi's decompositions: closed forms, the definition, LAPACK's values, and one matrix at a time as all together."""
+"""Decompositions: closed forms, the definition, LAPACK's values, one matrix at a time as all together; complements."""
 
 import numpy as np
 import pytest
 
 from dpregret.numerics.arrays import Array
-from dpregret.numerics.orthogonal import composed, singular, symmetric
+from dpregret.numerics.orthogonal import composed, orthogonal_to, singular, symmetric
 
 
 def _drawn(side: int, rank: int) -> Array:
@@ -61,3 +61,14 @@ def test_what_is_no_number_hides_nowhere() -> None:
     for values in (symmetric(matrices)[0], np.stack([symmetric(each)[0] for each in matrices])):
         assert (values[0] == 1.0).all()
         assert np.isnan(values[1]).any()
+
+
+@pytest.mark.parametrize(("count", "dimension"), [(1, 2), (3, 7), (6, 7), (8, 40)])
+def test_orthogonal_columns_span_what_rows_leave(count: int, dimension: int) -> None:
+    """Rows with leading zeros among them, where the first entry of a mirror decides nothing but its sign."""
+    rows = np.random.default_rng(2).standard_normal((count, dimension))
+    for given in (rows, np.triu(rows, 1), rows * 1e9, np.ones((1, dimension))):
+        basis = orthogonal_to(given)
+        assert basis.shape == (dimension, dimension - len(given))
+        np.testing.assert_allclose(basis.T @ basis, np.eye(basis.shape[1]), atol=1e-14)
+        np.testing.assert_allclose(given @ basis, 0.0, atol=1e-14 * np.abs(given).max() * dimension)
