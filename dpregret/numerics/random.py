@@ -197,10 +197,13 @@ class Uniforms(_Draws):
         return drawn
 
 
-class Coins(Uniforms):
+class Coins:
     """Independent coins of all runs, one generator a run."""
+
+    def __init__(self, generators: Sequence[np.random.Generator]):
+        self._uniforms = Uniforms(generators)
 
     def draw(self, chances: Array, heads: float, tails: float, shape: tuple[int, ...]) -> Array:
         """Heads where a number of `random(shape)` lies below the chance, else tails: (chances, runs, *shape)."""
-        uniform = super().draw(math.prod(shape)).reshape(-1, *shape)
+        uniform = self._uniforms.draw(math.prod(shape)).reshape(-1, *shape)
         return np.where(uniform < chances.reshape(-1, *[1] * uniform.ndim), heads, tails)
