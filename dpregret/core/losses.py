@@ -61,9 +61,9 @@ def value(self: Any, points: Array) -> Array:
     if type(self) not in value_at.kinds:
         return value_and_gradient(self, points)[0]
     shape, columns = _columns(self, points)
-    found = np.empty(columns.shape[1])
-    specialised(_values, type(self))(*_arguments(self, shape), columns, found)
-    return found.reshape(shape)
+    values = np.empty((1, columns.shape[1]))
+    specialised(_values, type(self))(*_arguments(self, shape), columns, values)
+    return values.reshape(shape)
 
 
 def gradient(self: Any, points: Array) -> Array:
@@ -74,9 +74,9 @@ def gradient(self: Any, points: Array) -> Array:
 def value_and_gradient(self: Any, points: Array) -> tuple[Array, Array]:
     """f and a subgradient at the points."""
     shape, columns = _columns(self, points)
-    found, slopes = np.empty(columns.shape[1]), np.empty_like(columns)
-    specialised(_slopes, type(self))(*_arguments(self, shape), columns, found, slopes)
-    return found.reshape(shape), _rows(slopes, shape)
+    values, slopes = np.empty((1, columns.shape[1])), np.empty_like(columns)
+    specialised(_slopes, type(self))(*_arguments(self, shape), columns, values, slopes)
+    return values.reshape(shape), _rows(slopes, shape)
 
 
 def prox(self: Any, points: Array, step: float) -> Array:
@@ -150,53 +150,53 @@ def lay_out_rounds(rows, held, now, rounds, runs):
                     into[k, later * runs + r] = row[apart, run, k]
 
 
-def _values(loss, held, rows, points, found):
-    """f at columns (d, n)."""
-    d, n = points.shape
-    wide = held[0].shape[1]
-    x, value, s = np.empty((d, wide)), np.empty(wide), np.empty((SCRATCH, wide))
-    for first in range(0, n, wide):
-        lay_out(rows, held, 0, first)
-        for k in range(d):
-            for r in range(wide):
-                x[k, r] = points[k, min(first + r, n - 1)]
-        value_at(loss, x, value, s)
-        for r in range(min(wide, n - first)):
-            found[first + r] = value[r]
+@inlined
+def _load(rows, held, points, first, x):
+    """Columns from `first` on, of the points and of what the loss holds; the last point again where there are fewer."""
+    lay_out(rows, held, 0, first)
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            x[k, r] = points[k, min(first + r, points.shape[1] - 1)]
 
 
-def _slopes(loss, held, rows, points, found, slopes):
-    """f and its subgradient at columns (d, n)."""
-    d, n = points.shape
+@inlined
+def _unload(x, first, into):
+    """Write the columns to those from `first` on that there are."""
+    for k in range(x.shape[0]):
+        for r in range(min(x.shape[1], into.shape[1] - first)):
+            into[k, first + r] = x[k, r]
+
+
+def _values(loss, held, rows, points, values):
+    """f (1, n) at columns (d, n)."""
     wide = held[0].shape[1]
-    x, slope, value, s = np.empty((d, wide)), np.empty((d, wide)), np.empty(wide), np.empty((SCRATCH, wide))
-    for first in range(0, n, wide):
-        lay_out(rows, held, 0, first)
-        for k in range(d):
-            for r in range(wide):
-                x[k, r] = points[k, min(first + r, n - 1)]
-        slope_at(loss, x, slope, value, s)
-        for r in range(min(wide, n - first)):
-            found[first + r] = value[r]
-        for k in range(d):
-            for r in range(min(wide, n - first)):
-                slopes[k, first + r] = slope[k, r]
+    x, value, s = np.empty((points.shape[0], wide)), np.empty((1, wide)), np.empty((SCRATCH, wide))
+    for first in range(0, points.shape[1], wide):
+        _load(rows, held, points, first, x)
+        value_at(loss, x, value[0], s)
+        _unload(value, first, values)
+
+
+def _slopes(loss, held, rows, points, values, slopes):
+    """f (1, n) and its subgradient at columns (d, n)."""
+    wide = held[0].shape[1]
+    x, value, s = np.empty((points.shape[0], wide)), np.empty((1, wide)), np.empty((SCRATCH, wide))
+    slope = np.empty(x.shape)
+    for first in range(0, points.shape[1], wide):
+        _load(rows, held, points, first, x)
+        slope_at(loss, x, slope, value[0], s)
+        _unload(value, first, values)
+        _unload(slope, first, slopes)
 
 
 def _proxes(loss, held, rows, step, points):
     """Proximal points of columns (d, n), in their place."""
-    d, n = points.shape
     wide = held[0].shape[1]
-    x, s = np.empty((d, wide)), np.empty((SCRATCH, wide))
-    for first in range(0, n, wide):
-        lay_out(rows, held, 0, first)
-        for k in range(d):
-            for r in range(wide):
-                x[k, r] = points[k, min(first + r, n - 1)]
+    x, s = np.empty((points.shape[0], wide)), np.empty((SCRATCH, wide))
+    for first in range(0, points.shape[1], wide):
+        _load(rows, held, points, first, x)
         prox_at(loss, x, step, s)
-        for k in range(d):
-            for r in range(min(wide, n - first)):
-                points[k, first + r] = x[k, r]
+        _unload(x, first, points)
 
 
 def in_columns(one: Any, runs: NDArray[np.int64]) -> Any:

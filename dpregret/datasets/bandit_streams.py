@@ -132,21 +132,24 @@ def counted(choose: Callable[[int], Whole], shape: tuple[int, int], horizon: int
 class LinearStream(BanditStream):
     """f_t(x) = <c_t, x> - min over the set of <c_t, .>, c_t one of `pool` cost vectors, drawn afresh in every round.
 
-    costs: (pool, n), projected to the set's hull and scaled so that the largest has norm 1 (L = 1).
+    The vectors are projected to the set's hull and scaled so that the largest has norm 1 (L = 1).
     """
 
     traits = frozenset({"linear"})
     stochastic = True
 
-    def __init__(self, domain: ConstraintSet, costs: Array) -> None:
+    def __init__(self, domain: ConstraintSet) -> None:
         super().__init__(domain, 1.0)
-        self.given = costs
+
+    @abstractmethod
+    def vectors(self, dimension: int) -> Array:
+        """Cost vectors as they are, (pool, n)."""
 
     @cached_property
     def costs(self) -> Array:
         """All c (pool, n)."""
         basis = self.domain.hull_basis()
-        within = product(product(self.given, basis), basis.T)
+        within = product(product(self.vectors(self.domain.dimension), basis), basis.T)
         scaled: Array = within / np.sqrt(vecdot(within, within)).max()
         return scaled
 
@@ -219,8 +222,9 @@ class Linear(LinearStream):
     title = "fixed linear loss"
     stochastic = False
 
-    def __init__(self, domain: ConstraintSet) -> None:
-        super().__init__(domain, np.linspace(1.0, 2.0, domain.dimension)[None] ** 2)
+    def vectors(self, dimension: int) -> Array:
+        """One vector."""
+        return np.linspace(1.0, 2.0, dimension)[None] ** 2
 
 
 class RandomLinear(LinearStream):
@@ -231,8 +235,11 @@ class RandomLinear(LinearStream):
 
     def __init__(self, domain: ConstraintSet, spread: float = 1.0) -> None:
         positive(spread=spread)
-        costs = np.linspace(-1.0, 1.0, domain.dimension) + spread * _fixed(1).standard_normal((POOL, domain.dimension))
-        super().__init__(domain, costs)
+        self.spread = spread
+        super().__init__(domain)
+
+    def vectors(self, dimension: int) -> Array:
+        return np.linspace(-1.0, 1.0, dimension) + self.spread * _fixed(1).standard_normal((POOL, dimension))
 
 
 class ShortestPath(LinearStream):
@@ -242,9 +249,8 @@ class ShortestPath(LinearStream):
     title = "shortest paths"
     sets = ("flow",)
 
-    def __init__(self, domain: ConstraintSet) -> None:
-        mean = _fixed(2).uniform(0.2, 1.0, domain.dimension)
-        super().__init__(domain, mean * _fixed(3).standard_exponential((POOL, domain.dimension)))
+    def vectors(self, dimension: int) -> Array:
+        return _fixed(2).uniform(0.2, 1.0, dimension) * _fixed(3).standard_exponential((POOL, dimension))
 
 
 class Ranking(LinearStream):
@@ -253,10 +259,9 @@ class Ranking(LinearStream):
     name = "ranking"
     sets = ("permutahedron",)
 
-    def __init__(self, domain: ConstraintSet) -> None:
-        average = np.linspace(1.0, 0.0, domain.dimension)
-        tastes = np.clip(average + 0.3 * _fixed(4).standard_normal((POOL, domain.dimension)), 0.0, 1.0)
-        super().__init__(domain, tastes)
+    def vectors(self, dimension: int) -> Array:
+        tastes = np.linspace(1.0, 0.0, dimension) + 0.3 * _fixed(4).standard_normal((POOL, dimension))
+        return np.clip(tastes, 0.0, 1.0)
 
 
 class TopK(LinearStream):
@@ -266,10 +271,9 @@ class TopK(LinearStream):
     title = "top-k recommendation"
     sets = ("hypersimplex", "partition-matroid", "coverage")
 
-    def __init__(self, domain: ConstraintSet) -> None:
-        rates = _fixed(5).uniform(0.1, 0.9, domain.dimension)
-        ignored = _fixed(6).random((POOL, domain.dimension)) > rates
-        super().__init__(domain, np.where(ignored, 1.0, 0.0))
+    def vectors(self, dimension: int) -> Array:
+        ignored = _fixed(6).random((POOL, dimension)) > _fixed(5).uniform(0.1, 0.9, dimension)
+        return ignored.astype(np.float64)
 
 
 class Network(LinearStream):
@@ -279,9 +283,8 @@ class Network(LinearStream):
     title = "network design"
     sets = ("spanning-trees",)
 
-    def __init__(self, domain: ConstraintSet) -> None:
-        mean = _fixed(7).uniform(0.2, 1.0, domain.dimension)
-        super().__init__(domain, mean * _fixed(8).uniform(0.5, 1.5, (POOL, domain.dimension)))
+    def vectors(self, dimension: int) -> Array:
+        return _fixed(7).uniform(0.2, 1.0, dimension) * _fixed(8).uniform(0.5, 1.5, (POOL, dimension))
 
 
 class Polarisation(LinearStream):
@@ -290,12 +293,10 @@ class Polarisation(LinearStream):
     name = "polarisation"
     sets = ("spectrahedron",)
 
-    def __init__(self, domain: ConstraintSet) -> None:
-        side = math.isqrt(domain.dimension)
-        spread = np.linspace(0.3, 1.0, side)
-        vectors = _fixed(9).standard_normal((POOL, side)) * spread
-        squares = (vectors[:, :, None] * vectors[:, None]).reshape(POOL, -1)
-        super().__init__(domain, squares)
+    def vectors(self, dimension: int) -> Array:
+        side = math.isqrt(dimension)
+        measured = _fixed(9).standard_normal((POOL, side)) * np.linspace(0.3, 1.0, side)
+        return (measured[:, :, None] * measured[:, None]).reshape(POOL, -1)
 
 
 class Completion(EntryStream):
@@ -329,9 +330,8 @@ class DigitsCompletion(EntryStream):
 
     def __init__(self, domain: ConstraintSet, data_dir: str | Path) -> None:
         examples = load("digits", Path(data_dir))
-        truth = examples.features[examples.labels > 0].mean(axis=0) - examples.features[examples.labels < 0].mean(
-            axis=0
-        )
+        odd = examples.labels > 0
+        truth = examples.features[odd].mean(axis=0) - examples.features[~odd].mean(axis=0)
         if domain.dimension != len(truth):
             raise ValueError(f"the stream 'digits-completion' has {len(truth)} entries, the set {domain.dimension}")
         size = np.linalg.svd(truth.reshape(8, 8), compute_uv=False).sum()

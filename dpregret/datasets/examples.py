@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,14 @@ def norm_of(file: Path) -> float:
     if not (0 < norm < math.inf):
         raise ValueError(f"{file}: the norm {norm} must be positive and finite")
     return norm
+
+
+def made(name: str, cache_dir: Path, prepare: Callable[[str, Path], None]) -> Path:
+    """The file `cache_dir/name.npz`, prepared first if it is missing."""
+    path = cache_dir / f"{name}.npz"
+    if not path.exists():
+        prepare(name, path)
+    return path
 
 
 def save(path: Path, **arrays: Any) -> None:
@@ -75,8 +84,7 @@ def unit_rows(features: Array, where: str) -> Array:
         raise ValueError(f"{where}: the norm of row {np.argmin(np.isfinite(norms))} is too large a number")
     if not norms.any():
         raise ValueError(f"{where}: every feature is 0")
-    units: Array = features / np.where(norms > 0.0, norms, 1.0)[:, None]
-    return units
+    return features / np.where(norms > 0.0, norms, 1.0)[:, None]
 
 
 def check_finite(features: Array, labels: Array, where: str) -> None:

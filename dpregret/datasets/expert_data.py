@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpregret.datasets.examples import read_arrays, save
+from dpregret.datasets.examples import made, read_arrays, save
 
 Table = NDArray[np.uint8]
 """Errors of classifiers, (samples, experts): 1 is wrong, 0 is right."""
@@ -95,9 +95,7 @@ def load(name: str, cache_dir: Path) -> Table:
 
     Raises ValueError naming the file if it is damaged or holds anything but losses 0 and 1.
     """
-    path = cache_dir / f"{name}.npz"
-    if not path.exists():
-        prepare(name, path)
+    path = made(name, cache_dir, prepare)
     (errors,) = read_arrays(path, "errors", "errors")
     if errors.dtype.kind not in "biuf":
         raise ValueError(f"{path}: errors of type {errors.dtype}, expected numbers")
@@ -107,8 +105,7 @@ def load(name: str, cache_dir: Path) -> Table:
     if bad.size:
         row, column = bad[0]
         raise ValueError(f"{path}: loss in row {row}, column {column} is {errors[row, column]}, neither 0 nor 1")
-    table: Table = errors.astype(np.uint8)
-    return table
+    return errors.astype(np.uint8)
 
 
 def subset(table: Table, experts: int) -> Table:

@@ -242,6 +242,15 @@ class LowerBound(ExpertStream):
         yield ExpertBlock(np.array([[[1.0, 0.0]]]), self.length)
 
 
+def _rounds(length: int | None, default: float) -> int:
+    """The option `length`; left out, the default, rounded, but at least 1."""
+    if length is None:
+        return max(1, round(default))
+    if not (isinstance(length, int) and length >= 1):
+        raise ValueError(f"length must be a whole number of at least 1, got {length}")
+    return length
+
+
 class Turns(ExpertStream):
     """Two halves of the experts lose 1 in turn, each for `length` rounds; by default 1/eps, rounded.
 
@@ -262,11 +271,7 @@ class Turns(ExpertStream):
             raise ValueError(f"experts must be at least 3 for turns, got {experts}")
         bad = max(1, experts // 16)
         super().__init__([experts - bad - (experts - bad) // 2, (experts - bad) // 2, bad], horizon, best_loss)
-        if length is None:
-            length = 1 if math.isinf(epsilon) else max(1, round(1 / epsilon))
-        if not (isinstance(length, int) and length >= 1):
-            raise ValueError(f"length must be a whole number of at least 1, got {length}")
-        self.length = length
+        self.length = _rounds(length, 1 / epsilon)
 
     def blocks(self, generators: Generators) -> Iterator[ExpertBlock]:
         """Whole turns, in blocks of a bounded size or one a turn; the generators are not used."""
@@ -298,11 +303,7 @@ class SwitchEpochs(ExpertStream):
         self, experts: int, horizon: int, epsilon: float, best_loss: float | None, length: int | None = None
     ) -> None:
         super().__init__([1] * experts, horizon, best_loss)
-        if length is None:
-            length = 1 if math.isinf(epsilon) else max(1, round(horizon / (horizon * epsilon) ** (4 / 3)))
-        if not (isinstance(length, int) and length >= 1):
-            raise ValueError(f"length must be a whole number of at least 1, got {length}")
-        self.length = length
+        self.length = _rounds(length, horizon / (horizon * epsilon) ** (4 / 3))
 
     def blocks(self, generators: Generators) -> Iterator[ExpertBlock]:
         """Some epochs a block, of a bounded size; an epoch that is longer is a block."""
@@ -377,9 +378,8 @@ class HardGap(Gap):
     title = "hard gap"
 
     def __init__(self, experts: int, horizon: int, epsilon: float, best_loss: float | None) -> None:
-        super().__init__(
-            experts, horizon, epsilon, best_loss, min(1.0, 4 * math.sqrt(math.log(experts) / max(1, horizon)))
-        )
+        gap = min(1.0, 4 * math.sqrt(math.log(experts) / max(1, horizon)))
+        super().__init__(experts, horizon, epsilon, best_loss, gap)
 
 
 class LeaderSwap(ExpertStream):
@@ -480,11 +480,8 @@ class ClippedExperts(ExpertStream):
 
     def blocks(self, generators: Generators) -> Iterator[ExpertBlock]:
         """Those of the stream, clipped."""
-        return map(_clipped, self.stream.blocks(generators))
-
-
-def _clipped(block: ExpertBlock) -> ExpertBlock:
-    return ExpertBlock(np.clip(block.losses, 0.0, 1.0), block.rounds)
+        for block in self.stream.blocks(generators):
+            yield ExpertBlock(np.clip(block.losses, 0.0, 1.0), block.rounds)
 
 
 def make_expert_stream(

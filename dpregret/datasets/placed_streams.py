@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from dpregret.core.sets import ConstraintSet
 from dpregret.datasets.bandit_streams import Cone
 from dpregret.datasets.losses import NormKink
-from dpregret.datasets.streams import Stream
-from dpregret.datasets.synthetic import FixedNormKink
+from dpregret.datasets.synthetic import Constant
 from dpregret.numerics.arrays import Array
 
 
@@ -20,11 +18,10 @@ def place(domain: ConstraintSet, share: float, towards: int) -> Array:
     if not 0.0 <= share <= 1.0:
         raise ValueError(f"option share must lie in [0, 1], got {share}")
     vertex = domain.linear_oracle(np.random.default_rng(towards).standard_normal(domain.dimension))
-    found: Array = (1 - share) * domain.center() + share * vertex
-    return found
+    return (1 - share) * domain.center() + share * vertex
 
 
-class PlacedKink(FixedNormKink):
+class PlacedKink(Constant):
     """f(x) = weight h(|x - z|) + (mu/2) |x - z|^2, h Huber's kink of a radius, z by `place`; L is `lipschitz`.
 
     Not marked as tight: with a large radius it is smooth, and what is not tight proves nothing.
@@ -32,7 +29,6 @@ class PlacedKink(FixedNormKink):
 
     name = "placed-kink"
     traits = frozenset({"strongly-convex", "smooth"})
-    tight = False
 
     def __init__(
         self,
@@ -47,9 +43,8 @@ class PlacedKink(FixedNormKink):
         weight = lipschitz - strong_convexity * domain.reach(anchor)
         if not (weight > 0 and radius > 0):
             raise ValueError(f"options lipschitz and radius must leave a positive weight, got {lipschitz} and {radius}")
-        self.loss: Any = NormKink(anchor, weight, strong_convexity, radius)
-        Stream.__init__(
-            self,
+        self.loss = NormKink(anchor, weight, strong_convexity, radius)
+        super().__init__(
             domain,
             strong_convexity=strong_convexity,
             lipschitz=lipschitz,

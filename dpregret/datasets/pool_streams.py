@@ -24,46 +24,6 @@ from dpregret.numerics.sums import largest_eigenvalue, product, vecdot
 _LOGISTIC, _LASSO = 1, 2
 
 
-def minimise_pool(
-    family: Any,
-    features: Array,
-    labels: Array,
-    weights: Array,
-    *,
-    strong_convexity: float,
-    domain: ConstraintSet,
-    start: Array,
-    goal: float = 1e-11,
-    **options: Any,
-) -> tuple[Array, Array, Array]:
-    """Minimise sum_i w_i phi(<v_i, x>; y_i) + (mu/2) |x|^2 over the set, for every run at once.
-
-    ``features`` (pool, d), ``labels`` (pool,), ``weights`` (runs, pool) with row sums 1, ``start`` (runs, d); each run
-    has its own smoothness mu + bend * lambda_max(sum_i w_i v_i v_i^T). ``goal`` and ``options``: of `minimise`, whose
-    error it raises.
-
-    Returns (points (runs, d), values (runs,), relative gaps (runs,)): the duality gap divided by the value.
-    """
-
-    def gradient(points: Array) -> Array:
-        slopes = family.slope(product(points, features.T), labels)
-        slopes *= weights
-        result = product(slopes, features)
-        result += strong_convexity * points
-        return result
-
-    def value(points: Array) -> Array:
-        losses = vecdot(weights, family.loss(product(points, features.T), labels))
-        result: Array = losses + 0.5 * strong_convexity * vecdot(points, points)
-        return result
-
-    moments = np.stack([product(features.T * row, features) for row in weights])
-    smoothness = strong_convexity + family.bend() * largest_eigenvalue(moments)[:, None]
-    points, gaps, _ = minimise(domain, gradient, start, smoothness, goal=goal, **options)
-    values = value(points)
-    return points, values, np.divide(gaps, values, out=np.zeros_like(gaps), where=values > 0.0)
-
-
 class PoolStream(Stream):
     """f_t(x) = phi(<v_i, x>; y_i) + (mu/2) |x|^2 for the i-th example of the pool, i in random order.
 
@@ -127,8 +87,8 @@ class PoolStream(Stream):
         points = np.tile(self.domain.center(), (len(generators), 1))
         rows: list[tuple[Array, Array, Array]] = []
         for checkpoint, counts in zip(checkpoints, self._counts(generators, checkpoints), strict=True):
-            points, losses, gaps = self._best(counts, checkpoint, points)
-            rows.append((losses, gaps, vecdot(counts, at_center)))
+            points, values, gaps = self.minimum(counts / checkpoint, points)
+            rows.append((values * checkpoint, gaps, vecdot(counts, at_center)))
         return Comparator(*(np.stack(column) for column in zip(*rows, strict=True)))
 
     def _of_each(self, point: Array) -> Array:
@@ -137,18 +97,30 @@ class PoolStream(Stream):
         at_point: Array = losses + 0.5 * self.strong_convexity * vecdot(point, point)
         return at_point
 
-    def _best(self, counts: Array, rounds: float, start: Array) -> tuple[Array, Array, Array]:
-        """Points (runs, d), losses and relative gaps, (runs,), of minima after `rounds` rounds, from the `start`."""
-        points, values, gaps = minimise_pool(
-            self.family,
-            self.features,
-            self.labels,
-            counts / rounds,
-            strong_convexity=self.strong_convexity,
-            domain=self.domain,
-            start=start,
-        )
-        return points, values * rounds, gaps
+    def minimum(
+        self, weights: Array, start: Array, *, goal: float = 1e-11, **options: Any
+    ) -> tuple[Array, Array, Array]:
+        """Minimise sum_i w_i phi(<v_i, x>; y_i) + (mu/2) |x|^2 over the set, for every run at once.
+
+        ``weights`` (runs, pool) with row sums 1, ``start`` (runs, d); each run has its own smoothness
+        mu + bend * lambda_max(sum_i w_i v_i v_i^T). ``goal`` and ``options``: of `minimise`, whose error it raises.
+
+        Returns (points (runs, d), values (runs,), relative gaps (runs,)): the duality gap divided by the value.
+        """
+
+        def gradient(points: Array) -> Array:
+            slopes = self.family.slope(product(points, self.features.T), self.labels)
+            slopes *= weights
+            result = product(slopes, self.features)
+            result += self.strong_convexity * points
+            return result
+
+        moments = np.stack([product(self.features.T * row, self.features) for row in weights])
+        smoothness = self.strong_convexity + self.family.bend() * largest_eigenvalue(moments)[:, None]
+        points, gaps, _ = minimise(self.domain, gradient, start, smoothness, goal=goal, **options)
+        losses = vecdot(weights, self.family.loss(product(points, self.features.T), self.labels))
+        values = losses + 0.5 * self.strong_convexity * vecdot(points, points)
+        return points, values, np.divide(gaps, values, out=np.zeros_like(gaps), where=values > 0.0)
 
 
 class RidgeLogisticPool(PoolStream):
@@ -216,8 +188,7 @@ def _unit_features(generator: np.random.Generator, size: int, dimension: int) ->
     if size < 1:
         raise ValueError(f"pool_size must be at least 1, got {size}")
     normals = generator.standard_normal((size, dimension))
-    features: Array = normals / np.sqrt(vecdot(normals, normals))[:, None]
-    return features
+    return normals / np.sqrt(vecdot(normals, normals))[:, None]
 
 
 class DataPool(PoolStream):

@@ -119,8 +119,7 @@ class LinearPopulation(PopulationRisk):
 
     def value(self, points: Array) -> Array:
         """q <theta, (1, .., 1)> / sqrt(p), (..., settings, runs)."""
-        value: Array = self.lengths[:, None] * vecdot(points, self.direction)
-        return value
+        return self.lengths[:, None] * vecdot(points, self.direction)
 
     def gradients(self, points: Array, records: Array) -> Array:
         """The records."""
@@ -168,13 +167,11 @@ class QuadraticPopulation(PopulationRisk):
     def value(self, points: Array) -> Array:
         """(beta/2) (|theta - theta0|^2 + spread^2), (..., runs)."""
         apart = points - self.anchor
-        value: Array = 0.5 * self.beta * (vecdot(apart, apart) + self.spread**2)
-        return value
+        return 0.5 * self.beta * (vecdot(apart, apart) + self.spread**2)
 
     def gradients(self, points: Array, records: Array) -> Array:
         """beta (theta - z)."""
-        slope: Array = self.beta * (points - records)
-        return slope
+        return self.beta * (points - records)
 
     def optimum(self) -> Optimum:
         """theta0."""
@@ -220,20 +217,17 @@ class LassoPopulation(PopulationRisk):
     def value(self, points: Array) -> Array:
         """(|theta - truth|^2 + noise^2) / 2, (..., runs)."""
         apart = points - self.truth
-        value: Array = 0.5 * (vecdot(apart, apart) + self.noise**2)
-        return value
+        return 0.5 * (vecdot(apart, apart) + self.noise**2)
 
     def gradients(self, points: Array, records: Array) -> Array:
         """(<x, theta> - y) x."""
         features, labels = records[..., :-1], records[..., -1]
-        slope: Array = (vecdot(features, points) - labels)[..., None] * features
-        return slope
+        return (vecdot(features, points) - labels)[..., None] * features
 
     def gradient(self, points: Array) -> Array:
         """Of the average loss of the n records, (..., runs, p)."""
         gram, moment = self._moments()
-        slope: Array = gram.product(points) - moment
-        return slope
+        return gram.product(points) - moment
 
     def record_gradient(self, points: Array, records: np.ndarray) -> Array:
         """Raises ValueError: single records are not kept."""

@@ -191,8 +191,7 @@ class PooledLogistic(EmpiricalRisk):
     def value(self, points: Array) -> Array:
         """Mean of softplus(score) - [y = 1] score."""
         scores = product(points, self.features.T)
-        value: Array = -vecdot(log_expit(-scores), self.shares) - vecdot(self.positive, scores)
-        return value
+        return -vecdot(log_expit(-scores), self.shares) - vecdot(self.positive, scores)
 
     def gradient(self, points: Array) -> Array:
         """Mean of (sigma(score) - [y = 1]) x."""

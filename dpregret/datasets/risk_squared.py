@@ -69,11 +69,7 @@ class FactoredGram:
     """(r, p)."""
     diagonal: Array
     """(p,)."""
-
-    @property
-    def shared(self) -> bool:
-        """True: one matrix for all runs."""
-        return True
+    shared: ClassVar[bool] = True
 
     def product(self, points: Array) -> Array:
         """Rank r plus diagonal."""

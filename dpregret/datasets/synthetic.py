@@ -55,8 +55,7 @@ class _QuadraticStream(Stream):
         def cumulative(points: Array) -> Array:
             shift = points - self.anchor
             squares = rounds * (vecdot(shift, shift) + self.spread**2) - 2.0 * vecdot(shift, sums)
-            total: Array = 0.5 * self.strong_convexity * squares
-            return total
+            return 0.5 * self.strong_convexity * squares
 
         losses = cumulative(best)
         return Comparator(losses, np.zeros_like(losses), cumulative(self.domain.center()))

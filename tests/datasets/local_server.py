@@ -43,15 +43,16 @@ class Handler(BaseHTTPRequestHandler):
 
     def answer(self, how: str) -> None:
         if how == "missing":
-            return self.send_error(404)
+            self.send_error(404)
+            return
         if how == "silent":
-            return void(self.over.wait(5))
+            self.over.wait(5)
+            return
         self.send_response(302 if how in TARGETS or how in ("circle", "moved") else 200)
         if how in ("endless", "dripping"):
             self.end_headers()
             while not self.over.wait(0.01 if how == "dripping" else 0):
                 self.wfile.write(b"1" if how == "dripping" else CONTENT * 1000)
-            return None
         if how in TARGETS or how == "circle":
             self.send_header("Location", TARGETS.get(how, self.path))
         if how == "moved":
@@ -65,14 +66,9 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(len(body) + LONGER.get(how, 0)))
         self.end_headers()
         self.wfile.write(body)
-        return None
 
     def log_message(self, *_: object) -> None:
         pass
-
-
-def void(_: object) -> None:
-    pass
 
 
 @dataclass(frozen=True)

@@ -86,16 +86,20 @@ def test_comparator_is_the_best_point_and_stay_that_of_the_center(stream: Bandit
     assert (found.losses <= found.stay).all()
 
 
-def test_streams_name_their_sets_and_options() -> None:
-    for name, (home, size) in (("ranking", ("ball", 4)), ("network", ("simplex", 4)), ("completion", ("ball", 4))):
-        with pytest.raises(ValueError, match=f"the stream '{name}' lives on the set .*, not on '{home}'"):
-            make_bandit_stream(name, make_set(home, size))
-    with pytest.raises(ValueError, match="spread must be positive and finite, got 0"):
-        make_bandit_stream("random-linear", make_set("ball", 2), spread=0.0)
-    with pytest.raises(ValueError, match="rank must lie between 1 and 3, got 4"):
-        make_bandit_stream("completion", make_set("nuclear", 9), rank=4)
-    with pytest.raises(ValueError, match=r"unknown stream 'cones', allowed: .*; did you mean 'cone'"):
-        make_bandit_stream("cones", make_set("ball", 2))
+@pytest.mark.parametrize(
+    ("name", "domain", "options", "message"),
+    [
+        ("ranking", ("ball", 4), {}, "the stream 'ranking' lives on the set permutahedron, not on 'ball'"),
+        ("random-linear", ("ball", 2), {"spread": 0.0}, "spread"),
+        ("completion", ("nuclear", 9), {"rank": 4}, "rank must lie between 1 and 3, got 4"),
+        ("cones", ("ball", 2), {}, "unknown stream 'cones', allowed: .*; did you mean 'cone'"),
+        ("hard-arms", ("simplex", 4), {"gap": 3.0}, r"option gap: 3 sqrt\(K tau / T\) = 0.7.* at least 576, or"),
+        ("arms", ("simplex", 4), {"gap": 0.6}, "gap"),
+    ],
+)
+def test_refusals(name: str, domain: tuple[str, int], options: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make_bandit_stream(name, make_set(*domain), (280, 0.3), **options)
 
 
 def test_who_sees_one_arm_sees_coins() -> None:
@@ -109,7 +113,3 @@ def test_who_sees_one_arm_sees_coins() -> None:
     assert (np.abs(means[1:].mean(axis=1) - 0.5) < 5 * error).all()
     assert len(set(costs.sum(axis=-1).argmin(axis=0))) == size
     assert (costs.min(axis=0).sum(axis=-1) == stream.comparator(generators(runs), rounds).losses).all()
-    with pytest.raises(ValueError, match=r"option gap: 3 sqrt\(K tau / T\) = 0.7.* a horizon of at least 576, or"):
-        make_bandit_stream("hard-arms", make_set("simplex", 4), (280, 0.3), gap=3.0)
-    with pytest.raises(ValueError, match=r"option gap must lie between 0 and 1/2, got 0.6"):
-        make_bandit_stream("arms", make_set("simplex", 4), gap=0.6)

@@ -43,11 +43,10 @@ def test_the_same_classifiers_give_the_same_bytes(data_dir: Path, tmp_path: Path
     assert [path.name for path in tmp_path.iterdir()] == ["again.npz"]
 
 
-@pytest.mark.parametrize("flip", [0, 1])
-def test_errors_are_errors(flip: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A feature that is the label leaves no errors, whatever the label is called."""
+def test_errors_are_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A feature that tells the label leaves no errors, here by its opposite."""
     labels = np.arange(101) % 2
-    monkeypatch.setattr(expert_data, "TASKS", {"clear": lambda: (np.abs(labels - flip)[:, None] * 1.0, labels)})
+    monkeypatch.setattr(expert_data, "TASKS", {"clear": lambda: ((1 - labels)[:, None] * 1.0, labels)})
     table = expert_data.load("clear", tmp_path)
     assert table.shape == (51, expert_data.EXPERTS)
     assert not table.any()
@@ -75,10 +74,10 @@ def test_a_subset_is_spread_and_keeps_the_best(experts: int) -> None:
     assert 256 - places[-1] <= -(-256 // experts)
 
 
-@pytest.mark.parametrize("experts", [-1, 1, 257])
-def test_a_subset_has_bounds(experts: int) -> None:
-    with pytest.raises(ValueError, match=f"experts must lie between 2 and 256, got {experts}"):
-        expert_data.subset(np.zeros((2, 256), dtype=np.uint8), experts)
+def test_a_subset_has_bounds() -> None:
+    for experts in (-1, 1, 257):
+        with pytest.raises(ValueError, match=f"experts must lie between 2 and 256, got {experts}"):
+            expert_data.subset(np.zeros((2, 256), dtype=np.uint8), experts)
 
 
 def _with(value: float) -> Any:
@@ -102,10 +101,3 @@ def test_damaged_tables_are_named(arrays: dict[str, Any], message: str, tmp_path
     with pytest.raises(ValueError, match=rf"digits-experts\.npz: .*{message}") as caught:
         expert_data.load("digits-experts", tmp_path)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("content", [b"", b"PK", b"no archive at all"])
-def test_truncated_tables_are_named(content: bytes, tmp_path: Path) -> None:
-    (tmp_path / "digits-experts.npz").write_bytes(content)
-    with pytest.raises(ValueError, match=r"digits-experts\.npz: not a readable \.npz"):
-        expert_data.load("digits-experts", tmp_path)

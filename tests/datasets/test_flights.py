@@ -12,9 +12,9 @@ import pytest
 
 from dpregret.algorithms.geometry import make_set
 from dpregret.datasets import flights
-from dpregret.datasets.flight_problems import pair_counts
+from dpregret.datasets.examples import Examples
 from dpregret.datasets.losses import RidgeLogistic
-from dpregret.datasets.pool_streams import minimise_pool
+from dpregret.datasets.pool_streams import PoolStream
 from dpregret.datasets.risks import make_risk
 from dpregret.datasets.streams import make_stream
 
@@ -107,10 +107,8 @@ def test_comparators_of_a_year(held: flights.Flights, data_dir: Path) -> None:
     def best(first: int, last: int) -> tuple[np.ndarray, float]:
         weights = np.zeros((1, 640))
         weights[0, first:last] = 1 / (last - first)
-        point, value, _ = minimise_pool(
-            RidgeLogistic, features, held.labels[:640], weights, strong_convexity=MU, domain=domain,
-            start=np.zeros((1, 23)),
-        )  # fmt: skip
+        pool = PoolStream(domain, MU, Examples(features, held.labels[:640]), RidgeLogistic)
+        point, value, _ = pool.minimum(weights, np.zeros((1, 23)))
         return point[0], float(value[0]) * (last - first)
 
     everything, least = best(0, 640)
@@ -146,10 +144,3 @@ def test_risks_are_the_means_of_their_records(name: str, shape: str, dimension: 
     assert gaps.max() <= 1e-8
     with pytest.raises(ValueError, match="samples must lie in"):
         make_risk(name, domain, 10**6, rngs(1), data_dir=data_dir)
-
-
-def test_pairs_are_counted_as_by_products(held: flights.Flights) -> None:
-    ones = flights.sparse_columns(held)[::997]
-    dense = np.zeros((len(ones), flights.SPARSE))
-    np.put_along_axis(dense, ones, 1.0, axis=1)
-    np.testing.assert_array_equal(pair_counts(ones), dense.T @ dense)

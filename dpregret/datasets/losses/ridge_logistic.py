@@ -31,14 +31,12 @@ class RidgeLogistic(NamedTuple):
     @staticmethod
     def loss(scores: Array, labels: Array) -> Array:
         """ln(1 + exp(-label * score)), without overflow."""
-        value: Array = -log_expit(labels * scores)
-        return value
+        return -log_expit(labels * scores)
 
     @staticmethod
     def slope(scores: Array, labels: Array) -> Array:
         """-label / (1 + exp(label * score))."""
-        slope: Array = -labels * expit(-labels * scores)
-        return slope
+        return -labels * expit(-labels * scores)
 
     @staticmethod
     def steepest(reach: float) -> float:

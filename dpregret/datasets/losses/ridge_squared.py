@@ -24,14 +24,12 @@ class RidgeSquared(NamedTuple):
     def loss(scores: Array, labels: Array) -> Array:
         """(1/2) (score - label)^2."""
         residual = scores - labels
-        value: Array = 0.5 * (residual * residual)
-        return value
+        return 0.5 * (residual * residual)
 
     @staticmethod
     def slope(scores: Array, labels: Array) -> Array:
         """Return score - label."""
-        slope: Array = scores - labels
-        return slope
+        return scores - labels
 
     @staticmethod
     def steepest(reach: float) -> float:
