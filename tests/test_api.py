@@ -89,8 +89,10 @@ def test_a_play_has_its_interval_its_curve_and_its_ledger() -> None:
 
 
 @pytest.mark.parametrize("variant", ["gaussian.root", "gaussian.buffers", "gamma.items", "gamma.blocks"])
-def test_mechanisms_without_a_tree_protect_any_window(variant: str) -> None:
-    from dpregret.workflows.audit.online import AuditedOnline
+def test_mechanisms_without_a_tree_protect_any_window(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dpregret.algorithms.privacy import Budget
+    from dpregret.workflows.audit import online
+    from dpregret.workflows.audit.neighbours import Special
     from dpregret.workflows.families import FAMILIES
 
     played = dp.play(f"wdp-cocop-{variant}", window=24, epsilon=8.0, **SMALL)
@@ -98,7 +100,9 @@ def test_mechanisms_without_a_tree_protect_any_window(variant: str) -> None:
     assert played.delivered_epsilon == pytest.approx(8.0, rel=1e-6)
     name, _, law = f"wdp-cocop-{variant}".partition(".")
     delta = 0.0 if "gamma" in name else 1e-6
-    audited = AuditedOnline(FAMILIES["online"].learners[name], law, 2.0, delta, "kink", 19, 6, (0,))
+    monkeypatch.setattr(online, "WINDOW", 6)
+    kind, special = FAMILIES["online"].learners[name], Special(rounds=19)
+    audited = online.AuditedOnline(kind, law, Budget(2.0, delta), special, (0,))
     assert 1.0 < audited.exact <= 2.0 * (1 + 1e-9)
 
 

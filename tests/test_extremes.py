@@ -23,14 +23,12 @@ from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting, play
 from dpregret.algorithms.privacy import Budget
 from dpregret.datasets.losses import DirectionSquare
-from dpregret.workflows.audit import one_pass
 from dpregret.workflows.audit.bandits import by_text
-from dpregret.workflows.audit.erm import DIMENSION, SAMPLES, LinearRisk
+from dpregret.workflows.audit.erm import DIMENSION, SAMPLES, LinearRisk, LinearSample
 from dpregret.workflows.audit.experts import Table
-from dpregret.workflows.audit.neighbours import generators
+from dpregret.workflows.audit.neighbours import Special, generators
 from dpregret.workflows.audit.online import LOSSES
 from dpregret.workflows.audit.plan import load_settings
-from dpregret.workflows.audit.settings import Special
 from dpregret.workflows.families import FAMILIES
 
 SETTINGS = load_settings().learners
@@ -158,7 +156,7 @@ def test_risks(name: str, variant: str, epsilon: float, monkeypatch: pytest.Monk
         assert all(each >= 0 for each in learner.bound())
 
 
-class Pull(one_pass.LinearSample):
+class Pull(LinearSample):
     """Few records that all pull to one side, or not at all, or to both sides in turn."""
 
     def __init__(self, pull: str, samples: int, dimension: int, bend: float):

@@ -60,8 +60,6 @@ MAY_IMPORT = {
             "audit.own",
             "audit.plan",
             "audit.tables",
-            "audit.frank_wolfe_page",
-            "audit.range_page",
             "mechanisms",
             "run",
             "advice",

@@ -14,8 +14,8 @@ from dpregret.algorithms.erm.online_to_batch import OnlineToBatch
 from dpregret.algorithms.erm.phased_sgd import PhasedSgd
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.privacy.audit import materialise
-from dpregret.workflows.audit.one_pass import DIMENSION as SLOPE_DIMENSION
-from dpregret.workflows.audit.one_pass import SAMPLES, LinearSample
+from dpregret.workflows.audit.erm import DIMENSION as SLOPE_DIMENSION
+from dpregret.workflows.audit.erm import FRESH_SAMPLES, LinearSample
 from dpregret.workflows.run.seeds import generators
 
 
@@ -68,7 +68,7 @@ def asked_of(
     """The learner and what it projects, (times, runs, d), where records have no gradient, those at `places` one of
     length L.
     """
-    slopes = np.zeros((SAMPLES, SLOPE_DIMENSION))
+    slopes = np.zeros((FRESH_SAMPLES, SLOPE_DIMENSION))
     slopes[list(places), 0] = side * LinearSample.lipschitz
     runs = RUNS if noisy else 1
     learner = kind(ErmProblem(make_set("ball", SLOPE_DIMENSION), LinearSample(slopes, runs)), [BUDGET], runs, variant)
@@ -85,12 +85,12 @@ def one_pass_leader(kind: Any, variant: str) -> Released:
     """Sums of rounds 1..n-1. The steepest first record is turned round: what moves by that is the declared unit."""
     sides = [asked_of(kind, variant, Steered(SLOPE_DIMENSION), [0], side)[1] for side in (1.0, -1.0)]
     learner, asked = asked_of(kind, variant, Steered(SLOPE_DIMENSION), noisy=True)
-    assert len(asked) == SAMPLES
+    assert len(asked) == FRESH_SAMPLES
     line, plan = learner.ledger()[0], learner.noise_plan
     factor = (sides[0] - sides[1])[:-1, 0, 0] / line.sensitivity
     assert (factor != 0).all(), "the first record is in all later sums"
-    law = plan.scales[0] * materialise(plan.mechanisms[0], SAMPLES - 1)
-    return Released(asked[:-1] / factor[:, None, None], law, line, np.tri(SAMPLES - 1))
+    law = plan.scales[0] * materialise(plan.mechanisms[0], FRESH_SAMPLES - 1)
+    return Released(asked[:-1] / factor[:, None, None], law, line, np.tri(FRESH_SAMPLES - 1))
 
 
 def phased_sgd(kind: Any, variant: str) -> Released:
@@ -99,7 +99,7 @@ def phased_sgd(kind: Any, variant: str) -> Released:
     A phase's first steepest record is turned round: it moves all points of m after the first one, and the average by
     (m - 1)/m of the declared sensitivity.
     """
-    lengths = np.array([SAMPLES >> phase for phase in range(1, SAMPLES.bit_length())])
+    lengths = np.array([FRESH_SAMPLES >> phase for phase in range(1, FRESH_SAMPLES.bit_length())])
     ends = np.cumsum(lengths + 1) - 1  # a step for each record, then the noise
     firsts = (np.cumsum(lengths) - lengths).tolist()
     units = 4.0 ** np.arange(len(lengths))[:, None, None]

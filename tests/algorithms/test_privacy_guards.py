@@ -24,7 +24,7 @@ from dpregret.algorithms.privacy.selection import selection_noise
 from dpregret.algorithms.privacy.series import root_coefficients
 from dpregret.datasets.losses import NormKink
 from dpregret.datasets.risks import make_risk
-from dpregret.workflows.families.checks import accounts
+from dpregret.workflows.families.base import accounts
 
 CLEAN = Setting(64, Budget(math.inf, 1e-6))
 

@@ -26,8 +26,7 @@ from dpregret.algorithms.learner import Problem, Setting, play
 from dpregret.algorithms.online.net_switching import NetExperts
 from dpregret.algorithms.privacy import Budget
 from dpregret.datasets.losses import Quadratic
-from dpregret.workflows.audit.experts import Table, chain
-from dpregret.workflows.audit.switching import halting, law, restless
+from dpregret.workflows.audit.experts import Table, chain, halting, law, restless
 from dpregret.workflows.families import FAMILIES
 
 RUNS, RARE = 4000, 1e-6

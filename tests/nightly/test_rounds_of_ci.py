@@ -70,10 +70,10 @@ def descents() -> Iterator[tuple[str, Any, Any, str, Any]]:
         if kind is None or not issubclass(kind, MirrorDescent):
             continue
         for cell in family.cells(experiment, kind.card):
-            key = (kind, job.variant, cell.risk, cell.set_name)
+            key = (kind, job.variant, cell.stream, cell.set_name)
             if key not in met:
                 met.add(key)
-                yield f"{job.learner} on {cell.risk}, {cell.set_name}", experiment, kind, job.variant, cell
+                yield f"{job.learner} on {cell.stream}, {cell.set_name}", experiment, kind, job.variant, cell
 
 
 def released(experiment: Any, kind: Any, variant: str, cell: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import re
 from dataclasses import replace
@@ -16,74 +15,56 @@ from plays import NO_CODE, plan_of, run_stage
 
 from dpregret.algorithms.bandits.base import Given
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
+from dpregret.algorithms.learner import Learner
 from dpregret.algorithms.online.projected_descent import PrivateProjectedDescent as ProjectedNoise
 from dpregret.algorithms.online.wdp_cocop import WdpCocopGaussian
 from dpregret.algorithms.privacy import Budget, NoisePlan
 from dpregret.core import parquet
 from dpregret.workflows.audit.bandits import AuditedBandit, Numbers, around, directions_of
 from dpregret.workflows.audit.experts import AuditedExperts, chain, chain_epsilon, draw_chain
-from dpregret.workflows.audit.neighbours import Audited, generators, rows
+from dpregret.workflows.audit.neighbours import Special, generators, rows
 from dpregret.workflows.audit.online import AuditedOnline
 from dpregret.workflows.audit.own import chosen
 from dpregret.workflows.audit.own import main as own_audit
-from dpregret.workflows.audit.plan import (
-    audits,
-    broken,
-    finding,
-    findings,
-    load_settings,
-)
+from dpregret.workflows.audit.plan import audits, load_settings
 from dpregret.workflows.audit.planted import CASES, RUNS, planted_rows
-from dpregret.workflows.audit.tables import Tables, faults, write_audit
+from dpregret.workflows.audit.tables import Tables, broken, faults, finding, findings, write_audit
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.plan.config import Config
 
 SETTINGS = load_settings()
 
 
-@functools.cache
-def every(family: str) -> list[tuple[str, str, Audited]]:
-    """Learner, variant, and what is audited of them."""
-    return list(audits(family, 1, SETTINGS))
-
-
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_private_learner_is_audited_in_every_variant_or_skipped_for_a_reason(family: str) -> None:
-    found = {(name, variant) for name, variant, _ in every(family)}
+    """No ledger is below the exact loss; every fourth audit has whole rows."""
+    audited = {}
     for name, kind in FAMILIES[family].learners.items():
-        special = SETTINGS.learners.get(name)
-        wanted = set(kind.card.variants) if kind.card.private and not (special and special.skip) else set()
-        if special and special.variants:
-            wanted &= set(special.variants)
-        assert {variant for owner, variant in found if owner == name} == wanted
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_no_ledger_is_below_the_exact_loss(family: str) -> None:
-    for name, variant, audited in every(family):
-        assert not audited.exact > audited.accounted * (1 + 1e-9), (name, variant)
-        assert audited.accounted > 0
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_pairs_are_three_and_the_rows_are_whole(family: str) -> None:
-    for name, variant, audited in every(family)[:: 5 if family != "bandits" else 4]:
-        found = rows(audited, 100)
-        assert len(found) >= 3, (name, variant)
-        assert found["pair"].is_unique
-        assert (found["audited"] <= audited.accounted).all()
+        special = SETTINGS.learners.get(name, Special())
+        found = dict(audits(family, name, 1, SETTINGS))
+        wanted = special.variants or kind.card.variants
+        assert set(found) == (set(wanted) if kind.card.private and not special.skip else set())
+        audited |= {(name, variant): each for variant, each in found.items()}
+    for each in audited.values():
+        assert each.accounted > 0
+        assert not each.exact > each.accounted * (1 + 1e-9)
+    for each in list(audited.values())[::4]:
+        table = rows(each, 100)
+        assert len(table) >= 3
+        assert table["pair"].is_unique
+        assert (table["audited"] <= each.accounted).all()
         assert (
-            found[["claimed", "delta", "accounted", "audited", "power", "false_positive_rate"]].notna().all(axis=None)
+            table[["claimed", "delta", "accounted", "audited", "power", "false_positive_rate"]].notna().all(axis=None)
         )
+
+
+def audited_online(kind: type[Learner], rounds: int) -> AuditedOnline:
+    return AuditedOnline(kind, "corrected", Budget(4.0, 1e-6), Special(rounds=rounds), (5,))
 
 
 def test_a_learner_that_draws_too_little_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """End to end: the ledger knows nothing of the mistake, the transcripts do."""
-
-    def audited() -> AuditedOnline:
-        return AuditedOnline(WdpCocopGaussian, "corrected", 4.0, 1e-6, "kink", 9, 8, (5,))
-
-    assert broken(findings(tagged(rows(audited(), 4000)))) == []
+    assert broken(findings(tagged(rows(audited_online(WdpCocopGaussian, 9), 4000)))) == []
     real = NoisePlan.correlated
 
     def quiet(self: NoisePlan, generators: list[np.random.Generator], rounds: int):
@@ -91,7 +72,7 @@ def test_a_learner_that_draws_too_little_noise_is_caught(monkeypatch: pytest.Mon
             yield [units / 4 for units in settings]
 
     monkeypatch.setattr(NoisePlan, "correlated", quiet)
-    wrong = broken(findings(tagged(rows(audited(), 4000))))
+    wrong = broken(findings(tagged(rows(audited_online(WdpCocopGaussian, 9), 4000))))
     assert wrong
     assert wrong[0].startswith("a.b: ledger 4, exact 3.26")
 
@@ -108,11 +89,8 @@ class Half(ProjectedNoise):
 
 
 def test_half_of_the_noise_is_seen_in_what_is_played() -> None:
-    audited = {
-        kind: AuditedOnline(kind, "corrected", 4.0, 1e-6, "kink", 11, 11, (5,)) for kind in (ProjectedNoise, Half)
-    }
-    assert audited[ProjectedNoise].reached() == pytest.approx(1.0, rel=1e-9)
-    assert audited[Half].reached() == pytest.approx(0.5, rel=0.05)
+    assert audited_online(ProjectedNoise, 11).reached() == pytest.approx(1.0, rel=1e-9)
+    assert audited_online(Half, 11).reached() == pytest.approx(0.5, rel=0.05)
 
 
 def tagged(frame: pd.DataFrame) -> pd.DataFrame:
@@ -158,9 +136,9 @@ def test_findings_say_what_the_numbers_say(numbers: tuple[float, ...], words: st
 
 @pytest.mark.parametrize(("name", "variant"), [("shrinking-dartboard", "zcdp"), ("l2p", "corrected")])
 def test_chains_have_the_law_that_they_are_drawn_from(name: str, variant: str) -> None:
-    audited = AuditedExperts(FAMILIES["experts"].learners[name], variant, 4.0, 1e-6, 4, (1,))
-    learner = audited._learner(1)
-    losses = next(iter(audited.tables.values())).first
+    kind = FAMILIES["experts"].learners[name]
+    audited = AuditedExperts(kind, variant, Budget(4.0, 1e-6), Special(rounds=4), (1,))
+    learner, losses = audited.made(1), next(iter(audited.tables.values())).first
     start, moves, shown = chain(learner, losses)
     assert np.allclose(moves.sum(axis=-1), 1)
     drawn = draw_chain(learner, losses, 100_000, np.random.default_rng(0))[:, :4]
@@ -173,7 +151,7 @@ def test_chains_have_the_law_that_they_are_drawn_from(name: str, variant: str) -
 
 def test_audited_bounds_of_window_learners_respect_age() -> None:
     """The oldest protected loss is protected; the ledger is that of the tree over a window."""
-    audited = AuditedOnline(WdpCocopGaussian, "corrected", 4.0, 1e-6, "kink", 20, 8, (5,))
+    audited = audited_online(WdpCocopGaussian, 20)
     assert audited.oldest == 12
     assert audited.accounted == pytest.approx(4.0)
     assert audited.settings[0].budget == Budget(4.0, 1e-6)
@@ -197,38 +175,21 @@ def test_settings_are_checked(tmp_path: Path, text: str, place: str) -> None:
 
 @pytest.fixture
 def written(tmp_path: Path) -> Path:
-    point = {
-        "delta": 0.0,
-        "exact": math.nan,
-        "audited_mu": 0.1,
-        "power": 0.5,
-        "false_positive_rate": 0.25,
-        "runs": 50,
-        "significance": 1e-6,
-        "reached": math.nan,
-    }
-    pairs = [
-        {"pair": pair, "claimed": 2.0, "accounted": 2.0, "audited": audited, "learner": "l", "variant": "v",
-         "family": "online", **point}
-        for pair, audited in (("one", 0.5), ("other", 0.7))
-    ]  # fmt: skip
-    parquet.write(pd.DataFrame(pairs), tmp_path / "online.parquet", parquet.Stamp("", ""))
-    bugs = {
-        "bug": ["b"],
-        "repeats": [20],
-        "runs": [500],
-        "caught": [1.0],
-        "caught_at_least": [0.86],
-        "false_alarms": [0.0],
-    }
-    parquet.write(pd.DataFrame(bugs), tmp_path / "planted.parquet", parquet.Stamp("", ""))
+    numbers = {"delta": 0.0, "exact": math.nan, "audited_mu": 0.1, "power": 0.5, "false_positive_rate": 0.25}
+    frame = pd.DataFrame({"pair": ["one", "other"], "audited": [0.5, 0.7]}).assign(
+        family="online", learner="l", variant="v", claimed=2.0, accounted=2.0, runs=50, significance=1e-6,
+        reached=math.nan, **numbers,
+    )  # fmt: skip
+    parquet.write(frame, tmp_path / "online.parquet", parquet.Stamp("", ""))
+    bugs = {"bug": "b", "repeats": 20, "runs": 500, "caught": 1.0, "caught_at_least": 0.86, "false_alarms": 0.0}
+    parquet.write(pd.DataFrame([bugs]), tmp_path / "planted.parquet", parquet.Stamp("", ""))
     write_audit([tmp_path / "online.parquet"], tmp_path / "planted.parquet", tmp_path)
+    (tmp_path / "exact_losses.csv").write_text("name,claimed,attained,on\nl.w,4,4.5,lines\n")
     return tmp_path
 
 
 def test_gate_tells_what_is_wrong(written: Path) -> None:
-    (written / "exact.csv").write_text("name,claimed,attained,on\nl.w,4,4.5,lines\n")
-    right = Tables.read(written, written / "exact.csv")
+    right = Tables.read(written, written / "exact_losses.csv")
 
     def said(now: Tables) -> list[str]:
         return faults(now, right)
@@ -257,8 +218,7 @@ def test_gate_of_the_audit_refuses_what_it_cannot_compare(
     results, reference = Path("audit_tables"), Path("results/reference/mine/audit")
     for folder in (results, reference):
         folder.mkdir(parents=True)
-        (folder / "exact_losses.csv").write_text("name,claimed,attained,on\nl.w,4,4.5,lines\n")
-        for name in ("audit.csv", "planted.csv"):
+        for name in ("audit.csv", "planted.csv", "exact_losses.csv"):
             (folder / name).write_bytes((written / name).read_bytes())
     output = Path("audit_gate/all.0123.txt")
     files = {"audit_tables": results, "exact_losses": results / "exact_losses.csv", "audit_gate": output}
@@ -284,8 +244,9 @@ def test_gate_of_the_audit_refuses_what_it_cannot_compare(
 @pytest.mark.parametrize(("name", "rounds"), [("private-bandit-gaussian", 144), ("thakurta-smith-laplace", 81)])
 def test_the_points_of_bandits_are_told_from_their_directions(name: str, rounds: int) -> None:
     """What is left of a played point without its direction lies in the set, on which the learner decides."""
-    audited = AuditedBandit(FAMILIES["bandits"].learners[name], "corrected", 4.0, 1e-6, rounds, (1,))
-    learner, source = audited._learner(150), Numbers(np.ones(rounds))
+    kind = FAMILIES["bandits"].learners[name]
+    audited = AuditedBandit(kind, "corrected", Budget(4.0, 1e-6), Special(rounds=rounds), (1,))
+    learner, source = audited.made(150), Numbers(np.ones(rounds))
     assert isinstance(learner, NoisyLeader)
     tried = directions_of(learner)
     learner.play(Given(source, generators((1, 2), 150), generators((3,), 150)))

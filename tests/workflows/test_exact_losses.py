@@ -1,30 +1,119 @@
-"""Exact losses that decide claims: the laws against quadrature, brute force and draws, and the verdicts they give."""
+"""Exact losses: laws and formulas against quadrature, brute force and draws; the claims and pages that they decide."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
+from competing import random_pairs
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.integrate import quad
+from scipy.special import logsumexp
 from scipy.stats import norm
 
+from dpregret.algorithms.erm.objective_perturbation import ObjectivePerturbation
 from dpregret.algorithms.privacy import Budget, gaussian_epsilon
-from dpregret.algorithms.privacy.selection import Selection
+from dpregret.algorithms.privacy.selection import RANGES, Selection
+from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge.claims import load_claims
 from dpregret.paper_figs.judge.result_tables import ExactLoss
-from dpregret.workflows.audit import exact_choice
-from dpregret.workflows.audit import exact_frank_wolfe as wolfe
-from dpregret.workflows.audit import exact_objective as objective
+from dpregret.paper_figs.text.formats import filled
+from dpregret.workflows.audit import exact_losses as exact
 from dpregret.workflows.audit.erm import AuditedRisk
-from dpregret.workflows.audit.exact_losses import exact_losses
-from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.audit.neighbours import Special
 from dpregret.workflows.plan.paper_names import PAPERS, papers
 from dpregret.workflows.proof_pages import PAGES
 
 DELTA = 1e-6
+FIVE = np.array([0.0, 0.0, exact.WIDEST, exact.WIDEST, exact.WIDEST])
+
+
+def law(scores: Array) -> Array:
+    return exact.choice_scores(scores, np.zeros(len(scores)))[0]
+
+
+def test_formulas_1_and_2_are_the_range() -> None:
+    for pair in random_pairs(60, 1):
+        assert 2 * (2 - pair.z()) == pytest.approx(exact.pair_ranges(pair.scores)[0, 1], abs=1e-9)
+
+
+def test_the_linear_form_is_a_lower_bound_of_z() -> None:
+    """Formula (3) in its three cases; an equation where lam <= 1."""
+    cases = set()
+    for pair in random_pairs(200, 2):
+        exact = pair.first * pair.z()
+        if pair.lam < 1:
+            assert pair.linear(at_zero=False) == pytest.approx(exact, abs=1e-9)
+        else:
+            assert pair.linear(at_zero=False) <= exact + 1e-9
+        if pair.lam >= 1 and pair.splice_at_zero_is_allowed():
+            assert pair.linear(at_zero=True) <= exact + 1e-9
+            cases.add("at zero")
+        cases.add(pair.lam < 1)
+    assert cases == {True, False, "at zero"}
+
+
+def test_closed_form_of_five_scores() -> None:
+    for offset in (0.0, 0.05, exact.WIDEST, 0.7):
+        scores = np.repeat([0.0, offset], [2, 3])
+        assert exact.equal_pair_range(offset) == pytest.approx(exact.pair_ranges(scores)[0, 1], abs=1e-12)
+        assert exact.equal_pair_range(offset) <= exact.equal_pair_range(exact.WIDEST)
+    assert exact.equal_pair_range(0.0) == 75 / 32
+    assert exact.equal_pair_range(exact.WIDEST) == pytest.approx(2.3477957231, abs=1e-10)
+    assert exact.pair_ranges(FIVE).max() == pytest.approx(2.3477957231, abs=1e-10)
+    assert exact.pair_ranges(np.zeros(2)).max() == pytest.approx(2)
+    assert exact.pair_ranges(np.zeros(4)).max() == pytest.approx(7 / 3)
+
+
+def spread_of(first: Array, second: Array) -> float:
+    losses = np.log(law(first)) - np.log(law(second))
+    return float(losses.max() - losses.min())
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(st.floats(-3, 3), min_size=2, max_size=7),
+    st.lists(st.floats(-1, 1) | st.sampled_from([-1.0, 1.0]), min_size=7, max_size=7),
+    st.floats(0.01, 3.0),
+    st.floats(1.01, 40.0),
+)
+def test_neighbouring_choices_keep_the_range_and_its_price(
+    scores: list[float], moves: list[float], sensitivity: float, order: float
+) -> None:
+    """Exact laws of a choice: range within Theorem B, Renyi divergence within the ledger; half of both one-sided."""
+    first, move = np.array(scores), np.array(moves[: len(scores)])
+    line = Selection("laplace", 1.0, sensitivity, 1)
+    one, two = law(first), law(first + sensitivity * move)
+    assert spread_of(first, first + sensitivity * move) <= RANGES["laplace"] * sensitivity + 1e-9
+    divergence = logsumexp(order * np.log(one) + (1 - order) * np.log(two)) / (order - 1)
+    assert divergence <= order * line.rho() + 1e-9
+    one_way = spread_of(first, first + sensitivity * (1 + move) / 2)
+    assert one_way <= RANGES["laplace"] / 2 * sensitivity + 1e-9
+
+
+@pytest.mark.parametrize("sensitivity", [1e-3, 1e-2])
+def test_no_smaller_range_than_the_lower_bound_is_charged(sensitivity: float) -> None:
+    """The worst small move of the five scores; what is charged is more, by less than a twentieth."""
+    slopes = exact.choice_slopes(FIVE)
+    move = sensitivity / 2 * np.sign(slopes[0] - slopes[1])
+    found = spread_of(FIVE + move, FIVE - move)
+    assert found == pytest.approx(2.3477957 * sensitivity, rel=1e-4)
+    assert found < RANGES["laplace"] * sensitivity < 1.05 * found
+
+
+def test_permute_and_flip_has_the_trivial_range() -> None:
+    """Two equal scores that part by 2 s under exponential noise: the range nears 4 s for small s."""
+    for sensitivity in (0.5, 0.1, 1e-3):
+        worse = quad(lambda x, gap=2 * sensitivity: math.exp(-x) * math.exp(-x - gap), 0, 60)[0]
+        found = math.log(0.5 / worse) - math.log(0.5 / (1 - worse))
+        assert found == pytest.approx(2 * sensitivity + math.log(2 - math.exp(-2 * sensitivity)))
+        assert found > RANGES["laplace"] * sensitivity
+    assert found == pytest.approx(4 * sensitivity, rel=2e-3)
 
 
 @pytest.mark.parametrize("gap", [0.0, 0.15, 1.0, 4.0])
@@ -36,8 +125,8 @@ def test_the_raised_pair_is_chosen_as_quadrature_says(gap: float) -> None:
         return 2 * density * tails[0] * tails[1] ** 2
 
     found = sum(quad(standing, low, high, epsabs=1e-13)[0] for low, high in ((-60, 0), (0, gap), (gap, gap + 60)))
-    assert wolfe.raised_pair(gap) == pytest.approx(found, abs=1e-12)
-    probability, _ = exact_choice.choice_scores(np.array([gap, gap, 0.0, 0.0]), np.zeros(4))
+    assert exact.raised_pair(gap) == pytest.approx(found, abs=1e-12)
+    probability, _ = exact.choice_scores(np.array([gap, gap, 0.0, 0.0]), np.zeros(4))
     assert probability[:2].sum() == pytest.approx(found, abs=1e-12)
     assert probability.sum() == pytest.approx(1, abs=1e-12)
 
@@ -46,31 +135,47 @@ def test_theorem_5_4_is_violated_by_the_exact_loss() -> None:
     """The printed Laplace scale of Algorithm 4; at eps = 1 it takes a smaller delta."""
     for epsilon, rounds, lost in ((1, 100, 0.917), (3, 100, 3.034), (4, 100, 4.175), (8, 100, 9.292), (16, 100, 21.53),
                                   (4, 10**4, 4.269)):  # fmt: skip
-        scale = wolfe.printed_scale(Budget(epsilon, DELTA), rounds)
-        found = wolfe.attained_epsilon(scale, rounds, DELTA)
+        scale = exact.printed_scale(Budget(epsilon, DELTA), rounds)
+        found = exact.wolfe_epsilon(scale, rounds, DELTA)
         assert found == pytest.approx(lost, abs=6e-3)
         assert found < Selection("laplace", scale, 1.0, rounds - 1).epsilon(DELTA)
     tiny = Budget(1.0, 1e-10)
-    assert wolfe.attained_epsilon(wolfe.printed_scale(tiny, 10**4), 10**4, 1e-10) > 1.008
-    assert wolfe.raised_pair(2 / wolfe.printed_scale(Budget(4.0, DELTA), 100)) == pytest.approx(0.455795, abs=1e-6)
+    assert exact.wolfe_epsilon(exact.printed_scale(tiny, 10**4), 10**4, 1e-10) > 1.008
+    assert exact.raised_pair(2 / exact.printed_scale(Budget(4.0, DELTA), 100)) == pytest.approx(0.455795, abs=1e-6)
 
 
 @pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-9])
 def test_the_printed_scale_fails_beyond_the_failing_epsilon(delta: float) -> None:
-    edge = wolfe.failing_epsilon(delta)
+    edge = exact.failing_epsilon(delta)
     for epsilon, fails in ((edge * 1.02, True), (edge * 0.98, False)):
-        scale = wolfe.printed_scale(Budget(epsilon, delta), 10**6)
-        assert (wolfe.attained_epsilon(scale, 10**6, delta) > epsilon) == fails
+        scale = exact.printed_scale(Budget(epsilon, delta), 10**6)
+        assert (exact.wolfe_epsilon(scale, 10**6, delta) > epsilon) == fails
 
 
 def test_scales_are_ordered_and_attain_what_they_say() -> None:
     for epsilon, rounds in itertools.product((0.5, 4.0), (10, 1000)):
         budget = Budget(epsilon, DELTA)
-        refuted, proved = wolfe.refuted_scale(budget, rounds), wolfe.proved_scale(budget, rounds)
-        assert wolfe.attained_epsilon(refuted, rounds, DELTA) == pytest.approx(epsilon, rel=1e-6)
-        assert refuted < wolfe.ranged_scale(budget, rounds, 2.35) <= proved <= wolfe.purely_proved_scale(budget, rounds)
+        refuted, proved = exact.refuted_scale(budget, rounds), exact.proved_scale(budget, rounds)
+        assert exact.wolfe_epsilon(refuted, rounds, DELTA) == pytest.approx(epsilon, rel=1e-6)
+        assert refuted < exact.ranged_scale(budget, rounds, 2.35) <= proved <= exact.purely_proved_scale(budget, rounds)
         line = Selection("laplace", proved, 1.0, rounds - 1)
         assert line.epsilon(DELTA) == pytest.approx(epsilon, rel=1e-6)
+
+
+def choices_told(point: tuple[Fraction, ...], rounds: int) -> list[tuple[int, ...]]:
+    """The corners s_1..s_{T-1} of the unit l1 ball that led from 0 to `point` in steps of 1/(T+2), in exact arithmetic.
+
+    (T+2)^(T-1) theta_T = sum over t of s_t (T+1)^(T-1-t) (T+2)^(t-1): modulo T+2 only s_1 stays, times (-1)^(T-2).
+    """
+    base = rounds + 2
+    left, found = [coordinate * base ** (rounds - 1) for coordinate in point], []
+    for now in range(1, rounds):
+        weight, sign = (rounds + 1) ** (rounds - 1 - now), (-1) ** (rounds - 1 - now)
+        rests = [int(coordinate) % base for coordinate in left]
+        corner = tuple(sign * (rest - base if 2 * rest > base else rest) for rest in rests)  # next to 0
+        found.append(corner)
+        left = [(coordinate - weight * step) / base for coordinate, step in zip(left, corner, strict=True)]
+    return found
 
 
 @pytest.mark.parametrize("rounds", [2, 3, 4, 9, 40])
@@ -87,42 +192,48 @@ def test_the_released_point_tells_every_choice(rounds: int) -> None:
     generator = np.random.default_rng(rounds)
     for _ in range(20):
         sequence = [corners[each] for each in generator.integers(4, size=rounds - 1)]
-        assert wolfe.choices_told(released(sequence), rounds) == sequence
+        assert choices_told(released(sequence), rounds) == sequence
     if rounds <= 4:
         every = [list(each) for each in itertools.product(corners, repeat=rounds - 1)]
         assert len({released(each) for each in every}) == len(every)
 
 
 def test_the_printed_scale_is_proved_up_to_an_epsilon() -> None:
-    edge = wolfe.proved_epsilon(DELTA)
+    edge = exact.proved_epsilon(DELTA)
     assert edge == pytest.approx(0.388, abs=1e-3)
-    assert edge < wolfe.failing_epsilon(DELTA)
+    assert edge < exact.failing_epsilon(DELTA)
 
     def enough(epsilon: float, rounds: int) -> bool:
         budget = Budget(epsilon, DELTA)
-        return wolfe.proved_scale(budget, rounds) <= wolfe.printed_scale(budget, rounds)
+        return exact.proved_scale(budget, rounds) <= exact.printed_scale(budget, rounds)
 
     for share, rounds in itertools.product(np.geomspace(1e-3, 0.99, 12), (3, 40, 10**6)):
         assert enough(edge * float(share), rounds)
     assert not enough(1.01 * edge, 10**6)
 
 
+def information(scores: Array, moves: Array) -> float:
+    """Fisher information of one choice, in units of (s / b)^2."""
+    probability, slope = exact.choice_scores(scores, moves)
+    return float(probability @ np.square(slope))
+
+
 def test_two_against_two_tell_most() -> None:
     """Fisher information 49/36 in units of (s / b)^2; neither other numbers, nor uneven scores, tell more."""
-    even = exact_choice.information(np.zeros(4), np.array([1.0, 1, -1, -1]))
-    assert even == pytest.approx(wolfe.INFORMATION, abs=1e-12)
-    assert exact_choice.information(np.zeros(2), np.array([1.0, -1])) == pytest.approx(1, abs=1e-12)
+    even = information(np.zeros(4), np.array([1.0, 1, -1, -1]))
+    assert even == pytest.approx(exact.INFORMATION, abs=1e-12)
+    assert information(np.zeros(2), np.array([1.0, -1])) == pytest.approx(1, abs=1e-12)
     generator = np.random.default_rng(3)
     for count in (2, 3, 4, 5, 7, 12):
         for _ in range(20):
             scores, moves = generator.normal(size=count), generator.choice([-1.0, 1.0], size=count)
-            assert exact_choice.information(scores * generator.choice([0, 0.2, 1]), moves) <= even + 1e-12
+            assert information(scores * generator.choice([0, 0.2, 1]), moves) <= even + 1e-12
 
 
 def test_slopes_of_a_choice_are_derivatives() -> None:
     scores, moves, small = np.array([0.3, -0.4, 0.0, 1.2]), np.array([1.0, -0.5, 0.25, -1.0]), 1e-5
-    probability, slope = exact_choice.choice_scores(scores, moves)
-    ahead, behind = (exact_choice.choice_scores(scores + sign * small * moves, moves)[0] for sign in (1, -1))
+    probability, slope = exact.choice_scores(scores, moves)
+    ahead, behind = (exact.choice_scores(scores + sign * small * moves, moves)[0] for sign in (1, -1))
     assert slope == pytest.approx((np.log(ahead) - np.log(behind)) / (2 * small), abs=1e-7)
     assert probability @ slope == pytest.approx(0, abs=1e-12)
 
@@ -130,7 +241,7 @@ def test_slopes_of_a_choice_are_derivatives() -> None:
 @pytest.mark.parametrize(("epsilon", "bend"), [(1.0, -3.65), (2.0, -2.0), (0.5, 1.0)])
 def test_the_curved_loss_against_quadrature(epsilon: float, bend: float) -> None:
     """Densities of theta itself, integrated; units L / n = lambda / n = 1."""
-    ridge, deviation = 2 / epsilon, objective.original_deviation(Budget(epsilon, DELTA))
+    ridge, deviation = 2 / epsilon, exact.original_deviation(Budget(epsilon, DELTA))
     start = (1 - bend * deviation) / ridge
 
     def excess(theta: float) -> float:
@@ -142,34 +253,46 @@ def test_the_curved_loss_against_quadrature(epsilon: float, bend: float) -> None
     far = 12 * deviation / ridge
     ends = sorted({-far, *np.linspace(start - far, start + 2, 200), start, start + 2, start + far})
     found = sum(quad(excess, low, high, epsabs=1e-13)[0] for low, high in itertools.pairwise(ends))
-    assert objective.curved_delta(epsilon, ridge, deviation, bend) == pytest.approx(found, rel=1e-3, abs=1e-10)
+    assert exact.curved_delta(epsilon, ridge, deviation, bend) == pytest.approx(found, rel=1e-3, abs=1e-10)
 
 
 def test_objective_perturbation_loses_more_than_it_claims() -> None:
     budget = Budget(1.0, DELTA)
-    original, printed = objective.original_deviation(budget), objective.printed_deviation(budget)
-    assert objective.attained_epsilon(budget, original) == pytest.approx(1.0211, abs=2e-4)
-    assert objective.attained_epsilon(budget, printed) == pytest.approx(1.857, abs=1e-3)
-    assert objective.curved_delta(1.0, 2.0, original, -3.7) == pytest.approx(1.56e-6, rel=1e-2)
+    original, printed = exact.original_deviation(budget), exact.printed_deviation(budget)
+    assert exact.objective_epsilon(budget, original) == pytest.approx(1.0211, abs=2e-4)
+    assert exact.objective_epsilon(budget, printed) == pytest.approx(1.857, abs=1e-3)
+    assert exact.curved_delta(1.0, 2.0, original, -3.7) == pytest.approx(1.56e-6, rel=1e-2)
     for deviation in (original, printed):  # linear losses tell less
-        assert objective.attained_epsilon(budget, deviation) > gaussian_epsilon(2 / deviation, DELTA)
-    assert objective.attained_epsilon(Budget(4.0, DELTA), objective.original_deviation(Budget(4.0, DELTA))) < 4
+        assert exact.objective_epsilon(budget, deviation) > gaussian_epsilon(2 / deviation, DELTA)
+    assert exact.objective_epsilon(Budget(4.0, DELTA), exact.original_deviation(Budget(4.0, DELTA))) < 4
 
 
 def test_every_exact_loss_that_a_claim_names_is_known_and_refutes() -> None:
-    found = exact_losses()
+    found = exact.exact_losses()
     named = {claim.exact for paper in papers() for claim in load_claims(PAPERS / paper / "claims.yaml").claims} - {""}
     assert named == set(found)
     assert all(loss.refutes for loss in found.values())
     assert not ExactLoss(1.0, 1.0, "nowhere").refutes
 
 
-def test_the_page_is_current() -> None:
-    assert PAGES["frank_wolfe_privacy"].renew(check=True)
+def test_the_pages_are_current() -> None:
+    assert all(page.renew(check=True) for page in PAGES.values())
+
+
+def test_a_wrong_number_of_a_page_is_seen_and_renewed(tmp_path: Path) -> None:
+    shipped = PAGES["frank_wolfe_privacy"]
+    text = shipped.path.read_text(encoding="utf-8")
+    page = shipped._replace(path=tmp_path / "page.md", draw=lambda: None)
+    page.path.write_text(text.replace("**3.034**", "**3.035**"), encoding="utf-8")
+    assert not page.renew(check=True)
+    assert not page.renew()
+    assert page.path.read_text(encoding="utf-8") == text
+    with pytest.raises(ValueError, match="expected one <!-- edges:begin -->"):
+        filled(text.replace("<!-- edges:begin -->", ""), page.parts)
 
 
 def test_audited_objective_perturbation_knows_its_exact_loss() -> None:
     for variant, lost in (("printed", 8.381), ("kst", 3.928), ("corrected", 3.332)):
-        audited = AuditedRisk(FAMILIES["erm"].learners["objective-perturbation"], variant, 4.0, DELTA, (1,))
+        audited = AuditedRisk(ObjectivePerturbation, variant, Budget(4.0, DELTA), Special(), (1,))
         assert audited.exact == pytest.approx(lost, abs=1e-3)
         assert audited.exact < audited.accounted

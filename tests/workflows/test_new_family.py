@@ -46,11 +46,7 @@ class Forecasts(Family):
 
     name = "forecasts"
     experiment = ForecastExperiment
-
-    def source(self):
-        from dpregret.datasets.forecast_streams import ForecastStream
-
-        return ForecastStream
+    source = "dpregret.datasets.forecast_streams:ForecastStream"
 
     def cells(self, experiment, card):
         return (Cell(stream, horizon) for stream in experiment.streams for horizon in experiment.horizon)
@@ -62,8 +58,7 @@ class Forecasts(Family):
     def learner(self, learner_class, problem, cell, experiment, variant):
         return learner_class(cell.horizon, [], experiment.runs, variant)
 
-    def play(self, learner, problem, cell, draws, advance):
-        advance(1)
+    def play(self, learner, problem, cell, draws):
         paid = np.square(learner.forecasts(problem) - problem).sum(axis=1)
         best = problem.var(axis=1) * cell.horizon
         frame = pd.DataFrame({"run": np.arange(draws.runs), "regret": paid - best})
@@ -72,9 +67,6 @@ class Forecasts(Family):
             epsilon=np.inf, delta=0.0, delivered_epsilon=np.inf, tight=False,
             trivial_regret=np.square(problem).sum(axis=1) - best,
         )
-
-    def neighbours(self, learner_class, variant, epsilon, delta, special, seed):
-        raise NotImplementedError("no learner of this family is private")
 '''
 LEARNERS = '''
 """The mean so far."""

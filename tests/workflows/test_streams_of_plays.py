@@ -24,11 +24,11 @@ from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
 from dpregret.workflows.run import fingerprint, seeds
 
-SEED, RUNS = 20260, 3
+SEED, RUNS = 20260, 2
 COMMON: dict[str, Any] = {"title": "One play", "sweep": "none", "delta": 1e-6, "runs": RUNS, "epsilon": (4.0,)}
 PLACES: dict[str, list[dict[str, Any]]] = {
     "online": [
-        {"streams": (stream,), "set": (place,), "dimension": (3,), "window": (8,), "horizon": (20,)}
+        {"streams": (stream,), "set": (place,), "dimension": (3,), "window": (8,), "horizon": (12,)}
         for stream in ("random-kink", "smooth-quadratic", "lasso", "half-space", "realizable-direction")
         for place in ("ball", "simplex")
     ],

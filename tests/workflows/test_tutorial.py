@@ -15,12 +15,10 @@ from dpregret.paper_figs.judge.result_tables import read_lines
 ROOT = Path(__file__).resolve().parents[2]
 MOST_LINES = 90
 AUDIT = """
-from dpregret.workflows.audit.plan import audits, findings, load_settings
-from dpregret.workflows.audit.neighbours import rows
-for learner, variant, audited in audits("online", 1, load_settings()):
-    if learner == "noisy-descent":
-        pairs = rows(audited, 2000).assign(family="online", learner=learner, variant=variant)
-        print(learner, variant, findings(pairs)["finding"].iloc[0])
+from dpregret.workflows.audit.plan import pair_rows
+from dpregret.workflows.audit.tables import findings
+for row in findings(pair_rows({"noisy-descent": "online"}, 1, 2000)).itertuples():
+    print(row.learner, row.variant, row.finding)
 """
 
 

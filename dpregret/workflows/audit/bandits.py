@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -20,12 +19,19 @@ from dpregret.algorithms.bandits.batched_arms import BatchedArms
 from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.geometry import make_set
-from dpregret.algorithms.privacy import Budget, Joint, NoisePlan
+from dpregret.algorithms.privacy import Joint, NoisePlan
 from dpregret.core.losses import Losses, LossSource
 from dpregret.datasets.bandit_streams import affine
 from dpregret.numerics.arrays import Array
-from dpregret.workflows.audit import reached
-from dpregret.workflows.audit.neighbours import Pair, along_tree, exact_epsilon, generators
+from dpregret.workflows.audit.neighbours import (
+    WATCHED_RUNS,
+    Audited,
+    Pair,
+    along_tree,
+    exact_epsilon,
+    generators,
+    share,
+)
 
 EXTREME = 1e6
 PIECE = 2000
@@ -34,50 +40,41 @@ TELLING = np.unique([*range(16), *(2**k - 1 for k in range(12))])
 """Sums that are looked at: the first sixteen, then those of a single tree node."""
 
 
-@dataclass
 class Numbers:
     """Losses that do not look at the point, one number a round; the points that were played are kept."""
 
-    numbers: Array
-
-    def __post_init__(self) -> None:
+    def __init__(self, numbers: Array) -> None:
+        self.left, self.batch = numbers, numbers[:0]
         self.played: list[Array] = []
-        self.next = 0
 
-    def __call__(self, rounds: int) -> _Batch:
-        """The next rounds."""
-        batch = _Batch(self, self.numbers[self.next : self.next + rounds])
-        self.next += rounds
-        return batch
-
-
-@dataclass
-class _Batch:
-    source: Numbers
-    numbers: Array
+    def __call__(self, rounds: int) -> Numbers:
+        """The next rounds: these losses are their own batch."""
+        self.batch, self.left = self.left[:rounds], self.left[rounds:]
+        return self
 
     @property
     def rounds(self) -> int:
-        return len(self.numbers)
+        """Of the batch."""
+        return len(self.batch)
 
     def value(self, points: Array) -> Array:
         """(settings, runs, rounds)."""
-        self.source.played.append(points[0])
-        return np.broadcast_to(self.numbers, points.shape[:-1])
+        self.played.append(points[0])
+        return np.broadcast_to(self.batch, points.shape[:-1])
 
 
-class AuditedBandit:
-    """One learner on the unit disc, or with two arms. Raises what the learner raises."""
+class AuditedBandit(Audited):
+    """One learner on the unit disc, or with two arms; the first number is replaced."""
 
-    def __init__(
-        self, learner_class: type[BanditLearner], variant: str, epsilon: float, delta: float, rounds: int,
-        seed: Sequence[int],
-    ):  # fmt: skip
-        self.learner_class, self.variant, self.rounds, self.seed = learner_class, variant, rounds, seed
-        self.budget = Budget(epsilon, delta)
-        learner = self._learner(1)
-        self.claimed, self.delta = epsilon, 0.0 if learner.pure else delta
-        self.accounted, self.exact = learner.delivered_epsilon()[0], math.nan
+    usual_rounds = 25
+
+    def made(self, runs: int) -> BanditLearner:
+        arms = "arms" in self.learner_class.card.needs
+        problem = BanditProblem(make_set("simplex" if arms else "ball", 2), self.rounds, 1.0, linear=True, arms=arms)
+        learner: BanditLearner = self.learner_class(problem, [self.budget], runs, self.variant)
+        return learner
+
+    def look(self, learner: Any) -> None:
         self.gaussian = isinstance(learner, NoisyLeader) and learner.distribution == "gaussian"
         if isinstance(learner, NoisyLeader) and any(learner.plan.scales):
             sums = learner.batches - 1 - learner.lag
@@ -85,34 +82,27 @@ class AuditedBandit:
         elif learner.pure:
             self.exact = self.accounted  # every number is released once, with Laplace noise
 
-    def _learner(self, runs: int) -> BanditLearner:
-        arms = "arms" in self.learner_class.card.needs
-        problem = BanditProblem(make_set("simplex" if arms else "ball", 2), self.rounds, 1.0, linear=True, arms=arms)
-        return self.learner_class(problem, [self.budget], runs, self.variant)
-
     def pairs(self, runs: int) -> Iterator[Pair]:
-        """The first number is replaced, in three surroundings: smallest, middle and largest admissible ones."""
+        """Three surroundings of the first number: smallest, middle and largest admissible ones."""
         for number, (name, around) in enumerate({"small": -EXTREME, "middle": 1.0, "large": EXTREME}.items()):
-            inputs = []
-            for value in (-EXTREME, EXTREME):
-                numbers = np.full(self.rounds, around)
-                numbers[0] = value
-                inputs.append(self._transcripts(numbers, runs, (*self.seed, number, int(value > 0))))
-            yield Pair(f"the first number replaced among {name} ones", *inputs)
+            inputs = [self._numbers(value, around) for value in (-EXTREME, EXTREME)]
+            yield self.pair(number, f"the first number replaced among {name} ones", inputs, runs)
+
+    def _numbers(self, first: float, others: float) -> Array:
+        return np.array([first] + [others] * (self.rounds - 1))
 
     def reached(self) -> float:
-        """See reached.py; of leaders, whose points are those of all rounds along the first direction."""
-        learner, runs = self._learner(1), reached.RUNS
+        """Of leaders, whose points are those of all rounds along the first direction."""
+        learner, runs = self.made(1), WATCHED_RUNS
         if not isinstance(learner, NoisyLeader) or not any(learner.plan.scales):
             return math.nan
         public, own = (*self.seed, 2, 0), (*self.seed, 3)
         first: list[Array] = []
 
         def played(used: NoisePlan, turned: bool) -> Array:
-            made: Any = self._learner(runs)
+            made: Any = self.made(runs)
             made.plan, drawn = used, directions_of(made)
-            numbers = np.full(self.rounds, 1.0)
-            numbers[0] = EXTREME if turned else -EXTREME
+            numbers = self._numbers(EXTREME if turned else -EXTREME, 1.0)
             points = points_of(made, numbers, generators(public, runs), generators(own, runs))
             tried = np.concatenate(drawn, axis=1)
             first[:] = [tried[:, 0]]
@@ -121,19 +111,19 @@ class AuditedBandit:
         def move(_: Array) -> Array:
             return np.broadcast_to(learner.leaf_sensitivity() * first[0], (learner.batches, *first[0].shape))
 
-        return reached.share(learner.plan, played, move)
+        return share(learner.plan, played, move)
 
-    def _transcripts(self, numbers: Array, runs: int, seed: Sequence[int]) -> Array:
+    def transcript(self, given: Array, runs: int, seed: Sequence[int]) -> Array:
         """Piece by piece, each with generators of its own."""
         pieces = [
-            self._some(numbers, min(PIECE, runs - first), (*seed, first), (*self.seed, 2, first))
+            self._some(given, min(PIECE, runs - first), (*seed, first), (*self.seed, 2, first))
             for first in range(0, runs, PIECE)
         ]
         return np.concatenate(pieces)
 
     def _some(self, numbers: Array, runs: int, seed: Sequence[int], directions: Sequence[int]) -> Array:
         """directions: the same seed in all inputs."""
-        learner, public, own = self._learner(runs), generators(directions, runs), generators(seed, runs)
+        learner, public, own = self.made(runs), generators(directions, runs), generators(seed, runs)
         if isinstance(learner, BatchedArms):
             return estimates(learner, numbers, public, own)
         drawn = directions_of(learner) if isinstance(learner, NoisyLeader) else []

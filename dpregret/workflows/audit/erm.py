@@ -1,13 +1,14 @@
-"""Empirical risk: released is one point.
+"""Empirical risk and risk of a population: released is one point.
 
 Records are slopes of linear losses (with a ridge where a learner needs strong convexity); neighbours differ in one
-record, of the largest admissible slope to one side or the other.
+record, of the largest admissible slope to one side or the other. Learners that meet fresh records once get an odd
+number of them, no power of two; the place of the replaced one decides its phase.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,10 +17,11 @@ from dpregret.algorithms.erm.objective_perturbation import ObjectivePerturbation
 from dpregret.algorithms.geometry import ConstraintSet, make_set
 from dpregret.algorithms.privacy import Budget, gaussian_epsilon, gaussian_mu
 from dpregret.numerics.arrays import Array
-from dpregret.workflows.audit.exact_objective import attained_epsilon
-from dpregret.workflows.audit.neighbours import Pair, generators
+from dpregret.workflows.audit.exact_losses import objective_epsilon
+from dpregret.workflows.audit.neighbours import Audited, Pair, Special, exact_epsilon, generators
 
-SAMPLES, DIMENSION = 20, 4
+SAMPLES, FRESH_SAMPLES, DIMENSION = 20, 37, 4
+"""37 is 18 + 9 + 4 + 2 + 1 and 3 left."""
 
 
 class LinearRisk:
@@ -50,50 +52,110 @@ class LinearRisk:
         return np.asarray(self.slopes[records] + self.strong_convexity * points)
 
 
-class AuditedRisk:
-    """One learner on twenty records. Raises what the learner raises."""
+class LinearSample:
+    """<a_i, theta> for slopes a_i (n, d) of l2 norm at most 1, all runs meet the same; see FreshRisk."""
 
-    def __init__(
-        self, learner_class: type[ErmLearner], variant: str, epsilon: float, delta: float, seed: Sequence[int]
-    ):
-        self.learner_class, self.variant, self.seed = learner_class, variant, seed
-        self.budget = Budget(epsilon, delta)
-        self.domain = make_set(learner_class.natural_set, DIMENSION)
-        self.ridge = 0.5 if "strongly-convex" in learner_class.card.needs else 0.0
-        learner = self._learner(self._slopes(1.0, 0.0), 1)
-        self.claimed, self.delta = epsilon, 0.0 if learner.pure else delta
-        self.accounted = learner.delivered_epsilon()[0]
+    samples, dimension, lipschitz, lipschitz_l1 = FRESH_SAMPLES, DIMENSION, 1.0, 1.0
+    smoothness = curvature = 0.0625  # larger than need be: learners may know a bound only
+    strong_convexity, hessian_rank = 0.0, 1
+
+    def __init__(self, slopes: Array, runs: int):
+        self.slopes, self.runs, self.left = slopes, runs, len(slopes)
+
+    def stream(self) -> LinearSample:
+        """A pass over the records, in their order."""
+        self.left = len(self.slopes)
+        return self
+
+    def take(self, count: int) -> Array:
+        """The next ones, (1, 1, count, d)."""
+        if count > self.left:
+            raise ValueError(f"asked for {count} records, {self.left} are left")
+        first = len(self.slopes) - self.left
+        self.left -= count
+        return self.slopes[None, None, first : first + count]
+
+    def gradients(self, points: Array, records: Array) -> Array:
+        """The slopes."""
+        return np.broadcast_to(records, points.shape)
+
+
+class AuditedRisk(Audited):
+    """One learner on twenty records: record 0 pulls to either side."""
+
+    places: ClassVar[Mapping[str, tuple[int, float]]] = {
+        "one record replaced among zero records": (0, 0.0),
+        "one record replaced among balanced records": (0, 1.0),
+        "one record replaced among tilted records": (0, -0.5),
+    }
+    """Name -> (place of the replaced record, how the others pull)."""
+    samples: ClassVar[int] = SAMPLES
+
+    def prepare(self, special: Special) -> None:
+        self.domain = make_set(self.learner_class.natural_set, DIMENSION)
+        self.ridge = 0.5 if "strongly-convex" in self.learner_class.card.needs else 0.0
+
+    def risk(self, slopes: Array, runs: int) -> Any:
+        """The risk of records (n, d)."""
+        return LinearRisk(slopes, self.domain, self.ridge)
+
+    def made(self, runs: int, slopes: Array | None = None) -> ErmLearner:
+        risk = self.risk(self.slopes(0, 1.0, 0.0) if slopes is None else slopes, runs)
+        learner: ErmLearner = self.learner_class(ErmProblem(self.domain, risk), [self.budget], runs, self.variant)
+        return learner
+
+    def look(self, learner: Any) -> None:
         self.gaussian = learner.gaussian
-        self.exact = math.nan
         if self.gaussian and self.accounted == 0:
             self.exact = 0.0
         elif self.gaussian:  # slopes turn by 2, the declared sensitivity is 2 L
+            delta = self.budget.delta
             mu = gaussian_mu(Budget(self.accounted, delta)) / (1 + self.ridge * self.domain.diameter / 2)
             self.exact = gaussian_epsilon(mu, delta)
         elif isinstance(learner, ObjectivePerturbation):  # on a loss that bends, which tells more than linear ones
             unit = learner.risk.lipschitz / learner.risk.samples
-            self.exact = attained_epsilon(self.budget, learner.scales[0] / unit)
-
-    def _learner(self, slopes: Array, runs: int) -> ErmLearner:
-        problem = ErmProblem(self.domain, LinearRisk(slopes, self.domain, self.ridge))
-        return self.learner_class(problem, [self.budget], runs, self.variant)
-
-    def _slopes(self, side: float, around: float) -> Array:
-        slopes = np.zeros((SAMPLES, DIMENSION))
-        slopes[1:, 0] = around * np.where(np.arange(1, SAMPLES) % 2, 1.0, -1.0)
-        slopes[1:, 1] = around < 0
-        slopes[0, 0] = side
-        return slopes
-
-    def reached(self) -> float:
-        """No plan is made before the play: what is released is compared with the exact loss alone."""
-        return math.nan
+            self.exact = objective_epsilon(self.budget, learner.scales[0] / unit)
 
     def pairs(self, runs: int) -> Iterator[Pair]:
-        """Record 0 pulls to either side, the others not at all, to both sides in turn, or to a third one."""
-        for number, (name, around) in enumerate({"zero": 0.0, "balanced": 1.0, "tilted": -0.5}.items()):
-            inputs = []
-            for side in (-1.0, 1.0):
-                learner = self._learner(self._slopes(side, around), runs)
-                inputs.append(learner.fit(generators((*self.seed, number, int(side > 0)), runs))[0])
-            yield Pair(f"one record replaced among {name} records", *inputs)
+        for number, (name, (place, around)) in enumerate(self.places.items()):
+            yield self.pair(number, name, [self.slopes(place, side, around) for side in (-1.0, 1.0)], runs)
+
+    def transcript(self, given: Array, runs: int, seed: Sequence[int]) -> Array:
+        point: Array = self.made(runs, given).fit(generators(seed, runs))[0]
+        return point
+
+    def slopes(self, place: int, side: float, around: float) -> Array:
+        """Slopes (n, d): that of one place is `side`; the others pull to both sides in turn, or to a third one too."""
+        slopes = np.zeros((self.samples, DIMENSION))
+        slopes[:, 0] = around * np.where(np.arange(self.samples) % 2, 1.0, -1.0)
+        slopes[:, 1] = around < 0
+        slopes[place] = 0.0
+        slopes[place, 0] = side
+        return slopes
+
+
+class AuditedPopulation(AuditedRisk):
+    """One learner on 37 fresh records: one pulls to either side."""
+
+    places: ClassVar[Mapping[str, tuple[int, float]]] = {
+        "first record replaced among zero records": (0, 0.0),
+        "first record replaced among balanced records": (0, 1.0),
+        "record 19 replaced among balanced records": (18, 1.0),
+        "record 28 replaced among tilted records": (27, -0.5),
+    }
+    samples: ClassVar[int] = FRESH_SAMPLES
+
+    def risk(self, slopes: Array, runs: int) -> Any:
+        return LinearSample(slopes, runs)
+
+    def look(self, learner: Any) -> None:
+        self.gaussian = learner.ledger()[0].distribution == "gaussian"
+        plan = learner.noise_plan
+        if plan is not None:  # slopes turn by 2 L; items that are weighed may have to allow for more
+            protected = range(1, FRESH_SAMPLES)
+            self.exact = exact_epsilon(plan, FRESH_SAMPLES - 1, protected, self.budget, 2.0 / plan.sensitivity)
+
+    def slopes(self, place: int, side: float, around: float) -> Array:
+        slopes = super().slopes(place, side, around)
+        longest = np.maximum(np.sqrt(np.square(slopes).sum(axis=1)), 1.0)
+        return np.asarray(slopes / longest[:, None])

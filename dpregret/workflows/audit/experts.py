@@ -9,17 +9,21 @@ Neighbours differ in the losses of one round. Three kinds of learners are seen i
   switchers  sparse vector, tree counters: what is played in the changed round, the total loss of what is played in all
              others, and the number of draws. An expert loses in every round until it is left, so these reveal when.
              They get two switches with a low threshold (`Restless`), so that experts are left within a few rounds and a
-             draw costs much; guarantees hold for any. Of Algorithm 1 the law on four rounds is known exactly.
+             draw costs much. Privacy must depend neither on the threshold nor on how often it is passed, so the
+             smallest instances are the sharpest. Of Algorithm 1 of Asi et al. 2023 the law on four rounds is known.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from dpregret.algorithms.experts.adaptive import AdaptiveExperts
 from dpregret.algorithms.experts.base import ExpertLearner, ExpertProblem
@@ -29,11 +33,25 @@ from dpregret.algorithms.experts.hedge import ExactHedge
 from dpregret.algorithms.experts.private_leader import PrivateLeader
 from dpregret.algorithms.experts.shrinking_dartboard import LazyHedge
 from dpregret.algorithms.experts.sparse_vector import SparseVectorExperts
-from dpregret.algorithms.privacy import Budget, NoisePlan
+from dpregret.algorithms.privacy import NoisePlan
+from dpregret.algorithms.privacy.switching import Switching
 from dpregret.numerics.arrays import Array
-from dpregret.workflows.audit import reached
-from dpregret.workflows.audit.neighbours import Pair, along_tree, exact_epsilon, generators
-from dpregret.workflows.audit.switching import Restless, restless, table_epsilon, worst_epsilon
+from dpregret.workflows.audit.neighbours import (
+    WATCHED_RUNS,
+    Audited,
+    Pair,
+    along_tree,
+    exact_epsilon,
+    generators,
+    share,
+    table_epsilon,
+    worst,
+)
+
+FEW_ROUNDS = 4
+"""Of which the law of Algorithm 1 is known."""
+Events = tuple[tuple[int, int], ...]  # (round of a draw, expert drawn); the first is the uniform one of round 0
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
 @dataclass(frozen=True)
@@ -48,8 +66,7 @@ class Table:
         return len(self.losses)
 
 
-@dataclass(frozen=True)
-class Neighbours:
+class Neighbours(NamedTuple):
     """Two tables of losses (rounds, 2) that differ in round `place`."""
 
     place: int
@@ -73,76 +90,57 @@ def loss_tables(rounds: int, decodable: bool = False) -> dict[str, Neighbours]:
     return found
 
 
-class AuditedExperts:
-    """One learner over two experts. Raises what the learner raises."""
+class AuditedExperts(Audited):
+    """One learner over two experts; see `loss_tables`."""
 
-    def __init__(
-        self, learner_class: type[ExpertLearner], variant: str, epsilon: float, delta: float, rounds: int,
-        seed: Sequence[int],
-    ):  # fmt: skip
-        self.learner_class, self.variant, self.rounds, self.seed = learner_class, variant, rounds, seed
-        self.budget = Budget(epsilon, delta)
-        learner = self._learner(1)
-        self.claimed, self.delta = epsilon, 0.0 if learner.pure else delta
-        (self.accounted,), self.exact = learner.delivered_epsilon(), math.nan
-        self.switches = not (learner.exact or isinstance(learner, PrivateLeader))
-        self.tables = loss_tables(rounds, decodable=self.switches)
-        self.gaussian = isinstance(learner, PrivateLeader) and learner.distribution == "gaussian"
+    def made(self, runs: int) -> ExpertLearner:
+        # L* = 0 is public: the losses of the audit are chosen to expose the learner, not to please it
+        problem = ExpertProblem(np.ones(2), self.rounds, 0.0)
+        learner: ExpertLearner = self.learner_class(problem, self.budget, runs, self.variant)
+        return learner
+
+    def look(self, learner: Any) -> None:
+        self.tables = loss_tables(self.rounds, decodable=not (learner.exact or isinstance(learner, PrivateLeader)))
         if isinstance(learner, PrivateLeader):
-            self.exact = exact_epsilon(learner.plan, rounds - 1, range(1, rounds), self.budget)
+            self.gaussian = learner.distribution == "gaussian"
+            self.exact = exact_epsilon(learner.plan, self.rounds - 1, range(1, self.rounds), self.budget)
         elif isinstance(learner, SparseVectorExperts):
             self.exact = worst_epsilon(restless(learner.plan), self.delta)
         elif learner.exact:
             self.exact = max(
-                chain_epsilon(learner, each.first, each.second, self.delta) for each in self.tables.values()
+                chain_epsilon(learner, first, second, self.delta) for _, first, second in self.tables.values()
             )
 
-    def _learner(self, runs: int) -> ExpertLearner:
-        # L* = 0 is public: the losses of the audit are chosen to expose the learner, not to please it
-        problem = ExpertProblem(np.ones(2), self.rounds, 0.0)
-        return self.learner_class(problem, self.budget, runs, self.variant)
-
     def pairs(self, runs: int) -> Iterator[Pair]:
-        """See `loss_tables`."""
-        for number, (name, each) in enumerate(self.tables.items()):
-            inputs = [
-                self._transcripts(losses, each.place, runs, (*self.seed, number, side))
-                for side, losses in enumerate((each.first, each.second))
-            ]
-            yield Pair(name, *inputs)
+        for number, (name, (place, first, second)) in enumerate(self.tables.items()):
+            yield self.pair(number, name, [(first, place), (second, place)], runs)
 
     def reached(self) -> float:
-        """See reached.py; of leaders, by the losses that they are charged with after the changed round."""
-        learner = self._learner(1)
+        """Of leaders, by the losses that they are charged with after the changed round."""
+        learner = self.made(1)
         if not isinstance(learner, PrivateLeader):
             return math.nan
-        tables = enumerate(self.tables.values())
-        return reached.worst([self._reached(learner.plan, each, number) for number, each in tables])
+        return worst([self._reached(learner.plan, number, *each) for number, each in enumerate(self.tables.values())])
 
-    def _reached(self, plan: NoisePlan, tables: Neighbours, number: int) -> float:
-        runs = reached.RUNS
-        moved = (tables.second - tables.first)[tables.place]
-
+    def _reached(self, plan: NoisePlan, number: int, place: int, first: Array, second: Array) -> float:
         def played(used: NoisePlan, turned: bool) -> Array:
             totals = []
-            losses = tables.second if turned else tables.first
-            for end in (tables.place + 1, self.rounds):
-                learner = self._learner(runs)
-                assert isinstance(learner, PrivateLeader)
+            for end in (place + 1, self.rounds):
+                learner: Any = self.made(WATCHED_RUNS)
                 learner.plan = used
-                drawn = generators((*self.seed, 3, number), runs)
-                totals.append(learner.play([Table(losses[:end, None])], drawn).losses)
-            return (totals[1] - totals[0])[None]
+                blocks = [Table((second if turned else first)[:end, None])]
+                totals.append(learner.play(blocks, generators((*self.seed, 3, number), WATCHED_RUNS)).losses)
+            return np.asarray(totals[1] - totals[0])[None]
 
         def move(_: Array) -> Array:
-            shift = np.zeros((self.rounds, runs, 2))
-            shift[tables.place :] = moved
+            shift = np.zeros((self.rounds, WATCHED_RUNS, 2))
+            shift[place:] = (second - first)[place]
             return shift
 
-        return reached.share(plan, played, move)
+        return share(plan, played, move)
 
-    def _transcripts(self, losses: Array, place: int, runs: int, seed: Sequence[int]) -> Array:
-        learner = self._learner(runs)
+    def transcript(self, given: tuple[Array, int], runs: int, seed: Sequence[int]) -> Array:
+        learner, (losses, place) = self.made(runs), given
         if learner.exact:
             return draw_chain(learner, losses, runs, np.random.default_rng(list(seed)))
         blocks = [Table(losses[:, None])]
@@ -152,7 +150,7 @@ class AuditedExperts:
             return np.concatenate([along_tree(sums[:, :, expert].T) for expert in (0, 1)], axis=1)
         _make_restless(learner)
         play = learner.play(blocks, generators(seed, runs))
-        played = (play.losses % 1 > 0).astype(np.int64)  # in the changed round: expert 1 alone has a fraction there
+        played: Any = (play.losses % 1 > 0).astype(np.int64)  # in that round expert 1 alone has a fraction
         return np.stack([play.losses - losses[place, played], played, play.draws], axis=1)
 
 
@@ -174,11 +172,8 @@ def chain(learner: ExpertLearner, losses: Array) -> tuple[Array, Array, Any]:
     States are the experts, except for a learner with a `chain` of its own. Raises TypeError for one whose plays are
     none.
     """
-    own: Callable[[Array], tuple[Array, Array, Any]] | None = getattr(learner, "chain", None)
-    return own(losses) if own else (*_chain_of_experts(learner, losses), np.arange(2))
-
-
-def _chain_of_experts(learner: ExpertLearner, losses: Array) -> tuple[Array, Array]:
+    if hasattr(learner, "chain"):
+        return tuple(learner.chain(losses))
     if isinstance(learner, EpochLeader):
         return _epoch_chain(learner, losses)
     if not isinstance(learner, ExactHedge):
@@ -194,30 +189,32 @@ def _chain_of_experts(learner: ExpertLearner, losses: Array) -> tuple[Array, Arr
         moves = keep[:, :, None] * np.eye(2) + (1 - keep)[:, :, None] * moves
     later = np.arange(1, len(losses)) % learner.batch != 0
     moves[later] = np.eye(2)
-    return marginals[0], moves
+    return marginals[0], moves, np.arange(2)
 
 
-def _epoch_chain(learner: EpochLeader, losses: Array) -> tuple[Array, Array]:
+def _epoch_chain(learner: EpochLeader, losses: Array) -> tuple[Array, Array, Any]:
     """A draw before each round 2^k, counted from 1, by the sums over rounds 2^(k-1) .. 2^k - 1."""
     moves = np.repeat(np.eye(2)[None], len(losses) - 1, axis=0)
     length = 1
     while 2 * length <= len(losses):
         moves[2 * length - 2] = learner.law(losses[length - 1 : 2 * length - 1].sum(axis=0))
         length *= 2
-    return np.full(2, 0.5), moves
+    return np.full(2, 0.5), moves, np.arange(2)
 
 
 def chain_epsilon(learner: ExpertLearner, first: Array, second: Array, delta: float) -> float:
     """Exact epsilon at delta between the laws of the whole sequence on two tables, in both directions."""
-    laws = []
-    for losses in (first, second):
-        start, moves, shown = chain(learner, losses)
-        plays = shown == np.arange(2)[:, None]  # (experts, states)
-        joint = plays * start  # of what was played, and of the state
-        for move in moves:
-            joint = (plays * (joint @ move)[:, None]).reshape(-1, len(start))
-        laws.append(joint.sum(axis=1))
-    return table_epsilon(laws[0], laws[1], delta)
+    one, other = (plays_law(*chain(learner, losses)) for losses in (first, second))
+    return table_epsilon(one, other, delta)
+
+
+def plays_law(start: Array, moves: Array, shown: Any) -> Array:
+    """Probability of every sequence of the two experts that a chain plays, (2^rounds,); see `chain`."""
+    plays = shown == np.arange(2)[:, None]  # (experts, states)
+    joint: Array = plays * start  # of what was played, and of the state
+    for move in moves:
+        joint = (plays * (joint @ move)[:, None]).reshape(-1, len(start))
+    return np.asarray(joint.sum(axis=1))
 
 
 def draw_chain(learner: ExpertLearner, losses: Array, runs: int, generator: np.random.Generator) -> Array:
@@ -235,3 +232,78 @@ def _drawn(laws: Array, numbers: Array) -> Any:
     """The state of each row of laws (runs | 1, states) whose upper tail a uniform number falls into."""
     tails = np.cumsum(laws[:, ::-1], axis=1)[:, -2::-1]
     return (numbers[:, None] < tails).sum(axis=1)
+
+
+class Restless(Switching):
+    """Two switches, and a threshold below the loss of one round."""
+
+    threshold = 0.8
+    switches = 2
+
+
+def restless(switching: Switching) -> Restless:
+    """The same budget and accounting, spent on two switches with a low threshold."""
+    return Restless(**{each.name: getattr(switching, each.name) for each in fields(switching)})
+
+
+@cache
+def halting(epsilon: float, threshold: float, queries: tuple[float, ...]) -> tuple[float, ...]:
+    """P(first, second, ..., no query halts): Gauss rules between the kinks of the Laplace laws."""
+    scale = 2 / epsilon
+    kinks = [0.0, *(query - threshold for query in queries)]
+    ends = np.unique([*kinks, *np.linspace(-40 * scale, 40 * scale, 41)])
+    half = np.diff(ends)[:, None] / 2
+    noise = (ends[:-1, None] + half * (1 + NODES)).ravel()
+    alive = stats.laplace.pdf(noise, scale=scale) * (half * WEIGHTS).ravel()
+    found = []
+    for query in queries:
+        above = stats.laplace.sf(threshold + noise - query, scale=2 * scale)
+        found.append(float((alive * above).sum()))
+        alive = alive * (1 - above)
+    return (*found, float(alive.sum()))
+
+
+def law(made: Switching, losses: Array) -> dict[Events, float]:
+    """Probability of every sequence of draws, losses (rounds, experts): Algorithm 1 as it is written."""
+    found: dict[Events, float] = {}
+
+    def go_on(events: Events, probability: float) -> None:
+        start, expert = events[-1]
+        if len(events) > made.switches:
+            found[events] = probability
+            return
+        asked = range(start + (len(events) > 1), len(losses))  # a test that opens in a round is first asked in the next
+        queries = tuple(float(losses[start:now, expert].sum()) for now in asked)
+        *halts, never = halting(made.threshold_epsilon, made.threshold, queries)
+        found[events] = probability * never
+        for now, chance in zip(asked, halts, strict=True):
+            weights = np.exp(-made.eta * np.maximum(losses[:now].sum(axis=0), made.best_loss) / 2)
+            for drawn, weight in enumerate(weights / weights.sum()):
+                go_on((*events, (now, drawn)), probability * chance * float(weight))
+
+    for expert in range(losses.shape[1]):
+        go_on(((0, expert),), 1 / losses.shape[1])
+    return found
+
+
+def worst_epsilon(made: Switching, delta: float = 0.0) -> float:
+    """Largest epsilon at delta over all neighbouring losses in {0, 1} of `FEW_ROUNDS` rounds and two experts.
+
+    Draws that change nothing count as seen. delta = 0: the largest log ratio of an event.
+    """
+    tables = np.array(list(itertools.product([0.0, 1.0], repeat=2 * FEW_ROUNDS)))
+    laws = [law(made, table.reshape(FEW_ROUNDS, 2)) for table in tables]
+    found = np.array([[each[events] for events in laws[0]] for each in laws])
+    worst = 0.0
+    for index in range(FEW_ROUNDS):
+        kept = np.delete(tables, [2 * index, 2 * index + 1], axis=1)
+        _, group = np.unique(kept, axis=0, return_inverse=True)
+        for number in range(4 ** (FEW_ROUNDS - 1)):
+            same = found[group.ravel() == number]
+            if delta == 0:
+                worst = max(worst, float(np.ptp(np.log(same), axis=0).max()))
+                continue
+            for one, other in itertools.permutations(same, 2):
+                if np.maximum(one - np.exp(worst) * other, 0).sum() > delta:
+                    worst = table_epsilon(one, other, delta)
+    return worst

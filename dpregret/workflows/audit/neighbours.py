@@ -1,17 +1,58 @@
-"""The inputs of the audit of each family: pairs of neighbouring inputs, and the transcripts of both."""
+"""What the audits of all families share: pairs of neighbouring inputs, their transcripts, and the noise that arrives.
+
+How much of the plan's noise reaches what is played: what is released of sums is a function of (sum + noise). So a loss
+that moves the sum by v from its round on, and noise that is v larger from that round on, lead to the same points: the
+learner cannot tell them apart. Both are played with the same draws. A learner that adds half of its noise answers the
+second move half as much as the first: 0.5.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
-from dpregret.algorithms.privacy import Budget, Joint, NoisePlan, gaussian_epsilon
+from dpregret.algorithms.privacy import Budget, Joint, NoisePlan, gaussian_epsilon, smallest_epsilon
 from dpregret.algorithms.privacy.audit import SIGNIFICANCE, audit, item_mu, item_pure_loss
+from dpregret.algorithms.privacy.prefix_sums import BLOCK
 from dpregret.numerics.arrays import Array
+
+ROUNDS = 11
+"""Rounds where nothing else is requested: odd, and log2 of it is rounded up to 4, down and to the nearest to 3."""
+WATCHED_RUNS = 64
+"""Of a play whose noise is followed."""
+FEWEST = 8
+"""Runs that must carry information in a round."""
+TELLING = 1e-6
+"""A smaller move of a point, as a share of the largest one, carries no information."""
+QUIET = 0.1
+"""Scale of small noise, in units of the sensitivity: that of the plan may drive all points to the boundary."""
+NOTHING = np.zeros((0, 1, 1))
+Runs = Annotated[int, Field(ge=100)]
+
+
+class Special(BaseModel):
+    """The settings of one learner, beyond the defaults of its family; see settings.yaml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    epsilon: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    losses: Literal["kink", "quadratic", "flat", "square", "squared"] = "kink"
+    rounds: PositiveInt | None = None
+    most_runs: Runs | dict[str, Runs] = {}
+    variants: tuple[str, ...] | None = None
+    skip: str = ""
+
+    def runs(self, variant: str, usual: int) -> int:
+        """Runs of an input of a variant, where `usual` are requested."""
+        most = self.most_runs if isinstance(self.most_runs, int) else self.most_runs.get(variant, usual)
+        return min(usual, most)
 
 
 @dataclass(frozen=True)
@@ -23,8 +64,8 @@ class Pair:
     second: Array
 
 
-class Audited(Protocol):
-    """One learner and variant on its adversarial inputs.
+class Audited(ABC):
+    """One learner and variant on inputs chosen to expose it. Raises what the learner raises.
 
     claimed: the requested epsilon. delta: 0 where the guarantee is pure. accounted: what its ledger
     delivers. exact: the loss of the whole transcript of its mechanism on neighbours like those of the audit, for the
@@ -32,17 +73,48 @@ class Audited(Protocol):
     Gaussian noise, so that the audited mu may be turned into an epsilon.
     """
 
-    claimed: float
-    delta: float
-    accounted: float
-    exact: float
-    gaussian: bool
+    usual_rounds: ClassVar[int] = ROUNDS
+    exact: float = math.nan
+    gaussian: bool = False
 
+    def __init__(
+        self, learner_class: type[Any], variant: str, budget: Budget, special: Special, seed: Sequence[int]
+    ) -> None:
+        self.learner_class, self.variant, self.budget, self.seed = learner_class, variant, budget, seed
+        self.rounds = special.rounds or self.usual_rounds
+        self.prepare(special)
+        learner = self.made(1)
+        self.claimed, self.delta = budget.epsilon, 0.0 if learner.pure else budget.delta
+        self.accounted: float = learner.delivered_epsilon()[0]
+        self.look(learner)
+
+    def prepare(self, special: Special) -> None:  # noqa: B027  (most need nothing)
+        """Set what `made` needs beyond the arguments."""
+
+    @abstractmethod
+    def made(self, runs: int) -> Any:
+        """A learner ready to play."""
+
+    @abstractmethod
+    def look(self, learner: Any) -> None:
+        """Set `exact` and `gaussian` where they are known of the learner."""
+
+    @abstractmethod
     def pairs(self, runs: int) -> Iterator[Pair]:
-        """At least three pairs."""
+        """At least three."""
+
+    @abstractmethod
+    def transcript(self, given: Any, runs: int, seed: Sequence[int]) -> Array:
+        """What the learner releases on an input, (runs, features)."""
+
+    def pair(self, number: int, name: str, inputs: Sequence[Any], runs: int) -> Pair:
+        """Two inputs with the transcripts of each, by generators of their own."""
+        first, second = (self.transcript(each, runs, (*self.seed, number, side)) for side, each in enumerate(inputs))
+        return Pair(name, first, second)
 
     def reached(self) -> float:
         """The share of the plan's noise that reaches what is played; NaN where no plan is known."""
+        return math.nan
 
 
 def rows(audited: Audited, runs: int) -> pd.DataFrame:
@@ -55,12 +127,20 @@ def rows(audited: Audited, runs: int) -> pd.DataFrame:
             proved, event = converted, evidence.mu_event
         found.append(
             {
-                "pair": pair.name, "claimed": audited.claimed, "delta": audited.delta, "accounted": audited.accounted,
-                "exact": audited.exact, "audited": proved, "audited_mu": evidence.mu,
-                "power": event[0], "false_positive_rate": event[1], "runs": evidence.samples,
-                "significance": SIGNIFICANCE, "reached": reached,
+                "pair": pair.name,
+                "claimed": audited.claimed,
+                "delta": audited.delta,
+                "accounted": audited.accounted,
+                "exact": audited.exact,
+                "audited": proved,
+                "audited_mu": evidence.mu,
+                "power": event[0],
+                "false_positive_rate": event[1],
+                "runs": evidence.samples,
+                "significance": SIGNIFICANCE,
+                "reached": reached,
             }
-        )  # fmt: skip
+        )
     return pd.DataFrame(found)
 
 
@@ -74,12 +154,27 @@ def exact_epsilon(
     """
     mechanism, scale = plan.mechanisms[0], plan.scales[0]
     if scale == 0:
-        return float("inf")
+        return math.inf
     items = np.asarray(protected) - 1
-    if plan.distribution == "gaussian":
-        loss = float(item_mu(mechanism, rounds)[items].max()) * attained * plan.sensitivity / scale
-        return gaussian_epsilon(loss, budget.delta)
-    return float(item_pure_loss(mechanism, rounds)[items].max()) * attained * plan.sensitivity / scale
+    gaussian = plan.distribution == "gaussian"
+    losses = item_mu(mechanism, rounds) if gaussian else item_pure_loss(mechanism, rounds)
+    loss = float(losses[items].max()) * attained * plan.sensitivity / scale
+    return gaussian_epsilon(loss, budget.delta) if gaussian else loss
+
+
+def table_epsilon(one: Array, other: Array, delta: float) -> float:
+    """Smallest epsilon at delta between two laws on the same events, in both directions; pure for delta = 0."""
+    possible = np.maximum(one, other) > 0
+    first, second = one[possible], other[possible]
+    if delta == 0:
+        with np.errstate(divide="ignore"):
+            return float(np.abs(np.log(first) - np.log(second)).max())
+
+    def excess(epsilon: float) -> float:
+        factor = np.exp(epsilon)
+        return float(max(np.maximum(p - factor * q, 0).sum() for p, q in ((first, second), (second, first))))
+
+    return smallest_epsilon(excess, delta)
 
 
 def generators(label: Sequence[int], runs: int) -> Joint:
@@ -99,3 +194,51 @@ def tree_differences(values: Array) -> Array:
         if older := now & (now - 1):
             found[:, now - 1] -= values[:, older - 1]
     return found
+
+
+@dataclass(frozen=True)
+class Moved(NoisePlan):
+    """A plan whose draws are `factor` times as large, and then moved by `shift`, (rounds, runs, d)."""
+
+    factor: float = 1.0
+    shift: Array = field(default_factory=lambda: NOTHING)
+
+    @classmethod
+    def of(cls, plan: NoisePlan, factor: float, shift: Array = NOTHING) -> Moved:
+        """The plan of a learner with one setting."""
+        return cls(plan.distribution, plan.mechanisms, plan.scales, plan.sensitivity, plan.dimension, factor, shift)
+
+    def correlated(self, generators: Sequence[np.random.Generator], rounds: int = BLOCK) -> Iterator[list[Array]]:
+        """The blocks before they are scaled."""
+        first = 0
+        for (units,) in super().correlated(generators, rounds):
+            moved, part = self.factor * units, self.shift[first : first + rounds]
+            moved[: len(part)] += part / self.scales[0]
+            first += rounds
+            yield [moved]
+
+
+def share(plan: NoisePlan, play: Callable[[NoisePlan, bool], Array], move: Callable[[Array], Array]) -> float:
+    """Of the plan's noise: the worst over rounds of the median over runs; NaN where no round carries information.
+
+    Once with the noise of the plan and once with small noise. play: (plan, whether the loss is turned) -> what is
+    played, (rounds, runs). move: what the turned loss moves, (rounds, runs, d), given what is played without.
+    """
+    if not plan.scales[0] > 0:
+        return math.nan
+    found = [math.nan]
+    for factor in (1.0, QUIET * plan.sensitivity / plan.scales[0]):
+        quiet = Moved.of(plan, factor)
+        still = play(quiet, False)
+        turned, moved = play(quiet, True) - still, play(Moved.of(plan, factor, move(still)), False) - still
+        telling = np.abs(turned) > TELLING * max(np.abs(turned).max(), TELLING)
+        for now in np.flatnonzero(telling.sum(axis=1) >= FEWEST):
+            runs = telling[now]
+            found.append(float(np.median(moved[now, runs] / turned[now, runs])))
+    return worst(found)
+
+
+def worst(shares: Sequence[float]) -> float:
+    """The one that is farthest from 1; NaN where there is none."""
+    known = [each for each in shares if not math.isnan(each)]
+    return max(known, key=lambda each: abs(each - 1), default=math.nan)

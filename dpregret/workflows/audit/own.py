@@ -10,17 +10,13 @@ import argparse
 import inspect
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
 
 from dpregret import study
 from dpregret.core import boundary
 from dpregret.core.errors import nearest
 from dpregret.paper_figs.text.formats import significant
-from dpregret.workflows.audit.neighbours import rows
-from dpregret.workflows.audit.plan import UNJUDGED, audits, findings, load_settings
-from dpregret.workflows.audit.settings import AuditSettings, Special
+from dpregret.workflows.audit.plan import pair_rows
+from dpregret.workflows.audit.tables import UNJUDGED, findings
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.run import child
 
@@ -30,36 +26,19 @@ BAD = ("BROKEN", "violates", "not proved")
 
 def chosen(words: Sequence[str]) -> dict[str, str]:
     """Learner -> family, of private learners that are named or whose file is; ValueError for what is neither."""
-    known = {
-        learner: (family, _file(each), each.card.private)
-        for family, held in FAMILIES.items() for learner, each in held.learners.items()
-    }  # fmt: skip
+    known = {learner: family for family, held in FAMILIES.items() for learner in held.learners}
     for word in words:
-        if not any(word in (learner, file) for learner, (_, file, _) in known.items()):
+        if not any(word in (learner, _file(learner, family)) for learner, family in known.items()):
             raise ValueError(f"no learner, nor file of learners, {word!r}{nearest(word, known)}")
     return {
         learner: family
-        for learner, (family, file, private) in known.items()
-        if private and (learner in words or file in words)
+        for learner, family in known.items()
+        if FAMILIES[family].learners[learner].card.private and {learner, _file(learner, family)} & set(words)
     }
 
 
-def _file(learner: type[Any]) -> str:
-    return Path(inspect.getfile(learner)).name
-
-
-def audited(learners: dict[str, str], runs: int, seed: int) -> pd.DataFrame:
-    """One row a learner and variant, with a finding. Raises ValueError where all are left out of the audit."""
-    settings, frames = load_settings(), []
-    for family in dict.fromkeys(learners.values()):
-        others = {name: Special(skip="not asked for") for name in FAMILIES[family].learners if name not in learners}
-        asked = AuditSettings(delta=settings.delta, learners=settings.learners | others)
-        for learner, variant, each in audits(family, seed, asked):
-            most = settings.learners.get(learner, Special()).runs(variant, runs)
-            frames.append(rows(each, most).assign(family=family, learner=learner, variant=variant))
-    if not frames:
-        raise ValueError(f"{', '.join(learners)}: left out of the audit (workflows/audit/settings.yaml says why)")
-    return findings(pd.concat(frames, ignore_index=True))
+def _file(learner: str, family: str) -> str:
+    return Path(inspect.getfile(FAMILIES[family].learners[learner])).name
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -71,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
     if not options.learners:
-        known = {file for family in FAMILIES.values() for file in map(_file, family.learners.values())}
+        known = {_file(learner, family) for family, held in FAMILIES.items() for learner in held.learners}
         options.learners = [name for name in every if name in known]
     return child.judged(lambda: _judged(options), f"audit: {', '.join(options.learners)}")
 
@@ -82,7 +61,11 @@ def _judged(options: argparse.Namespace) -> tuple[int, list[str]]:
         learners = chosen(options.learners)
         if not learners:
             return 0, [f"audit: {', '.join(options.learners)}: not private, there is nothing to audit"]
-        table = audited(learners, options.runs, options.seed)
+        pairs = pair_rows(learners, options.seed, options.runs)
+        if pairs.empty:
+            names = ", ".join(learners)
+            raise ValueError(f"{names}: left out of the audit (workflows/audit/settings.yaml says why)")
+        table = findings(pairs)
     except ValueError as fault:
         return 2, [f"audit: {fault}"]
     lines = []

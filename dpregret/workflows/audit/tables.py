@@ -1,10 +1,11 @@
-"""The tables of the audit, and the gate that fails when the audit finds a mistake of ours.
+"""What was found by the audit: in words, as tables, and the gate that fails where it is a mistake of ours.
 
 `audit` has one row a learner and variant, `audit_pairs` one a pair of neighbouring inputs, `planted` one a planted bug.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,13 +17,21 @@ from dpregret.core import parquet
 from dpregret.paper_figs.compare.gate import LEDGER
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.read_table import Form, read_table
-from dpregret.workflows.audit.plan import broken, findings
 
+ROUNDING = 1e-9
+TELLING = 0.5
+"""Share of the ledger that has to be shown from the outside, exactly or by the audit, for the audit to say anything."""
+UNINFORMATIVE = "ledger within claim, audit uninformative"
+UNJUDGED = "could not be judged"
+REACHED = 1e-6
+"""Rounding, in the share of the noise that reaches what is played."""
 CAUGHT = 0.95
 AUDIT = Form(
-    needed=("finding",), key=("family", "learner", "variant"), filled=("claimed", "delta", "accounted", "audited"),
+    needed=("finding",),
+    key=("family", "learner", "variant"),
+    filled=("claimed", "delta", "accounted", "audited"),
     numbers=("exact",),
-)  # fmt: skip
+)
 PLANTED = Form(needed=(), key=("bug",), filled=("caught", "false_alarms"))
 EXACT = Form(needed=("on",), key=("name",), filled=("claimed", "attained"))
 CAPTION = (
@@ -30,6 +39,53 @@ CAPTION = (
     "audit's neighbours, and the audited lower bound (significance 1e-6)."
 )
 PLANTED_CAPTION = "Mistakes made on purpose: how often the audit proves them, and how often it accuses the right code."
+
+
+def findings(pairs: pd.DataFrame) -> pd.DataFrame:
+    """One row a learner and variant, that of the pair which proves most, with a finding in words."""
+    best = pairs.loc[pairs.groupby(["family", "learner", "variant"], sort=False)["audited"].idxmax()]
+    best = best.assign(
+        pairs=pairs.groupby(["family", "learner", "variant"])["pair"].transform("size").loc[best.index],
+        finding=[finding(*each) for each in best[["claimed", "accounted", "exact", "audited", "reached"]].to_numpy()],
+    )
+    columns = ["family", "learner", "variant", "claimed", "delta", "accounted", "exact", "audited", "finding", "pair",
+               "pairs", "power", "false_positive_rate", "audited_mu", "runs", "significance", "reached"]  # fmt: skip
+    return best[columns].reset_index(drop=True)
+
+
+def finding(claimed: float, accounted: float, exact: float, audited: float, reached: float = math.nan) -> str:
+    """The finding from the numbers. "keeps its claim": by its ledger, half of which at least is seen to be lost.
+
+    What is shown to be lost is at most the exact loss, and that is at most what the ledger says: anything else is a
+    contradiction, as is another noise in what is played than that of the plan.
+    """
+    if not (0 < claimed < math.inf and accounted >= 0 and audited >= 0) or exact < 0:
+        return f"{UNJUDGED}: claimed {claimed:.3g}, ledger {accounted:.3g}, exact {exact:.3g}, audited {audited:.3g}"
+    if audited > accounted * (1 + ROUNDING) or exact > accounted * (1 + ROUNDING):
+        return "BROKEN: delivers more than its ledger says"
+    if audited > exact * (1 + ROUNDING):
+        return "BROKEN: more is shown to be lost than its exact loss"
+    if abs(reached - 1) > REACHED:
+        return f"BROKEN: {reached:.3g} times the noise of its plan reaches what is played"
+    if accounted > claimed * (1 + ROUNDING):
+        shown = exact if np.isfinite(exact) else audited
+        if audited > claimed:
+            return f"violates its claim: {audited / claimed:.3g} times is shown, {accounted / claimed:.3g} times proved"
+        if shown > claimed:
+            return f"violates its claim: {shown / claimed:.3g} times, exact; {accounted / claimed:.3g} times proved"
+        return f"not proved: its ledger proves {accounted / claimed:.3g} times its claim"
+    attained = np.fmax(exact, audited)
+    said = "keeps its claim" if attained >= TELLING * accounted else UNINFORMATIVE
+    return said if accounted >= 0.9 * claimed else f"{said}, spends {accounted / claimed:.2g} of it"
+
+
+def broken(table: pd.DataFrame) -> list[str]:
+    """Learners whose ledger is wrong, or which could not be judged, in words."""
+    wrong = table.loc[table["finding"].str.startswith(("BROKEN", UNJUDGED))]
+    return [
+        f"{row.learner}.{row.variant}: ledger {row.accounted:.4g}, exact {row.exact:.4g}, audited {row.audited:.4g}"
+        for row in wrong.itertuples()
+    ]
 
 
 def write_audit(families: Sequence[Path], planted: Path, out: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from time import process_time
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -13,20 +13,28 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from dpregret.core.checks import TOLERANCE, check_violation, finite, numbers
+from dpregret.core.checks import TOLERANCE, LearnerFault, check_inside, check_violation, finite, numbers
 from dpregret.core.yaml_source import KeyPath
-from dpregret.workflows.families.base import Advance, Draws, Family
-from dpregret.workflows.families.checks import CheckedSource, accounts, untouched
+from dpregret.workflows.families.base import (
+    Cell,
+    Draws,
+    Family,
+    Posed,
+    accounts,
+    budgets_of,
+    costs,
+    frame,
+    untouched,
+)
 from dpregret.workflows.families.fields import ExperimentOnSets, Plain
 
 if TYPE_CHECKING:
     from dpregret.algorithms.bandits.base import BanditLearner
     from dpregret.algorithms.geometry import ConstraintSet, CountedSet
     from dpregret.algorithms.learner import Card
-    from dpregret.datasets.bandit_streams import BanditStream
-    from dpregret.datasets.base import Source
+    from dpregret.core.losses import LossBatch, LossSource
+    from dpregret.numerics.arrays import Array
     from dpregret.workflows.audit.neighbours import Audited
-    from dpregret.workflows.audit.settings import Special
 
 
 class BanditExperiment(ExperimentOnSets):
@@ -42,14 +50,13 @@ class BanditExperiment(ExperimentOnSets):
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One play: everything but the privacy settings, which are batched; epsilon where the stream is aimed at one."""
+class BanditCell(Cell):
+    """One play; epsilon where the stream is aimed at one."""
 
-    set_name: str
-    stream: str
-    dimension: int
-    horizon: int
     epsilon: float | None = None
+
+    def __str__(self) -> str:
+        return super().__str__() + ("" if self.epsilon is None else f", epsilon = {self.epsilon:g}")
 
     @property
     def label(self) -> str:
@@ -57,35 +64,22 @@ class Cell:
         return f"bandit {self.stream} {self.set_name} {self.dimension}"
 
 
-@dataclass(frozen=True)
-class StreamOnSet:
-    """A constraint set and a stream of losses on it; None where its data have not been read."""
-
-    domain: ConstraintSet
-    stream: BanditStream | None
-
-
-class Bandits(Family[BanditExperiment, Cell, StreamOnSet]):
+class Bandits(Family[BanditExperiment, BanditCell, Posed]):
     """Learners of algorithms/bandits on streams of bandit losses."""
 
     name = "bandits"
     experiment = BanditExperiment
+    source = "dpregret.datasets.bandit_streams:BanditStream"
 
-    def source(self) -> type[Source]:
-        """Streams of bandit losses."""
-        from dpregret.datasets.bandit_streams import BanditStream
-
-        return BanditStream
-
-    def cells(self, experiment: BanditExperiment, card: Card) -> Iterator[Cell]:
+    def cells(self, experiment: BanditExperiment, card: Card) -> Iterator[BanditCell]:
         """Every combination; all learners receive the horizon, and a stream that is aimed makes a cell an epsilon."""
         budgets = experiment.epsilon if card.private else (math.inf,)
         for set_name, stream in itertools.product(experiment.sets, experiment.streams):
             aims = budgets if self.streams[stream].aimed else (None,)  # type: ignore[attr-defined]
             for dimension, horizon in itertools.product(experiment.dimensions(set_name), experiment.horizon):
-                yield from (Cell(set_name, stream, dimension, horizon, epsilon) for epsilon in aims)
+                yield from (BanditCell(stream, set_name, dimension, horizon, epsilon) for epsilon in aims)
 
-    def problem(self, cell: Cell, experiment: BanditExperiment, draws: Draws) -> StreamOnSet:
+    def problem(self, cell: BanditCell, experiment: BanditExperiment, draws: Draws) -> Posed:
         """The set and the stream."""
         from dpregret.algorithms.geometry import make_set
         from dpregret.datasets.bandit_streams import make_bandit_stream
@@ -96,117 +90,131 @@ class Bandits(Family[BanditExperiment, Cell, StreamOnSet]):
         try:
             stream = make_bandit_stream(cell.stream, domain, aim, data_dir=draws.data_dir, **experiment.options)
         except UnreadDataError:
-            return StreamOnSet(domain, None)
-        return StreamOnSet(domain, stream)
+            return Posed(domain, None)
+        return Posed(domain, stream)
 
     def learner(
-        self, learner_class: type[Any], problem: StreamOnSet, cell: Cell, experiment: BanditExperiment, variant: str
+        self, learner_class: type[Any], problem: Posed, cell: BanditCell, experiment: BanditExperiment, variant: str
     ) -> BanditLearner:
         """With all privacy budgets of the cell, on a set that counts its calls."""
         from dpregret.algorithms.bandits.base import BanditProblem
         from dpregret.algorithms.geometry import CountedSet
-        from dpregret.algorithms.privacy import Budget
 
-        budgets = [Budget(math.inf)]
-        if learner_class.card.private:
-            asked = experiment.epsilon if cell.epsilon is None else (cell.epsilon,)
-            budgets = [Budget(*each) for each in itertools.product(asked, experiment.deltas)]
+        if cell.epsilon is not None:
+            experiment = experiment.model_copy(update={"epsilon": (cell.epsilon,)})
         lipschitz, traits = 1.0, frozenset[str]()
         if problem.stream is not None:
             lipschitz, traits = problem.stream.lipschitz, problem.stream.traits
-        visible = BanditProblem(
-            CountedSet(problem.domain), cell.horizon, lipschitz, "linear" in traits, "arms" in traits
-        )
+        domain, kinds = CountedSet(problem.domain), ("linear" in traits, "arms" in traits)
+        visible = BanditProblem(domain, cell.horizon, lipschitz, *kinds)
+        budgets = budgets_of(experiment, learner_class.card)
         learner: BanditLearner = learner_class(visible, budgets, experiment.runs, variant)
         return learner
 
-    def steps(self, cell: Cell) -> int:
-        """Rounds."""
-        return cell.horizon
-
-    def play(
-        self, learner: BanditLearner, problem: StreamOnSet, cell: Cell, draws: Draws, advance: Advance
-    ) -> pd.DataFrame:
+    def play(self, learner: BanditLearner, problem: Posed, cell: BanditCell, draws: Draws) -> pd.DataFrame:
         from dpregret.algorithms.bandits.base import Given
         from dpregret.datasets.bandit_streams import BanditComparator
 
-        stream, budgets, plan, ledger = problem.stream, learner.budgets, learner.plan, accounts(learner, summed=True)
-        assert stream is not None  # a play has a folder of data
+        stream, plan, ledger = problem.stream, learner.plan, accounts(learner, summed=True)
         comparator = draws.comparator(BanditComparator, stream, draws.generators(cell.label), cell.horizon)
         beyond = learner.exploration * math.sqrt(cell.dimension)  # in the units of `violation`, at most
-        source = CheckedSource(
-            stream.source(draws.generators(cell.label)), cell.horizon, problem.domain, beyond, advance
-        )
+        source = CheckedSource(stream.source(draws.generators(cell.label)), cell.horizon, problem.domain, beyond)
         given = Given(source, draws.generators("directions"), draws.generators("noise"), source.advance)
         started = process_time()
         with untouched(set=problem.domain, stream=stream):
             record = learner.play(given)
         seconds = process_time() - started - learner.apart
         source.close()
-        shape, most = (len(budgets), draws.runs), stream.lipschitz * (problem.domain.diameter + learner.exploration)
+        shape = settings, runs = len(learner.budgets), draws.runs
+        most = stream.lipschitz * (problem.domain.diameter + learner.exploration)
         least = -stream.lipschitz * learner.exploration
         slack = 1 + TOLERANCE  # of sums of rounded numbers
         range_of = cell.horizon * slack * np.array([least, most])
-        regret = numbers("losses", record.losses, shape, *range_of) - comparator.losses
+        losses = numbers("losses", record.losses, shape, *range_of)
         check_violation(float(record.violation), problem.domain)
-        per_round = cell.horizon * draws.runs * len(budgets)
-        setting, run = (index.ravel() for index in np.indices(regret.shape))
-        domain = cast("CountedSet", learner.domain)
-        return pd.DataFrame(
-            {
-                "epsilon": np.array([budget.epsilon for budget in budgets])[setting],
-                "delta": np.array([0.0 if learner.pure else budget.delta for budget in budgets])[setting],
-                "run": run,
-                "regret": regret.ravel(),
-                "trivial_regret": np.broadcast_to(comparator.stay - comparator.losses, regret.shape).ravel(),
-                "comparator_gap": np.broadcast_to(comparator.gaps, regret.shape).ravel(),
-                "bound": finite("bound", learner.bound(), (len(budgets),), unknown=True)[setting],
-                "displacement": finite("displacement", record.displacement, (len(budgets),), 0.0)[setting],
-                "clipped": numbers("share of clipped values", record.clipped, shape, 0.0, 1.0).ravel(),
-                "delivered_epsilon": ledger.delivered[setting],
-                "noise_scale": ledger.scales[setting],
-                "mu_gdp": ledger.mus[setting],
-            }
-        ).assign(
-            set=cell.set_name,
-            stream=cell.stream,
+        of_settings = ledger.columns(learner) | {
+            "bound": finite("bound", learner.bound(), (settings,), unknown=True),
+            "displacement": finite("displacement", record.displacement, (settings,), 0.0),
+        }
+        return frame(
+            shape,
+            of_settings,
+            **cell.columns(),
             tight=stream.tight,
-            dimension=cell.dimension,
-            horizon=cell.horizon,
-            checkpoint=cell.horizon,
-            window=0,
+            regret=losses - comparator.losses,
+            trivial_regret=comparator.stay - comparator.losses,
+            comparator_gap=comparator.gaps,
+            clipped=numbers("share of clipped values", record.clipped, shape, 0.0, 1.0),
             noise_distribution=plan.distribution if plan is not None else "none",
-            noise_norm=0.0,
             violation=record.violation,
-            projections=domain.projections.rows / per_round,
-            linear_oracles=domain.linear_oracles.rows / per_round,
-            local_oracles=0.0,
+            **costs(cast("CountedSet", learner.domain), seconds, cell.horizon * runs * settings),
             solves=0.0,
-            seconds=seconds / per_round,
-            seconds_projection=domain.projections.seconds / per_round,
-            seconds_linear_oracle=domain.linear_oracles.seconds / per_round,
-            seconds_local_oracle=0.0,
         )
 
-    def describe(self, cell: Cell) -> str:
-        """Stream, set, dimension and horizon, and the epsilon that the stream is aimed at."""
-        aim = "" if cell.epsilon is None else f", epsilon = {cell.epsilon:g}"
-        return f"on {cell.stream!r}, set {cell.set_name!r}, dimension {cell.dimension}, T = {cell.horizon}{aim}"
-
-    def blame_learner(self, error: BaseException, cell: Cell, experiment: BanditExperiment) -> KeyPath | None:
+    def blame_learner(self, error: BaseException, cell: BanditCell, experiment: BanditExperiment) -> KeyPath | None:
         """Learners refuse horizons: too short ones, or those that are not squares."""
         return ("horizon", experiment.horizon.index(cell.horizon))
 
-    def neighbours(
-        self,
-        learner_class: type[Any],
-        variant: str,
-        epsilon: float,
-        delta: float,
-        special: Special,
-        seed: Sequence[int],
-    ) -> Audited:
+    def audited(self, learner_class: type[Any]) -> type[Audited]:
         """The unit disc; one observed number is replaced."""
         from dpregret.workflows.audit.bandits import AuditedBandit
 
-        return AuditedBandit(learner_class, variant, epsilon, delta, special.rounds or 25, seed)
+        return AuditedBandit
+
+
+class CheckedSource:
+    """Where a bandit requests losses: counts its rounds, and looks at points now and then.
+
+    domain, beyond: the set, and by how much points may leave it. Losses that have a
+    text are played in compiled code, whose learners are looked at where they report.
+    """
+
+    def __init__(self, source: LossSource, horizon: int, domain: ConstraintSet, beyond: float):
+        self.source, self.horizon, self.domain, self.beyond = source, horizon, domain, beyond
+        self.asked = self.done = self.looked = 0
+
+    def __call__(self, rounds: int) -> CheckedBatch:
+        """The next rounds."""
+        self.asked += rounds
+        if self.asked > self.horizon:
+            raise LearnerFault(f"it asked for {self.asked} rounds of {self.horizon}")
+        return CheckedBatch(self, self.source(rounds))
+
+    def advance(self, rounds: int) -> None:
+        """Rounds that the learner says it has played, no more than there are."""
+        self.done += rounds
+        if not 0 <= rounds <= self.done <= self.horizon:
+            raise LearnerFault(f"it told of {self.done} rounds played, of {self.horizon}")
+
+    def look(self, points: Array) -> None:
+        """Check the first round of a batch, in the calls 1, 2, 4, ... and every 64th."""
+        self.looked += 1
+        if self.looked & (self.looked - 1) and self.looked % 64:
+            return
+        if not isinstance(points, np.ndarray) or points.dtype != np.float64:
+            raise LearnerFault("points: expected an array of float64")
+        if points.ndim < 3 or points.shape[-1] != self.domain.dimension:
+            raise LearnerFault(
+                f"points: of shape {points.shape}, expected (..., runs, rounds, {self.domain.dimension})"
+            )
+        check_inside(points[..., :1, :], self.domain, self.beyond)
+
+    def close(self) -> None:
+        """Raise LearnerFault where the learner has left rounds out."""
+        if self.asked != self.horizon:
+            raise LearnerFault(f"it played {self.asked} rounds of {self.horizon}")
+
+
+class CheckedBatch:
+    """Losses of consecutive rounds; what compiled rounds need of them is there where it is in the batch."""
+
+    def __init__(self, source: CheckedSource, batch: LossBatch):
+        self.source, self.batch, self.rounds = source, batch, batch.rounds
+
+    def value(self, points: Array) -> Array:
+        """Losses of the points, which are looked at."""
+        self.source.look(points)
+        return self.batch.value(points)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.batch, name)

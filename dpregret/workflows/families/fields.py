@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -19,7 +20,6 @@ from dpregret.core.errors import not_allowed
 from dpregret.core.yaml_source import KeyPath
 
 NAME = r"^[a-z0-9][a-z0-9_-]*$"  # safe as a folder name
-FORMS = ("<list>", "<mapping>", "<plain>")  # discriminator tags, taken out of printed key paths
 Mistake = tuple[KeyPath, str]
 """Where in an experiment something is wrong, and what."""
 
@@ -57,62 +57,50 @@ def _window(value: object) -> object:
     return value
 
 
+def _form(value: object) -> str:
+    return "<list>" if isinstance(value, list | tuple) else "<plain>"
+
+
+T = TypeVar("T")
 _unique = Field(min_length=1, json_schema_extra={"uniqueItems": True})
+Several = Annotated[tuple[T, ...], _unique, AfterValidator(_distinct), BeforeValidator(_as_tuple)]
+OneOrMore = Annotated[Annotated[T, Tag("<plain>")] | Annotated[Several[T], Tag("<list>")], Discriminator(_form)]
 PositiveInteger = Annotated[int, Field(gt=0, le=2**40)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Probability = Annotated[float, Field(gt=0, lt=1)]
 Runs = Annotated[int, Field(ge=2)]  # an interval needs two
 Word = Annotated[str, Field(pattern=NAME)]
 Plain = Annotated[bool | int | float | str, BeforeValidator(_plain)]
-Plains = Annotated[tuple[Plain, ...], _unique, AfterValidator(_distinct), BeforeValidator(_as_tuple)]
-Option = Annotated[
-    Annotated[Plain, Tag(FORMS[2])] | Annotated[Plains, Tag(FORMS[0])],
-    Discriminator(lambda value: FORMS[0 if isinstance(value, list | tuple) else 2]),
-]
 Window = Annotated[int | Literal["horizon"], BeforeValidator(_window)]
-Integers = Annotated[tuple[PositiveInteger, ...], _unique, AfterValidator(_distinct), BeforeValidator(_as_tuple)]
-Sizes = Annotated[
-    tuple[Annotated[int, Field(gt=0, le=2**1000)], ...],
-    _unique,
-    AfterValidator(_distinct),
-    BeforeValidator(_as_tuple),
-]
-Words = Annotated[tuple[str, ...], _unique, AfterValidator(_distinct), BeforeValidator(_as_tuple)]
+Integers = Several[PositiveInteger]
+Sizes = Several[Annotated[int, Field(gt=0, le=2**1000)]]
+Words = Several[str]
 Sets = Annotated[
     tuple[str, ...],
     _unique,
     AfterValidator(_distinct),
     BeforeValidator(_one_or_more, json_schema_input_type=str | list[str]),
 ]
-Windows = Annotated[tuple[Window, ...], _unique, AfterValidator(_distinct), BeforeValidator(_as_tuple)]
-Epsilons = Annotated[
-    tuple[Annotated[float, Field(gt=0)], ...], _unique, AfterValidator(_distinct), BeforeValidator(_as_tuple)
-]
-Losses = Annotated[
-    tuple[Annotated[float, Field(ge=0, allow_inf_nan=False)], ...],
-    _unique,
-    AfterValidator(_distinct),
-    BeforeValidator(_as_tuple),
-]
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Positives = Annotated[
-    Annotated[Positive, Tag(FORMS[2])]
-    | Annotated[
-        Annotated[tuple[Positive, ...], _unique, AfterValidator(_distinct), BeforeValidator(_as_tuple)], Tag(FORMS[0])
-    ],
-    Discriminator(lambda value: FORMS[0 if isinstance(value, list | tuple) else 2]),
-]
-Probability = Annotated[float, Field(gt=0, lt=1)]
-Probabilities = Annotated[
-    Annotated[Probability, Tag(FORMS[2])]
-    | Annotated[
-        Annotated[tuple[Probability, ...], _unique, AfterValidator(_distinct), BeforeValidator(_as_tuple)],
-        Tag(FORMS[0]),
-    ],
-    Discriminator(lambda value: FORMS[0 if isinstance(value, list | tuple) else 2]),
-]
+Windows = Several[Window]
+Epsilons = Several[Annotated[float, Field(gt=0)]]
+Losses = Several[Annotated[float, Field(ge=0, allow_inf_nan=False)]]
 Dimensions = Annotated[
-    Annotated[Integers, Tag(FORMS[0])] | Annotated[dict[str, Integers], Field(min_length=1), Tag(FORMS[1])],
-    Discriminator(lambda value: FORMS[isinstance(value, dict)]),
+    Annotated[Integers, Tag("<list>")] | Annotated[dict[str, Integers], Field(min_length=1), Tag("<mapping>")],
+    Discriminator(lambda value: "<mapping>" if isinstance(value, dict) else "<list>"),
 ]
+Options = tuple[tuple[str, Any], ...]
+"""Of a cell: names with values."""
+
+
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    """A field that may be a list, as one."""
+    return value if isinstance(value, tuple) else (value,)
+
+
+def choices_of(options: Mapping[str, Any]) -> list[Options]:
+    """Every combination of the values of options, of which each may be a list."""
+    named = [[(name, value) for value in as_tuple(values)] for name, values in options.items()]
+    return list(itertools.product(*named))
 
 
 class Settings(BaseModel):
@@ -136,7 +124,7 @@ class Experiment(Settings):
     streams: Words
     horizon: Integers
     epsilon: Epsilons
-    delta: Probabilities
+    delta: OneOrMore[Probability]
     runs: Runs
     options: dict[str, Any] = Field(default_factory=dict)
     learners: dict[str, Words] = Field(min_length=1)
@@ -144,19 +132,12 @@ class Experiment(Settings):
     @property
     def deltas(self) -> tuple[float, ...]:
         """Every delta of the experiment."""
-        return self.delta if isinstance(self.delta, tuple) else (self.delta,)
+        return as_tuple(self.delta)
 
     @classmethod
     def key(cls, field: str) -> str:
         """The name of a field in a file."""
         return cls.model_fields[field].alias or field
-
-    def choices(self) -> list[list[tuple[str, Any]]]:
-        """Of each option its values, as pairs with its name."""
-        return [
-            [(name, value) for value in (values if isinstance(values, tuple) else (values,))]
-            for name, values in self.options.items()
-        ]
 
     def all_options(self) -> list[Any]:
         """The values of options, whatever they belong to."""
@@ -181,11 +162,10 @@ class Experiment(Settings):
             if field not in type(self).model_fields or self.sweep.replace("-", "_") not in (field, self.key(field)):
                 continue
             key, values = self.key(field), getattr(self, field) or ()
-            listed = values if isinstance(values, dict | tuple) else (values,)
-            parts = (
-                {(key, name): each for name, each in listed.items()} if isinstance(listed, dict) else {(key,): listed}
-            )
-            return {path: sum(not isinstance(each, str) for each in part) for path, part in parts.items()}
+            parts: dict[KeyPath, Any] = {(key,): values}
+            if isinstance(values, dict):
+                parts = {(key, name): each for name, each in values.items()}
+            return {path: sum(not isinstance(each, str) for each in as_tuple(part)) for path, part in parts.items()}
         return {}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -12,15 +12,12 @@ import pandas as pd
 from pydantic import Field
 
 from dpregret.core.checks import finite
-from dpregret.workflows.families.base import Advance, Draws, Family
+from dpregret.workflows.families.base import Draws, Family
 from dpregret.workflows.families.fields import Experiment, Integers
 
 if TYPE_CHECKING:
     from dpregret.algorithms.learner import Card
     from dpregret.algorithms.lemmas.statement import Case, Statement
-    from dpregret.datasets.base import Source
-    from dpregret.workflows.audit.neighbours import Audited
-    from dpregret.workflows.audit.settings import Special
 
 
 class LemmaExperiment(Experiment):
@@ -40,13 +37,8 @@ class Lemmas(Family[LemmaExperiment, Any, Any]):
 
     name = "lemmas"
     experiment = LemmaExperiment
+    source = "dpregret.datasets.base:Quantities"
     compared = False
-
-    def source(self) -> type[Source]:
-        """Noise."""
-        from dpregret.datasets.base import Quantities
-
-        return Quantities
 
     def cells(self, experiment: LemmaExperiment, card: Card) -> Iterator[Case]:
         """Every combination."""
@@ -66,23 +58,18 @@ class Lemmas(Family[LemmaExperiment, Any, Any]):
         made: Statement = learner_class(problem, experiment.runs, variant)
         return made
 
-    def play(self, learner: Statement, problem: Case, cell: Case, draws: Draws, advance: Advance) -> pd.DataFrame:
+    def play(self, learner: Statement, problem: Case, cell: Case, draws: Draws) -> pd.DataFrame:
         attained = finite("attained", learner.attained(draws.generators("noise")), (draws.runs,))
-        advance(1)
-        return pd.DataFrame({"run": np.arange(draws.runs), "regret": attained}).assign(
-            bound=learner.stated(), trivial_regret=4 * attained, stream="noise", set="vectors", tight=True,
-            dimension=cell.dimension, horizon=cell.size, checkpoint=cell.size, epsilon=cell.epsilon, delta=cell.failure,
+        rows = pd.DataFrame({"run": np.arange(draws.runs), "regret": attained, "trivial_regret": 4 * attained})
+        return rows.assign(
+            bound=learner.stated(),
+            stream="noise",
+            set="vectors",
+            tight=True,
+            dimension=cell.dimension,
+            horizon=cell.size,
+            checkpoint=cell.size,
+            epsilon=cell.epsilon,
+            delta=cell.failure,
             delivered_epsilon=math.inf,
-        )  # fmt: skip
-
-    def neighbours(
-        self,
-        learner_class: type[Any],
-        variant: str,
-        epsilon: float,
-        delta: float,
-        special: Special,
-        seed: Sequence[int],
-    ) -> Audited:
-        """No lemma is audited."""
-        raise NotImplementedError("no lemma is private")
+        )

@@ -247,7 +247,7 @@ def _tried(
     for learner, variants in trial.learners.items():
         learner_class = family.learners[learner]
         for cell in family.cells(trial, learner_class.card):
-            where = family.describe(cell)
+            where = f"on {cell}"
             if cell not in problems:
                 try:
                     problems[cell] = family.problem(cell, trial, draws)

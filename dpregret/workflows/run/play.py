@@ -68,12 +68,12 @@ def play(
     """
     frames = []
     for cell in family.cells(experiment, learner_class.card):
-        where = family.describe(cell)
+        where = f"on {cell}"
         say(where)
         problem = family.problem(cell, experiment, draws)
         with blamed(where), own_generators():
             learner = family.learner(learner_class, problem, cell, experiment, variant)
-            frame = family.play(learner, problem, cell, draws, lambda rounds: None)
+            frame = family.play(learner, problem, cell, draws)
             check_rows(frame, getattr(problem, "domain", None))
         frames.append(frame)
     rows = pd.concat(frames, ignore_index=True)

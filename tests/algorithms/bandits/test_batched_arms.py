@@ -187,7 +187,7 @@ def test_a_stream_that_is_aimed_makes_a_cell_an_epsilon() -> None:
         problem = family.problem(cell, settings, Draws(1, 3))
         gaps.append(problem.stream.gap)
         learner = family.learner(BatchedArms, problem, cell, settings, "corrected")
-        rows = family.play(learner, problem, cell, Draws(1, 3), lambda rounds: None)
+        rows = family.play(learner, problem, cell, Draws(1, 3))
         assert rows["epsilon"].tolist() == [cell.epsilon] * 3
         assert (rows["trivial_regret"] > 0).all()
         assert (rows["regret"] <= rows["bound"]).all()

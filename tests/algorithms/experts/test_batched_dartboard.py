@@ -13,7 +13,7 @@ from scipy import stats
 from tuners import check_that_nothing_better_is_affordable
 
 from dpregret.algorithms.experts.shrinking_dartboard import Tuning
-from dpregret.workflows.audit.switching import table_epsilon
+from dpregret.workflows.audit.neighbours import table_epsilon
 
 Transcript = tuple[tuple[int, ...], tuple[bool, ...]]
 

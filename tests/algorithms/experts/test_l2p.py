@@ -20,8 +20,8 @@ from dpregret.algorithms.experts.hedge import hedge_losses
 from dpregret.algorithms.experts.l2p import AsStated, Copied, LazyToPrivate, Still, play_by_the_box, printed
 from dpregret.algorithms.privacy import Budget
 from dpregret.datasets.expert_streams import make_expert_stream
-from dpregret.workflows.audit.exact_lazy import attained_epsilon, plays_law
-from dpregret.workflows.audit.switching import table_epsilon
+from dpregret.workflows.audit.exact_losses import batches_law, lazy_epsilon
+from dpregret.workflows.audit.neighbours import table_epsilon
 
 KINDS = [Copied(3, 0.2, 0.4), Still(3, 0.2, 0.4), Copied(2, 0.05, 0.9), Still(1, 0.5, 0.3)]
 
@@ -92,7 +92,7 @@ def test_the_box_has_the_law_of_the_chain(tuning: Copied) -> None:
     (generator,) = generators(1)
     plays = [play_by_the_box(losses, tuning, generator) for _ in range(runs)]
     found = Counter(tuple(played[:: tuning.batch]) for played, _ in plays)
-    law = plays_law(made(tuning, 9), losses)
+    law = batches_law(made(tuning, 9), losses)
     wanted = dict(zip(itertools.product((0, 1), repeat=3), law, strict=True))
     counts = [[found[each], wanted[each] * runs] for each in wanted]
     assert stats.chisquare(*zip(*counts, strict=True)).pvalue > 1e-4
@@ -157,8 +157,8 @@ def test_mistakes_are_caught(kind: type[Copied]) -> None:
 def test_the_printed_parameters_are_not_private(epsilon: float) -> None:
     """Theorem 3.10 at delta = 1e-6: with the p of the theorem on convex losses, and with every other."""
     budget = Budget(epsilon, 1e-6)
-    assert attained_epsilon(budget) > 1.3 * epsilon
-    assert all(attained_epsilon(budget, float(p)) > 1.1 * epsilon for p in np.logspace(-6, -0.01, 9))
+    assert lazy_epsilon(budget) > 1.3 * epsilon
+    assert all(lazy_epsilon(budget, float(p)) > 1.1 * epsilon for p in np.logspace(-6, -0.01, 9))
 
 
 def test_the_conditions_of_the_theorem_leave_no_p_for_the_printed_parameters() -> None:

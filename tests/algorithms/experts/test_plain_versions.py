@@ -16,7 +16,7 @@ from dpregret.algorithms.experts.hedge import hedge_losses
 from dpregret.algorithms.experts.shrinking_dartboard import Tuning, play_by_the_box
 from dpregret.algorithms.experts.sparse_vector import SparseVectorExperts
 from dpregret.algorithms.privacy import Budget
-from dpregret.workflows.audit.switching import Restless, law
+from dpregret.workflows.audit.experts import Restless, law
 
 RUNS = 8000
 

@@ -16,7 +16,7 @@ from dpregret.algorithms.experts.counters import CounterNoise, TreeCounterExpert
 from dpregret.algorithms.experts.sparse_vector import SparseVectorExperts
 from dpregret.algorithms.privacy import Budget
 from dpregret.datasets.expert_streams import make_expert_stream
-from dpregret.workflows.audit.switching import ROUNDS, Restless, worst_epsilon
+from dpregret.workflows.audit.experts import FEW_ROUNDS, Restless, worst_epsilon
 
 
 def test_after_the_budget_of_switches_the_expert_is_frozen() -> None:
@@ -77,7 +77,7 @@ def test_error_of_a_counter_holds_with_its_probability() -> None:
 
 def test_no_event_tells_more_than_epsilon() -> None:
     """And the audit is sharp enough to catch noise that is twice too small."""
-    made = Restless(2, ROUNDS, 0.0, Budget(4.0), "pure")
+    made = Restless(2, FEW_ROUNDS, 0.0, Budget(4.0), "pure")
     assert made.delivered_epsilon() == pytest.approx(4.0)
     assert worst_epsilon(made) <= 4.0
     assert worst_epsilon(replace(made, budget=Budget(8.0))) > 4.0
