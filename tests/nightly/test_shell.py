@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -106,28 +105,6 @@ def test_wrong_words_are_one_line(words: tuple[str, ...], tmp_path: Path) -> Non
     refused(tmp_path, *words)
 
 
-ADVISE = ("advise", "--rounds", "1e5", "--dimension", "4", "--epsilon", "1")
-COMMANDS = [("table", "lou_cheung"), ("claims", "lou_cheung"), ADVISE, ("--help",)]
-
-
-@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
-@pytest.mark.parametrize("output", ["full", "closed", "ascii", "narrow"])
-def test_odd_outputs(output: str, words: tuple[str, ...], tmp_path: Path) -> None:
-    env = {"ascii": {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}, "narrow": {"COLUMNS": "20"}}.get(output, {})
-    if output in env or env:
-        done = start(tmp_path, *words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
-        out, said = done.communicate(timeout=SECONDS)
-        assert done.returncode == 0, said
-        assert out
-        assert said == ""
-        return
-    shell = {"full": '"$@" > /dev/full', "closed": '"$@" >&-'}[output]
-    command = ["bash", "-c", shell, "bash", sys.executable, "-m", "dpregret", *words]
-    done = subprocess.run(command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True,
-                          text=True, check=False, timeout=SECONDS)  # fmt: skip
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-
-
 def small_study(folder: Path) -> Path:
     """A study of one small experiment."""
     done = start(folder, "new", "few", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -158,23 +135,3 @@ def test_a_stopped_job_goes_on(tmp_path: Path) -> None:
     again = start(tmp_path / "calm", "run", "./few", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     assert again.wait(SECONDS) == 0
     assert tables(study) == tables(calm) != {}
-
-
-@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("mount"), reason="makes a small disk, which root may")
-def test_a_full_disk_loses_nothing_that_was_computed(tmp_path: Path) -> None:
-    place = tmp_path / "disk"
-    place.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", place], check=False).returncode:
-        pytest.skip("no disk can be made here")
-    try:
-        study = small_study(place)
-        first = start(place, "run", "./few", stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        first.communicate(timeout=SECONDS)
-        assert first.returncode != 0
-        subprocess.run(["mount", "-o", "remount,size=64m", place], check=True)
-        again = start(place, "run", "./few", stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        said, _ = again.communicate(timeout=SECONDS)
-        assert again.returncode == 0, said
-        assert tables(study)
-    finally:
-        subprocess.run(["umount", place], check=True)

@@ -1,8 +1,5 @@
 """A new kind of problem is one module, with its learners and streams beside it: no existing file is touched."""
 
-import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -153,31 +150,3 @@ def test_new_family_runs_to_a_table_of_claims(extended: Any) -> None:
     assert growth[4096] < 4 * growth[64]
     assert (rows["regret"] < rows["trivial_regret"]).all()
     assert len(pd.read_csv(results / "claims.csv")) > 0
-
-
-MISTAKES: dict[str, dict[str, Any]] = {
-    "learners.running-men": {"learners": {"running-men": ["plain"]}}, "streams[0]": {"streams": ["noisy-levels"]},
-    "window": {"window": [4]}, "family": {"family": "forecast"},
-}  # fmt: skip
-READ_ALL = """
-import sys
-from dpregret.core.errors import ConfigError
-from dpregret.workflows.plan.load import load_config
-for file in sys.argv[1:]:
-    try:
-        load_config(file)
-    except ConfigError as error:
-        print(error)
-"""
-
-
-def test_its_mistakes_are_told_with_file_line_and_key(extended: Any) -> None:
-    for place, changes in enumerate(MISTAKES.values()):
-        text = settings(**changes).replace("profile: mine", f"profile: wrong{place}")
-        (extended.root / f"wrong{place}.yaml").write_text(text)
-    words = [sys.executable, "-c", READ_ALL, *(f"wrong{place}.yaml" for place in range(len(MISTAKES)))]
-    done = subprocess.run(
-        words, cwd=extended.root, env=extended.environment, capture_output=True, text=True, check=True
-    )
-    for place, key in enumerate(MISTAKES):
-        assert re.search(rf"^wrong{place}\.yaml:\d+: .*{re.escape(key)}: ", done.stdout, re.MULTILINE), done.stdout

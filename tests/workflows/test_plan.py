@@ -99,9 +99,6 @@ def test_every_input_is_made_before_it_is_used(base: Plan) -> None:
 CHANGES: dict[str, Callable[[Settings], object]] = {
     "seed": lambda s: s.update(seed=8),
     "runs": lambda s: experiment(s).update(runs=3),
-    "epsilon": lambda s: experiment(s).update(epsilon=[4.0]),
-    "delta": lambda s: experiment(s).update(delta=1e-5),
-    "streams": lambda s: experiment(s).update(streams=["random-kink"]),
     "an option": lambda s: experiment(s).update(streams=["drift"], options={"period": 16}),
 }
 
@@ -120,7 +117,6 @@ NO_CHANGES: dict[str, Callable[[Settings], object]] = {
     "a new learner": lambda s: experiment(s)["learners"].update({"ogd": ["plain"]}),
     "limits": lambda s: s.update(limits={"play_minutes": 3}),
     "another experiment": lambda s: s["papers"][PAPER]["experiments"].update(more={**experiment(s), "runs": 5}),
-    "jobs": lambda s: s.update(plays_per_job=1),
 }
 
 
@@ -207,7 +203,7 @@ def test_an_edit_changes_the_keys_of_what_it_decides_and_of_what_is_made_of_that
     assert made(settings).content == before.content
 
 
-HERE = "import sys; sys.exit(0)", "import os; os._exit(0)", "raise ZeroDivisionError('planted')", "def f(:", "1 / 0"
+HERE = "import os; os._exit(0)", "def f(:", "1 / 0"
 
 
 @pytest.mark.parametrize("text", HERE)

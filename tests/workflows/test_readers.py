@@ -17,12 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plays import SMALL, small
 
-from dpregret.core import parquet
 from dpregret.core.errors import ConfigError
 from dpregret.datasets.fetch import FetchError, Source
 from dpregret.paper_figs.judge.claims import ClaimsError, load_claims, load_errata
-from dpregret.paper_figs.judge.runs import RunsError, read_runs
-from dpregret.paper_figs.validation.planted_laws import Sweep
 from dpregret.workflows.audit.plan import load_settings
 from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.limits import given_limits
@@ -148,24 +145,6 @@ def test_no_file_or_a_folder_is_refused_with_its_name(kind: str, tmp_path: Path)
         with pytest.raises((ConfigError, OSError, ValueError)) as fault:
             READERS[kind][1](path)
         assert path.name in str(fault.value)
-
-
-ROWS = Sweep(lambda checkpoints, value: checkpoints**0.5, runs=2, horizon=64).frame()
-
-
-@fuzz(40)
-@given(data=st.data())
-def test_mutated_results_are_read_or_refused_with_the_name_of_the_file(data: st.DataObject, tmp_path: Path) -> None:
-    column = data.draw(st.sampled_from(list(ROWS.columns)))
-    value = data.draw(st.one_of(st.floats(), st.integers(-5, 5), st.text(max_size=4), st.booleans(), st.none()))
-    frame = ROWS.astype({column: object})
-    frame.iloc[data.draw(st.sampled_from([slice(None), slice(0, 1)])), frame.columns.get_loc(column)] = value
-    try:
-        parquet.write(frame, tmp_path / "rows.parquet", parquet.Stamp("", ""))
-    except Exception:
-        return
-    said = refusal(read_runs, tmp_path, RunsError)
-    assert not said or "rows.parquet" in said or "horizon" in said
 
 
 GROWS = {"dimension": None, "dimension_growth": {"factor": 1.0, "power": 0.5}}

@@ -234,7 +234,6 @@ def test_the_repository_of_the_docs_has_the_example_and_its_reference() -> None:
     [
         ("halved_noise", "audit", "my-descent.plain: BROKEN"),
         ("look_ahead", "test", "algorithms/experts/my_hedge.py:14: my-hedge.plain in experts: no look-ahead"),
-        ("outside_of_the_set", "test", "algorithms/online/my_descent.py:15: my-descent.plain in descent: a point"),
     ],
 )
 def test_each_planted_mistake_is_caught_and_the_original_is_not(

@@ -113,11 +113,9 @@ def test_damage_is_told_by_name(run: Path, capsys: pytest.CaptureFixture[str], d
 ZERO = "0" * 64
 OUT = ("../x", "a/../b", "/etc/passwd", "./x", "a//b", "a/.", "a\\b", "a\rb")
 LISTS = {
-    "nothing": "", "text": "hello\n", "a number": "7", "no origin": f"{ZERO}  report.html\n",
+    "nothing": "", "text": "hello\n", "no origin": f"{ZERO}  report.html\n",
     **{name: f"{ZERO}  {name}\n{ZERO}  origin.json\n" for name in OUT},
-    "twice": f"{ZERO}  origin.json\n" * 2, "cut digest": f"{ZERO[1:]}  origin.json\n", "cut": f"{ZERO}  origin.json",
-    "another order": f"{ZERO}  origin.json\n{ZERO}  a\n", "folders": f"{ZERO}  {'a/' * 30}b\n{ZERO}  origin.json\n",
-    "not UTF-8": f"{ZERO}  \udcff\n{ZERO}  origin.json\n",
+    "another order": f"{ZERO}  origin.json\n{ZERO}  a\n", "not UTF-8": f"{ZERO}  \udcff\n{ZERO}  origin.json\n",
 }  # fmt: skip
 
 
