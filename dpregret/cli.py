@@ -363,7 +363,7 @@ handed("test", "workflows.run.contracts", "Test the learners and streams of a st
 handed("gate", "workflows.run.study_gate", "Run, test, audit and compare a study with its reference.")
 handed("verify", "workflows.run.sums", "Verify a folder or an archive of results.")
 handed("fetch", "datasets.fetch", "Fetch a data set that is not shipped with it.", cached)
-handed("prune", "workflows.run.prune", "Delete results that no plan names.", in_workplace)
+handed("prune", "workflows.run.publish", "Delete results that no plan names.", in_workplace)
 
 
 def called(words: list[str] | None) -> object:

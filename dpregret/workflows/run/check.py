@@ -41,7 +41,6 @@ from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.load import check_options, load_config
 from dpregret.workflows.plan.paper_names import PAPERS, papers
 from dpregret.workflows.plan.read import FORMAT, Part, Plan
-from dpregret.workflows.run.data import prepared
 from dpregret.workflows.run.job import play_experiment
 
 FIGURES: Final = Path("results") / "check"
@@ -236,8 +235,6 @@ def _played(asked: ClaimOf, profile: str, exact: ExactLoss | None) -> Measured:
         plan, part = part_of(config, asked.paper, claim)
         if not part.plays:
             return missing(f"{asked.learner} is not in {claim.experiment} of the profile {config.profile}")
-        for name, place in part.data.items():
-            prepared(name, Path(place))
         play_experiment(plan, part, file)
         runs = read_runs(folder)
     known = {} if exact is None else {claim.exact: exact}

@@ -27,8 +27,7 @@ from dpregret.workflows.families.fields import Experiment
 from dpregret.workflows.plan.load import load_config
 from dpregret.workflows.plan.make import data_files
 from dpregret.workflows.plan.paper_names import PROFILES
-from dpregret.workflows.run import child
-from dpregret.workflows.run.data import prepared
+from dpregret.workflows.run import child, data
 from dpregret.workflows.run.play import play
 
 ROUNDS: Final = 128
@@ -230,14 +229,10 @@ def own(kind: Any) -> bool:
 def tested(folder: Path) -> Iterator[tuple[str, list[str]]]:
     """The tested classes, with the contracts that they break, in the order of experiments.yaml."""
     config = load_config(PROFILES / f"{study.PROFILE}.yaml")
-    seen: set[object] = set()
     for settings in config.papers.values():
         for name, experiment in settings.experiments.items():
             family = FAMILIES[experiment.family]
-            for each, file in data_files(experiment).items():
-                link = folder / f"{each}.npz"
-                if not link.exists():
-                    link.symlink_to(prepared(each, Path(file)).resolve())
+            data.link(data_files(experiment), folder)
             for learner, variants in experiment.learners.items():
                 kind = family.learners[learner]
                 for variant in variants if own(kind) else ():
@@ -248,8 +243,7 @@ def tested(folder: Path) -> Iterator[tuple[str, list[str]]]:
                         yield where, [one_line(fault)]
             for stream in experiment.streams:
                 kind = family.streams[stream]
-                if family.name == "online" and own(kind) and (name, stream) not in seen:
-                    seen.add((name, stream))
+                if family.name == "online" and own(kind):
                     one = smallest(experiment).model_copy(update={"streams": (stream,)})
                     card = family.learners[next(iter(experiment.learners))].card
                     cell = next(iter(family.cells(one, card)))

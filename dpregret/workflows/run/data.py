@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
@@ -42,3 +43,11 @@ def prepared(name: str, file: Path) -> Path:
         finally:
             part.unlink(missing_ok=True)
     return file
+
+
+def link(files: Mapping[str, str], folder: Path) -> None:
+    """Give prepared data the names by which streams know them, in a folder. files: data set -> its file."""
+    for name, file in files.items():
+        named = folder / f"{name}.npz"
+        if not named.exists():
+            named.symlink_to(prepared(name, Path(file)).resolve())

@@ -21,7 +21,7 @@ from dpregret.workflows.families.base import Draws
 from dpregret.workflows.families.fields import Experiment
 from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.read import Part, Plan, Play
-from dpregret.workflows.run import child, fingerprint, store
+from dpregret.workflows.run import child, data, fingerprint, store
 from dpregret.workflows.run.play import blamed, play
 from dpregret.workflows.run.publish import FAILED
 
@@ -39,7 +39,7 @@ def play_experiment(plan: Plan, part: Part, output: Path, log: Path | None = Non
     frames, failed, shared = [], [], False
     with TemporaryDirectory(prefix="dpregret-") as name:
         folder = Path(name)
-        link_data(part, folder)
+        data.link(part.data, folder)
         draws = Draws(config.seed, experiment.runs, folder, kept=folder)
         for each in part.plays:
             rows, fault = store.read(each.key), ""
@@ -89,12 +89,6 @@ def check_code(plan: Plan, codes: set[str]) -> None:
     for code in sorted(codes):
         if fingerprint.fingerprint(plan.files_of(code)) != code:
             raise RunsError("the code was edited after this job was planned: run the same command again")
-
-
-def link_data(part: Part, folder: Path) -> None:
-    """Give the prepared data that an experiment reads the names by which streams know them."""
-    for name, file in part.data.items():
-        (folder / f"{name}.npz").symlink_to(Path(file).resolve())
 
 
 def keep_play(

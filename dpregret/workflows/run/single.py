@@ -20,7 +20,7 @@ from dpregret.workflows.families.base import Draws, Family
 from dpregret.workflows.families.fields import Experiment
 from dpregret.workflows.plan.checks import experiment_mistakes
 from dpregret.workflows.plan.make import data_files
-from dpregret.workflows.run.data import prepared
+from dpregret.workflows.run import data
 from dpregret.workflows.run.play import play
 
 SEED: Final = 20201214
@@ -133,10 +133,8 @@ def play_one(
     if mistakes:
         raise ConfigError([f"{where(path)}: {message}" for path, message in mistakes])
     with TemporaryDirectory(prefix="dpregret-") as folder:
-        data = Path(folder)
-        for each, file in data_files(experiment).items():
-            (data / f"{each}.npz").symlink_to(prepared(each, Path(file)).resolve())
-        rows = play(family, experiment, learner_class, variant, Draws(seed, runs, data), lambda cell: None)
+        data.link(data_files(experiment), Path(folder))
+        rows = play(family, experiment, learner_class, variant, Draws(seed, runs, Path(folder)), lambda cell: None)
     first = rows.iloc[0]
     window_of = int(first["window"]) if window is not None else 0
     return Played(
