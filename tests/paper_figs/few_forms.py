@@ -1,8 +1,8 @@
-"""Figures in one form only, for tests that do not look at the others."""
+"""Figures for tests that look at few of their forms, or at none."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,12 +10,15 @@ import pytest
 from dpregret.paper_figs.figures.layout import Plate
 
 
-def only(monkeypatch: pytest.MonkeyPatch, form: str, but: str = "") -> None:
-    """From now on figures are saved as `form` and nowhere else, all but the one named `but`."""
+def only_png(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on figures are saved as PNG and nowhere else."""
     save = Plate.save
+    monkeypatch.setattr(Plate, "save", lambda plate, stem, data="": save(plate, stem, ("png",), data))
 
-    def saved(plate: Plate, stem: Path, forms: Sequence[str] = ("pdf", "png", "svg"), data: str = "") -> list[Path]:
-        wanted = forms if stem.name == but else [each for each in forms if each == form]
-        return save(plate, stem, wanted, data) if wanted else []
 
-    monkeypatch.setattr(Plate, "save", saved)
+def plates_of(monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], object]) -> dict[str, Plate]:
+    """What would be saved, by its name."""
+    found: dict[str, Plate] = {}
+    monkeypatch.setattr(Plate, "save", lambda plate, stem: [found.setdefault(stem.name, plate)])
+    write(Path())
+    return found

@@ -7,7 +7,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from few_forms import only
+from few_forms import plates_of
 
 from dpregret.core import parquet
 from dpregret.paper_figs.figures import mechanisms
@@ -15,9 +15,7 @@ from dpregret.paper_figs.figures import write as figures
 from dpregret.paper_figs.figures.layout import MOST, Curve, Page
 from dpregret.paper_figs.figures.series import Series, curve, panels_of, rows_of, series_of
 from dpregret.paper_figs.figures.style import GREY, Look, Looks, hue_of
-from dpregret.paper_figs.judge.claims import FigureEntry, load_claims
 from dpregret.paper_figs.judge.runs import read_runs
-from dpregret.paper_figs.text.formats import read_csv
 from dpregret.workflows.plan.facts import display_names
 
 NAMES = {"wdp-cocop-gamma": "WDP-COCOP (Gamma)", "wdp-cocop-gamma.corrected": "WDP-COCOP (Gamma), corrected"}
@@ -33,26 +31,30 @@ def costs() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["set", "dimension", "operation", "seconds", "calls"])
 
 
-def draw(runs: Path, repository: Path, out: Path) -> list[Path]:
-    parquet.write(costs(), out / "costs.parquet", parquet.Stamp("", ""))
-    paper = repository / "workflows/papers/lou_cheung_2020"
-    return figures.write_figures(runs, paper, out / "figures", out / "costs.parquet", names=NAMES)
-
-
-def test_every_figure_is_written_with_its_data(
+def test_every_figure_is_drawn_with_its_data(
     paper_runs: Path, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    only(monkeypatch, "png", but="exponent_dimension")
     before = dict(mpl.rcParams)
-    paths = draw(paper_runs, repository, tmp_path)
+    parquet.write(costs(), tmp_path / "costs.parquet", parquet.Stamp("", ""))
+    paper = repository / "workflows/papers/lou_cheung_2020"
+
+    def write(out: Path) -> list[Path]:
+        return figures.write_figures(paper_runs, paper, out, tmp_path / "costs.parquet", names=NAMES)
+
+    plates = plates_of(monkeypatch, write)
     assert dict(mpl.rcParams) == before
-    assert {path.stem for path in paths if path.suffix == ".png"} == {
+    assert set(plates) == {
         "regret_horizon", "exponent_dimension", "exponent_epsilon", "printed_errata", "oracle_costs",
     }  # fmt: skip
-    assert {path.suffix for path in paths if path.stem == "exponent_dimension"} == {".pdf", ".png", ".svg", ".csv"}
-    data = read_csv(tmp_path / "figures" / "exponent_dimension.csv")
+    data = plates["exponent_dimension"].data()
     assert set(data["series"]) >= {"WDP-COCOP (Gamma), corrected", "predicted law"}
     assert not data["series"].str.contains("wdp-cocop").any()
+    slopes = data.set_index("what")["y"]["local slope of response over law"]
+    assert slopes.to_numpy() == pytest.approx(np.zeros(4), abs=1e-9)  # of a planted power
+    assert plates["exponent_dimension"].finding.startswith("Regret per $\\ln T$ follows $d$: fitted power 1.00")
+    regret = plates["regret_horizon"]
+    assert len(regret.panels[0].axis.collections) == 2  # bands
+    assert regret.data().loc[lambda data: data["what"] == "mean", "low"].notna().all()
 
 
 def test_files_have_the_same_bytes_every_time(tmp_path: Path) -> None:
@@ -67,28 +69,13 @@ def test_files_have_the_same_bytes_every_time(tmp_path: Path) -> None:
     assert corner.tolist() == corner.round(9).tolist()  # else they are so mostly: the layout's last bits are not
 
 
-def test_local_slopes_of_a_planted_power_lie_on_zero(paper_runs: Path, repository: Path) -> None:
-    claims = load_claims(repository / "workflows/papers/lou_cheung_2020/claims.yaml")
-    entry = next(each for each in claims.figures if each.name == "exponent_dimension")
-    plate = figures.draw(Page(NAMES), read_runs(paper_runs), claims, entry, None)
-    data = plate.data().set_index("what")["y"]
-    assert data["local slope of response over law"].to_numpy() == pytest.approx(np.zeros(4), abs=1e-9)
-    assert plate.finding.startswith("Regret per $\\ln T$ follows $d$: fitted power 1.00")
-
-
-def test_regret_curves_carry_their_bands(paper_runs: Path, repository: Path) -> None:
-    runs = read_runs(paper_runs)
-    rows = rows_of(runs, "horizon")
+def test_a_curve_has_the_means_of_its_runs(paper_runs: Path) -> None:
+    rows = rows_of(read_runs(paper_runs), "horizon")
     series = series_of(rows)
     assert [each.name(Page(NAMES)) for each in series] == ["WDP-COCOP (Gamma), corrected", "ftal, plain"]
     drawn = curve(rows, series[0])
     assert drawn.means == pytest.approx(10 + 20 * np.log(drawn.values))
     assert (drawn.reach > 0).all()
-    claims = load_claims(repository / "workflows/papers/lou_cheung_2020/claims.yaml")
-    plate = figures.draw(Page(NAMES), runs, claims, FigureEntry(type="regret", experiment="horizon"), None)
-    assert len(plate.panels[0].axis.collections) == 2
-    low = plate.data().loc[lambda data: data["what"] == "mean", "low"]
-    assert low.notna().all()
 
 
 def test_no_two_algorithms_of_the_project_look_alike() -> None:

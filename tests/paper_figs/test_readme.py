@@ -93,13 +93,6 @@ def test_the_page_of_a_paper_counts_its_verdicts(reference: Path, tmp_path: Path
     assert rows == ["1 reproduced; 1 violated", "1 below bound", "1 holds; 1 fails"]
 
 
-def test_counts_are_of_printed_claims_and_of_audited_variants(reference: Path) -> None:
-    found = readme.totals(reference, reference.parent / "papers")
-    assert "[3 claims]" in found
-    assert "1 reproduced; 1 reproduced up to logs; 1 violated." in found
-    assert "1 of 2 private variants" in found
-
-
 def test_a_cell_of_the_short_table_has_the_worst_verdict() -> None:
     head = ["row", "column", "part", "printed", "side", "claim", "law", "power", "verdict", "sign", "resolution"]
     rows = [

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,15 +15,21 @@ import numpy as np
 import pandas as pd
 import pytest
 from chromium import MISSING, chromium, show
+from few_forms import only_png
 from planted import planted_paper, write_runs
 from scipy import stats
 
 from dpregret.core import parquet
 from dpregret.paper_figs.figures.write import write_figures
-from dpregret.paper_figs.judge.claims import load_claims
+from dpregret.paper_figs.judge import result_tables
+from dpregret.paper_figs.judge.claims import load_claims, load_paper
+from dpregret.paper_figs.judge.result_tables import read_lines
 from dpregret.paper_figs.judge.runs import read_runs
+from dpregret.paper_figs.report.errata_page import section, write_errata_page
 from dpregret.paper_figs.report.explorer import explorer
-from dpregret.paper_figs.report.page import ReportError, Run, write_report
+from dpregret.paper_figs.report.page import VENDOR, ReportError, Run, vendored, write_report
+from dpregret.paper_figs.report.provenance import job_times
+from dpregret.paper_figs.report.views import paper_view
 from dpregret.paper_figs.tables.write import write_tables
 from dpregret.paper_figs.winners.cells import ExperimentFacts, Facts, StreamFacts
 from dpregret.paper_figs.winners.write import write_winners
@@ -38,7 +47,7 @@ def results(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Path:
     runs = write_runs(planted_paper(), folder / "runs" / PAPER)
     texts = repository / "workflows" / "papers" / PAPER
     write_tables(runs, texts, folder / PAPER, EXPERIMENTS)
-    write_figures(runs, texts, folder / PAPER / "figures", experiments=["errata"])
+    drawn = folder / PAPER / "figures"
     costs = [("ball", "linear oracle", 1e-6), ("ball", "projection", 4e-6), ("flow", "linear oracle", 2e-6)]
     frame = pd.DataFrame(costs, columns=["set", "operation", "seconds"]).assign(dimension=8, calls=1, rows=1)
     parquet.write(frame, folder / PAPER / "oracles.parquet", parquet.Stamp("", ""))
@@ -49,7 +58,12 @@ def results(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Path:
     planted = planted_paper()
     for file in files:
         parquet.write(planted.loc[planted["experiment"] == file.stem], file, parquet.Stamp("", ""))
-    write_winners(files, facts, folder)
+    with pytest.MonkeyPatch.context() as patch:
+        only_png(patch)
+        write_figures(runs, texts, drawn, experiments=["errata"])
+        write_winners(files, facts, folder)
+    (folder / PAPER / "runs").mkdir()
+    (folder / PAPER / "runs" / "errata.parquet").touch()
     (folder / "audit").mkdir()
     (folder / "audit" / "audit.md").write_text("Privacy.\n\n| learner | eps |\n|:--|:--|\n| a\\|b | 1 |\n")
     for name, seconds in (("lou_cheung_2020/horizon/one", 60.0), ("report", 30.0)):
@@ -154,6 +168,53 @@ def test_winners_of_the_page_are_those_of_the_table(page: Path) -> None:
     contested = table.loc[table["algorithms"] > 1]
     assert len(contested) > 0
     assert contested["winner"].iloc[-1] in text.split('id="winners-table"')[1].split("</table>")[0]
+
+
+def test_measured_errata_show_their_effect_and_links_lead_somewhere(results: Path, repository: Path) -> None:
+    write_errata_page(results, [PAPER], repository / "workflows" / "papers", results)
+    text = (results / "errata.md").read_text()
+    first = text.split("### L1:")[1].split("### L2:")[0]
+    assert "**measured:** mean regret at the longest horizon: " in first
+    judged = read_lines(results / PAPER, text=True).set_index("claim")
+    number = result_tables.number(judged.loc["alg1-printed-gamma"].to_dict())
+    assert f"alg1-printed-gamma: {number}, reproduced" in first
+    third = text.split("### L3:")[1].split("### L4:")[0]
+    assert "**not measured:** a constant of a radius" in third
+    assert "**see:**" not in third
+    for form, pattern in (("md", r"\]\(([^)]+)\)"), ("html", r'href="([^#"]+)"')):
+        links = re.findall(pattern, (results / f"errata.{form}").read_text())
+        assert {f"{PAPER}/figures/printed_errata.png", f"{PAPER}/runs/errata.parquet"} <= set(links)
+        assert [link for link in links if not (results / link).exists()] == []
+
+
+def test_a_table_as_printed_stands_openly_and_the_wide_one_is_folded(repository: Path, tmp_path: Path) -> None:
+    texts = load_paper(repository / f"workflows/papers/{PAPER}")
+    (tmp_path / PAPER).mkdir()
+    for name in ("claims.csv", "checks.csv", "errata.csv", "table_1_all.csv"):
+        shutil.copy(repository / "results/reference" / PAPER / name, tmp_path / PAPER)
+    (tmp_path / PAPER / "table_1.html").write_text("<main>\n<table><tr><td>as printed</td></tr></table></main>")
+    (table,) = paper_view(tmp_path, texts.claims, section(tmp_path, texts), {}).tables
+    assert str(table.printed) == "<table><tr><td>as printed</td></tr></table>"
+    assert len(table.rows) == len(texts.claims.tables[0].rows)
+
+
+def test_scripts_of_others_are_those_of_the_manifest() -> None:
+    found = vendored()
+    assert [each["name"] for each in found] == ["d3", "@observablehq/plot"]
+    for each in found:
+        assert hashlib.sha256((VENDOR / each["file"]).read_bytes()).hexdigest() == each["sha256"]
+        assert (VENDOR / each["text"]).read_text().startswith("Copyright")
+    assert len(list(VENDOR.iterdir())) == 2 * len(found) + 1, "a file that the manifest does not name"
+
+
+def test_of_several_keys_of_a_job_the_newest_counts(tmp_path: Path) -> None:
+    (tmp_path / "paper").mkdir()
+    for age, (name, seconds) in enumerate({"paper/play.aa": 9, "paper/play.bb": 2, "report": 1}.items()):
+        path = tmp_path / f"{name}.tsv"
+        path.write_text(f"s\tcpu_time\tmax_rss\n{seconds}\t{seconds}\t5\n")
+        os.utime(path, ns=(age, age))
+    rows = job_times(tmp_path)[["part", "job", "cpu_time"]].to_numpy().tolist()
+    assert rows == [["paper", "paper/play", 2], ["other", "report", 1]]
 
 
 # In a browser ---------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -11,25 +12,23 @@ import pytest
 
 from dpregret.algorithms.online.wdp_cocop import WdpCocopGaussian
 from dpregret.core.errors import ConfigError
-from dpregret.workflows import advice as advice_page
+from dpregret.workflows import advice
 from dpregret.workflows.advice import Bounds, Request, advise, main, read_cells
 from dpregret.workflows.run.fingerprint import ROOT
 
 REFERENCE = ROOT / "results" / "reference"
-ASKED = ["--rounds", "1e5", "--dimension", "32", "--epsilon", "1"]
-
-
+Tables = tuple[pd.DataFrame, pd.DataFrame, str]
 FEW = ("wdp-cocop-gaussian.corrected", "wdp-cocop-gamma.corrected", "pftal.corrected", "wdp-cocop-gamma.printed",
        "ftal.plain")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
-def tables() -> tuple[pd.DataFrame, pd.DataFrame, str]:
+def tables() -> Tables:
     return read_cells(REFERENCE, ROOT)
 
 
 @pytest.fixture(scope="module")
-def few(tables: tuple[pd.DataFrame, pd.DataFrame, str]) -> tuple[pd.DataFrame, pd.DataFrame, str]:
+def few(tables: Tables) -> Tables:
     """Some learners on two streams: laws of all take seconds."""
     cells, times, source = tables
     kept = cells["learner"].isin(FEW) & cells["stream"].isin(["norm-kink", "random-kink"]) & (cells["set"] == "ball")
@@ -42,11 +41,9 @@ def bounds() -> Bounds:
     return Bounds()
 
 
-def test_learners_are_ranked_and_each_says_how_far_it_was_measured(
-    few: tuple[pd.DataFrame, pd.DataFrame, str], bounds: Bounds
-) -> None:
+def test_learners_are_ranked_and_each_says_how_far_it_was_measured(few: Tables, bounds: Bounds) -> None:
     found = advise(Request(100_000, 32, 1.0, 1000), *few, bounds)
-    told = json.loads(advice_page._json(found, why=False))
+    told = json.loads(advice._json(found, why=False))
     assert (told["request"]["rounds"], told["source"], told["stream"]) == (100_000, str(REFERENCE), "norm-kink")
     assert [each.guessed for each in found.learners] == sorted(each.guessed for each in found.learners)
     known = [each.regret for each in found.learners if not each.guessed]
@@ -55,8 +52,8 @@ def test_learners_are_ranked_and_each_says_how_far_it_was_measured(
     assert all(each.low <= each.regret <= each.high <= max(each.bound or np.inf, each.low) for each in found.learners)
     assert found.free is not None
     assert found.free.regret < min(known)
-    assert "wdp-cocop-gamma.printed" in advice_page._text(found, why=True)
-    assert advice_page._csv(found, why=False).startswith("rank,learner,protects,pure,regret,low,high,bound")
+    assert "wdp-cocop-gamma.printed" in advice._text(found, why=True)
+    assert advice._csv(found, why=False).startswith("rank,learner,protects,pure,regret,low,high,bound")
 
 
 def test_the_command_answers_on_a_fresh_clone(capsys: pytest.CaptureFixture[str]) -> None:
@@ -67,9 +64,7 @@ def test_the_command_answers_on_a_fresh_clone(capsys: pytest.CaptureFixture[str]
     assert found["learners"][0]["bound"] > found["learners"][0]["regret"]
 
 
-def test_the_bound_is_that_of_the_learner_as_it_was_played(
-    tables: tuple[pd.DataFrame, pd.DataFrame, str], bounds: Bounds
-) -> None:
+def test_the_bound_is_that_of_the_learner_as_it_was_played(tables: Tables, bounds: Bounds) -> None:
     cells = tables[0]
     known = cells.loc[
         cells["private"] & cells["bound"].notna() & (cells["rounds"] <= 2**14) & (cells["dimension"] <= 64)
@@ -84,7 +79,7 @@ def test_the_bound_is_that_of_the_learner_as_it_was_played(
 
 
 def test_a_learner_for_stochastic_losses_is_not_advised_against_an_adversary(
-    few: tuple[pd.DataFrame, pd.DataFrame, str], bounds: Bounds, monkeypatch: pytest.MonkeyPatch
+    few: Tables, bounds: Bounds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = f"{WdpCocopGaussian.card.name}.corrected"
     requests = [Request(4096, 4, 1.0, 16, set="ball", kind=kind) for kind in (None, "oblivious", "stochastic")]
@@ -95,9 +90,7 @@ def test_a_learner_for_stochastic_losses_is_not_advised_against_an_adversary(
     assert "--stochastic" in found[0].left_out[name]
 
 
-def test_less_is_served_by_more_but_not_more_by_less(
-    few: tuple[pd.DataFrame, pd.DataFrame, str], bounds: Bounds
-) -> None:
+def test_less_is_served_by_more_but_not_more_by_less(few: Tables, bounds: Bounds) -> None:
     whole_, pure = (advise(request, *few, bounds) for request in (
         Request(4096, 4, 1.0, set="ball"), Request(4096, 4, 1.0, 16, delta=0.0, set="ball")))  # fmt: skip
     assert all(each.protects == "all" for each in whole_.learners)
@@ -118,7 +111,7 @@ GOOD = {"--rounds": "64", "--dimension": "4", "--epsilon": "1"}
      {"--loss": "smoth"}, {"--feedback": "bandits"}, {"--dimension": "5", "--loss": "real data"}],
 )  # fmt: skip
 def test_bad_input_is_refused(changes: dict[str, str]) -> None:
-    words = [word for pair in {**GOOD, **changes}.items() if pair[1] for word in pair]
+    words = chain(*(pair for pair in {**GOOD, **changes}.items() if pair[1]))
     with pytest.raises((ConfigError, SystemExit)) as stopped:
         main(["--results", str(REFERENCE), *words])
     assert getattr(stopped.value, "code", 2) == 2
@@ -126,8 +119,8 @@ def test_bad_input_is_refused(changes: dict[str, str]) -> None:
 
 def test_a_folder_without_cells_or_with_damaged_ones_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError):
-        main(["--results", str(tmp_path), *ASKED])
+        main(["--results", str(tmp_path), *chain(*GOOD.items())])
     (tmp_path / "winners").mkdir()
     (tmp_path / "winners" / "cells.csv").write_text("a,b\n1,2\n")
     with pytest.raises(ConfigError):
-        main(["--results", str(tmp_path), *ASKED])
+        main(["--results", str(tmp_path), *chain(*GOOD.items())])

@@ -5,7 +5,7 @@ claims by verdict and the meanings of verdicts in docs/method.md, verdicts on a 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -28,8 +28,14 @@ from dpregret.paper_figs.text.read_table import DamageError, Form, read_table
 
 FRONT: Final = "lou_cheung_2020"
 """The paper whose table the README shows."""
-ORIGINS: Final = {"derived": "derived here", "baseline": "baselines"}
-"""Origins of claims that no paper states, in the order of the table."""
+SAID: Final = {
+    "paper": "claims that the paper states",
+    "reconstructed": "claims that the paper states, text reconstructed",
+    "derived": "claims derived here",
+    "baseline": "claims of baselines",
+    "check": "consistency checks",
+}
+"""Who says a line -> what a page calls its lines."""
 
 
 def printed_table(table_csv: Path) -> str:
@@ -43,64 +49,54 @@ def verdict_table(reference: Path, papers: Path) -> pd.DataFrame:
     Statements whose text was reconstructed have a row of their own. Consistency checks and chapters are not counted.
     `papers` holds a folder for each paper, with its claims file.
     """
-    found = _lines(reference, papers)
-    claims = found.loc[found["kind"] == "claim"]
-    own = claims["origin"] == "paper"
-    stated = claims.loc[own & (claims["provenance"] == "printed")]
-    groups = {f"[{plain(cite)}]({paper}.md)": each for (paper, cite), each in stated.groupby(["paper", "cite"])}
+    lines = _lines(reference, papers)
+    by = {said: lines.loc[lines["said"] == said] for said in SAID}
+    cited = by["paper"].groupby(["paper", "cite"])
+    groups = {f"[{plain(cite)}]({paper}.md)": each for (paper, cite), each in cited}
     if len(groups) > 1:
-        groups["**what the papers state**"] = stated
-    groups["stated, text reconstructed"] = claims.loc[own & (claims["provenance"] != "printed")]
-    groups |= {text: claims.loc[claims["origin"] == origin] for origin, text in ORIGINS.items()}
-    rows = [
-        {"claims of": name, "all": str(len(each)), **_counted(each, [word for word in CLAIMS if word != NOT_RUN])}
-        for name, each in groups.items() if len(each)
-    ]  # fmt: skip
-    return _filled(pd.DataFrame(rows))
+        groups["**what the papers state**"] = by["paper"]
+    groups["stated, text reconstructed"] = by["reconstructed"]
+    groups |= {"derived here": by["derived"], "baselines": by["baseline"]}
+    counted = {name: _counted(each, CLAIMS) for name, each in groups.items() if len(each)}
+    table = pd.DataFrame.from_dict(counted, orient="index").drop(columns=NOT_RUN)
+    table.insert(0, "all", [len(groups[name]) for name in table.index])
+    return table.loc[:, table.any()].astype(str).rename_axis("claims of").reset_index()
 
 
 def counts(reference: Path, papers: Path, paper: str) -> str:
     """A list of the verdicts on one paper: what it states, what is derived here, baselines, consistency checks."""
-    found = _lines(reference, papers)
-    lines = found.loc[found["paper"] == paper]
-    claim, own = lines["kind"] == "claim", lines["origin"] == "paper"
-    printed = lines["provenance"] == "printed"
-    groups = {
-        "claims that the paper states": lines.loc[claim & own & printed],
-        "claims that the paper states, text reconstructed": lines.loc[claim & own & ~printed],
-        "claims derived here": lines.loc[claim & (lines["origin"] == "derived")],
-        "claims of baselines": lines.loc[claim & (lines["origin"] == "baseline")],
-        "consistency checks": lines.loc[~claim],
-    }
+    lines = _lines(reference, papers)
     rows = []
-    for name, each in groups.items():
-        if len(each):
-            verdicts = "; ".join(f"{count} {word}" for word, count in _counted(each, ORDER).items() if count != "0")
-            rows.append(f"- {len(each)} {name}: {verdicts}")
-    return "\n".join(rows) + "\n"
+    for said, name in SAID.items():
+        own = lines.loc[(lines["paper"] == paper) & (lines["said"] == said)]
+        if len(own):
+            rows.append(f"- {len(own)} {name}: {_in_words(own)}\n")
+    return "".join(rows)
 
 
 def _lines(reference: Path, papers: Path) -> pd.DataFrame:
-    """All lines of the papers, chapters left out, with the columns `paper`, `cite` and `provenance`."""
+    """All lines of the papers, chapters left out, with the columns `paper`, `cite` and `said` (one of SAID)."""
     frames = []
     for file in sorted(reference.glob("*/claims.csv")):
         paper = file.parent.name
         texts = load_claims(papers / paper / "claims.yaml")
         if not texts.chapter:
             found = read_lines(file.parent).assign(paper=paper, cite=texts.cite or paper)
-            known = {claim.id: claim.provenance for claim in texts.claims}
-            frames.append(found.assign(provenance=[known.get(claim, "printed") for claim in found["claim"]]))
+            reconstructed = [claim.id for claim in texts.claims if claim.provenance != "printed"]
+            unread = (found["origin"] == "paper") & found["claim"].isin(reconstructed)
+            said = found["origin"].mask(unread, "reconstructed").mask(found["kind"] == "check", "check")
+            frames.append(found.assign(said=said))
     return pd.concat(frames, ignore_index=True)
 
 
-def _counted(lines: pd.DataFrame, words: Sequence[str]) -> dict[str, str]:
-    counts = lines["verdict"].value_counts()
-    return {word: str(counts.get(word, 0)) for word in words}
+def _counted(lines: pd.DataFrame, words: Iterable[str]) -> dict[str, int]:
+    numbers = lines["verdict"].value_counts()
+    return {word: int(numbers.get(word, 0)) for word in words}
 
 
-def _filled(frame: pd.DataFrame) -> pd.DataFrame:
-    """Without the columns in which every row has a zero."""
-    return frame[[name for name in frame.columns if not (frame[name] == "0").all()]]
+def _in_words(lines: pd.DataFrame) -> str:
+    """Verdicts with their numbers."""
+    return "; ".join(f"{number} {word}" for word, number in _counted(lines, ORDER).items() if number)
 
 
 def verdicts(reference: Path, papers: Path) -> str:
@@ -113,15 +109,12 @@ def verdicts(reference: Path, papers: Path) -> str:
 def totals(reference: Path, papers: Path) -> str:
     """One line: printed claims by verdict, and audited learners that violate their claim."""
     lines = _lines(reference, papers)
-    own = lines.loc[(lines["kind"] == "claim") & (lines["origin"] == "paper")]
-    stated = own.loc[own["provenance"] == "printed"]
-    known = ((word, count) for word, count in _counted(stated, [*CLAIMS]).items() if count != "0")
-    found = "; ".join(f"{count} {word}" for word, count in known)
+    stated, unread = lines.loc[lines["said"] == "paper"], (lines["said"] == "reconstructed").sum()
     audit = formats.read_csv(reference / "audit" / "audit.csv", keep_default_na=False)
     violating = audit["finding"].str.startswith("violates").sum()
     return (
         f"[{len(stated)} claims](docs/method.md#claims-by-verdict) as {stated['paper'].nunique()} papers print them: "
-        f"{found}. {len(own) - len(stated)} claims with a reconstructed text are counted separately. {violating} of "
+        f"{_in_words(stated)}. {unread} claims with a reconstructed text are counted separately. {violating} of "
         f"{len(audit)} private variants [violate their privacy claim](results/reference/audit/audit.md).\n"
     )
 
@@ -138,8 +131,8 @@ PARTS: Final[dict[str, Callable[[Path, Path], str]]] = {
 
 def _with_tables(reference: Path, papers: Path) -> list[str]:
     """Papers that have a text, and lines in the reference."""
-    return [file.parent.name for file in sorted(reference.glob("*/claims.csv"))
-            if (papers / file.parent.name / "claims.yaml").exists()]  # fmt: skip
+    names = [file.parent.name for file in sorted(reference.glob("*/claims.csv"))]
+    return [name for name in names if (papers / name / "claims.yaml").exists()]
 
 
 def update_page(page: Path, reference: Path, papers: Path, check: bool = False) -> bool:
