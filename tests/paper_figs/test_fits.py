@@ -39,16 +39,6 @@ def test_without_noise_everything_is_exact() -> None:
     assert fit.raw.value == pytest.approx(np.polyfit(np.log(HORIZONS), np.log(law), 1)[0])
 
 
-def test_interval_matches_the_linearised_standard_error() -> None:
-    responses = noisy(HORIZONS**0.5, 32, 0.2, seed=4)[0]
-    value, low, high = fits.slope_intervals(responses, np.log(HORIZONS), replicates=20_000)
-    influence = (responses / responses.mean(axis=0)) @ fits.slope_weights(np.log(HORIZONS))
-    error = influence.std(ddof=1) / np.sqrt(32)
-    quantile = 2.0395134  # t with 31 degrees of freedom
-    assert float(high - value) == pytest.approx(quantile * error, rel=0.03)
-    assert float(value - low) == pytest.approx(float(high - value))
-
-
 def test_too_few_cells_or_a_response_around_zero_give_no_exponent() -> None:
     with pytest.raises(fits.NoExponent, match="3 usable cells, 4 needed"):
         fits.fit_power(np.ones((8, 3)), np.arange(3.0), np.zeros(3), 0.0)
@@ -57,13 +47,6 @@ def test_too_few_cells_or_a_response_around_zero_give_no_exponent() -> None:
         fits.fit_power(noise, np.arange(5.0), np.zeros(5), 0.0)
     with pytest.raises(fits.NoExponent, match="at least two"):
         fits.fit_power(np.ones((1, 5)), np.arange(5.0), np.zeros(5), 0.0)
-
-
-def test_joint_intervals_widen() -> None:
-    samples = np.random.default_rng(0).normal(size=20)
-    alone, joint = fits.mean_interval(samples), fits.mean_interval(samples, comparisons=10)
-    assert alone.value == joint.value == pytest.approx(samples.mean())
-    assert joint.high - joint.low > alone.high - alone.low
 
 
 IRREGULAR = np.array([1.0, 2.0, 2.5, 4.0, 7.0])

@@ -22,16 +22,13 @@ COLUMNS: Final = [
     "as printed", "corrected", "of constant", "setting", "claims", "experiment", "note",
 ]  # fmt: skip
 MEASURED, NOT_MEASURABLE = "measured", "not measured"
-QUANTITY_TEXT: Final[Mapping[Quantity, str]] = {
-    "regret_ratio": "mean regret at the longest horizon",
-    "excess_ratio": "mean excess risk at the largest n",
-    "delivered_epsilon": "delivered eps / claimed eps",
-    "noise_ratio": "noise scale per node",
+QUANTITIES: Final[Mapping[Quantity, tuple[str, str]]] = {
+    "regret_ratio": ("regret", "mean regret at the longest horizon"),
+    "excess_ratio": ("regret", "mean excess risk at the largest n"),
+    "delivered_epsilon": ("delivered_epsilon", "delivered eps / claimed eps"),
+    "noise_ratio": ("noise_scale", "noise scale per node"),
 }
-COLUMN_OF: Final[Mapping[Quantity, str]] = {
-    "regret_ratio": "regret", "excess_ratio": "regret", "noise_ratio": "noise_scale",
-    "delivered_epsilon": "delivered_epsilon",
-}  # fmt: skip
+"""Quantity -> the column of a run that holds it, and its name in words."""
 EMPTY: Final = ("quantity", "as printed", "against", "corrected", "ratio", "of constant", "setting")
 """Columns of an effect."""
 
@@ -74,11 +71,9 @@ def _row(runs: pd.DataFrame, erratum: Erratum, experiments: Collection[str] | No
                 found, status = measure(runs, erratum.measure, erratum.experiment), MEASURED
             except (NotRun, fits.NoExponent) as missing:
                 status, note = NOT_RUN, str(missing)
-    return {
-        "erratum": erratum.id, "kind": erratum.kind, "provenance": erratum.provenance, "place": erratum.place,
-        "printed": erratum.printed, "right": erratum.right, "why": erratum.why, "status": status, **found,
-        "claims": " ".join(erratum.claims), "experiment": erratum.experiment or formats.DASH, "note": note,
-    }  # fmt: skip
+    copied = {name: getattr(erratum, name) for name in ("kind", "provenance", "place", "printed", "right", "why")}
+    about = {"claims": " ".join(erratum.claims), "experiment": erratum.experiment or formats.DASH, "note": note}
+    return {"erratum": erratum.id, **copied, "status": status, **found, **about}
 
 
 def measure(runs: pd.DataFrame, what: Measure, experiment: str) -> dict[str, str]:
@@ -86,32 +81,27 @@ def measure(runs: pd.DataFrame, what: Measure, experiment: str) -> dict[str, str
 
     `of constant`: the printed regret over that of a constant point. Raises NotRun or NoExponent.
     """
-    printed_rows, corrected_rows = (_last_rows(runs, what, name, experiment) for name in (what.variant, what.against))
-    result = {
-        "quantity": QUANTITY_TEXT[what.quantity],
-        "against": f"{what.learner}.{what.against}",
-        "ratio": formats.DASH,
-        "of constant": formats.DASH,
-        "setting": setting(printed_rows),
-    }
-    column = COLUMN_OF[what.quantity]
+    column, quantity = QUANTITIES[what.quantity]
+    printed_rows, right_rows = (_last_rows(runs, what, name, experiment) for name in (what.variant, what.against))
     keys = ["run", "set", "dimension", "epsilon", "window"]
-    pairs = printed_rows.merge(corrected_rows, on=keys, suffixes=("_printed", "_right"), validate="one_to_one")
+    pairs = printed_rows.merge(right_rows, on=keys, suffixes=("_printed", "_right"), validate="one_to_one")
     if pairs.empty:
         raise NotRun(f"no common runs of {what.variant} and {what.against} of {what.learner} in {experiment}")
     scale = pairs["epsilon"] if what.quantity == "delivered_epsilon" else 1.0
-    printed_values = (pairs[f"{column}_printed"] / scale).to_numpy(dtype=float)
-    right_values = (pairs[f"{column}_right"] / scale).to_numpy(dtype=float)
-    if not (np.isfinite(printed_values).all() and np.isfinite(right_values).all()):
+    printed, right = ((pairs[f"{column}_{side}"] / scale).to_numpy(dtype=float) for side in ("printed", "right"))
+    if not (np.isfinite(printed).all() and np.isfinite(right).all()):
         raise NotRun(f"{column} is not finite for {what.learner} in {experiment}")
+    share = float("nan")
     if column == "regret":
         share = float(pairs["regret_printed"].mean() / pairs["trivial_regret_printed"].mean())
-        result["of constant"] = formats.significant(share)
     return {
-        **result,
-        "as printed": _mean_text(printed_values),
-        "corrected": _mean_text(right_values),
-        "ratio": formats.significant(float(printed_values.mean() / right_values.mean())),
+        "quantity": quantity,
+        "against": f"{what.learner}.{what.against}",
+        "ratio": formats.significant(float(printed.mean() / right.mean())),
+        "of constant": formats.significant(share),
+        "setting": setting(printed_rows),
+        "as printed": _mean_text(printed),
+        "corrected": _mean_text(right),
     }
 
 
