@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from dpregret.algorithms.privacy.convolution import Buffered
+from dpregret.algorithms.privacy.convolution import Streamed
 from dpregret.algorithms.privacy.series import Rational
 from dpregret.algorithms.privacy.toeplitz import OverHorizon, Toeplitz
 from dpregret.numerics.arrays import Array
@@ -89,9 +89,9 @@ class WindowBuffers(Toeplitz):
         found: Array = np.cumsum(self.symbol().inverse.coefficients(count))
         return found
 
-    def init(self, rounds: int, runs: int, dimension: int) -> Buffered:
+    def init(self, rounds: int, runs: int, dimension: int) -> Streamed:
         """k vectors of state."""
-        return Buffered(self.symbol(), runs * dimension)
+        return Streamed([1.0], rounds, runs * dimension, self.symbol().poles, self.symbol().weights)
 
 
 @dataclass(frozen=True)
@@ -124,6 +124,6 @@ class BufferedToeplitz(OverHorizon):
         """c_0 = 1, then one geometric series a buffer."""
         return self.strategy().coefficients(count)
 
-    def init(self, rounds: int, runs: int, dimension: int) -> Buffered:
+    def init(self, rounds: int, runs: int, dimension: int) -> Streamed:
         """k + 1 vectors of state."""
-        return Buffered(self.symbol(), runs * dimension)
+        return Streamed([1.0], rounds, runs * dimension, self.symbol().poles, self.symbol().weights)

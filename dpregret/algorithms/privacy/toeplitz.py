@@ -29,7 +29,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpregret.algorithms.privacy.convolution import Direct, Halving, convolution, root_convolution
+from dpregret.algorithms.privacy.convolution import Halving, Streamed, convolution, root_convolution
 from dpregret.algorithms.privacy.noise import NoiseDistribution
 from dpregret.algorithms.privacy.prefix_sums import Fresh, NoisePerItem, PrefixSums
 from dpregret.algorithms.privacy.series import (
@@ -372,6 +372,6 @@ class NormalisedRoot(LinearGaussian):
 class NormalisedState:
     """The convolution with g, the last output (runs, d), and the rounds done."""
 
-    whitened: Direct | Halving
+    whitened: Streamed | Halving
     total: Array
     done: int = 0

@@ -11,7 +11,6 @@ import pytest
 from dpregret.algorithms.privacy import buffers as buffers_module
 from dpregret.algorithms.privacy import series as series_module
 from dpregret.algorithms.privacy.buffers import BufferedToeplitz, WindowBuffers, stored
-from dpregret.algorithms.privacy.convolution import Buffered
 from dpregret.algorithms.privacy.series import Rational, landau, root_decays
 from dpregret.workflows.mechanisms import fits
 
@@ -92,10 +91,3 @@ def test_the_script_writes_the_files_that_are_read(tmp_path: Path, monkeypatch: 
     decays, weights = root_decays(32)
     assert made["decays"] == pytest.approx(decays, rel=1e-13)
     assert made["weights"] == pytest.approx(weights, rel=1e-13)
-
-
-def test_state_is_one_vector_a_buffer() -> None:
-    for mechanism, vectors in ((WindowBuffers(1024, 3), 3), (BufferedToeplitz(1024, 4), 5)):
-        kept = mechanism.init(64, 2, 5)
-        assert isinstance(kept, Buffered)
-        assert kept.state.shape == (vectors, 10)
