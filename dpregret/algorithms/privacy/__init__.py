@@ -9,7 +9,6 @@ from dpregret.algorithms.privacy.budget import (
     gaussian_mu,
     largest_within,
     smallest_epsilon,
-    zcdp_rho,
 )
 from dpregret.algorithms.privacy.buffers import BufferedToeplitz, WindowBuffers
 from dpregret.algorithms.privacy.choice import ALTERNATIVES, PURE_ALTERNATIVES, horizon_sums, window_sums
@@ -55,5 +54,4 @@ __all__ = [
     "smallest_epsilon",
     "unit_noise",
     "window_sums",
-    "zcdp_rho",
 ]

@@ -65,11 +65,14 @@ def item_mu(mechanism: PrefixSums, rounds: int) -> Array:
     In-window items of a window tree have at most sqrt(log2 W + 1); expired items keep a finite loss whose
     square grows linearly with their age, by one to two nodes' worth a window.
     """
-    noise = materialise(mechanism, rounds)
-    sums = np.tril(np.ones((rounds, rounds)))
-    whitened = np.linalg.solve(np.linalg.cholesky(noise @ noise.T), sums)
-    losses: Array = np.sqrt(np.square(whitened).sum(axis=0))
-    return losses
+    return np.asarray(np.sqrt(transcript_losses(materialise(mechanism, rounds))[-1]))
+
+
+def whitened_sums(noise: Array) -> Array:
+    """L^-1 A, where L L^T = B B^T: the sums' matrix in units of the noise."""
+    rounds = len(noise)
+    found: Array = solve_triangular(np.linalg.cholesky(noise @ noise.T), np.tril(np.ones((rounds, rounds))), lower=True)
+    return found
 
 
 def transcript_losses(noise: Array) -> Array:
@@ -79,10 +82,7 @@ def transcript_losses(noise: Array) -> Array:
     covariance of fewer outputs is a corner of that of more, so one factor answers for all horizons.
     Raises numpy.linalg.LinAlgError where an output is a combination of earlier ones.
     """
-    rounds = len(noise)
-    whitened = solve_triangular(np.linalg.cholesky(noise @ noise.T), np.tril(np.ones((rounds, rounds))), lower=True)
-    losses: Array = np.cumsum(np.square(whitened), axis=0)
-    return losses
+    return np.cumsum(np.square(whitened_sums(noise)), axis=0)
 
 
 def protected_nodes(noise: Array, window: int) -> float:

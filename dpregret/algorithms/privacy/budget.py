@@ -91,15 +91,6 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
     return smallest_epsilon(lambda epsilon: gaussian_delta(epsilon, mu), delta)
 
 
-def zcdp_rho(budget: Budget) -> float:
-    """The rho of zCDP that implies the budget: (sqrt(ln(1/delta) + epsilon) - sqrt(ln(1/delta)))^2.
-
-    Bun & Steinke 2016, Proposition 1.3, solved for rho.
-    """
-    log_term = math.log(1 / budget.delta)
-    return float((math.sqrt(log_term + budget.epsilon) - math.sqrt(log_term)) ** 2)
-
-
 @dataclass(frozen=True)
 class Release:
     """One line of the privacy ledger: an item meets `nodes` releases of noise `scale` (0: none at all).

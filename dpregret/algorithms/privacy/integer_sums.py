@@ -15,9 +15,8 @@ even, and with the sum of round 1 whether the first item is. The root lives in t
 
 Discrete Gaussian (Canonne, Kamath & Steinke 2020, Algorithms 1 to 3): P(x) ~ e^(-x^2 / (2 s^2)) on the whole numbers, s
 a whole number. Uniform numbers come from random words by rejection, coins with probability e^(-n/m) from uniform
-numbers, and nothing is ever rounded: the law is exact. `draw` is the definition, from any source of random bits:
-`secrets.randbits` for a release. `fill` does the same in compiled code from the 64-bit words of NumPy's generators,
-which serve measurements only.
+numbers, and nothing is ever rounded: the law is exact. The bits are those
+of NumPy's generators, which serve measurements only.
 
 Price: an item moves by at most 2 radius, the measurements by `squared_sensitivity` = 4 radius^2 nodes in squared l2
 norm, which is squared_sensitivity / (2 s^2)-zCDP, as under Gaussian noise (ibid.); adaptive releases add up.
@@ -25,70 +24,25 @@ norm, which is squared_sensitivity / (2 s^2)-zCDP, as under Gaussian noise (ibid
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
-from dpregret.algorithms.privacy.budget import Budget, largest_within
+from dpregret.algorithms.privacy.budget import Budget
 from dpregret.algorithms.privacy.prefix_sums import BLOCK
+from dpregret.algorithms.privacy.selection import largest_rho
 from dpregret.algorithms.privacy.series import root_coefficients, running_sum_strategy
 from dpregret.algorithms.privacy.trees import WindowTree, tree_prefixes
 from dpregret.numerics.arrays import Array
-from dpregret.numerics.compiled import compiled
+from dpregret.numerics.compiled import compiled, inlined
 from dpregret.numerics.intrinsics import next_word
 from dpregret.numerics.random import Addresses, addresses
 
-Bits = Callable[[int], int]  # count -> that many random bits, as a number
 Whole = np.ndarray[Any, np.dtype[np.int64]]
+FINEST = 16  # most bits after the point of the root's coefficients
 LARGEST = 2**25  # scale up to which products of the compiled sampler stay below 2^63, except for events below 2^-128
-
-
-def below(number: int, bits: Bits) -> int:
-    """Uniform on 0..number-1."""
-    while True:
-        drawn = bits((number - 1).bit_length()) if number > 1 else 0
-        if drawn < number:
-            return drawn
-
-
-def coin(n: int, m: int, bits: Bits) -> bool:
-    """True with probability e^(-n/m), n >= 0, m > 0."""
-    while n > m:
-        if not coin(1, 1, bits):
-            return False
-        n -= m
-    trials = 1
-    while below(m * trials, bits) < n:
-        trials += 1
-    return trials % 2 == 1
-
-
-def draw(scale: int, bits: Bits) -> int:
-    """One number of the discrete Gaussian of that scale, by rejection from a discrete Laplace law of the same scale."""
-    while True:
-        rest = below(scale, bits)
-        if not coin(rest, scale, bits):
-            continue
-        times = 0
-        while coin(1, 1, bits):
-            times += 1
-        size, negative = rest + scale * times, below(2, bits) == 1
-        if negative and size == 0:
-            continue
-        if coin((size - scale) ** 2, 2 * scale**2, bits):
-            return -size if negative else size
-
-
-def words(generator: np.random.Generator) -> Bits:
-    """The bits that `fill` takes from a generator: the upper ones of a word a call."""
-
-    def bits(count: int) -> int:
-        return int(generator.bit_generator.random_raw()) >> (64 - count) if count else 0
-
-    return bits
 
 
 def fill(generators: list[np.random.Generator], scale: int, rounds: int, dimension: int) -> Whole:
@@ -101,26 +55,9 @@ def fill(generators: list[np.random.Generator], scale: int, rounds: int, dimensi
     return out.swapaxes(0, 1)
 
 
-def delta_of(rho: float, epsilon: float) -> float:
-    """The least delta known for rho-zCDP: min over a > 1 of e^((a-1)(a rho - epsilon)) (1 - 1/a)^a / (a-1)."""
-
-    def exponent(log_order: float) -> float:
-        above = math.exp(log_order)
-        order = 1 + above
-        return above * (order * rho - epsilon) + order * math.log1p(-1 / order) - log_order
-
-    found = minimize_scalar(exponent, bounds=(-12.0, 12.0), method="bounded", options={"xatol": 1e-10})
-    return min(1.0, math.exp(found.fun))
-
-
-def rho_within(budget: Budget) -> float:
-    """The largest rho whose zCDP is known to give the budget; delta > 0."""
-    return largest_within(lambda rho: delta_of(rho, budget.epsilon), budget.delta)
-
-
 def whole_scale(budget: Budget, squared_sensitivity: int) -> int:
     """The least whole s with squared_sensitivity / (2 s^2) <= rho: computed with rounding, checked without."""
-    rho = rho_within(budget) * (1 - 1e-9)
+    rho = largest_rho(budget) * (1 - 1e-9)
     numerator, denominator = rho.as_integer_ratio()
     scale = math.isqrt(squared_sensitivity * denominator // (2 * numerator))
     while squared_sensitivity * denominator > 2 * numerator * scale**2:
@@ -128,21 +65,29 @@ def whole_scale(budget: Budget, squared_sensitivity: int) -> int:
     return scale
 
 
+@inlined
+def _bits(count: int, generator: int) -> Any:
+    """The upper ones of a word."""
+    return np.int64(next_word(generator) >> np.uint64(64 - count))
+
+
 @compiled
 def _below(number: int, generator: int) -> Any:
+    """Uniform on 0..number-1."""
     if number == 1:
         return 0
     count, rest = 0, number - 1
     while rest:
         count, rest = count + 1, rest >> 1
     while True:
-        drawn = np.int64(next_word(generator) >> np.uint64(64 - count))
+        drawn = _bits(count, generator)
         if drawn < number:
             return drawn
 
 
 @compiled
 def _small_coin(n: int, m: int, generator: int) -> Any:
+    """The same where n <= m."""
     trials = 1
     while _below(m * trials, generator) < n:
         trials += 1
@@ -151,6 +96,7 @@ def _small_coin(n: int, m: int, generator: int) -> Any:
 
 @compiled
 def _coin(n: int, m: int, generator: int) -> Any:
+    """True with probability e^(-n/m), n >= 0, m > 0."""
     while n > m:
         if not _small_coin(1, 1, generator):
             return False
@@ -160,6 +106,7 @@ def _coin(n: int, m: int, generator: int) -> Any:
 
 @compiled
 def _draw(scale: int, generator: int) -> Any:
+    """One number of the discrete Gaussian of that scale, by rejection from a discrete Laplace law of the same scale."""
     while True:
         rest = _below(scale, generator)
         if not _small_coin(rest, scale, generator):
@@ -182,9 +129,6 @@ def fill_discrete(generators: Addresses, scale: int, out: np.ndarray[Any, np.dty
         for now in range(rounds):
             for each in range(dimension):
                 out[run, now, each] = _draw(scale, generators[run])
-
-
-FINEST = 16  # most bits after the point of the root's coefficients
 
 
 @dataclass(frozen=True)

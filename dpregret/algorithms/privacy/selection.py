@@ -90,7 +90,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     """min over alpha > 1 of alpha rho + ( ln(1/delta) - ln alpha ) / (alpha - 1) + ln(1 - 1/alpha), at least 0.
 
     Canonne, Kamath & Steinke 2020 (The discrete Gaussian), conversion of Renyi privacy of order alpha; never worse than
-    rho + 2 sqrt(rho ln(1/delta)), the conversion that `zcdp_rho` inverts.
+    rho + 2 sqrt(rho ln(1/delta)) (Bun & Steinke 2016, Proposition 1.3).
     """
     if rho == 0:
         return 0.0

@@ -97,13 +97,6 @@ class Toeplitz(LinearGaussian):
         found: Array = np.sqrt(np.cumsum(np.square(self.strategy_coefficients(ages))) / self.nodes_per_item)
         return found
 
-    def materialise(self, rounds: int) -> tuple[Array, Array]:
-        """The lower triangular matrices (H, C), (rounds, rounds); H C is that of running sums."""
-        order = np.arange(rounds)
-        lag = order[:, None] - order
-        h, c = self.noise_coefficients(rounds), self.strategy_coefficients(rounds)
-        return np.where(lag >= 0, h[np.abs(lag)], 0.0), np.where(lag >= 0, c[np.abs(lag)], 0.0)
-
     def init(self, rounds: int, runs: int, dimension: int) -> Any:
         """A convolution with h."""
         return convolution(self.noise_coefficients, None, rounds, runs * dimension)
@@ -342,15 +335,6 @@ class NormalisedRoot(LinearGaussian):
             row[: t + 1] += lengths[t] * reversed_inverse[rounds - 1 - t :]
             found[t] = row[: t + 1] @ row[: t + 1]
         return found
-
-    def materialise(self, rounds: int) -> tuple[Array, Array]:
-        """(B, C), (rounds, rounds); B C is the matrix of running sums."""
-        order = np.arange(rounds)
-        lag = order[:, None] - order
-        root = np.where(lag >= 0, root_coefficients(rounds)[np.abs(lag)], 0.0)
-        inverse = np.where(lag >= 0, inverse_root_coefficients(rounds)[np.abs(lag)], 0.0)
-        lengths = self.lengths(rounds)
-        return np.cumsum(lengths[:, None] * inverse, axis=0), root / lengths
 
     def init(self, rounds: int, runs: int, dimension: int) -> "NormalisedState":
         """All vectors are kept: memory grows with the horizon."""

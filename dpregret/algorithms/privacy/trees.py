@@ -321,7 +321,7 @@ class PaddedTree(BinaryTree):
         times = np.arange(state.done + 1, state.done + rounds + 1)
         missing = self.nodes_per_item - np.bitwise_count(times).astype(np.int64)
         for level in range(self.nodes_per_item):
-            _add_rows(by_run(noise), by_run(fresh(rounds)), missing > level)
+            np.add(noise, fresh(rounds), out=noise, where=(missing > level)[:, None, None])
         state.done += rounds
         return noise
 
@@ -332,16 +332,6 @@ class PaddedState:
 
     plain: Any
     done: int = 0
-
-
-@compiled
-def _add_rows(noise: Array, further: Array, wanted: Any) -> None:
-    """noise += further, both (runs, rounds, d), in the rounds that are wanted."""
-    for run in range(len(noise)):
-        for now in range(len(wanted)):
-            if wanted[now]:
-                for each in range(noise.shape[2]):
-                    noise[run, now, each] += further[run, now, each]
 
 
 @dataclass(frozen=True)

@@ -41,11 +41,6 @@ def pure_norm_floor(window: int, rounds: int, dimension: int) -> float:
     return math.sqrt(dimension * (dimension + 1) * window_lower_bound(window, rounds))
 
 
-def unbiased_lower_bound(window: int, rounds: int, mu: float) -> float:
-    """The same for any unbiased window mu-GDP mechanism: times mu^2 / (e^(mu^2) - 1) (Hammersley-Chapman-Robbins)."""
-    return window_lower_bound(window, rounds) * mu**2 / math.expm1(mu**2)
-
-
 def sequence_lower_bound(rounds: int) -> float:
     """(trace norm of running sums / n)^2, for the mean and so for the largest variance over n rounds.
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dpregret.algorithms.privacy.audit import transcript_losses
+from dpregret.algorithms.privacy.audit import transcript_losses, whitened_sums
 from dpregret.algorithms.privacy.budget import Budget, gaussian_epsilon, gaussian_mu
 from dpregret.algorithms.privacy.window_bound import sequence_lower_bound, window_lower_bound
 from dpregret.core import boundary
@@ -92,10 +92,9 @@ def _joint(noise: Array, claim: Claim) -> Array:
 
     With G = A^T (B B^T)^-1 A a record whose rounds are R moves by at most sum_{i, j in R} |G_ij|.
     """
-    rounds = claim.rounds
-    whitened = np.linalg.solve(np.linalg.cholesky(noise @ noise.T), np.tril(np.ones((rounds, rounds))))
+    whitened = whitened_sums(noise)
     gram = np.abs(whitened.T @ whitened) * claim.sensitivity**2
-    starts = rounds - (claim.participations - 1) * claim.separation
+    starts = claim.rounds - (claim.participations - 1) * claim.separation
     found = [
         gram[np.ix_(taken, taken)].sum()
         for taken in (start + claim.separation * np.arange(claim.participations) for start in range(starts))

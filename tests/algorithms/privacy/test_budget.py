@@ -17,7 +17,6 @@ from dpregret.algorithms.privacy import (
     gaussian_mu,
     largest_within,
     smallest_epsilon,
-    zcdp_rho,
 )
 
 EPSILONS = st.floats(1e-3, 50)
@@ -47,12 +46,6 @@ def test_ledger_is_not_below_a_general_accountant(nodes):
     accountant = dp_accounting.pld.PLDAccountant()
     accountant.compose(dp_accounting.GaussianDpEvent(3.0), nodes)
     assert release.epsilon(1e-5) == pytest.approx(accountant.get_epsilon(1e-5), rel=1e-3)
-
-
-def test_zcdp_anchor_and_inverse():
-    rho = zcdp_rho(Budget(1.0, 1e-6))
-    assert rho == pytest.approx(0.01747, abs=5e-6)
-    assert rho + 2 * math.sqrt(rho * math.log(1e6)) == pytest.approx(1.0)
 
 
 @given(EPSILONS, st.integers(1, 40), st.floats(0.1, 10))

@@ -1,4 +1,4 @@
-"""Sums released from whole numbers: rounding, what is measured, what it costs, how not to release the root."""
+"""Sums released from whole numbers: rounding, what is measured, what it costs, and the exact law of their noise."""
 
 from __future__ import annotations
 
@@ -6,13 +6,25 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import chisquare
 
-from dpregret.algorithms.privacy import Budget, WindowRoot, WindowTree, calibrate
-from dpregret.algorithms.privacy.integer_sums import LARGEST, Grid, WholeSums, WholeWindowRoot, WholeWindowTree, fill
+from dpregret.algorithms.privacy import Budget, WindowRoot, WindowTree, calibrate, integer_sums
+from dpregret.algorithms.privacy.integer_sums import (
+    LARGEST,
+    Grid,
+    WholeSums,
+    WholeWindowRoot,
+    WholeWindowTree,
+    fill,
+    whole_scale,
+)
+from dpregret.algorithms.privacy.selection import largest_rho, zcdp_epsilon
 
+Bits = Callable[[int], int]
 BUDGET = Budget(8.0, 1e-6)
 KINDS: list[type[WholeSums]] = [WholeWindowTree, WholeWindowRoot]
 
@@ -111,3 +123,141 @@ def test_noise_of_the_root_that_is_formed_first_gives_items_away() -> None:
         second = whole[0] * (v_1 + v_2 + e_2) + whole[1] * e_1
         parity = second % whole[0] // whole[1]  # of e_1
         assert (first // whole[0] - parity) % 2 == v_1 % 2
+
+
+# The discrete Gaussian
+
+
+class OutOfBitsError(Exception):
+    pass
+
+
+def law(experiment: Callable[[Bits], int], depth: int) -> tuple[dict[int, Fraction], Fraction]:
+    """Exact probabilities of the outcomes that are decided within `depth` bits, and the share that is not."""
+    found: dict[int, Fraction] = {}
+    open_share = Fraction(0)
+
+    def follow(path: list[tuple[int, int]]) -> None:
+        nonlocal open_share
+        spent, given = sum(count for count, _ in path), iter(path)
+        asked = 0
+
+        def bits(count: int) -> int:
+            nonlocal asked
+            if count == 0:
+                return 0
+            known = next(given, None)
+            if known is None:
+                asked = count
+                raise OutOfBitsError
+            assert known[0] == count
+            return known[1]
+
+        try:
+            outcome = int(experiment(bits))
+            found[outcome] = found.get(outcome, Fraction(0)) + Fraction(1, 2**spent)
+        except OutOfBitsError:
+            if spent + asked > depth:
+                open_share += Fraction(1, 2**spent)
+                return
+            for value in range(2**asked):
+                follow([*path, (asked, value)])
+
+    follow([])
+    assert sum(found.values()) + open_share == 1
+    return found, open_share
+
+
+def minus_exponential(n: int, m: int) -> Fraction:
+    """e^(-n/m) to 1e-20."""
+    term, total = Fraction(1), Fraction(1)
+    for k in range(1, 40):
+        term *= Fraction(-n, m * k)
+        total += term
+    return total
+
+
+@pytest.fixture
+def sampler(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The text of the sampler in Python, with a function of a count for a generator."""
+    for name in ("_below", "_small_coin", "_coin", "_draw"):
+        monkeypatch.setattr(integer_sums, name, getattr(integer_sums, name).py_func)
+    monkeypatch.setattr(integer_sums, "_bits", lambda count, source: source(count))
+    return integer_sums
+
+
+@pytest.mark.parametrize(("n", "m", "depth"), [(0, 1, 4), (1, 1, 16), (1, 2, 16), (2, 3, 16), (3, 4, 16), (3, 2, 17)])
+def test_a_coin_has_exactly_its_probability(sampler: Any, n: int, m: int, depth: int) -> None:
+    """Every string of random bits is followed: rational arithmetic, no sampling."""
+    found, undecided = law(lambda bits: sampler._coin(n, m, bits), depth)
+    assert undecided < Fraction(1, 10)
+    wanted = minus_exponential(n, m)
+    assert found[1] <= wanted + Fraction(1, 10**20)
+    assert wanted <= found[1] + undecided
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 5, 8])
+def test_a_uniform_number_has_exactly_its_law(sampler: Any, number: int) -> None:
+    found, undecided = law(lambda bits: sampler._below(number, bits), 12)
+    assert set(found) == set(range(number))
+    assert len(set(found.values())) == 1
+    assert undecided <= Fraction(1, 4)
+
+
+@pytest.mark.parametrize("scale", [1, 2, 5, 40])
+def test_numbers_have_their_law(scale: int) -> None:
+    count = 50_000
+    sample = fill([np.random.default_rng([9, scale])], scale, count, 1).ravel()
+    sizes = np.arange(-12 * scale, 12 * scale + 1)
+    expected = np.exp(-(sizes.astype(float) ** 2) / (2 * scale**2))
+    expected *= count / expected.sum()
+    seen = np.bincount(sample + 12 * scale, minlength=len(sizes)).astype(float)
+    assert len(seen) == len(sizes)
+    often = expected > 20
+    rest = [seen[~often].sum()], [expected[~often].sum()]
+    assert chisquare(np.append(seen[often], rest[0]), np.append(expected[often], rest[1])).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("scale", [1, 3, 1000, LARGEST])
+def test_compiled_numbers_are_those_of_the_text(scale: int, request: pytest.FixtureRequest) -> None:
+    found = fill([np.random.default_rng([run, scale]) for run in range(2)], scale, 13, 3)
+    assert found.shape == (13, 2, 3)
+    sampler = request.getfixturevalue("sampler")
+    for run in range(2):
+        words = np.random.default_rng([run, scale]).bit_generator
+        drawn = [
+            sampler._draw(scale, lambda count, words=words: int(words.random_raw()) >> 64 - count) for _ in range(39)
+        ]
+        assert drawn == found[:, run].ravel().tolist()
+
+
+@pytest.mark.parametrize("scale", [0, LARGEST + 1])
+def test_scales_that_are_refused(scale: int) -> None:
+    with pytest.raises(ValueError, match=f"must be 1 to {LARGEST} grid units, got {scale}"):
+        fill([np.random.default_rng(0)], scale, 1, 1)
+
+
+@pytest.mark.parametrize("scale", [1, 3, 8])
+@pytest.mark.parametrize("shift", [1, 2, 5])
+def test_the_price_covers_the_exact_loss(scale: int, shift: int) -> None:
+    """delta(epsilon) by summation over the whole numbers, one coordinate, for the shift (shift, 1) two coordinates."""
+    numbers = np.arange(-30 * scale - 30, 30 * scale + 31)
+    mass = np.exp(-(numbers.astype(float) ** 2) / (2 * scale**2))
+    mass /= mass.sum()
+
+    def moved(by: int) -> np.ndarray:
+        return np.interp(numbers - by, numbers, mass, left=0, right=0)
+
+    pairs = [(mass, moved(shift), shift**2), (np.outer(mass, mass), np.outer(moved(shift), moved(1)), shift**2 + 1)]
+    for here, there, squared in pairs:
+        for delta in (1e-6, 1e-3, 0.1):
+            epsilon = zcdp_epsilon(squared / (2 * scale**2), delta)
+            assert np.maximum(there - np.exp(epsilon) * here, 0).sum() <= delta * (1 + 1e-9)
+
+
+def test_the_least_whole_scale() -> None:
+    budget = Budget(1.0, 1e-6)
+    for squared in (1, 7, 10**6 + 3, 10**15 + 1):
+        scale = whole_scale(budget, squared)
+        assert zcdp_epsilon(squared / (2 * scale**2), 1e-6) <= 1.0
+        assert squared > 2 * largest_rho(budget) * (1 - 1e-9) * (scale - 1) ** 2 * (1 - 1e-15)
