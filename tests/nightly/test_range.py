@@ -58,7 +58,7 @@ def around(value: float, width: float, end: float = math.inf) -> tuple[float, fl
 def test_bounds_are_below_what_they_bound() -> None:
     """Products of true tails: P(a) (Z - t) / G(0) is no less than what is found for a box around (p, mu, theta)."""
     tried, gaps = 0, []
-    for pair in random_pairs(120, 5):
+    for pair in random_pairs(60, 5):
         if pair.lam < 1 or pair.p == 1:
             continue
         at_zero = pair.splice_at_zero_is_allowed()
@@ -71,7 +71,7 @@ def test_bounds_are_below_what_they_bound() -> None:
         assert found <= exact + 1e-9
         tried += 1
         gaps.append(exact - found)
-    assert tried > 30
+    assert tried > 15
     assert min(gaps) < 0.1  # and not far below for some
 
 

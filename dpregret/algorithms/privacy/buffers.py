@@ -19,7 +19,7 @@ import numpy as np
 
 from dpregret.algorithms.privacy.convolution import Streamed
 from dpregret.algorithms.privacy.series import Rational
-from dpregret.algorithms.privacy.toeplitz import OverHorizon, Toeplitz
+from dpregret.algorithms.privacy.toeplitz import OverHorizon, OverWindow
 from dpregret.numerics.arrays import Array
 
 PARAMETERS = Path(__file__).with_name("buffers.json")
@@ -51,25 +51,18 @@ def parameters(kind: str, size: int, buffers: int) -> tuple[Decays, Decays]:
 
 
 @dataclass(frozen=True)
-class WindowBuffers(Toeplitz):
+class WindowBuffers(OverWindow):
     """Geometric decays in place of the window root: about 2 % above its variance with 3 buffers, at less cost.
 
     z_t = eps_t + sum_i weights_i y_i, then y_i <- a_i y_i + eps_t. The noise of an expired item fades instead of
     ending, so no number of buffers reaches the optimum. Raises ValueError for a window below 1.
     """
 
-    window: int
     buffers: int = 3
 
     def __post_init__(self) -> None:
-        if self.window < 1:
-            raise ValueError(f"window must be at least 1, got {self.window}")
+        super().__post_init__()
         self.symbol()
-
-    @property
-    def protected(self) -> int:
-        """The window."""
-        return self.window
 
     def symbol(self) -> Rational:
         """h; 1 for a window of one round, where nothing can be gained."""

@@ -74,13 +74,32 @@ def by_run(block: Array) -> Array:
 
 
 @dataclass(frozen=True)
+class WindowSums(PrefixSums):
+    """Sums in which the last `window` items are protected. Raises ValueError for a window below 1."""
+
+    window: int
+
+    def __post_init__(self) -> None:
+        if self.window < 1:
+            raise ValueError(f"window must be at least 1, got {self.window}")
+
+
+@dataclass(frozen=True)
+class HorizonSums(PrefixSums):
+    """Sums over a known horizon. Raises ValueError for a horizon below 1."""
+
+    horizon: int
+
+    def __post_init__(self) -> None:
+        if self.horizon < 1:
+            raise ValueError(f"horizon must be at least 1, got {self.horizon}")
+
+
+@dataclass(frozen=True)
 class NoisePerItem(PrefixSums):
     """Every item is noised once and summed: an item lies in one node, the noise grows like sqrt(t)."""
 
-    @property
-    def nodes_per_item(self) -> int:
-        """One."""
-        return 1
+    nodes_per_item = 1
 
     def noisy_nodes(self, rounds: int) -> Array:
         """t at round t."""
@@ -99,10 +118,8 @@ class NoisePerItem(PrefixSums):
 
 
 @dataclass(frozen=True)
-class NoisePerPrefix(PrefixSums):
+class NoisePerPrefix(HorizonSums):
     """Every prefix sum is noised afresh: the first item is released `horizon` times."""
-
-    horizon: int
 
     @property
     def nodes_per_item(self) -> int:

@@ -104,10 +104,8 @@ class Rational:
     zeros: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        if len(self.poles) != len(self.zeros):
-            raise ValueError(f"as many poles as zeros are needed, got {len(self.poles)} and {len(self.zeros)}")
-        if len(set(self.poles)) < len(self.poles) or not all(0 <= each <= 1 for each in self.poles + self.zeros):
-            raise ValueError("poles must be distinct, poles and zeros must lie in [0, 1]")
+        if len(set(self.poles)) < len(self.poles):
+            raise ValueError("poles must be distinct")
 
     @property
     def inverse(self) -> "Rational":

@@ -31,7 +31,7 @@ import numpy as np
 
 from dpregret.algorithms.privacy.convolution import Halving, Streamed, convolution, root_convolution
 from dpregret.algorithms.privacy.noise import NoiseDistribution
-from dpregret.algorithms.privacy.prefix_sums import Fresh, NoisePerItem, PrefixSums
+from dpregret.algorithms.privacy.prefix_sums import Fresh, HorizonSums, NoisePerItem, PrefixSums, WindowSums
 from dpregret.algorithms.privacy.series import (
     inverse_root_coefficients,
     landau,
@@ -108,24 +108,23 @@ class Toeplitz(LinearGaussian):
 
 
 @dataclass(frozen=True)
-class WindowRoot(Toeplitz):
+class OverWindow(WindowSums, Toeplitz):
+    """The last `window` items are protected."""
+
+    @property
+    def protected(self) -> int:
+        """The window."""
+        return self.window
+
+
+@dataclass(frozen=True)
+class WindowRoot(OverWindow):
     """z_t = sigma sum_{j<W} f_j eps_{t-j}: `nodes_per_item` = G_W, and Var = sigma^2 G_W from round W on.
 
     c_j = f_j for j < W, since c is 1 / ((1 - x) h) modulo x^W and f * f = 1 / (1 - x). Coefficients of an item that
     has expired are free, so the noise is dropped with it. Expired items lose W / (sum_{j<W} f_j)^2 -> pi / 4 more
     (times Delta^2 / sigma^2) with every further window. Raises ValueError for a window below 1.
     """
-
-    window: int
-
-    def __post_init__(self) -> None:
-        if self.window < 1:
-            raise ValueError(f"window must be at least 1, got {self.window}")
-
-    @property
-    def protected(self) -> int:
-        """The window."""
-        return self.window
 
     @property
     def nodes_per_item(self) -> float:
@@ -148,14 +147,8 @@ class WindowRoot(Toeplitz):
 
 
 @dataclass(frozen=True)
-class OverHorizon(Toeplitz):
-    """A known horizon T: prefixes 1..T-1 are released, as by the trees. Raises ValueError for a horizon below 1."""
-
-    horizon: int
-
-    def __post_init__(self) -> None:
-        if self.horizon < 1:
-            raise ValueError(f"horizon must be at least 1, got {self.horizon}")
+class OverHorizon(HorizonSums, Toeplitz):
+    """A known horizon T: prefixes 1..T-1 are released, as by the trees."""
 
     @property
     def protected(self) -> int:
@@ -233,10 +226,7 @@ class UnboundedToeplitz(Toeplitz):
         if not self.beta > 0.5:
             raise ValueError(f"beta must be above 1/2, got {self.beta}")
 
-    @property
-    def protected(self) -> None:
-        """Permanently."""
-        return
+    protected = None
 
     @property
     def nodes_per_item(self) -> float:
@@ -299,7 +289,7 @@ class BandedRoot(OverHorizon):
 
 
 @dataclass(frozen=True)
-class NormalisedRoot(LinearGaussian):
+class NormalisedRoot(HorizonSums, LinearGaussian):
     """The normalised root over a known horizon: not Toeplitz, below the root for whole sequences.
 
     C = F D^-1 with F the Toeplitz matrix of the root and D = diag(d_i) its column norms, d_i = sqrt(G_{n-i}) for i =
@@ -311,16 +301,7 @@ class NormalisedRoot(LinearGaussian):
     Raises ValueError for a horizon below 1.
     """
 
-    horizon: int
-
-    def __post_init__(self) -> None:
-        if self.horizon < 1:
-            raise ValueError(f"horizon must be at least 1, got {self.horizon}")
-
-    @property
-    def nodes_per_item(self) -> float:
-        """One."""
-        return 1.0
+    nodes_per_item = 1.0
 
     def lengths(self, rounds: int) -> Array:
         """d_i of items 0..rounds-1; 1 for those that no prefix holds."""

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import ArrayLike
 
-from dpregret.algorithms.privacy.prefix_sums import Fresh, PrefixSums, by_run
+from dpregret.algorithms.privacy.prefix_sums import Fresh, HorizonSums, PrefixSums, by_run
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled
 
@@ -219,7 +219,7 @@ def _trailing_zeros(number: int) -> int:
 
 
 @dataclass(frozen=True)
-class BlockTrees(PrefixSums):
+class BlockTrees(WindowTree):
     """Blocks of `window` rounds carry a complete tree each, as in `WindowTree`, and nothing enters clean.
 
     The sum of rounds 1..t has the roots of the blocks that ended and the nodes of the prefix of this one. An item lies
@@ -228,15 +228,7 @@ class BlockTrees(PrefixSums):
     `window` rounds. Raises ValueError when window is not a power of two.
     """
 
-    window: int
-
-    def __post_init__(self) -> None:
-        WindowTree(self.window)  # refuses
-
-    @property
-    def nodes_per_item(self) -> int:
-        """log2(window) + 1."""
-        return self.window.bit_length()
+    most_noisy_nodes = math.inf
 
     def noisy_nodes(self, rounds: int) -> Array:
         """A root for each block that ended, and popcount(j) at position j of this one."""
@@ -249,7 +241,7 @@ class BlockTrees(PrefixSums):
 
     def init(self, rounds: int, runs: int, dimension: int) -> "TreesState":
         """The tree of the block that goes on, and the roots of those that ended."""
-        return TreesState(WindowTree(self.window).init(rounds, runs, dimension), np.zeros((runs, dimension)))
+        return TreesState(super().init(rounds, runs, dimension), np.zeros((runs, dimension)))
 
     def next(self, state: "TreesState", units: Array, fresh: Fresh) -> Array:
         """Prefixes of each block's tree, on top of the roots."""
@@ -271,14 +263,8 @@ class TreesState:
 
 
 @dataclass(frozen=True)
-class BinaryTree(PrefixSums):
-    """The plain tree over a known horizon. Raises ValueError for a horizon below 1."""
-
-    horizon: int
-
-    def __post_init__(self) -> None:
-        if self.horizon < 1:
-            raise ValueError(f"horizon must be at least 1, got {self.horizon}")
+class BinaryTree(HorizonSums):
+    """The plain tree over a known horizon."""
 
     @property
     def nodes_per_item(self) -> int:

@@ -30,7 +30,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from dpregret.algorithms.privacy.prefix_sums import Fresh, PrefixSums, by_run
+from dpregret.algorithms.privacy.prefix_sums import Fresh, PrefixSums, WindowSums, by_run
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled
 
@@ -323,26 +323,16 @@ def best_radices(rounds: int, expires: bool = True) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class WindowItems(PrefixSums):
+class WindowItems(WindowSums):
     """z_t = sum_{j<W} Z_{t-j}: one noise an item, which comes and goes with it.
 
     Released is S_t + sum of the noises of the last W items, so the noise has the variance of W draws, an item lies in
     one node, and no window has to be a power of anything. For pure privacy and small windows that is less than any tree
     has: a tree pays the square of its levels. Window epsilon-DP (or mu-GDP): with x = v - v' moved into the noise of
-    its own item, the outputs of both streams agree until the item has expired, after which its sum is exact. Raises
-    ValueError for a window below 1.
+    its own item, the outputs of both streams agree until the item has expired, after which its sum is exact.
     """
 
-    window: int
-
-    def __post_init__(self) -> None:
-        if self.window < 1:
-            raise ValueError(f"window must be at least 1, got {self.window}")
-
-    @property
-    def nodes_per_item(self) -> int:
-        """One."""
-        return 1
+    nodes_per_item = 1
 
     def noisy_nodes(self, rounds: int) -> Array:
         """min(t, W) at round t."""

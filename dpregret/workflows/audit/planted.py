@@ -213,7 +213,7 @@ def cumulated(generator: Generator, runs: int, item: float, planted: bool) -> Ar
 def restarted(generator: Generator, runs: int, item: float, planted: bool) -> Array:
     """Buffers restart with every block of 4 rounds; the changed item is the last one of the first block."""
     window, units = WindowBuffers(8, 1), unit_noise("gaussian", [generator], 11, runs)
-    state = window.init(4, 1, runs)
+    state = window.init(7, 1, runs)
     drawn = window.next(state, units[:4], _nothing)
     later = window.next(window.init(7, 1, runs) if planted else state, units[4:], _nothing)
     added = np.concatenate([drawn, later])[:, 0].T  # to the last round that protects the item

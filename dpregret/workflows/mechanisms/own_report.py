@@ -176,11 +176,8 @@ def claim_of(given: argparse.Namespace) -> Claim:
     """Raises OwnNoiseError, one line."""
     rounds = given.rounds
     window = rounds if given.window is None else given.window
-    for name, value in (
-        ("rounds", rounds),
-        ("window", window),
-        *((n, getattr(given, n)) for n in ("participations", "separation")),
-    ):
+    whole = {"rounds": rounds, "window": window}
+    for name, value in (whole | {"participations": given.participations, "separation": given.separation}).items():
         if value < 1:
             raise OwnNoiseError(f"--{name} must be at least 1, got {value}")
     if rounds > MOST_ROUNDS:
@@ -247,10 +244,7 @@ def _judged(given: argparse.Namespace) -> tuple[int, list[str]]:
         np.savez(given.save, A=ones, B=verdict.noise, item_mu=verdict.item_mu, age_mu=verdict.age_mu)
     code = 0 if verdict.kept else 1
     if given.json:
-        content = {
-            "mechanism": given.mechanism, "claim": verdict.claim, "kept": verdict.kept, "mu": verdict.mu,
-            "epsilon": verdict.epsilon, "singular": verdict.singular, "item_mu": verdict.item_mu,
-            "by_age": verdict.by_age,
-        }  # fmt: skip
+        names = ("claim", "kept", "mu", "epsilon", "singular", "item_mu", "by_age")
+        content = {"mechanism": given.mechanism, **{name: getattr(verdict, name) for name in names}}
         return code, as_json(content).splitlines()
     return code, list(lines(verdict))

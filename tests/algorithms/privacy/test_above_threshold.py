@@ -27,10 +27,11 @@ def halting_law(mechanism: AboveThreshold, queries: list[float]) -> np.ndarray:
         return math.prod(above(-gap) for gap in gaps[:position]) * halts * math.exp(-abs(noise) * epsilon / 2)
 
     reach = 60 / epsilon
-    return np.array(
-        [epsilon / 4 * integrate.quad(at, -reach, reach, args=(position,), points=[0], limit=400)[0]
-         for position in range(len(queries) + 1)]
-    )  # fmt: skip
+    integrals = [
+        integrate.quad(at, -reach, reach, args=(position,), points=[0], limit=400)[0]
+        for position in range(len(queries) + 1)
+    ]
+    return epsilon / 4 * np.array(integrals)
 
 
 def generators(runs: int, seed: int = 0) -> list[np.random.Generator]:
@@ -47,9 +48,9 @@ def path(watch: Watch, run: int, queries: np.ndarray) -> int | None:
     return None
 
 
-@pytest.mark.parametrize("queries", [[0.0, 1.0, 3.0, 2.0], [5.0, 0.0], [2.0, 2.0, 2.0]])
+@pytest.mark.parametrize("queries", [[0.0, 1.0, 3.0, 2.0], [5.0, 0.0]])
 def test_halting_rounds_have_the_law_of_the_mechanism(queries: list[float]) -> None:
-    mechanism, runs = AboveThreshold(2.0, 3.0), 20_000
+    mechanism, runs = AboveThreshold(2.0, 3.0), 10_000
     distribution = halting_law(mechanism, queries)
     assert distribution.sum() == pytest.approx(1, abs=1e-6)
     watch = Watch(mechanism, generators(1) * runs)  # one generator, drawn from in turn

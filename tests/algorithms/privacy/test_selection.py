@@ -15,6 +15,7 @@ from dpregret.algorithms.privacy import Budget, gaussian_epsilon
 from dpregret.algorithms.privacy.budget import optimal_epsilon
 from dpregret.algorithms.privacy.selection import (
     Selection,
+    _times_rademacher,
     calibrate_selection,
     largest_rho,
     selection_noise,
@@ -167,3 +168,13 @@ def test_zcdp_conversion_agrees_with_dp_accounting(rho: float, delta: float) -> 
     found = zcdp_epsilon(rho, delta)
     assert found <= reference * (1 + 1e-9)
     assert found == pytest.approx(reference, rel=1e-6)
+
+
+@pytest.mark.parametrize("size", [1, 8, 29, 1000])
+def test_signs_are_the_bits_in_their_order(size: int) -> None:
+    """The highest bit of the first byte turns the first entry."""
+    generator = np.random.default_rng(2)
+    sizes, bits = generator.random(size), np.frombuffer(generator.bytes(-(-size // 8)), dtype=np.uint8)
+    turned = sizes.copy()
+    _times_rademacher(turned, bits)
+    np.testing.assert_array_equal(turned, sizes * (1.0 - 2.0 * np.unpackbits(bits, count=size)))

@@ -65,7 +65,7 @@ def test_without_privacy_there_is_no_slack() -> None:
 def test_draws_have_exact_probabilities() -> None:
     sizes, scores, eta = np.array([5.0, 1.0, 2.0]), np.array([3.0, 0.0, 1.0]), 0.8
     distribution = sizes * np.exp(-eta * scores / 2)
-    draws = [draw_group(np.random.default_rng([5, run]), sizes, scores, 2 / eta) for run in range(20_000)]
+    draws = [draw_group(np.random.default_rng([5, run]), sizes, scores, 2 / eta) for run in range(8_000)]
     counts = np.bincount(draws, minlength=3)
     assert stats.chisquare(counts, distribution / distribution.sum() * len(draws)).pvalue > 1e-4
     fair = [draw_group(np.random.default_rng([6, run]), sizes, np.array([1.0, 0.0, 0.0]), 0.0) for run in range(3000)]

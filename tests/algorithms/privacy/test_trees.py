@@ -1,38 +1,145 @@
-"""The three trees: variances, exact privacy of the whole transcript, streaming."""
+"""Trees against their definition, node by node, without sampling; their recurrence in pieces of any size."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from dpregret.algorithms.privacy import BLOCK, NoisePerItem, NoisePerPrefix, PrefixSums, WindowTree
+from dpregret.algorithms.privacy import BLOCK, NoisePerItem, NoisePerPrefix, NoisePlan, WindowTree
 from dpregret.algorithms.privacy.audit import item_mu, item_pure_loss, materialise
-from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree, VarianceReducedTree, node_variance
-
-TREES = (BinaryTree, PaddedTree, VarianceReducedTree)
-HORIZONS = (2, 3, 8, 37, 64, 65, 128, 200)
-
-
-@pytest.mark.parametrize("horizon", HORIZONS)
-@pytest.mark.parametrize("tree", TREES)
-def test_variances_are_those_that_are_stated(tree: type[BinaryTree], horizon: int) -> None:
-    made = tree(horizon)
-    found = np.square(materialise(made, horizon - 1)).sum(axis=1)
-    assert found == pytest.approx(made.noisy_nodes(horizon - 1))
-    times = np.arange(1, horizon)
-    if tree is BinaryTree:
-        assert found == pytest.approx(np.bitwise_count(times))
-    if tree is PaddedTree:
-        assert found == pytest.approx(np.full(horizon - 1, made.nodes_per_item))
+from dpregret.algorithms.privacy.prefix_sums import KEPT
+from dpregret.algorithms.privacy.trees import (
+    BinaryTree,
+    DecodedWindowTree,
+    PaddedTree,
+    VarianceReducedTree,
+    add_rest,
+    node_variance,
+    tree_prefixes,
+)
 
 
-@pytest.mark.parametrize("horizon", HORIZONS)
-@pytest.mark.parametrize("tree", TREES)
-def test_the_transcript_tells_no_more_than_the_ledger_says(tree: type[BinaryTree], horizon: int) -> None:
-    """Exact Gaussian-DP parameter of every item, given all released prefixes 1..T-1."""
-    made = tree(horizon)
-    assert made.nodes_per_item == max(1, int(np.ceil(np.log2(horizon))))
-    assert item_mu(made, horizon - 1).max() <= np.sqrt(made.nodes_per_item) * (1 + 1e-9)
+def dyadic(first, last):
+    """Nodes (start, length) of the dyadic decomposition of positions first+1..last, aligned at 0."""
+    nodes = set()
+    while first < last:
+        length = first & -first or 1 << (last.bit_length() - 1)
+        while first + length > last:
+            length //= 2
+        nodes.add((first, length))
+        first += length
+    return nodes
+
+
+def nodes_in_use(window, now):
+    """The definition: prefix of this block, suffix of the block before."""
+    block, position = (now - 1) // window, (now - 1) % window + 1
+    nodes = {(block, *node) for node in dyadic(0, position)}
+    if block:
+        nodes |= {(block - 1, *node) for node in dyadic(position, window)}
+    return nodes
+
+
+@pytest.mark.parametrize("window", [1, 2, 4, 16, BLOCK, 2 * BLOCK, 4 * BLOCK, 16 * BLOCK])
+def test_window_tree_covariance_is_node_overlap(window):
+    rounds = min(max(3 * window - 4, 4 * BLOCK - 5), 764)
+    noise = materialise(WindowTree(window), rounds)
+    used = [nodes_in_use(window, now) for now in range(1, rounds + 1)]
+    overlap = np.array([[len(one & two) for two in used] for one in used])
+    assert np.array_equal(noise @ noise.T, overlap)
+    assert np.array_equal(WindowTree(window).noisy_nodes(rounds), np.diag(overlap))
+    assert overlap.max() <= WindowTree(window).nodes_per_item
+
+
+def test_long_windows_one_after_the_other():
+    """Where prefixes and suffixes of several blocks begin and end, in the third window too."""
+    window = 8 * BLOCK
+    edges = np.array([0, 1, BLOCK, 2 * BLOCK, 3 * BLOCK, window // 2, window - BLOCK, window - 1])
+    telling = np.unique([start * window + edge + near for start in range(3) for edge in edges for near in (0, 5)])
+    telling = telling[telling < 3 * window - 4]
+    noise = materialise(WindowTree(window), 3 * window - 4)[telling]
+    used = [nodes_in_use(window, int(now) + 1) for now in telling]
+    assert np.array_equal(noise @ noise.T, [[len(one & two) for two in used] for one in used])
+
+
+@pytest.mark.parametrize("window", [1, 2, 4, 16, 64])
+def test_nodes_cover_the_window_once_and_an_item_meets_log2_window_plus_one(window):
+    met = [set() for _ in range(4 * window)]
+    for now in range(1, 3 * window + 1):
+        covered = np.zeros(4 * window, dtype=int)
+        for block, start, length in nodes_in_use(window, now):
+            for item in range(block * window + start, block * window + start + length):
+                covered[item] += 1
+                met[item].add((block, start, length))
+        assert covered.max() <= 1
+        assert covered[max(0, now - window) : now].all()
+        assert not covered[now:].any()
+    assert {len(nodes) for nodes in met[: 2 * window]} == {WindowTree(window).nodes_per_item}
+
+
+@pytest.mark.parametrize("window", [1, 2, 4, 8, 16])
+def test_exact_loss_of_in_window_items(window):
+    worst = 0.0
+    for horizon in range(1, 6 * window + 1):
+        worst = max(worst, item_mu(WindowTree(window), horizon)[-window:].max())
+    assert worst == pytest.approx(np.sqrt(WindowTree(window).nodes_per_item))
+
+
+def test_baselines():
+    assert np.array_equal(materialise(NoisePerItem(), 130), np.tril(np.ones((130, 130)))[:, :130] @ np.eye(130, 192))
+    per_prefix = materialise(NoisePerPrefix(70), 70)
+    assert np.array_equal(per_prefix @ per_prefix.T, np.eye(70))
+    assert item_mu(WindowTree(1), 5)[::-1] == pytest.approx(np.sqrt([1, 2, 3, 4, 5]))
+    assert item_mu(NoisePerItem(), 50) == pytest.approx(np.ones(50))
+    assert item_mu(NoisePerPrefix(50), 50)[0] == pytest.approx(np.sqrt(50))
+
+
+# The recurrence
+
+
+def prefixes(nodes: np.ndarray, window: int, base: np.ndarray) -> np.ndarray:
+    """By the definition, tree by tree; nodes (runs, rounds, d), base (runs, d)."""
+    found = nodes.copy()
+    for place in range(nodes.shape[1]):
+        now = place % window + 1
+        older = now & (now - 1)
+        found[:, place] += found[:, place - now + older] if older else base
+    return found
+
+
+@given(st.integers(0, 7), st.lists(st.integers(1, 90), min_size=1, max_size=8), st.booleans())
+def test_any_trees_in_any_pieces(height: int, pieces: list[int], whole: bool) -> None:
+    """Whole numbers are summed alike."""
+    window, runs, dimension, rounds = 1 << height, 2, 3, sum(pieces)
+    draw = np.random.default_rng([height, *pieces])
+    nodes, base = draw.integers(-(2**20), 2**20, (runs, rounds, dimension)), draw.integers(-9, 9, (runs, dimension))
+    if not whole:
+        nodes, base = nodes.astype(float), base.astype(float)
+    reached = np.zeros((runs, window.bit_length() + 1, dimension), dtype=nodes.dtype)
+    reached[:, -1] = base
+    found, done = nodes.copy(), 0
+    for piece in pieces:
+        part = found[:, done : done + piece].copy()
+        tree_prefixes(part, window, done, reached)
+        found[:, done : done + piece] = part
+        done += piece
+    assert np.array_equal(found, prefixes(nodes, window, base))
+    assert np.array_equal(reached[:, -1], base)
+
+
+def test_whole_trees_need_what_they_begin_with_alone() -> None:
+    nodes, base = np.random.default_rng(1).standard_normal((2, 32, 3)), np.ones((2, 3))
+    found = nodes.copy()
+    tree_prefixes(found, 8, 0, base[:, None].copy())
+    assert np.array_equal(found, prefixes(nodes, 8, base))
+    rest, noise = np.arange(8.0).reshape(1, 8, 1), np.zeros((1, 8, 1))
+    add_rest(noise, 4, rest, 4)  # what is left of a tree is read backwards
+    assert noise[0, :, 0].tolist() == [0, 0, 0, 0, 7, 6, 5, 4]
+
+
+# Horizons
 
 
 def test_a_leaf_lies_in_as_many_nodes_as_stated() -> None:
@@ -46,7 +153,8 @@ def test_a_leaf_lies_in_as_many_nodes_as_stated() -> None:
                     used.add((start, start + (1 << bit)))
                     start += 1 << bit
         most = max(sum(low <= leaf < high for low, high in used) for leaf in range(horizon))
-        assert most <= BinaryTree(horizon).nodes_per_item
+        assert most <= BinaryTree(horizon).nodes_per_item == max(1, int(np.ceil(np.log2(horizon))))
+        assert set(PaddedTree(horizon).noisy_nodes(horizon - 1)) == {BinaryTree(horizon).nodes_per_item}
         if horizon & (horizon - 1) == 0:
             assert most == BinaryTree(horizon).nodes_per_item
 
@@ -66,11 +174,6 @@ def test_noise_of_a_prefix_uses_the_nodes_of_its_own_rounds_only() -> None:
     matrix = materialise(VarianceReducedTree(256), 255)
     first = [int(np.flatnonzero(column)[0]) for column in matrix.T[:BLOCK]]  # the leaves of the first block
     assert first == list(range(BLOCK))
-
-
-def test_bad_horizons() -> None:
-    with pytest.raises(ValueError, match="horizon must be at least 1, got 0"):
-        BinaryTree(0)
 
 
 def test_pure_loss_of_items_is_that_of_the_nodes_that_hold_them() -> None:
@@ -101,8 +204,84 @@ def test_pure_loss_is_attained_and_never_passed() -> None:
         assert ratios.max() == pytest.approx(loss)
 
 
-@pytest.mark.parametrize(
-    "mechanism", [NoisePerItem(), NoisePerPrefix(90), WindowTree(1), WindowTree(8), WindowTree(64), WindowTree(128)]
-)
-def test_numbers_of_noises_are_those_that_are_added(mechanism: PrefixSums) -> None:
-    assert mechanism.noisy_nodes(90) == pytest.approx(np.square(materialise(mechanism, 90)).sum(axis=1))
+# The decoder
+
+
+def least_variance(window: int, now: int) -> float:
+    """Of unbiased estimates of the items of the window before and this one, from nodes that are finished at `now`.
+
+    Items up to now - window have expired and are known; node noises have variance 1.
+    """
+    start = (now - 1) // window * window  # items before this block
+    rows = []
+    for block in (start - window, start):
+        size = window
+        while size:
+            for begin in range(block, block + window, size):
+                if begin >= 0 and begin + size <= now:
+                    rows.append([float(begin <= item < begin + size) for item in range(now)])
+            size //= 2
+    unknown = np.array(rows)[:, max(0, now - window) :]
+    gram = np.linalg.pinv(unknown.T @ unknown)
+    wanted = np.ones(unknown.shape[1])
+    return float(wanted @ gram @ wanted)
+
+
+@pytest.mark.parametrize("window", [1, 2, 4, 8, 16])
+def test_decoding_is_least_squares_on_all_finished_nodes(window: int) -> None:
+    found = DecodedWindowTree(window).noisy_nodes(3 * window)
+    assert found == pytest.approx([least_variance(window, now) for now in range(1, 3 * window + 1)])
+
+
+# Plans
+
+
+def rngs(runs):
+    return [np.random.default_rng([3, run]) for run in range(runs)]
+
+
+def test_blocks_of_large_vectors_are_shorter_with_the_same_draws():
+    dimension = KEPT // 8 // 2 // 8  # eight rounds of two runs fill what is kept
+    plan = NoisePlan("gaussian", [WindowTree(1)], [1.0], 1.0, dimension)
+    assert plan.block(1) == 16
+    assert plan.block(2) == 8
+    assert NoisePlan("gaussian", [WindowTree(2)], [1.0], 1.0, dimension).block(2) == BLOCK
+    assert NoisePlan("gamma", [WindowTree(1)], [1.0], 1.0, dimension).block(2) == BLOCK
+    small = NoisePlan("gaussian", [WindowTree(1)], [1.0], 1.0, 3)
+    parts, whole = (small.correlated(rngs(2), rounds) for rounds in (16, BLOCK))
+    together = next(whole)[0]
+    for begun in range(0, BLOCK, 16):
+        assert np.array_equal(next(parts)[0], together[begun : begun + 16])
+
+
+def test_the_audit_sees_draws_that_are_kept_without_a_copy():
+    """Blocks share their memory, in a play too."""
+
+    class Kept(NoisePerPrefix):
+        def init(self, rounds, runs, dimension):
+            return [0.0]
+
+        def next(self, state, units, fresh):
+            noise, state[0] = units + state[0], units[-1]
+            return noise
+
+    matrix = materialise(Kept(2 * BLOCK), 2 * BLOCK)
+    assert matrix[BLOCK, BLOCK - 1] == 0.0
+    assert matrix[BLOCK, -1] == 1.0
+
+
+def test_zero_scale_is_exact_silence():
+    for scales in ([0.0, 1.0], [0.0, 0.0]):
+        plan = NoisePlan("gaussian", [WindowTree(16)] * 2, scales, 1.0, 3)
+        noise = next(plan.blocks(rngs(2)))
+        assert [noise[:, setting].any() for setting in (0, 1)] == [scale > 0 for scale in scales]
+
+
+@pytest.mark.parametrize("window", [1, 16, 256])
+def test_expected_norm_is_the_root_mean_square(window):
+    plan = NoisePlan("gamma", [WindowTree(window)], [2.0], 1.0, 3)
+    stream = plan.blocks(rngs(200))
+    noise = np.concatenate([next(stream) for _ in range(6)])[:, 0]
+    measured = np.sqrt(np.vecdot(noise, noise).mean(axis=1))
+    assert measured == pytest.approx(plan.expected_norm(6 * BLOCK)[0], rel=0.25)
+    assert measured.mean() == pytest.approx(plan.expected_norm(6 * BLOCK)[0].mean(), rel=0.03)

@@ -8,26 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from dpregret.algorithms.privacy import BLOCK, NoisePlan, WindowTree
+from dpregret.algorithms.privacy import BLOCK
 from dpregret.algorithms.privacy.audit import item_pure_loss, materialise, protected_nodes
 from dpregret.algorithms.privacy.prefix_sums import Fresh
 from dpregret.algorithms.privacy.window_blocks import BlocksState, WindowBlocks, WindowItems, best_radices
 
-MECHANISMS = [
+BLOCKS = [
     WindowBlocks(2, (2,)),
     WindowBlocks(8, (3,)),
-    WindowBlocks(16, (8,)),
     WindowBlocks(17, (3, 4)),
     WindowBlocks(17, (3, 4), tapered=True),
-    WindowBlocks(12, (3, 4), tapered=True),
     WindowBlocks(16, (2, 2, 2, 2), tapered=True),
     WindowBlocks(31, (2, 3, 2)),
     WindowBlocks(64, (18,), tapered=True),
-    WindowBlocks(100, (5, 3), tapered=True),
-    WindowItems(1),
-    WindowItems(5),
-    WindowItems(64),
-    WindowItems(100),
 ]
 
 
@@ -65,22 +58,7 @@ def test_tapered_blocks_are_least_squares_on_all_nodes(radices: tuple[int, ...],
     assert found == pytest.approx([least_variance(mechanism, now) for now in range(1, rounds + 1)])
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
-def test_running_code_has_the_stated_variances(mechanism: WindowBlocks | WindowItems) -> None:
-    rounds = max(5 * BLOCK - 7, 3 * mechanism.window)
-    noise = materialise(mechanism, rounds)
-    assert np.square(noise).sum(axis=1) == pytest.approx(mechanism.noisy_nodes(rounds))
-    assert mechanism.noisy_nodes(1000).max() == pytest.approx(mechanism.most_noisy_nodes)
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
-def test_a_protected_item_costs_its_nodes_exactly(mechanism: WindowBlocks | WindowItems) -> None:
-    """Gaussian loss of the worst one, in every phase of blocks and draws."""
-    noise = materialise(mechanism, 4 * mechanism.window + 77)
-    assert protected_nodes(noise, mechanism.window) == pytest.approx(mechanism.nodes_per_item, rel=1e-9)
-
-
-@pytest.mark.parametrize("mechanism", [each for each in MECHANISMS if each.window <= 17], ids=repr)
+@pytest.mark.parametrize("mechanism", [*BLOCKS[:5], WindowItems(5)], ids=repr)
 def test_pure_loss_of_protected_items_is_that_of_the_ledger(mechanism: WindowBlocks | WindowItems) -> None:
     """The least l1 charge of any shift of the noises that hides an item, by linear programs; several lengths."""
     worst = 0.0
@@ -104,7 +82,7 @@ class Fed(WindowBlocks):
         super()._begin(state)
 
 
-@pytest.mark.parametrize("mechanism", [each for each in MECHANISMS if isinstance(each, WindowBlocks)], ids=repr)
+@pytest.mark.parametrize("mechanism", BLOCKS, ids=repr)
 def test_the_map_from_items_is_the_sum_of_those_in_the_window(mechanism: WindowBlocks) -> None:
     """B C is 0 for items to come and 1 until they expire; after that 0, but for items of a block that goes on."""
     rounds, block, window = 5 * mechanism.window + 3, mechanism.block, mechanism.window
@@ -233,7 +211,7 @@ def test_whole_sequences_need_no_root() -> None:
 # Exact laws on the lattice: W = k = 2, Delta = epsilon = 1, discrete Laplace noise, item 2 a function of output 1
 
 
-def largest_log_ratio(weights: np.ndarray, reach: int = 70, seen: int = 24) -> tuple[float, float]:
+def largest_log_ratio(weights: np.ndarray, reach: int = 50, seen: int = 24) -> tuple[float, float]:
     """Of the laws of both outputs when item 1, or item 2, is replaced. weights: 3 B, of round 1 and of round 2."""
     axis = np.arange(-reach, reach + 1)
     z = np.stack(np.meshgrid(axis, axis, axis, indexing="ij")).reshape(3, -1)
@@ -324,27 +302,3 @@ def test_a_prefix_on_the_old_root_has_another_variance() -> None:
     mechanism = OldRoot(8, (4,))
     found = np.square(materialise(mechanism, 48)).sum(axis=1)
     assert not np.allclose(found, mechanism.noisy_nodes(48))
-
-
-# Streaming
-
-
-def test_a_runs_noise_depends_on_its_seed_and_mechanism_only() -> None:
-    def noise(mechanisms: list, runs: int) -> np.ndarray:
-        plan = NoisePlan("gamma", mechanisms, [1.0] * len(mechanisms), 1.0, 2)
-        stream = plan.blocks([np.random.default_rng([5, run]) for run in range(runs)])
-        return np.concatenate([next(stream) for _ in range(12)])
-
-    for made in (WindowItems(100), WindowBlocks(100, (23,)), WindowBlocks(300, (5, 7), tapered=True)):
-        among = noise([WindowTree(4), made, WindowBlocks(64, (18,))], 3)[:, 1, :1]
-        assert np.array_equal(noise([made], 1)[:, 0], among)
-
-
-def test_refusals() -> None:
-    with pytest.raises(ValueError, match="window must be at least 1, got 0"):
-        WindowItems(0)
-    for radices in ((), (1, 3)):
-        with pytest.raises(ValueError, match="radices must be 2 or more"):
-            WindowBlocks(8, radices)
-    with pytest.raises(ValueError, match="a block of 9 rounds is longer than the window of 8"):
-        WindowBlocks(8, (3, 3))
