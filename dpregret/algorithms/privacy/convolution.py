@@ -22,8 +22,7 @@ from scipy.fft import irfft, rfft
 from dpregret.algorithms.privacy.series import FIRST, longest, power, root_coefficients, root_decays
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled, inlined
-from dpregret.numerics.intrinsics import fused
-from dpregret.numerics.simd import WIDTH, load, spread, store
+from dpregret.numerics.intrinsics import WIDTH, fused, load, spread, store
 from dpregret.numerics.sums import add_product
 
 Coefficients = Callable[[int], Array]  # count -> h_0..h_{count-1}
