@@ -88,7 +88,7 @@ def test_pure_windows_are_protected_with_their_mechanism(name: str, window: int)
 
 @pytest.mark.parametrize(
     ("name", "horizon"),
-    [(name, horizon) for name in PURE_SEQUENCES for horizon in (2, 9, 81, 400)
+    [(name, horizon) for name in PURE_SEQUENCES for horizon in (2, 81, 400)
      if horizon >= 81 or name not in learners("bandits")],
 )  # fmt: skip
 def test_pure_sequences_are_protected_to_the_end(name: str, horizon: int) -> None:
@@ -117,7 +117,7 @@ def test_a_lag_costs_nothing() -> None:
 
 
 @pytest.mark.parametrize("variant", ALTERNATIVES)
-@pytest.mark.parametrize("horizon", [1, 2, 3, 49, 64, 77, 150])
+@pytest.mark.parametrize("horizon", [1, 2, 64, 77])
 def test_the_ledger_is_the_exact_loss_of_what_is_released(variant: str, horizon: int) -> None:
     """Prefixes 1..T-1, any T; in a window W with T = 3 W - 4, the oldest item that is protected at the end."""
     for name in ("dp-ftrl-lipschitz", "private-ftrl"):
@@ -142,7 +142,7 @@ def landau(window: int) -> float:
 
 
 @pytest.mark.parametrize("variant", ALTERNATIVES)
-@pytest.mark.parametrize(("window", "rounds"), [(1, 7), (8, 20), (16, 1001), (100, 333)])
+@pytest.mark.parametrize(("window", "rounds"), [(1, 7), (16, 1001), (100, 333)])
 def test_no_variant_beats_the_lower_bound(variant: str, window: int, rounds: int) -> None:
     """Over many rounds the root meets it."""
     plan = made("wdp-cocop-gaussian", variant, rounds, window)[1]
@@ -154,8 +154,8 @@ def test_no_variant_beats_the_lower_bound(variant: str, window: int, rounds: int
 
 @pytest.mark.parametrize(
     "mechanism",
-    [kind(window) for kind in (WindowRoot, WindowBuffers) for window in (1, 2, 16, 100, 512)]
-    + [WindowTree(window) for window in (1, 2, 16, 512)],
+    [kind(window) for kind in (WindowRoot, WindowBuffers) for window in (1, 16, 100)]
+    + [WindowTree(window) for window in (1, 16, 128)],
     ids=repr,
 )
 def test_the_most_noise_over_all_rounds(mechanism: Any) -> None:

@@ -245,7 +245,7 @@ def test_the_largest_violation_counts_and_not_the_last(chunk: int, monkeypatch: 
     assert 0.9 < record.violation < 2.1
 
 
-def test_the_linear_bandit_plays_in_the_ball_and_estimates_the_cost() -> None:
+def test_the_linear_bandit_plays_on_axes_of_the_dikin_ellipsoid() -> None:
     learner = PrivateLinearBandit(
         BanditProblem(make_set("ball", 4), 4096, 1.0, linear=True), [FREE, PRIVATE], 300, "corrected"
     )
@@ -264,8 +264,6 @@ def test_the_linear_bandit_plays_in_the_ball_and_estimates_the_cost() -> None:
         + 4 / np.square(1 - np.square(inner).sum(axis=-1))[..., None, None] * inner[..., :, None] * inner[..., None, :]
     )
     assert np.vecdot(axis, np.squeeze(hessian @ axis[..., None], -1)) == pytest.approx(eigenvalue)
-    record = learner.play(Given(linear(4096, 4), generators(300), generators(300, 1)))
-    assert (record.losses.mean(axis=1) < 0.5 * 4096).all()
 
 
 @pytest.mark.parametrize(

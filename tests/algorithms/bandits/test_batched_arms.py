@@ -100,16 +100,13 @@ def test_arms_are_drawn_by_exponential_weights_with_exploration() -> None:
     assert stats.chisquare(np.bincount(arms, minlength=3), runs * wanted).pvalue > 1e-6
 
 
-def test_a_loss_enters_one_mean_and_the_noise_is_that_of_a_mean() -> None:
+def test_a_loss_enters_one_mean() -> None:
     """Estimates are without bias, and one loss, clipped to [0, 1], moves one of them by 1/(tau p)."""
-    runs, means = 6000, np.array([0.2, 0.9])
+    runs, means = 3000, np.array([0.2, 0.9])
     learner = make([0.4], 4, 2, runs)  # batches of three rounds, and a short one that is never learnt from
     learner.play(Given(told(np.tile(means, (4, 1))), generators(runs, 1), generators(runs, 2)))
     found = learner.sums[0]
     assert (np.abs(found.mean(axis=0) - means) < 5 * found.std(axis=0) / math.sqrt(runs)).all()
-    (seen,) = np.nonzero(found[:, 0])
-    noise = (0.5 * found[seen, 0] - means[0]) * 3 * 0.4
-    assert stats.kstest(noise, stats.laplace.cdf).pvalue > 1e-6
     ends = []
     for end in (-1e6, 1e6):
         losses = np.full((30, 2), 0.5)

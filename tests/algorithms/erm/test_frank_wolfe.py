@@ -6,13 +6,11 @@ import math
 import numpy as np
 import pytest
 from drawn import generators
-from scipy.special import softmax
-from scipy.stats import chisquare
 
 from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.frank_wolfe import FrankWolfe
 from dpregret.algorithms.erm.general_frank_wolfe import GeneralFrankWolfe
-from dpregret.algorithms.erm.polytope_frank_wolfe import CornerFrankWolfe, QuadraticRisk, corners_of
+from dpregret.algorithms.erm.polytope_frank_wolfe import CornerFrankWolfe, QuadraticRisk
 from dpregret.algorithms.geometry import CountedSet, gaussian_width, make_set
 from dpregret.algorithms.privacy import Budget, gaussian_mu
 from dpregret.algorithms.privacy.budget import binomial_epsilon
@@ -103,27 +101,6 @@ def test_gram_columns_keep_the_gradient(variant, risk, dimension, samples, set_n
     fast = CornerFrankWolfe(case, budgets, 2, variant).fit(generators(2, 11))
     full = CornerFrankWolfe(slow, budgets, 2, variant).fit(generators(2, 11))
     np.testing.assert_allclose(fast, full, atol=1e-9)
-
-
-@pytest.mark.parametrize("set_name", ["l1-ball", "simplex", "polytope"])
-def test_first_choice_follows_the_exponential_mechanism(set_name, rounds):
-    rounds(2)
-    runs, dimension = 20_000, 3
-    domain = make_set(set_name, dimension)
-    risk = make_risk("hetero-consensus", domain, 64, generators(1, 11) * runs)
-    learner = CornerFrankWolfe(ErmProblem(domain, risk), [Budget(3.0, 1e-6)], runs, "balanced")
-    released = learner.fit(generators(1, 11) * runs)[0]  # one generator, drawn from in turn
-    corners = corners_of(domain)
-    gradient = risk.gradient(np.tile(domain.center(), (runs, 1)))[0]
-    expected = softmax(-corners.scores(gradient) / learner.scales[0])
-    landed = []
-    for corner in range(corners.count):
-        point = domain.center()[None].copy()
-        corners.step(point, np.array([corner]), 2 / 3)
-        landed.append((np.abs(released - point).max(axis=1) < 1e-12).sum())
-    assert sum(landed) == runs
-    assert expected.max() - expected.min() > 0.02  # the scores matter
-    assert chisquare(landed, runs * expected).pvalue > 1e-3
 
 
 def test_iterations_and_scales_of_the_lasso():

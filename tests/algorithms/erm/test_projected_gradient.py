@@ -6,7 +6,7 @@ from functools import partial
 import cvxpy
 import numpy as np
 import pytest
-from tiny_risks import Linear, Logistic, Quadratic, generators, logistic_data, make
+from tiny_risks import Linear, Quadratic, generators, logistic_data, make
 
 from dpregret.algorithms.erm import projected_gradient
 from dpregret.algorithms.erm.projected_gradient import ProjectedGradient
@@ -48,15 +48,6 @@ def test_minimum_of_a_linear_risk_is_a_vertex() -> None:
     domain, slope = make_set("l1-ball", 3), np.array([0.2, -0.5, 0.1])
     point = make(ProjectedGradient, domain, Linear(slope, 10), [FREE], "plain").fit(generators(1))
     assert np.allclose(point, [[[0, 1, 0]]], atol=1e-7)
-
-
-def test_an_answer_does_not_depend_on_the_other_data_sets() -> None:
-    domain, risk = make_set("ball", 4), logistic_data(3, 40, 4)
-    together = make(ProjectedGradient, domain, risk, [FREE], "plain", runs=3).fit(generators(3))
-    for run in range(3):
-        alone = Logistic(risk.features[run : run + 1])
-        point = make(ProjectedGradient, domain, alone, [FREE], "plain").fit(generators(1))
-        assert np.allclose(point[0, 0], together[0, run], rtol=0, atol=1e-13)
 
 
 def test_badly_conditioned_minima_are_certified_too() -> None:

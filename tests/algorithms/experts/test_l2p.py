@@ -122,8 +122,9 @@ def worst(tuning: Copied, rounds: int, delta: float) -> float:
     return found
 
 
-@pytest.mark.parametrize("tuning", [Copied(2, 0.1, 0.2), Still(2, 0.1, 0.2), Copied(2, 0.6, 0.5), Still(2, 0.01, 0.1)])
-@pytest.mark.parametrize("delta", [1e-2, 1e-5])
+@pytest.mark.parametrize(
+    ("tuning", "delta"), [(Copied(2, 0.1, 0.2), 1e-2), (Still(2, 0.1, 0.2), 1e-5), (Copied(2, 0.6, 0.5), 1e-5)]
+)
 def test_the_ledger_covers_every_transcript(tuning: Copied, delta: float) -> None:
     """Four batches of two rounds, three decisions: exact over all transcripts, and no more than the ledger says."""
     assert 0 < worst(tuning, 8, delta) <= tuning.price(8, delta)
