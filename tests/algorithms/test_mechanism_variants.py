@@ -169,7 +169,7 @@ def test_constants_are_those_of_the_mechanisms_own_noise() -> None:
     """WDP-COCOL's N; lambda of DP-FTRL, in both forms: the minimiser of their own bound."""
     for variant in ("practical", *ALTERNATIVES):
         learner, plan = made("wdp-cocol-gaussian", variant, 64, 16)
-        assert learner.schedule.terms.noise[0, 0] == pytest.approx(plan.expected_norm(4000).max(), rel=1e-12)
+        assert learner._terms().noise[0, 0] == pytest.approx(plan.expected_norm(4000).max(), rel=1e-12)
     horizon = 777
     for name in ("dp-ftrl", "dp-ftrl-lipschitz"):
         found = []
