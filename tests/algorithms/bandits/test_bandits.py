@@ -238,10 +238,10 @@ def _(learner: Slipping, loss, domain, batch, x, estimate, noise, s):
 def test_the_largest_violation_counts_and_not_the_last(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A point that is outside once, in the middle of a play, is told of, however many are looked at together."""
     monkeypatch.setattr("dpregret.algorithms.bandits.noisy_leader.CHUNK", chunk)
-    learner = start("private-bandit-gaussian", "projection", [FREE, PRIVATE], horizon=1024)
+    learner = start("private-bandit-gaussian", "projection", [FREE, PRIVATE], horizon=4096)
     inner = learner.state()
     learner.state = lambda: Slipping(inner, inner.solver)
-    record = learner.play(Given(linear(1024, 3), generators(2), generators(2, 1)))
+    record = learner.play(Given(linear(4096, 3), generators(2), generators(2, 1)))
     assert 0.9 < record.violation < 2.1
 
 
