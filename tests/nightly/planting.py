@@ -28,7 +28,7 @@ COMPILED = ("numerics.compiled import", "numba.extending import")  # in the text
 
 
 class MistakeError(Exception):
-    """A mistake that cannot be read, planted or judged; names it."""
+    """A mistake that cannot be planted or judged; names it."""
 
 
 @dataclass(frozen=True)
@@ -77,18 +77,9 @@ def _names(statement: ast.stmt) -> set[str]:
     return {target.id for target in targets if isinstance(target, ast.Name)}
 
 
-def mistakes(file: Path = LIST) -> list[Mistake]:
-    """All of a list. Raises MistakeError where a key is missing or unknown, or a name is there twice."""
-    found: dict[str, Mistake] = {}
-    for entry in yaml.safe_load(file.read_text(encoding="utf-8")):
-        try:
-            mistake = Mistake(**entry)
-        except TypeError as fault:
-            raise MistakeError(f"{entry.get('name', entry)}: {fault}") from None
-        if mistake.name in found:
-            raise MistakeError(f"{mistake.name}: there are two of this name")
-        found[mistake.name] = mistake
-    return list(found.values())
+def mistakes() -> list[Mistake]:
+    """All of the list."""
+    return [Mistake(**entry) for entry in yaml.safe_load(LIST.read_text(encoding="utf-8"))]
 
 
 @contextmanager

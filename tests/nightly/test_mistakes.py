@@ -63,33 +63,11 @@ def test_an_edit_stays_within_its_place(place: str, old: str, new: str, line: in
     assert moved == [line]
 
 
-@pytest.mark.parametrize(
-    ("place", "old", "said"),
-    [
-        ("Sum.gone", "1", r"a-slip: .*:Sum.gone is there 0 times, not once \('gone'\)"),
-        ("value", "3", "a-slip: .*:value holds '3' 0 times, not once"),
-        ("", "1 + LIMIT", "a-slip: .*: holds '1 . LIMIT' 2 times, not once"),
-    ],
-)
-def test_a_mistake_that_no_longer_fits_is_an_error_with_its_name(place: str, old: str, said: str) -> None:
-    with pytest.raises(MistakeError, match=said):
+@pytest.mark.parametrize(("place", "old"), [("Sum.gone", "1"), ("value", "3"), ("", "1 + LIMIT")])
+def test_a_mistake_that_no_longer_fits_is_an_error_with_its_name(place: str, old: str) -> None:
+    with pytest.raises(MistakeError, match=r"a-slip: .*, not once"):
         replace(KNOWN, where=KNOWN.where + place, old=old).edited(SOURCE)
 
 
-def test_a_module_that_is_gone_is_an_error_with_its_name() -> None:
-    with pytest.raises(MistakeError, match=r"a-slip: there is no module dpregret\.core\.gone"):
-        replace(KNOWN, where="dpregret.core.gone:f").file(ROOT)
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("- {name: a-slip, what: w}", "a-slip: .*missing 4 required"),
-        ("- &slip {name: a-slip, what: w, test: t, where: w, old: o, new: n}\n- *slip", "a-slip: there are two"),
-    ],
-)
-def test_what_is_no_list_of_mistakes_is_an_error_with_its_name(text: str, said: str, tmp_path: Path) -> None:
-    file = tmp_path / "odd.yaml"
-    file.write_text(text)
-    with pytest.raises(MistakeError, match=said):
-        mistakes(file)
+def test_no_two_mistakes_have_one_name() -> None:
+    assert len({mistake.name for mistake in mistakes()}) == len(mistakes())

@@ -1,4 +1,4 @@
-"""Trials of the commands: files that are none, strangers' code, outputs, bounds, full disks, stopped jobs."""
+"""Trials of the commands: files that are none, strangers' code, outputs, bounds, stopped jobs."""
 
 from __future__ import annotations
 
