@@ -154,7 +154,7 @@ processors: setup ## are runs, claims and checks the same under forced kernels? 
 	$(PY) dpregret.workflows.run.processors ci
 
 schema: setup ## renew the JSON schema of configurations
-	$(PY) dpregret.workflows.plan.schema > workflows/schemas/config.schema.json
+	$(PY) dpregret.workflows.plan.load > workflows/schemas/config.schema.json
 
 unlock: setup ## remove the locks of a run that died elsewhere
 	$(SNAKEMAKE) --unlock

@@ -11,9 +11,8 @@ import pytest
 from dpregret.core.errors import ConfigError
 from dpregret.workflows.families.online import OnlineExperiment
 from dpregret.workflows.plan.config import Config, experiment_jobs
-from dpregret.workflows.plan.load import check_options, load_config
+from dpregret.workflows.plan.load import check_options, file_schema, load_config
 from dpregret.workflows.plan.paper_names import PROFILES
-from dpregret.workflows.plan.schema import file_schema
 
 Write = Callable[[Any], Path]
 

@@ -7,10 +7,11 @@ and what is allowed there.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from dpregret.core.errors import ConfigError, nearest, not_allowed
 from dpregret.core.files import checksum
@@ -32,6 +33,10 @@ LISTED = "listed"
 TOP_KEYS, PAPER_KEYS = ("extends", "only", "defaults"), ("only", "defaults")
 """Keys that say how files are put together, at the top of a profile and in one of its papers."""
 Places = dict[KeyPath, tuple[Source, KeyPath]]
+RANGE: Final = {"type": "string", "pattern": r"^\d+\^-?\d+(\.\.\d+\^-?\d+)?$"}
+WORD: Final = {"type": "string"}
+ONLY: Final = {"anyOf": [{"const": LISTED}, {"type": "array", "items": WORD, "minItems": 1}]}
+DEFAULTS: Final = {"type": "object"}
 
 
 def declared_sources() -> list[str]:
@@ -299,3 +304,41 @@ def _numbers(data: dict[str, Any], places: Places) -> Iterator[str]:
                     entries[key] = value if key in ("title", "learners") else expand(value)
                 except ValueError as error:
                     yield f"{expanded.at(('papers', paper, *where, key))}: {error}"
+
+
+def file_schema() -> dict[str, Any]:
+    """Return the JSON schema of a profile: the models, with what a file may leave out, take away or write in short."""
+    schema: dict[str, Any] = _in_short(Config.model_json_schema())
+    schema["properties"] |= {"extends": WORD, "only": ONLY, "defaults": DEFAULTS}
+    schema["required"] = ["profile"]
+    for name, model in schema["$defs"].items():
+        model.pop("required", None)
+        model["properties"] = {key: _or_null(each) for key, each in model["properties"].items()}
+        if name == "Paper":
+            model["properties"] |= {"only": ONLY, "defaults": DEFAULTS}
+    paper = schema["$defs"]["Paper"]["properties"]["experiments"]["anyOf"][0]
+    paper["patternProperties"] = {key: {"anyOf": [*each["anyOf"], {"type": "null"}]}
+                                  for key, each in paper["patternProperties"].items()}  # fmt: skip
+    for key in ("audit", "validation", "papers"):
+        schema["properties"][key] = _or_null(schema["properties"][key])
+    return schema
+
+
+def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def _in_short(schema: Any) -> Any:
+    """Grids of numbers may be ranges, and hold powers and ranges."""
+    if isinstance(schema, list):
+        return [_in_short(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    changed = {("anyOf" if key == "oneOf" else key): _in_short(each) for key, each in schema.items()}
+    if changed.get("type") == "array" and any(name in str(changed["items"]) for name in ("integer", "number")):
+        return {"anyOf": [{**changed, "items": {"anyOf": [changed["items"], RANGE]}}, RANGE]}
+    return changed
+
+
+if __name__ == "__main__":
+    print(json.dumps(file_schema(), indent=2))

@@ -62,15 +62,11 @@ class Played:
 
 def smallest(experiment: Experiment) -> Experiment:
     """The experiment in its smallest dimension, at most `ROUNDS` rounds long."""
-    changes: dict[str, Any] = {}
-    for name in ("horizon", "samples"):
-        if name in type(experiment).model_fields:
-            changes[name] = (min(ROUNDS, *getattr(experiment, name), ROUNDS),)
-    for name in ("dimension", "experts"):
-        if name in type(experiment).model_fields:
-            changes[name] = (min(getattr(experiment, name)),)
-    if "window" in type(experiment).model_fields:
-        windows = getattr(experiment, "window")  # noqa: B009  (of some families)
+    changes: dict[str, Any] = {"horizon": (min(ROUNDS, *experiment.horizon),)}
+    dimensions, windows = getattr(experiment, "dimension", None), getattr(experiment, "window", None)
+    if isinstance(dimensions, tuple):
+        changes["dimension"] = (min(dimensions),)
+    if windows:
         changes["window"] = tuple(each for each in windows if each == "horizon" or each <= ROUNDS) or ("horizon",)
     return experiment.model_copy(update=changes)
 
@@ -90,7 +86,7 @@ def keeps_runs_apart(played: Played) -> str | None:
 
 def keeps_settings_apart(played: Played) -> str | None:
     """A privacy setting does not change where another setting is played beside it."""
-    if "epsilon" not in type(played.small).model_fields or not played.kind.card.private:
+    if not played.kind.card.private:
         return None
     both, alone = played.rows(epsilon=(1.0, 4.0)), played.rows(epsilon=(4.0,))
     same = np.array_equal(both.loc[both["epsilon"] == 4.0, "regret"], alone["regret"])
@@ -99,9 +95,9 @@ def keeps_settings_apart(played: Played) -> str | None:
 
 def serves_shorter(played: Played) -> str | None:
     """With `anytime` on the card, a play without noise is the beginning of every longer play."""
-    if not (played.kind.card.anytime and played.family.anytime) or "epsilon" not in type(played.small).model_fields:
+    if not (played.kind.card.anytime and played.family.anytime):
         return None
-    (rounds,) = played.small.model_dump()["horizon"]
+    (rounds,) = played.small.horizon
     half = rounds // 2
     ends = [played.rows(epsilon=(math.inf,), horizon=(each,)) for each in (half, rounds)]
     first, second = (each.loc[each["checkpoint"] == half, "regret"] for each in ends)
@@ -122,8 +118,6 @@ def keeps_budget(played: Played) -> str | None:
 
 def bound_grows(played: Played) -> str | None:
     """The bound on regret does not fall from one checkpoint to the next."""
-    if "checkpoint" not in played.usual or "horizon" not in type(played.small).model_fields:
-        return None
     for _, rows in played.usual.groupby(["epsilon", "run"], sort=False):
         bound = rows.sort_values("checkpoint")["bound"].to_numpy(dtype=float)
         if (np.diff(bound) < -SLACK * np.abs(bound[1:])).any():
