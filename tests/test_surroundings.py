@@ -29,7 +29,7 @@ def make(folder: Path, *words: str, **environment: str) -> "subprocess.Completed
     )
 
 
-@pytest.mark.parametrize("letter", ['"', "$", "`", "\\", ":", "\n"])
+@pytest.mark.parametrize("letter", ["$", "\n"])
 def test_a_path_that_no_environment_can_hold_is_told(tmp_path: Path, letter: str) -> None:
     done = make(tmp_path / f"a{letter}b", "setup")
     assert done.returncode != 0

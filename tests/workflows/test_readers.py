@@ -114,7 +114,7 @@ def test_the_untouched_file_is_read(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", READERS)
-@fuzz(12)
+@fuzz(8)
 @given(data=st.data())
 def test_a_mutated_file_is_read_or_refused_with_its_name(kind: str, data: st.DataObject, tmp_path: Path) -> None:
     _, load, error = READERS[kind]
@@ -129,7 +129,7 @@ ANYTHING = st.one_of(st.binary(max_size=60), st.text(max_size=60).map(lambda tex
 
 
 @pytest.mark.parametrize("kind", ["online", "claims", "errata", "audit", "sources"])
-@fuzz(15)
+@fuzz(10)
 @given(content=ANYTHING)
 def test_any_bytes_are_refused_with_the_name_of_the_file(kind: str, content: bytes, tmp_path: Path) -> None:
     _, load, error = READERS[kind]

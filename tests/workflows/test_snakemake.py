@@ -181,7 +181,7 @@ def test_killed_refused_and_edited_runs_are_resumed_and_end_equal(finished: Chec
 
 
 def test_a_mistake_is_one_line_before_anything_is_made(mine: Checkout) -> None:
-    """Others of the same front door stand in test_config.py."""
+    """Others of the same front door stand in test_readers.py."""
     text = (mine.root / "mine.yaml").read_text()
     (mine.root / "mine.yaml").write_text(text.replace("seed: 7", "seed: x"))
     done = mine.snakemake(*MINE, "--cores", "1")

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -247,3 +248,27 @@ def test_a_bomb_is_refused_before_it_is_written(tmp_path: Path, monkeypatch: pyt
     for size in (-1, sums.AT_ONCE + 1):  # a name, say, of a gigabyte
         with sums._Bounded(tmp_path / "a.tar.gz") as stream, pytest.raises(sums.UnreadableError):
             stream.read(size)
+
+
+def test_a_crate_holds_and_names_what_the_run_lists(tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    (results / "paper").mkdir(parents=True)
+    (results / "paper" / "claims.csv").write_text("claim\n")
+    sums.write_sums(results, ["paper"], {"profile": "mine", "commit": "abc", "dpregret": "1.2.3"})
+    output = tmp_path / "run.zip"
+    assert archive.main([str(results), str(output)]) == 0
+    with zipfile.ZipFile(output) as packed:
+        described = json.loads(packed.read(archive.METADATA))
+        held = set(packed.namelist())
+    entities = {each["@id"]: each for each in described["@graph"]}
+    named = {name for name, each in entities.items() if "File" in each["@type"]}
+    assert held == named | {archive.METADATA} == {
+        archive.METADATA, "Snakefile", "results/origin.json", "results/paper/claims.csv"}  # fmt: skip
+    assert entities["results/paper/claims.csv"]["sha256"] == checksum(results / "paper" / "claims.csv")
+    assert {each["@id"] for each in entities["./"]["hasPart"]} == named
+    assert entities["#run"]["instrument"]["@id"] == entities["./"]["mainEntity"]["@id"] == "Snakefile"
+    told = json.dumps(described["@graph"])
+    assert {each["@id"] for each in entities["./"]["conformsTo"]} <= set(entities)
+    assert str(tmp_path) not in told
+    (results / "paper" / "claims.csv").write_text("edited\n")
+    assert archive.main([str(results), str(output)]) == 1
