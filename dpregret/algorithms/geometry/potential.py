@@ -302,7 +302,7 @@ def _(potential: QNorm, state, gradient, s):
             sizes[k] = abs(slopes[k])
         low, high = min(rise * potential.modulus, top[r]), min(rise, top[r])
         first = high if size[r] < radius * (1.0 - CLOSE) else min(max(last[r], low), high)
-        height, norm, total = dual_height(sizes, top[r], first, low, high, potential.dual, kept, powers, work)
+        height, norm, total = dual_height(sizes, top[r], (first, low, high), potential.dual, kept, powers, work)
         scale = radius * min(norm, 1.0) / total
         for k in range(d):
             state[k, r] = np.copysign(height * kept[k], slopes[k])
@@ -510,15 +510,7 @@ def _newton(value: float, slope: float, root: float, low: float, high: float, le
 
 @compiled
 def dual_height(
-    sizes: Array,
-    top: float,
-    first: float,
-    low: float,
-    high: float,
-    dual: float,
-    kept: Array,
-    powers: Array,
-    work: Array,
+    sizes: Array, top: float, bracket: tuple[float, float, float], dual: float, kept: Array, powers: Array, work: Array
 ) -> tuple[float, float, float]:
     """Height m in [low, high] of dual sizes z = (m - (top - size))_+ whose point has l1 norm 1, or least m below 1.
 
@@ -527,6 +519,7 @@ def dual_height(
     against ln(norm), two heights at a time. work (2, d) is scratch.
     """
     lows, ones, rise = work[0], work[1], dual - 1.0
+    first, low, high = bracket
     height, norm, total, old_height, old_excess, old_pace = first, 0.0, 0.0, 0.0, 0.0, 0.0
     ones[:] = 1.0
     for attempt in range(100):
