@@ -248,14 +248,12 @@ class PartitionMatroid(Choices, BasePolytope):
 class SolvedPolytope(SolvedProjection, FixedSum, BasePolytope):
     """Base polytopes whose projection needs a solver, on the inequalities that `subsets` lists."""
 
+    total: float
+    """F(all)."""
+
     @abstractmethod
     def subsets(self) -> tuple[Array, Array]:
         """Indicators (k, d) of the sets whose inequalities are needed, and F of them (k,)."""
-
-    @property
-    @abstractmethod
-    def total(self) -> float:
-        """F(all)."""
 
     def violation(self, points: Array) -> Array:
         """Largest of x(S) - F(S), and the defect of the sum."""
@@ -296,7 +294,7 @@ class SpanningTrees(SolvedPolytope):
             smaller, larger = (m * (m - 1) // 2 for m in (self.nodes, self.nodes + 1))
             allowed = f"m (m - 1)/2 edges of m nodes; the nearest are {smaller} and {larger}"
             reject_dimension(self.name, dimension, allowed)
-        self.dimension = size
+        self.dimension, self.total = size, self.nodes - 1.0
         self.edges = np.array(list(itertools.combinations(range(self.nodes), 2)))
         self.diameter = math.sqrt(2.0) if self.nodes == 3 else math.sqrt(2 * (self.nodes - 1))
 
@@ -304,11 +302,6 @@ class SpanningTrees(SolvedPolytope):
     def data(self) -> Trees:
         """The number of nodes."""
         return Trees(self.nodes)
-
-    @property
-    def total(self) -> float:
-        """m - 1 edges."""
-        return self.nodes - 1.0
 
     def center(self) -> Array:
         """2/m in every coordinate: the mean of all trees."""
@@ -342,17 +335,13 @@ class CoveragePolytope(SolvedPolytope):
         if self.dimension > self.LARGEST:
             allowed = f"{width + 1} to {self.LARGEST}: all 2^n subsets are listed"
             reject_dimension(self.name, dimension, allowed)
+        self.total = float(self.dimension)  # every topic is covered
         items = np.arange(self.dimension)
         self.covers = np.zeros((self.dimension, self.dimension), dtype=bool)  # item, topic
         for step in range(width):
             self.covers[items, (items + step) % self.dimension] = True
         # a coordinate lies between what an item adds last and what it covers alone
         self.diameter = math.sqrt(self.dimension) * width
-
-    @property
-    def total(self) -> float:
-        """Every topic is covered."""
-        return float(self.dimension)
 
     def center(self) -> Array:
         """Each topic is shared by the items that cover it: the Shapley value, the mean of all greedy vertices."""

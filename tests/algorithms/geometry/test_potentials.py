@@ -23,24 +23,20 @@ BOX = make_set("box", 3, lower=-0.5, upper=1.0)
 
 
 def stepped(potential, states, gradients):
-    """States (..., k) after steps of gradients (..., d), by the text of the potential or its method."""
+    """States (rows, k) after steps of gradients (rows, d), by the text of the potential or its method."""
     if potential.data is None:
         return potential.step(states, gradients)
-    lead = np.broadcast_shapes(states.shape[:-1], gradients.shape[:-1])
-    state, gradient = (
-        np.broadcast_to(each, (*lead, each.shape[-1])).reshape(-1, each.shape[-1]).T.copy()
-        for each in (states, gradients)
-    )
+    state, gradient = (np.atleast_2d(each).T.copy() for each in (states, gradients))
     with np.errstate(all="ignore"):  # as in compiled loops
         mirror_step(potential.data, state, gradient, np.empty((SCRATCH, state.shape[1])))
-    return state.T.reshape(*lead, -1)
+    return state.T.reshape(states.shape)
 
 
 def points_of(potential, states):
-    """What states stand for, (..., d)."""
+    """What states stand for."""
     if potential.data is None:
         return potential.point(states)
-    state = states.reshape(-1, states.shape[-1]).T.copy()
+    state = np.atleast_2d(states).T.copy()
     x = np.empty((potential.body.dimension, state.shape[1]))
     point_of(potential.data, state, x, np.empty((SCRATCH, state.shape[1])))
     return x.T.reshape(*states.shape[:-1], -1)
@@ -234,14 +230,14 @@ def test_spectral_state_is_the_gradient_of_the_value(generator):
     np.testing.assert_allclose(slope / RADIUS * state[:9], example.gradient(point), rtol=0, atol=1e-6)
 
 
-def test_batch_and_broadcast_equal_row_by_row(example, generator):
-    potential = example.potential
+def test_spectral_steps_of_a_batch_are_those_of_single_matrices(generator):
+    """Other potentials step column by column."""
+    potential = EXAMPLES["spectral"]().potential
     states = walk(potential, generator, 6).reshape(2, 3, -1)
-    gradients = generator.normal(size=(3, potential.body.dimension))
-    moved = stepped(potential, states, gradients)
-    assert moved.shape == states.shape
+    gradients = generator.normal(size=(3, 9))
+    moved = potential.step(states, gradients)
     for setting, run in np.ndindex(2, 3):
-        single = stepped(potential, states[setting, run], gradients[run])
+        single = potential.step(states[setting, run], gradients[run])
         np.testing.assert_allclose(moved[setting, run], single, rtol=0, atol=1e-13)
 
 
@@ -255,7 +251,7 @@ def test_tiny_and_huge_gradients_stay_in_the_set(example, size, generator):
     if size == 1e6 and potential.name not in ("euclidean", "grouped"):
         # So long a step ends close to the extreme point that the gradient asks for, and comes back.
         for sign in (3.0, -3.0):
-            moved = stepped(potential, moved, sign * size * np.eye(dimension)[0])
+            moved = stepped(potential, moved, np.tile(sign * size * np.eye(dimension)[0], (4, 1)))
         assert np.isfinite(moved).all()
 
 

@@ -139,12 +139,6 @@ def test_curved_sets_at_degenerate_costs(name: str) -> None:
     np.testing.assert_allclose((found * costs).sum(axis=1), least[name], atol=1e-14)
 
 
-def test_linear_oracle_in_a_batch_equals_row_by_row(any_case, generator):
-    costs = generator.normal(size=(2, 3, any_case.constraint_set.dimension))
-    rows = [[any_case.constraint_set.linear_oracle(row) for row in block] for block in costs]
-    np.testing.assert_allclose(any_case.constraint_set.linear_oracle(costs), rows, rtol=0, atol=1e-15)
-
-
 DAILY = [("ball", 5), ("flow", 12), ("permutahedron", 65), ("nuclear", 9)]
 NIGHTLY = [
     ("ball", 1), ("ball", 21), ("nuclear", 1), ("nuclear", 64), ("spectrahedron", 4), ("spectrahedron", 25), *TEXTBOOK,
