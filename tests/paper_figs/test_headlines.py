@@ -75,10 +75,7 @@ def test_sentences_are_filled_from_the_tables_in_the_order_of_the_file(run: Path
         "1. **[One fail](docs/x.md).** On a pair. Loss for claim: A & B 2020, Theorem 2, eq. (3) (ε = 2.5 for 2).",
         "2. **[It grows](docs/p_2020.md).** Like T^0.99 [0.90, 1.10]; 7 becomes 5 (T = 8); 1.3, 2.0 times (d = 4).",
     ]
-
-
-def test_refuted_are_statements_that_the_paper_prints_and_no_others(run: Path) -> None:
-    found = refutations(run / "results", run / "papers", ["p_2020"])
+    found = refutations(run / "results", run / "papers", ["p_2020"])  # statements that a paper prints, and no others
     assert [(item.claim, item.statement) for item in found] == [("safe", "it is eps-DP")]
 
 

@@ -22,6 +22,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
@@ -42,12 +43,15 @@ INK: Final[Colour] = (0.15, 0.15, 0.15)
 GUIDE: Final[Colour] = (0.35, 0.35, 0.35)
 DASHED: Final = (0, (4, 2))
 PALETTE: Final[dict[str, Colour]] = {
-    name: (int(code[:2], 16) / 255, int(code[2:4], 16) / 255, int(code[4:], 16) / 255)
-    for name, code in {
-        "blue": "0072B2", "vermilion": "D55E00", "green": "009E73", "purple": "CC79A7", "orange": "E69F00",
-        "sky": "56B4E9", "wine": "882255", "olive": "7A7A18",
-    }.items()
-}  # fmt: skip
+    "blue": to_rgb("#0072B2"),
+    "vermilion": to_rgb("#D55E00"),
+    "green": to_rgb("#009E73"),
+    "purple": to_rgb("#CC79A7"),
+    "orange": to_rgb("#E69F00"),
+    "sky": to_rgb("#56B4E9"),
+    "wine": to_rgb("#882255"),
+    "olive": to_rgb("#7A7A18"),
+}
 """Colours that colour-blind readers tell apart (Okabe and Ito 2008, without yellow, and two of Tol's)."""
 MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h", "d", "8")
 Dash = str | tuple[int, tuple[float, ...]]

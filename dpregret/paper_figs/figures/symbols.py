@@ -16,12 +16,11 @@ from dpregret.paper_figs.judge.rates import Rate
 from dpregret.paper_figs.judge.vocabulary import VALUE_COLUMN, Parameter, Response
 
 SYMBOLS: Final = {
-    "T": "T", "n": "n", "d": "d", "p": "p", "(log2 d)": r"(\log_2 d)", "(log2 W + 1)": r"(\log_2 W + 1)", "G_W": "G_W",
-    "W": "W",
-    "eps": r"\varepsilon", "mu_gdp": r"\mu_{\mathrm{GDP}}", "L*": "L^*", "k": "k", "mu": r"\mu",
-    "(ln 1/beta)": r"(\ln 1/\beta)", "(ln 1/delta)": r"(\ln 1/\delta)",
-    "G": "G", "(log2 k)": r"(\log_2 k)", "Gamma": r"\Gamma", "lambda": r"\lambda",
+    "(log2 d)": r"(\log_2 d)", "(log2 W + 1)": r"(\log_2 W + 1)", "(log2 k)": r"(\log_2 k)", "eps": r"\varepsilon",
+    "mu_gdp": r"\mu_{\mathrm{GDP}}", "L*": "L^*", "mu": r"\mu", "(ln 1/beta)": r"(\ln 1/\beta)",
+    "(ln 1/delta)": r"(\ln 1/\delta)", "Gamma": r"\Gamma", "lambda": r"\lambda",
 }  # fmt: skip
+"""Symbol of a rate -> mathematics, where it is not the same."""
 AXES: Final[Mapping[Parameter, str]] = {
     "horizon": "horizon $T$ (rounds)", "samples": "records $n$", "dimension": "dimension $d$",
     "experts": "number of experts $d$", "window": "window $W$", "landau": "Landau's constant $G_W$ of the window",

@@ -52,10 +52,12 @@ def explorer(runs: pd.DataFrame, claims: ClaimsFile, names: Names = NOBODY) -> d
     rows = rows.assign(epsilon=rows["epsilon"].where(private), delta=rows["delta"].where(private))
     words = labels_of(claims.response)
     length = words.axes["samples" if claims.problem == "erm" else "horizon"]
+    experiments = rows.groupby("experiment", sort=True)
     return {
-        "response": words.response, "labels": {**LABELS, "checkpoint": length},
-        "experiments": {str(name): _experiment(group, names) for name, group in rows.groupby("experiment", sort=True)},
-    }  # fmt: skip
+        "response": words.response,
+        "labels": {**LABELS, "checkpoint": length},
+        "experiments": {str(name): _experiment(group, names) for name, group in experiments},
+    }
 
 
 def unclaimed(shown: dict[str, Any], claims: ClaimsFile, titles: Mapping[str, str]) -> Iterator[TextTable]:

@@ -135,15 +135,16 @@ def comparable(rows: pd.DataFrame, about: ExperimentFacts) -> pd.DataFrame:
     taken: pd.DataFrame = rows.loc[kept]
     named = {"anytime": "told", "checkpoint": "rounds"}
     options = [name for name in OPTIONS if name in taken]
-    return taken.rename(columns=named).assign(
-        feedback=taken["stream"].map(dict(about.feedback)),
-        learner=taken["learner"] + "." + taken["variant"],
-        private=private[kept],
-        window=np.where(whole | ~private, 0, window)[kept],
-        delta=np.where(private, rows["delta"], 0.0)[kept],
-        made_for=np.where(whole, window, 0)[kept],
-        options=_options(taken[options], about.options),
-    ).drop(columns=["variant", "status", "told", *options])  # fmt: skip
+    columns = {
+        "feedback": taken["stream"].map(dict(about.feedback)),
+        "learner": taken["learner"] + "." + taken["variant"],
+        "private": private[kept],
+        "window": np.where(whole | ~private, 0, window)[kept],
+        "delta": np.where(private, rows["delta"], 0.0)[kept],
+        "made_for": np.where(whole, window, 0)[kept],
+        "options": _options(taken[options], about.options),
+    }
+    return taken.rename(columns=named).assign(**columns).drop(columns=["variant", "status", "told", *options])
 
 
 def _options(columns: pd.DataFrame, fixed: Mapping[str, object]) -> Array:

@@ -36,6 +36,7 @@ VERDICTS: Final[Mapping[str, str]] = {
     ALONE: "nobody else was measured under this guarantee",
     USELESS: "a constant point, which protects everything, has less regret",
 }
+OWN: Final = "own variants only"
 COLUMNS: Final = (
     "kind", "losses", "learners", "algorithms", "runs", "winner", "regret", "low", "high", "of_constant", "second",
     "ratio", "ratio_low", "ratio_high", "p", "least_bound", "bound_of", "bound_over_regret", "bound_gap",
@@ -45,6 +46,7 @@ COLUMNS: Final = (
 _NEAR: Final = 0.01
 Cell = dict[str, Any]
 """A row of `Measured.cells`, with its `sample`."""
+_NOBODY: Final[Cell] = {"learner": "", "bound": np.nan, "regret": np.nan, "could_be_private": False}
 
 
 class Ratio(NamedTuple):
@@ -195,30 +197,35 @@ def _setting(competing: list[Cell], barred: list[Cell], reference: Cell | None) 
     """Columns of a setting; both lists by mean regret."""
     winner, rivals = competing[0], competing[1:]
     own, regret = winner["sample"], winner["regret"]
-    second = ratio(rivals[0]["sample"], own) if rivals else _UNKNOWN
+    second, free = rivals[0] if rivals else _NOBODY, reference or _NOBODY
     p = min(1.0, len(competing) * max(beaten(each["sample"], own) for each in rivals)) if rivals else np.nan
-    proved = min((cell for cell in competing if cell["bound"] > 0), key=lambda cell: cell["bound"], default=None)
-    gap = ratio(proved["sample"], own) if proved else _UNKNOWN
+    proved = min((cell for cell in competing if cell["bound"] > 0), key=lambda cell: cell["bound"], default=_NOBODY)
     reach = quantile(max(1, winner["runs"] - 1)) * winner["error"]
     return {
         **{name: winner[name] for name in ("kind", "losses", "runs", "regret")},
-        "learners": len(competing), "algorithms": len({cell["learner"].split(".")[0] for cell in competing}),
-        "winner": winner["learner"], "low": regret - reach, "high": regret + reach,
+        "learners": len(competing),
+        "algorithms": len({cell["learner"].split(".")[0] for cell in competing}),
+        "winner": winner["learner"],
+        "low": regret - reach,
+        "high": regret + reach,
         "of_constant": _over(regret, winner["trivial"]),
-        "second": rivals[0]["learner"] if rivals else "",
-        "ratio": second.value, "ratio_low": second.low, "ratio_high": second.high, "p": p,
-        "least_bound": proved["bound"] if proved else np.nan, "bound_of": proved["learner"] if proved else "",
-        "bound_over_regret": _over(proved["bound"], regret) if proved else np.nan,
-        "bound_gap": gap.value, "bound_gap_low": gap.low, "bound_gap_high": gap.high,
-        "reference": _named(reference) if reference else "",
-        "price": _over(regret, reference["regret"]) if reference else np.nan,
+        "second": second["learner"],
+        **_ratio("ratio", second, own),
+        "p": p,
+        "least_bound": proved["bound"],
+        "bound_of": proved["learner"],
+        "bound_over_regret": _over(proved["bound"], regret),
+        **_ratio("bound_gap", proved, own),
+        "reference": f"{free['learner']}{' without noise' * free['could_be_private']}",
+        "price": _over(regret, free["regret"]),
         "barred": "".join(f"{cell['learner']}: {cell['barred']}" for cell in barred[:1]),
-    }  # fmt: skip
+    }
 
 
-def _named(reference: Cell) -> str:
-    """A learner without privacy: never private, or the same one without noise."""
-    return f"{reference['learner']} without noise" if reference["could_be_private"] else str(reference["learner"])
+def _ratio(name: str, cell: Cell, winner: Sample) -> dict[str, float]:
+    """The columns of a ratio to the winner."""
+    found = ratio(cell["sample"], winner) if "sample" in cell else _UNKNOWN
+    return {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
 
 
 def _over(one: float, other: float) -> float:
@@ -240,14 +247,9 @@ def counts(table: pd.DataFrame) -> pd.DataFrame:
 
     useless: settings in which a constant point has less regret; they count nowhere else.
     """
-    rows = []
-    for (feedback, learner), every in table.groupby(["feedback", "winner"], sort=True):
-        own = every.loc[every["verdict"] != USELESS]
-        among = own.loc[own["algorithms"] > 1, "verdict"].value_counts()
-        rows.append({
-            "feedback": feedback, "learner": learner, **{word: int(among.get(word, 0)) for word in (WINS, LEADS, TIED)},
-            "own variants only": int(((own["learners"] > 1) & (own["algorithms"] == 1)).sum()),
-            ALONE: int((own["learners"] == 1).sum()), USELESS: len(every) - len(own),
-        })  # fmt: skip
-    columns = ["feedback", "learner", WINS, LEADS, TIED, "own variants only", ALONE, USELESS]
-    return pd.DataFrame(rows, columns=columns)
+    contested, variants = table["algorithms"] > 1, table["learners"] > 1
+    kinds = [table["verdict"] == USELESS, contested, variants]
+    kind = np.select(kinds, [USELESS, table["verdict"], OWN], ALONE)
+    counted = table.assign(kind=kind).groupby(["feedback", "winner", "kind"]).size().unstack(fill_value=0)
+    counted = counted.reindex(columns=[WINS, LEADS, TIED, OWN, ALONE, USELESS], fill_value=0)
+    return counted.rename_axis(columns=None, index=["feedback", "learner"]).reset_index()
