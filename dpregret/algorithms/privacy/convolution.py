@@ -208,7 +208,7 @@ def _add_four(
     width, ends = into.shape[1], len(shares) > 0
     a, b, c, d = decays[0], decays[1], decays[2], decays[3]
     p, q, r, s = weights[0], weights[1], weights[2], weights[3]
-    e, f, g, h = (shares[0], shares[1], shares[2], shares[3]) if ends else (0.0, 0.0, 0.0, 0.0)
+    e, f, g, h = (-shares[0], -shares[1], -shares[2], -shares[3]) if ends else (0.0, 0.0, 0.0, 0.0)
     y, u = load(state, column), load(state, width + column)
     v, w = load(state, 2 * width + column), load(state, 3 * width + column)
     for t in range(len(into)):
@@ -217,7 +217,7 @@ def _add_four(
         fed = load(ring, new * width + column)
         one, two, three, four = fed, fed, fed, fed
         if ends:
-            gone = -load(ring, old * width + column)
+            gone = load(ring, old * width + column)
             one, two, three, four = fused(e, gone, fed), fused(f, gone, fed), fused(g, gone, fed), fused(h, gone, fed)
         y, u, v, w = fused(a, y, one), fused(b, u, two), fused(c, v, three), fused(d, w, four)
         new = new + 1 if new + 1 < len(ring) else 0
