@@ -3,7 +3,7 @@
 import math
 from abc import ABC
 from bisect import bisect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import repeat
@@ -23,7 +23,6 @@ from dpregret.core.sets import LocalOracle as LocalOracle
 from dpregret.numerics.arrays import Array, sum_rows
 from dpregret.numerics.sums import vecdot
 
-REPORTED = 256  # rounds between two reports of progress
 LOOKED_AFTER = 1024  # most rounds between two looks at whether the points lie in their set
 HELD = 2048  # most numbers of a point, of all settings and runs, where rounds between are looked at too:
 HELD_FIRST, HELD_OF = 4, 4  # all of the first blocks, then of every fourth
@@ -240,12 +239,11 @@ def play(
     losses: Iterable[Loss],
     noise_generators: Sequence[np.random.Generator],
     checkpoints: Sequence[int],
-    advance: Callable[[int], None] = lambda rounds: None,
 ) -> Record:
     """Play the learner for max(checkpoints) rounds.
 
     losses: one per round. noise_generators: one per run. checkpoints: increasing rounds after which the cumulative
-    loss of the released points is recorded. advance: receives the number of rounds done since it was last called.
+    loss of the released points is recorded.
     Raises FloatingPointError when a cumulative loss is not finite, LearnerFault when a point is of another type or
     shape than it has to be, or lies outside the set (looked at where a checkpoint or a 1024th round is; in `_plain`,
     in the first 256 rounds and a quarter of the others, for whether it is no farther than the set is wide).
@@ -283,8 +281,6 @@ def play(
                     recorded[:, :, where[now]] = cumulative
                     noise_norms[:, :, where[now]] = norms / now
             more = now == end
-        if now % REPORTED == 0:
-            advance(REPORTED)
         if now % LOOKED_AFTER == 0:
             check_shape(learner.point, shape)
             check_inside(learner.point, domain)
