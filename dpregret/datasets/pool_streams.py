@@ -14,7 +14,7 @@ from dpregret.core.minimise import minimise
 from dpregret.core.sets import ConstraintSet
 from dpregret.datasets.base import Generators
 from dpregret.datasets.bundled import load
-from dpregret.datasets.examples import Examples, norm_of
+from dpregret.datasets.examples import Examples, norm_of, unit_rows
 from dpregret.datasets.losses import RidgeLogistic, RidgeSquared
 from dpregret.datasets.streams import BLOCK, Comparator, Stream
 from dpregret.numerics.arrays import Array
@@ -187,8 +187,7 @@ class Lasso(PoolStream):
 def _unit_features(generator: np.random.Generator, size: int, dimension: int) -> Array:
     if size < 1:
         raise ValueError(f"pool_size must be at least 1, got {size}")
-    normals = generator.standard_normal((size, dimension))
-    return normals / np.sqrt(vecdot(normals, normals))[:, None]
+    return unit_rows(generator.standard_normal((size, dimension)), "pool")
 
 
 class DataPool(PoolStream):

@@ -9,6 +9,7 @@ from scipy.special import expit, log_expit
 from dpregret.core.losses import Losses
 from dpregret.core.sets import ConstraintSet
 from dpregret.datasets.base import Generators, positive
+from dpregret.datasets.examples import unit_rows
 from dpregret.datasets.losses import Linear, NormKink, Quadratic, RidgeLogistic, Sum
 from dpregret.datasets.risk_squared import hadamard_signs
 from dpregret.datasets.risks import EmpiricalRisk, Optimum
@@ -230,10 +231,8 @@ class LogisticRisk(PooledLogistic):
         if pool_size < 1:
             raise ValueError(f"pool_size must be at least 1, got {pool_size}")
         super().__init__(domain, samples, len(generators))
-        pool = np.random.default_rng(np.random.SeedSequence([pool_seed, pool_size])).standard_normal(
-            (pool_size, self.dimension)
-        )
-        self.features = (pool / np.sqrt(vecdot(pool, pool))[:, None])[:samples]
+        drawn = np.random.default_rng(np.random.SeedSequence([pool_seed, pool_size]))
+        self.features = unit_rows(drawn.standard_normal((pool_size, self.dimension)), "pool")[:samples]
         size = len(self.features)
         counts = samples // size + (np.arange(size) < samples % size)
         direction = domain.target() - domain.center()

@@ -1,4 +1,4 @@
-"""Downloads from this machine."""
+"""Prepared data, and downloads from this machine."""
 
 from __future__ import annotations
 
@@ -9,6 +9,12 @@ from pathlib import Path
 
 import pytest
 from local_server import Handler, Place
+
+
+@pytest.fixture(scope="session")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that does not exist yet, for data that are prepared when they are first read."""
+    return tmp_path_factory.mktemp("data") / "not" / "yet"
 
 
 @pytest.fixture

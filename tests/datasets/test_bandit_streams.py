@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from dpregret.algorithms.geometry import make_set
-from dpregret.datasets import bundled
 from dpregret.datasets.bandit_streams import BanditStream, make_bandit_stream
 from dpregret.datasets.base import sources
 
@@ -24,12 +25,8 @@ def generators(runs: int = 3) -> list[np.random.Generator]:
 
 
 @pytest.fixture(scope="module", params=list(sources(BanditStream)))
-def stream(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> BanditStream:
-    name, options = request.param, {}
-    if name == "digits-completion":
-        options["data_dir"] = tmp_path_factory.mktemp("data")
-        bundled.prepare("digits", options["data_dir"] / "digits.npz")
-    return make_bandit_stream(name, make_set(*HOMES[name]), (100, 0.3), **options)
+def stream(request: pytest.FixtureRequest, data_dir: Path) -> BanditStream:
+    return make_bandit_stream(request.param, make_set(*HOMES[request.param]), (100, 0.3), data_dir=data_dir)
 
 
 def test_losses_are_at_least_zero_on_the_set_and_vanish_somewhere(stream: BanditStream) -> None:

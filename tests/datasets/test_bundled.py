@@ -16,14 +16,6 @@ from dpregret.datasets.streams import make_stream
 SHAPES = {"breast-cancer": (569, 30), "digits": (1797, 64), "diabetes": (442, 10)}
 
 
-@pytest.fixture(scope="module")
-def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("data") / "not" / "yet"
-    for name in SHAPES:
-        bundled.load(name, folder)
-    return folder
-
-
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_record_is_prepared_without_a_look_at_the_others(
     name: str, data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -71,6 +63,7 @@ def test_labels_mean_what_they_say(data_dir: Path) -> None:
 
 
 def test_conversion_gives_equal_bytes_and_leaves_no_other_file(data_dir: Path, tmp_path: Path) -> None:
+    bundled.load("diabetes", data_dir)
     bundled.prepare("diabetes", tmp_path / "diabetes.npz")
     assert (tmp_path / "diabetes.npz").read_bytes() == (data_dir / "diabetes.npz").read_bytes()
     assert [path.name for path in tmp_path.iterdir()] == ["diabetes.npz"]

@@ -56,14 +56,6 @@ def _all_records(risk: SquaredRisk) -> tuple[np.ndarray, np.ndarray]:
     return features.swapaxes(0, 1), labels.T
 
 
-@pytest.fixture(scope="module")
-def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("data")
-    for risk in REAL_RISKS.values():
-        bundled.prepare(risk.data, folder / f"{risk.data}.npz")
-    return folder
-
-
 @pytest.mark.parametrize("name", SQUARED)
 def test_moments_are_those_of_admissible_records(name: str) -> None:
     risk, domain = _risk(name)
