@@ -205,5 +205,5 @@ class Coins:
 
     def draw(self, chances: Array, heads: float, tails: float, shape: tuple[int, ...]) -> Array:
         """Heads where a number of `random(shape)` lies below the chance, else tails: (chances, runs, *shape)."""
-        uniform = self._uniforms.draw(math.prod(shape)).reshape(-1, *shape)
+        uniform = self._uniforms.draw(math.prod(shape)).reshape(len(self._uniforms.generators), *shape)
         return np.where(uniform < chances.reshape(-1, *[1] * uniform.ndim), heads, tails)
