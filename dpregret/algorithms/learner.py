@@ -194,8 +194,7 @@ class Learner(BaseLearner):
         if self.noise_plan is None:
             return np.zeros((len(self.settings), rounds))
         noise = np.maximum.accumulate(self.noise_plan.expected_norm(rounds), axis=1)
-        shift: Array = noise / (self.strong_convexity * np.arange(1.0, rounds + 1))
-        return shift
+        return noise / (self.strong_convexity * np.arange(1.0, rounds + 1))
 
     @property
     def pure(self) -> bool:

@@ -247,8 +247,7 @@ class Losses(Sequence[Loss]):
             own = [each[place] if len(each) == self.rounds else each for each in self.own]
             return Losses(self.kind, own, self.shared, len(range(self.rounds)[place]))
         now = range(self.rounds)[place]
-        found: Loss = self.kind(*(each[now if len(each) > 1 else 0] for each in self.own), *self.shared)
-        return found
+        return self.kind(*(each[now if len(each) > 1 else 0] for each in self.own), *self.shared)
 
     def value(self, points: Array) -> Array:
         """Losses (..., runs, rounds) of points (..., runs, rounds, d), or (..., runs, 1, d): one in all rounds."""

@@ -150,8 +150,7 @@ class LinearStream(BanditStream):
         """All c (pool, n)."""
         basis = self.domain.hull_basis()
         within = product(product(self.vectors(self.domain.dimension), basis), basis.T)
-        scaled: Array = within / np.sqrt(vecdot(within, within)).max()
-        return scaled
+        return within / np.sqrt(vecdot(within, within)).max()
 
     @cached_property
     def offsets(self) -> Array:
@@ -420,5 +419,4 @@ def make_bandit_stream(
         kind = sources(BanditStream)[name]
         kind.require(domain)
         arguments += aim if kind.aimed else ()
-    stream: BanditStream = build("stream", BanditStream, name, arguments, options, data_dir)
-    return stream
+    return build("stream", BanditStream, name, arguments, options, data_dir)

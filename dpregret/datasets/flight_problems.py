@@ -77,8 +77,7 @@ class TimeOrdered(PoolStream):
 
     def _rounds(self, starts: np.ndarray, first: int, last: int) -> np.ndarray:
         """Examples of rounds first..last - 1, counted from 0: (rounds, sequences)."""
-        rounds: np.ndarray = self.order[(np.arange(first, last)[:, None] + starts) % len(self.order)]
-        return rounds
+        return self.order[(np.arange(first, last)[:, None] + starts) % len(self.order)]
 
     def _losses(self, generators: Generators) -> Iterator[Sequence[Loss]]:
         starts = self._starts(generators)
@@ -214,8 +213,7 @@ def pair_counts(ones: np.ndarray) -> Array:
 
 
 def _label_sums(ones: np.ndarray, labels: Array) -> Array:
-    sums: Array = np.sum([np.bincount(each, weights=labels, minlength=SPARSE) for each in ones.T], axis=0)
-    return sums
+    return np.sum([np.bincount(each, weights=labels, minlength=SPARSE) for each in ones.T], axis=0)
 
 
 class WeatherRisk(RecordsRisk):

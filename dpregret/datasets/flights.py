@@ -87,8 +87,7 @@ def sparse_columns(flights: Flights) -> np.ndarray:
     """Places of the ones of each flight among `SPARSE` columns, (n, 5): origin, destination, carrier, hour, weekday."""
     weekday = (flights.day + date.fromordinal(NEW_YEAR).weekday()) % 7
     parts = (flights.origin, flights.destination, flights.carrier, flights.hour - FIRST_HOUR, weekday)
-    columns: np.ndarray = np.stack(parts, axis=1) + np.cumsum([0, *_ONES[:-1]])
-    return columns
+    return np.stack(parts, axis=1) + np.cumsum([0, *_ONES[:-1]])
 
 
 def dense_features(flights: Flights) -> Array:

@@ -94,8 +94,7 @@ class PoolStream(Stream):
     def _of_each(self, point: Array) -> Array:
         """The loss of every example at a point, (pool,)."""
         losses = self.family.loss(vecdot(self.features, point), self.labels)
-        at_point: Array = losses + 0.5 * self.strong_convexity * vecdot(point, point)
-        return at_point
+        return losses + 0.5 * self.strong_convexity * vecdot(point, point)
 
     def minimum(
         self, weights: Array, start: Array, *, goal: float = 1e-11, **options: Any

@@ -103,8 +103,7 @@ class LinearPopulation(PopulationRisk):
 
     def _hard_lengths(self, mus: Sequence[float]) -> Array:
         private = (np.sqrt(self.dimension) / (np.array(mus) * self.samples)) ** self.power
-        lengths: Array = np.minimum(1.0, self.strength * np.maximum(1.0 / np.sqrt(self.samples), private))
-        return lengths
+        return np.minimum(1.0, self.strength * np.maximum(1.0 / np.sqrt(self.samples), private))
 
     def facing(self, mus: Sequence[float]) -> Self:
         """One distribution for each budget, of the length that is hard for it."""

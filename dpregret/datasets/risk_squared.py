@@ -51,8 +51,7 @@ class DenseGram:
     def columns(self, coordinates: np.ndarray) -> Array:
         """Rows of the symmetric matrices."""
         where = coordinates if self.shared else (np.arange(len(coordinates)), coordinates)
-        rows: Array = self.matrices[where]
-        return rows
+        return self.matrices[where]
 
     def largest_eigenvalues(self) -> Array:
         """Exact, rounded up."""
@@ -236,8 +235,7 @@ _CHUNK = 1 << 14
 def hadamard_signs(rows: np.ndarray, columns: np.ndarray) -> Array:
     """Entries (-1)^popcount(row & column) of a Sylvester-Hadamard matrix, broadcasting rows against columns."""
     odd = (np.bitwise_count(rows & columns) & 1).astype(np.float64)
-    signs: Array = 1.0 - 2.0 * odd
-    return signs
+    return 1.0 - 2.0 * odd
 
 
 def _power_of_two(least: int) -> int:

@@ -92,13 +92,11 @@ class EmpiricalRisk(RiskSource):
         return None
 
     def value(self, points: Array) -> Array:
-        found: Array = self.loss.value(points)
-        return found
+        return self.loss.value(points)
 
     def gradient(self, points: Array) -> Array:
         """(Sub)gradient of the risk, of the shape of points; 0 is taken for a kinked part at its kink."""
-        slope: Array = self.loss.gradient(points)
-        return slope
+        return self.loss.gradient(points)
 
     def record_gradient(self, points: Array, records: np.ndarray) -> Array:
         """(Sub)gradients of single records' losses: points (runs, p), record numbers (runs,) -> (runs, p)."""

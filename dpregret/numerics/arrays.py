@@ -17,5 +17,4 @@ def sum_rows(rows: Array) -> Array:
 
     NumPy does so where the rows lie one after the other and have several numbers, and else adds pairwise.
     """
-    total: Array = np.cumsum(rows, axis=0)[-1] if rows[0].size == 1 else np.ascontiguousarray(rows).sum(axis=0)
-    return total
+    return np.cumsum(rows, axis=0)[-1] if rows[0].size == 1 else np.ascontiguousarray(rows).sum(axis=0)

@@ -103,8 +103,7 @@ def _finite_power(base: Any, exponent: Any) -> Any:
 @inlined
 def exp_of(value: float) -> float:
     """e^value, for kernels."""
-    found: float = _scaled_exp(value, 0.0)
-    return found
+    return _scaled_exp(value, 0.0)
 
 
 @inlined
@@ -129,8 +128,7 @@ def power_of(base: float, exponent: float) -> float:
 @inlined
 def finite_power(base: float, exponent: float) -> float:
     """base^exponent of finite bases >= 0, 0 at 0 whatever the exponent, a third of the time; NaN at NaN."""
-    found: float = where_less(base, 5e-324, 0.0, _finite_power(base, exponent)) + (base - base)
-    return found
+    return where_less(base, 5e-324, 0.0, _finite_power(base, exponent)) + (base - base)
 
 
 @numba.vectorize(["float64(float64)"], cache=True)  # type: ignore[untyped-decorator]

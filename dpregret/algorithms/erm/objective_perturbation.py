@@ -77,8 +77,7 @@ def scaled_noise(
     distribution: NoiseDistribution, scales: Sequence[float], generators: Sequence[np.random.Generator], dimension: int
 ) -> Array:
     """One vector a run, (settings, runs, dimension); settings share the unit draws."""
-    noise: Array = np.array(scales)[:, None, None] * unit_noise(distribution, generators, 1, dimension)
-    return noise
+    return np.array(scales)[:, None, None] * unit_noise(distribution, generators, 1, dimension)
 
 
 class PerturbedObjective(ErmLearner):

@@ -100,13 +100,11 @@ class Charge:
     def value(self, points: Array) -> Array:
         """(settings, runs)."""
         apart = points - self.center
-        value: Array = vecdot(self.slope, points) + 0.5 * self.ridge * vecdot(apart, apart)
-        return value
+        return vecdot(self.slope, points) + 0.5 * self.ridge * vecdot(apart, apart)
 
     def gradient(self, points: Array) -> Array:
         """(settings, runs, d)."""
-        slope: Array = self.slope + self.ridge * (points - self.center)
-        return slope
+        return self.slope + self.ridge * (points - self.center)
 
     def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
         """Both."""
@@ -114,8 +112,7 @@ class Charge:
 
     def prox(self, points: Array, step: float) -> Array:
         """argmin of step times the charge + |w - point|^2/2."""
-        moved: Array = (points - step * (self.slope - self.ridge * self.center)) / (1 + step * self.ridge)
-        return moved
+        return (points - step * (self.slope - self.ridge * self.center)) / (1 + step * self.ridge)
 
 
 class OnlineToBatch(OnePassLearner):
@@ -193,8 +190,7 @@ class OnlineToBatch(OnePassLearner):
         """G_t, (settings, n)."""
         times = np.arange(1.0, self.rounds + 1)
         sums = np.minimum(times * self.risk.lipschitz + self.moved * np.sqrt(times), times * self.moved)
-        sizes: Array = sums + self._noise_sizes()
-        return sizes
+        return sums + self._noise_sizes()
 
     def bound(self) -> list[float]:
         """The guarantee of the module; NaN for a learner without a bound that serves."""

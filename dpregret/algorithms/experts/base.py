@@ -109,8 +109,7 @@ class RunOfBlock:
 
 def block_total(block: Block) -> Array:
     """Sum over the rounds of a block, (runs | 1, groups)."""
-    total: Array = block.losses.sum(axis=0) * (block.rounds if len(block.losses) == 1 else 1)
-    return total
+    return block.losses.sum(axis=0) * (block.rounds if len(block.losses) == 1 else 1)
 
 
 def rechunk(blocks: Iterable[Block], size: int) -> Iterator[Array]:

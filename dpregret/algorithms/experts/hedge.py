@@ -39,8 +39,7 @@ def largest_of(numbers: Array) -> float:
         d = numbers[k + 3] if numbers[k + 3] > d else d
     for k in range(whole, len(numbers)):
         a = numbers[k] if numbers[k] > a else a
-    largest: float = max(max(a, b), max(c, d))
-    return largest
+    return max(max(a, b), max(c, d))
 
 
 @inlined
@@ -64,8 +63,7 @@ def _weigh(sizes: Array, logs: Array, eta: float, seen: Array, weights: Array, o
         for group in range(len(seen)):
             weights[group] = logs[group] - eta * seen[group]
         exponentiate(weights)
-    total: float = dot(weights, ones)
-    return total
+    return dot(weights, ones)
 
 
 @inlined

@@ -64,8 +64,7 @@ class Ball(NormBall):
 
     def norm(self, points: Array) -> Array:
         """|x|_2."""
-        norms: Array = np.sqrt(vecdot(points, points))
-        return norms
+        return np.sqrt(vecdot(points, points))
 
     def norm_gradient(self, points: Array) -> Array:
         """x / |x|_2."""
@@ -132,5 +131,4 @@ class BallLocalOracle(LocalOracle):
         lengths = np.sqrt(vecdot(normals, normals))
         # Parallel cost and point: the two spheres touch, across is rounding and the direction is irrelevant.
         across /= np.maximum(lengths, np.finfo(float).tiny)
-        answers: Array = along[..., None] * axes - across[..., None] * normals
-        return answers
+        return along[..., None] * axes - across[..., None] * normals

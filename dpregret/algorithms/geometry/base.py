@@ -62,8 +62,7 @@ class FixedSum(ConstraintSet):
 
     def along_hull(self, vectors: Array) -> Array:
         """Without their mean."""
-        centred: Array = vectors - vectors.mean(axis=-1, keepdims=True)
-        return centred
+        return vectors - vectors.mean(axis=-1, keepdims=True)
 
 
 class SolvedProjection(ConstraintSet):
@@ -132,8 +131,7 @@ class NormBall(ConstraintSet):
 
     def violation(self, points: Array) -> Array:
         """max(norm(x) - radius, 0)."""
-        excess: Array = np.maximum(self.norm(points) - self.radius, 0.0)
-        return excess
+        return np.maximum(self.norm(points) - self.radius, 0.0)
 
     def cvxpy_constraints(self, variable: Any) -> list[Any]:
         """One norm constraint."""
@@ -190,5 +188,4 @@ class FacetGauge:
 
     def __call__(self, offsets: Array) -> Array:
         """a_i / b_i of the facet with the largest <a_i, w> / b_i."""
-        chosen: Array = self.normals[np.argmax(product(offsets, self.normals.T), axis=-1)]
-        return chosen
+        return self.normals[np.argmax(product(offsets, self.normals.T), axis=-1)]

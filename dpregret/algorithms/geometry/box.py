@@ -88,8 +88,7 @@ class Box(ConstraintSet):
     def violation(self, points: Array) -> Array:
         """Largest excess of a coordinate over its bounds."""
         outside = np.maximum(self.lower - points, points - self.upper).max(axis=-1)
-        excess: Array = np.maximum(outside, 0.0)
-        return excess
+        return np.maximum(outside, 0.0)
 
     def cvxpy_constraints(self, variable: Any) -> list[Any]:
         """Lower <= x <= upper."""

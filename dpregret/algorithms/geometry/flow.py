@@ -233,8 +233,7 @@ class FlowPolytope(SolvedProjection):
     def violation(self, points: Array) -> Array:
         """max(0, -min_e x_e, largest absolute conservation residual of a node)."""
         unbalanced = np.abs(points @ self.graph.incidence.T - self.graph.supply).max(axis=-1)
-        residual: Array = np.maximum(np.maximum(-points.min(axis=-1), 0.0), unbalanced)
-        return residual
+        return np.maximum(np.maximum(-points.min(axis=-1), 0.0), unbalanced)
 
     def cvxpy_constraints(self, variable: Any) -> list[Any]:
         """x >= 0 and conservation (the redundant row of the sink left out)."""
@@ -243,8 +242,7 @@ class FlowPolytope(SolvedProjection):
 
     def equalities(self) -> Array:
         """Conservation at every node but the sink."""
-        rows: Array = self.graph.incidence[np.arange(self.graph.node_count) != self.graph.sink]
-        return rows
+        return self.graph.incidence[np.arange(self.graph.node_count) != self.graph.sink]
 
     def gauge(self) -> Oracle:
         """Facets x_e >= 0, a look at each edge."""
@@ -296,8 +294,7 @@ class FlowLocalOracle(LocalOracle):
         outflows = outflows[..., self._graph.tails]
         shares = np.ones((*points.shape[:-1], self._graph.edge_count + 1))
         shares[..., :-1] = flows / np.where(outflows > 0.0, outflows, 1.0)
-        weights: Array = shares[..., self._path_edges].prod(axis=-1)
-        return weights
+        return shares[..., self._path_edges].prod(axis=-1)
 
     def point(self, weights: Array) -> Array:
         """Edge flows (..., d)."""

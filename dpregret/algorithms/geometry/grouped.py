@@ -46,13 +46,11 @@ class GroupedL1Ball(NormBall):
     def block_norms(self, points: Array) -> Array:
         """|x^(j)|_2, (..., d) -> (..., block_count)."""
         blocks = self.blocks(points)
-        norms: Array = np.sqrt(vecdot(blocks, blocks))
-        return norms
+        return np.sqrt(vecdot(blocks, blocks))
 
     def norm(self, points: Array) -> Array:
         """sum_j |x^(j)|_2."""
-        total: Array = self.block_norms(points).sum(axis=-1)
-        return total
+        return self.block_norms(points).sum(axis=-1)
 
     def linear_oracle(self, cost: Array) -> Array:
         """-radius c^(j) / |c^(j)|_2 on the first block of largest norm; radius e_1 where the cost is zero."""

@@ -71,15 +71,13 @@ class Choices(ConstraintSet):
         # The excess is constant where the slope is zero, so the last positive one has a negative slope.
         last = (excess > 0.0).sum(axis=-1, keepdims=True) - 1
         start, height, slope = (np.take_along_axis(each, last, axis=-1) for each in (ordered, excess, slopes))
-        root: Array = start - height / slope
-        return root
+        return start - height / slope
 
     def violation(self, points: Array) -> Array:
         """max(0, -min_i x_i, max_i x_i - 1, |sum of a block - rank|)."""
         parts = self._parts(points)
         outside = np.maximum(np.maximum(-parts, parts - 1.0).max(axis=-1), 0.0)
-        residual: Array = np.maximum(outside, np.abs(parts.sum(axis=-1) - self.rank)).max(axis=-1)
-        return residual
+        return np.maximum(outside, np.abs(parts.sum(axis=-1) - self.rank)).max(axis=-1)
 
     def equalities(self) -> Array:
         """The sum of every block."""

@@ -45,8 +45,7 @@ class InterpolationBall(NormBall):
     def norm(self, points: Array) -> Array:
         """(1 - a) |x|_1 + a |x|_2."""
         euclidean = np.sqrt(vecdot(points, points))
-        total: Array = (1.0 - self.mixing) * np.abs(points).sum(axis=-1) + self.mixing * euclidean
-        return total
+        return (1.0 - self.mixing) * np.abs(points).sum(axis=-1) + self.mixing * euclidean
 
     def dual_norm(self, costs: Array) -> Array:
         """max_{norm(x) <= 1} <c, x>, (..., d) -> (...,): the s with |soft(c, (1 - a) s)|_2 = a s, by sorting.
@@ -55,8 +54,7 @@ class InterpolationBall(NormBall):
         from (1 - a) s B_inf, the norm of the soft threshold, is at most a s.
         """
         if self.mixing in (0.0, 1.0):
-            ends: Array = np.abs(costs).max(axis=-1) if self.mixing == 0.0 else np.sqrt(vecdot(costs, costs))
-            return ends
+            return np.abs(costs).max(axis=-1) if self.mixing == 0.0 else np.sqrt(vecdot(costs, costs))
         keep, mix = 1.0 - self.mixing, self.mixing
         ordered, drops, first, second = self._sorted_sums(np.abs(costs))
         # Coordinate k is kept where the threshold (1 - a) s stays below it: soft(c, c_k) is shorter than a c_k/(1-a).
@@ -68,8 +66,7 @@ class InterpolationBall(NormBall):
         squares = count * largest**2 - 2.0 * largest * drop + square
         discriminant = mix**2 * squares - keep**2 * (count * square - drop**2)
         denominator = keep * sums + np.sqrt(np.maximum(discriminant, 0.0))
-        dual: Array = squares / np.where(denominator > 0.0, denominator, 1.0)
-        return dual
+        return squares / np.where(denominator > 0.0, denominator, 1.0)
 
     def linear_oracle(self, cost: Array) -> Array:
         """-R z / norm(z) with z = soft(c, (1 - a) dual_norm(c)); R e_1 where the cost is zero."""
@@ -123,8 +120,7 @@ class InterpolationBall(NormBall):
         next_drop = np.take_along_axis(drops, following, axis=-1)[..., 0]
         high = np.where(count < self.dimension, next_drop, largest)
         depth = increasing_root(lambda depth: equation(depth, count, drop, square, largest), low, high)
-        threshold: Array = largest - depth
-        return threshold
+        return largest - depth
 
     @staticmethod
     def _sorted_sums(sizes: Array) -> tuple[Array, Array, Array, Array]:
@@ -143,8 +139,7 @@ class InterpolationBall(NormBall):
         """(1 - a) sign(x) + a x / |x|_2."""
         lengths = np.sqrt(vecdot(points, points))[..., None]
         directions = points / np.where(lengths > 0.0, lengths, 1.0)
-        gradient: Array = (1.0 - self.mixing) * np.sign(points) + self.mixing * directions
-        return gradient
+        return (1.0 - self.mixing) * np.sign(points) + self.mixing * directions
 
     def inner_radius(self) -> float:
         """radius / ((1 - a) sqrt(d) + a), exact: |x|_1 is at most sqrt(d) |x|_2."""

@@ -85,8 +85,7 @@ class L1Ball(NormBall):
 
     def norm(self, points: Array) -> Array:
         """|x|_1."""
-        norms: Array = np.abs(points).sum(axis=-1)
-        return norms
+        return np.abs(points).sum(axis=-1)
 
     def norm_gradient(self, points: Array) -> Array:
         """The signs."""

@@ -269,8 +269,7 @@ class Spectrahedron(ConstraintSet):
         matrices, mirrored = as_matrices(points, self.side), self._symmetric(points)
         skew = np.abs(matrices - mirrored).max(axis=(-1, -2))
         negative = np.maximum(-symmetric(mirrored)[0][..., 0], 0.0)
-        residual: Array = np.maximum(np.maximum(skew, negative), np.abs(np.linalg.trace(matrices) - 1.0))
-        return residual
+        return np.maximum(np.maximum(skew, negative), np.abs(np.linalg.trace(matrices) - 1.0))
 
     def cvxpy_constraints(self, variable: Any) -> list[Any]:
         """X = X^T, X positive semidefinite, trace X = 1."""
@@ -306,5 +305,4 @@ class Spectrahedron(ConstraintSet):
     def _symmetric(self, points: Array) -> Array:
         """(X + X^T) / 2, (..., m * m) -> (..., m, m)."""
         matrices = as_matrices(points, self.side)
-        halves: Array = 0.5 * (matrices + np.swapaxes(matrices, -1, -2))
-        return halves
+        return 0.5 * (matrices + np.swapaxes(matrices, -1, -2))

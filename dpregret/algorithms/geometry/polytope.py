@@ -55,15 +55,13 @@ class VertexPolytope(ConstraintSet):
 
     def center(self) -> Array:
         """The mean of the vertices (d,)."""
-        mean: Array = self.vertices.mean(axis=0)
-        return mean
+        return self.vertices.mean(axis=0)
 
     def target(self) -> Array:
         """Half-way from the center to the vertex farthest from it (d,)."""
         center = self.center()
         farthest = np.argmax(np.linalg.norm(self.vertices - center, axis=-1))
-        middle: Array = 0.5 * (center + self.vertices[farthest])
-        return middle
+        return 0.5 * (center + self.vertices[farthest])
 
     def reach(self, point: Array) -> float:
         """Distance to the farthest vertex, exact."""
@@ -72,8 +70,7 @@ class VertexPolytope(ConstraintSet):
     def linear_oracle(self, cost: Array) -> Array:
         """The first vertex of smallest cost, by a look at each."""
         best = np.argmin(product(cost, self.vertices.T), axis=-1)
-        chosen: Array = self.vertices[best]
-        return chosen
+        return self.vertices[best]
 
     def project(self, points: Array) -> Array:
         """By nonnegative least squares, row by row, in about 0.1 milliseconds, by an active-set method.
@@ -114,8 +111,7 @@ class VertexPolytope(ConstraintSet):
 
     def violation(self, points: Array) -> Array:
         """Distance to the polytope, by projection."""
-        distances: Array = np.linalg.norm(points - self.project(points), axis=-1)
-        return distances
+        return np.linalg.norm(points - self.project(points), axis=-1)
 
     def cvxpy_constraints(self, variable: Any) -> list[Any]:
         """Convex weights on the vertices, as a further variable."""

@@ -118,8 +118,7 @@ class Simplex(FixedSum):
     def violation(self, points: Array) -> Array:
         """max(0, -min_i x_i, |sum x - 1|)."""
         negative = np.maximum(-points.min(axis=-1), 0.0)
-        residual: Array = np.maximum(negative, np.abs(points.sum(axis=-1) - 1.0))
-        return residual
+        return np.maximum(negative, np.abs(points.sum(axis=-1) - 1.0))
 
     def cvxpy_constraints(self, variable: Any) -> list[Any]:
         """x >= 0 and sum x = 1."""

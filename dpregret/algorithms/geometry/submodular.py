@@ -259,8 +259,7 @@ class SolvedPolytope(SolvedProjection, FixedSum, BasePolytope):
         """Largest of x(S) - F(S), and the defect of the sum."""
         indicators, bounds = self.subsets()
         beyond = np.maximum((points @ indicators.T - bounds).max(axis=-1), 0.0)
-        residual: Array = np.maximum(beyond, np.abs(points.sum(axis=-1) - self.total))
-        return residual
+        return np.maximum(beyond, np.abs(points.sum(axis=-1) - self.total))
 
     def gauge(self) -> Oracle:
         """All listed inequalities, a look at each."""
@@ -345,8 +344,7 @@ class CoveragePolytope(SolvedPolytope):
 
     def center(self) -> Array:
         """Each topic is shared by the items that cover it: the Shapley value, the mean of all greedy vertices."""
-        value: Array = (self.covers / self.covers.sum(axis=0)).sum(axis=1)
-        return value
+        return (self.covers / self.covers.sum(axis=0)).sum(axis=1)
 
     @cached_property
     def data(self) -> Topics:

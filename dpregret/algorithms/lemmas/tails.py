@@ -27,8 +27,7 @@ def laplace_tail(terms: int, place: float) -> float:
     """P(|sum of `terms` standard Laplace variables| > place)."""
     powers = np.cumsum([place**j / math.factorial(j) for j in range(terms)])
     shares = np.array([math.comb(terms - 1 + k, k) / 2.0 ** (terms + k) for k in range(terms)])
-    total: float = 2 * math.exp(-place) * float(shares @ powers[::-1])
-    return total
+    return 2 * math.exp(-place) * float(shares @ powers[::-1])
 
 
 class NormTail(Statement):

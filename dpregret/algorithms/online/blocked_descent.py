@@ -64,8 +64,7 @@ class BlockedDescent(GradientDescent):
     @property
     def step(self) -> Array:
         """D / (B_K sqrt(T))."""
-        eta: Array = self.domain.diameter / (self.spread * np.sqrt(self.horizon))
-        return eta
+        return self.domain.diameter / (self.spread * np.sqrt(self.horizon))
 
     @property
     def most_calls(self) -> float:
@@ -117,8 +116,7 @@ class BlockedDescent(GradientDescent):
         times = np.arange(1.0, rounds + 1)
         eta, square = self.step[:, None], np.square(self.spread)[:, None]
         apart = self.lipschitz * times * math.sqrt(self.tolerance)
-        bound: Array = self.domain.diameter**2 / (2 * eta) + eta * square * times / 2 + apart
-        return bound
+        return self.domain.diameter**2 / (2 * eta) + eta * square * times / 2 + apart
 
 
 class PrivateBlockedDescent(BlockedDescent):

@@ -96,8 +96,7 @@ class FollowTheRegularisedLeader(Learner):
 
     def displacement(self, rounds: int) -> Array:
         """sqrt(V_t) / lambda."""
-        shift: Array = np.sqrt(self.variances(rounds)) / self.regularisation[:, None]
-        return shift
+        return np.sqrt(self.variances(rounds)) / self.regularisation[:, None]
 
 
 class SmoothLeader(FollowTheRegularisedLeader):

@@ -48,5 +48,4 @@ class LipschitzLeader(FollowTheRegularisedLeader):
         times = np.arange(1.0, rounds + 1)
         regularisation = self.regularisation[:, None]
         descent = (times * self.lipschitz**2 / 2 + self.lipschitz * spread) / regularisation
-        bound: Array = regularisation * self.domain.diameter**2 / 2 + descent
-        return bound
+        return regularisation * self.domain.diameter**2 / 2 + descent

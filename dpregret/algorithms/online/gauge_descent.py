@@ -53,8 +53,7 @@ class GaugeDescent(GradientDescent):
     @property
     def step(self) -> Array:  # line 1
         """R / ((1 + R/r) B sqrt(T))."""
-        eta: Array = self.reach / (self.steepness * self.size * np.sqrt(self.horizon))
-        return eta
+        return self.reach / (self.steepness * self.size * np.sqrt(self.horizon))
 
     def descend(self, released: Array) -> None:  # line 4
         """One step on the ball, one gauge."""
@@ -68,8 +67,7 @@ class GaugeDescent(GradientDescent):
     def bound(self, rounds: int) -> Array:
         """R^2/(2 eta) + eta t (1 + R/r)^2 B^2/2."""
         eta, square = self.step[:, None], np.square(self.steepness * self.size)[:, None]
-        bound: Array = self.reach**2 / (2 * eta) + eta * square * np.arange(1.0, rounds + 1) / 2
-        return bound
+        return self.reach**2 / (2 * eta) + eta * square * np.arange(1.0, rounds + 1) / 2
 
 
 def corrected(gradient: Array, outer: Array, normal: Array) -> Array:

@@ -57,8 +57,7 @@ class GradientDescent(Learner):
 
     def displacement(self, rounds: int) -> Array:
         """eta sqrt(t E|xi|^2), (settings, rounds): what the noise of t steps adds up to."""
-        shift: Array = (self.step * np.sqrt(self.variance))[:, None] * np.sqrt(np.arange(1.0, rounds + 1))
-        return shift
+        return (self.step * np.sqrt(self.variance))[:, None] * np.sqrt(np.arange(1.0, rounds + 1))
 
 
 def columns(values: Array) -> Array:

@@ -64,8 +64,7 @@ class LazyNet(LazyPoints):
         scores = np.ascontiguousarray(self.sums.total[:, run])
         found = draw_group(self.own[setting][run], self.sizes[setting], scores, 1 / self.plans[setting].eta)
         self.chosen[which, setting, run] = found
-        point: Array = self.net[found]
-        return point
+        return self.net[found]
 
     def bound(self, rounds: int) -> Array:
         """L D (ln(1/w)/h + h T B/8) + r L T, at the horizon."""

@@ -36,8 +36,7 @@ class ProjectedDescent(GradientDescent):
     @property
     def step(self) -> Array:  # line 1
         """R / (B sqrt(T))."""
-        eta: Array = self.reach / (self.size * np.sqrt(self.horizon))
-        return eta
+        return self.reach / (self.size * np.sqrt(self.horizon))
 
     def descend(self, released: Array) -> None:  # line 2
         """One projected step."""
@@ -46,8 +45,7 @@ class ProjectedDescent(GradientDescent):
     def bound(self, rounds: int) -> Array:
         """R^2/(2 eta) + eta t B^2/2."""
         eta, square = self.step[:, None], np.square(self.size)[:, None]
-        bound: Array = self.reach**2 / (2 * eta) + eta * square * np.arange(1.0, rounds + 1) / 2
-        return bound
+        return self.reach**2 / (2 * eta) + eta * square * np.arange(1.0, rounds + 1) / 2
 
 
 class PrivateProjectedDescent(ProjectedDescent):

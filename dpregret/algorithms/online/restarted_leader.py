@@ -84,14 +84,12 @@ class RestartedLeader(FollowTheApproximateLeader):
         assert self.noise_plan is not None
         nodes = np.array([blocks.nodes_since_block(rounds) for blocks in self.blocks])
         scales = np.array(self.noise_plan.scales)[:, None]
-        found: Array = scales * root_mean_square_norm("gaussian", self.domain.dimension) * np.sqrt(nodes)
-        return found
+        return scales * root_mean_square_norm("gaussian", self.domain.dimension) * np.sqrt(nodes)
 
     def displacement(self, rounds: int) -> Array:
         """E|z_t - z_b| / (mu (t - b)) at most, in the last round of the longest block so far."""
         longest = np.minimum(np.arange(1.0, rounds + 1), self.lengths[:, None])
-        shift: Array = np.maximum.accumulate(self.block_noise(rounds), axis=1) / (self.strong_convexity * longest)
-        return shift
+        return np.maximum.accumulate(self.block_noise(rounds), axis=1) / (self.strong_convexity * longest)
 
     def bound(self, rounds: int) -> Array:
         """The sum over blocks of the guarantee of ftal.py."""
@@ -101,5 +99,4 @@ class RestartedLeader(FollowTheApproximateLeader):
         before = np.concatenate([np.zeros((len(lengths), 1)), self.block_noise(rounds)[:, :-1]], axis=1)
         noise = before / (self.strong_convexity * np.maximum(position - 1, 1))
         distance = np.where(position == 1, diameter, np.minimum(diameter, drift + noise))
-        total: Array = self.lipschitz * np.cumsum(distance, axis=1)
-        return total
+        return self.lipschitz * np.cumsum(distance, axis=1)

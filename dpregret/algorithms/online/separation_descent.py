@@ -55,8 +55,7 @@ class SeparationDescent(GradientDescent):
     @property
     def step(self) -> Array:
         """R / (B sqrt(T))."""
-        eta: Array = self.reach / (self.size * np.sqrt(self.horizon))
-        return eta
+        return self.reach / (self.size * np.sqrt(self.horizon))
 
     @property
     def most_calls(self) -> float:
@@ -77,8 +76,7 @@ class SeparationDescent(GradientDescent):
         times = np.arange(1.0, rounds + 1)
         eta, square = self.step[:, None], np.square(self.size)[:, None]
         shrunk = self.shrinking * self.reach * self.lipschitz * times
-        bound: Array = self.reach**2 / (2 * eta) + eta * square * times / 2 + shrunk
-        return bound
+        return self.reach**2 / (2 * eta) + eta * square * times / 2 + shrunk
 
 
 @compiled

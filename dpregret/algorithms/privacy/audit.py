@@ -71,8 +71,7 @@ def item_mu(mechanism: PrefixSums, rounds: int) -> Array:
 def whitened_sums(noise: Array) -> Array:
     """L^-1 A, where L L^T = B B^T: the sums' matrix in units of the noise."""
     rounds = len(noise)
-    found: Array = solve_triangular(np.linalg.cholesky(noise @ noise.T), np.tril(np.ones((rounds, rounds))), lower=True)
-    return found
+    return solve_triangular(np.linalg.cholesky(noise @ noise.T), np.tril(np.ones((rounds, rounds))), lower=True)
 
 
 def transcript_losses(noise: Array) -> Array:
@@ -106,8 +105,7 @@ def item_pure_loss(mechanism: PrefixSums, rounds: int) -> Array:
         return np.full(rounds, np.nan)
     sums, draws = np.tril(np.ones((rounds, rounds))), noise.shape[1]
     if rounds == draws:
-        losses: Array = np.abs(np.linalg.solve(noise, sums)).sum(axis=0)
-        return losses
+        return np.abs(np.linalg.solve(noise, sums)).sum(axis=0)
     both, costs = np.hstack([noise, -noise]), np.ones(2 * draws)  # v as the difference of two that are not negative
     return np.array([linprog(costs, A_eq=both, b_eq=item, method="highs").fun for item in sums.T])
 

@@ -79,8 +79,7 @@ class WindowBuffers(OverWindow):
 
     def strategy_coefficients(self, count: int) -> Array:
         """Running sums of the coefficients of 1 / h."""
-        found: Array = np.cumsum(self.symbol().inverse.coefficients(count))
-        return found
+        return np.cumsum(self.symbol().inverse.coefficients(count))
 
     def init(self, rounds: int, runs: int, dimension: int) -> Streamed:
         """k vectors of state."""

@@ -269,5 +269,4 @@ class WholeWindowRoot(WholeSums):
         measured = self.measured[(self.done - back[: self.window]) % self.window]
         decoded = np.einsum("j,jrd->rd", self.decoding, measured.astype(float)) / 2**self.bits
         old = items[self.window : 2 * self.window - 1].astype(float)
-        found: Array = decoded + (self.expired - np.einsum("j,jrd->rd", self.beyond, old))
-        return found
+        return decoded + (self.expired - np.einsum("j,jrd->rd", self.beyond, old))

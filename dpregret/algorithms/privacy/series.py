@@ -76,8 +76,7 @@ def reciprocal(series: Array, count: int) -> Array:
 
 def running_sum_strategy(noise: Array, count: int) -> Array:
     """c(x) = 1 / ((1 - x) h(x)): what is measured when z = H eps is added to running sums (H C = running sums)."""
-    found: Array = np.cumsum(reciprocal(noise, count))
-    return found
+    return np.cumsum(reciprocal(noise, count))
 
 
 def taylor(function: Callable[[Any], Any], count: int) -> Array:
@@ -88,8 +87,7 @@ def taylor(function: Callable[[Any], Any], count: int) -> Array:
     points = OVERSAMPLING * max(count, 4)
     radius = ALIASING ** (1 / points)
     values = function(radius * np.exp(2j * np.pi * np.arange(points) / points))
-    found: Array = np.real(fft(values)[:count]) / points * radius ** -np.arange(float(count))
-    return found
+    return np.real(fft(values)[:count]) / points * radius ** -np.arange(float(count))
 
 
 @dataclass(frozen=True)

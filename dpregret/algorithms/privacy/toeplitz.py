@@ -89,13 +89,11 @@ class Toeplitz(LinearGaussian):
 
     def noisy_nodes(self, rounds: int) -> Array:
         """sum_{j<t} h_j^2 at round t."""
-        found: Array = np.cumsum(np.square(self.noise_coefficients(rounds)))
-        return found
+        return np.cumsum(np.square(self.noise_coefficients(rounds)))
 
     def loss_by_age(self, ages: int) -> Array:
         """Exact Gaussian-DP parameter of an item at age 0..ages-1, where a protected one costs at most 1."""
-        found: Array = np.sqrt(np.cumsum(np.square(self.strategy_coefficients(ages))) / self.nodes_per_item)
-        return found
+        return np.sqrt(np.cumsum(np.square(self.strategy_coefficients(ages))) / self.nodes_per_item)
 
     def init(self, rounds: int, runs: int, dimension: int) -> Any:
         """A convolution with h."""
@@ -103,8 +101,7 @@ class Toeplitz(LinearGaussian):
 
     def next(self, state: Any, units: Array, fresh: Fresh) -> Array:
         """The convolution goes on."""
-        noise: Array = state.next(units)
-        return noise
+        return state.next(units)
 
 
 @dataclass(frozen=True)
@@ -284,8 +281,7 @@ class BandedRoot(OverHorizon):
 
     def noise_coefficients(self, count: int) -> Array:
         """Running sums of the coefficients of 1 / c."""
-        found: Array = np.cumsum(reciprocal(self.strategy_coefficients(count), count))
-        return found
+        return np.cumsum(reciprocal(self.strategy_coefficients(count), count))
 
 
 @dataclass(frozen=True)

@@ -244,8 +244,7 @@ def at(rows: pd.DataFrame, entry: FigureEntry) -> pd.DataFrame:
     learner, variant = entry.counterpart.split(".", 1)
     free = of_learner(rows, Series(learner, variant))
     free = free.loc[np.isinf(free["epsilon"])].assign(variant=FREE)
-    both: pd.DataFrame = pd.concat([chosen, free], ignore_index=True)
-    return both
+    return pd.concat([chosen, free], ignore_index=True)
 
 
 def value_axis(axis: Axes, parameter: str, values: Array) -> None:

@@ -392,8 +392,7 @@ def coordinate(claim: Claim, values: Array) -> Array:
 def landau(windows: Array) -> Array:
     """G_W = sum_{j<W} (C(2j, j) / 4^j)^2 of every window: the least variance for a window of W is its square."""
     root = np.cumprod(np.append(1.0, 1 - 0.5 / np.arange(1.0, float(windows.max()))))
-    found: Array = np.cumsum(np.square(root))[windows.astype(np.int64) - 1]
-    return found
+    return np.cumsum(np.square(root))[windows.astype(np.int64) - 1]
 
 
 def mean_root(windows: Array) -> Array:

@@ -176,8 +176,7 @@ def _shares(spread: Array) -> Array:
     seen once: cells that have not seen it know nothing of its size.
     """
     total: Array = spread.sum(axis=-2)
-    shares: Array = np.divide(spread.max(axis=-2), total, out=np.zeros_like(total), where=total > ROUNDING**2)
-    return shares
+    return np.divide(spread.max(axis=-2), total, out=np.zeros_like(total), where=total > ROUNDING**2)
 
 
 def _rare_errors(responses: Array, weights: Array) -> Array:

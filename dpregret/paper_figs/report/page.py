@@ -131,8 +131,7 @@ def write_report(
 
 def vendored() -> list[dict[str, str]]:
     """The scripts of others, as vendor.yaml names them, in the order in which they must be loaded."""
-    found: list[dict[str, str]] = yaml.safe_load((VENDOR / "vendor.yaml").read_text(encoding="utf-8"))
-    return found
+    return yaml.safe_load((VENDOR / "vendor.yaml").read_text(encoding="utf-8"))
 
 
 def page_scripts() -> list[str]:

@@ -141,12 +141,10 @@ class Law:
     def _smooth(self, one: Array, other: Array, length: float, spread: float) -> Array:
         """Covariance of g."""
         square = ((one[:, None, :] - other[None, :, :]) ** 2).sum(axis=2)
-        found: Array = spread**2 * np.exp(-square / (2 * length**2))
-        return found
+        return spread**2 * np.exp(-square / (2 * length**2))
 
     def _expected(self, points: Array) -> Array:
-        expected: Array = self.middle + (points - self.start) @ self.prior[0]
-        return expected
+        return self.middle + (points - self.start) @ self.prior[0]
 
     def _fits(self) -> Iterator[Fit]:
         trend, apart = self._trend(self.points, self.points), self.response - self._expected(self.points)

@@ -71,8 +71,7 @@ class AuditedBandit(Audited):
     def made(self, runs: int) -> BanditLearner:
         arms = "arms" in self.learner_class.card.needs
         problem = BanditProblem(make_set("simplex" if arms else "ball", 2), self.rounds, 1.0, linear=True, arms=arms)
-        learner: BanditLearner = self.learner_class(problem, [self.budget], runs, self.variant)
-        return learner
+        return self.learner_class(problem, [self.budget], runs, self.variant)
 
     def look(self, learner: Any) -> None:
         self.gaussian = isinstance(learner, NoisyLeader) and learner.distribution == "gaussian"

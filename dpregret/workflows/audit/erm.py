@@ -101,8 +101,7 @@ class AuditedRisk(Audited):
 
     def made(self, runs: int, slopes: Array | None = None) -> ErmLearner:
         risk = self.risk(self.slopes(0, 1.0, 0.0) if slopes is None else slopes, runs)
-        learner: ErmLearner = self.learner_class(ErmProblem(self.domain, risk), [self.budget], runs, self.variant)
-        return learner
+        return self.learner_class(ErmProblem(self.domain, risk), [self.budget], runs, self.variant)
 
     def look(self, learner: Any) -> None:
         self.gaussian = learner.gaussian
@@ -121,8 +120,7 @@ class AuditedRisk(Audited):
             yield self.pair(number, name, [self.slopes(place, side, around) for side in (-1.0, 1.0)], runs)
 
     def transcript(self, given: Array, runs: int, seed: Sequence[int]) -> Array:
-        point: Array = self.made(runs, given).fit(generators(seed, runs))[0]
-        return point
+        return self.made(runs, given).fit(generators(seed, runs))[0]
 
     def slopes(self, place: int, side: float, around: float) -> Array:
         """Slopes (n, d): that of one place is `side`; the others pull to both sides in turn, or to a third one too."""

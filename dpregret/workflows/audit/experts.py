@@ -96,8 +96,7 @@ class AuditedExperts(Audited):
     def made(self, runs: int) -> ExpertLearner:
         # L* = 0 is public: the losses of the audit are chosen to expose the learner, not to please it
         problem = ExpertProblem(np.ones(2), self.rounds, 0.0)
-        learner: ExpertLearner = self.learner_class(problem, self.budget, runs, self.variant)
-        return learner
+        return self.learner_class(problem, self.budget, runs, self.variant)
 
     def look(self, learner: Any) -> None:
         self.tables = loss_tables(self.rounds, decodable=not (learner.exact or isinstance(learner, PrivateLeader)))

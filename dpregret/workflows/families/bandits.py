@@ -108,8 +108,7 @@ class Bandits(Family[BanditExperiment, BanditCell, Posed]):
         domain, kinds = CountedSet(problem.domain), ("linear" in traits, "arms" in traits)
         visible = BanditProblem(domain, cell.horizon, lipschitz, *kinds)
         budgets = budgets_of(experiment, learner_class.card)
-        learner: BanditLearner = learner_class(visible, budgets, experiment.runs, variant)
-        return learner
+        return learner_class(visible, budgets, experiment.runs, variant)
 
     def play(self, learner: BanditLearner, problem: Posed, cell: BanditCell, draws: Draws) -> pd.DataFrame:
         from dpregret.algorithms.bandits.base import Given

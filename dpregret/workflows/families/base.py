@@ -248,8 +248,7 @@ class Family(ABC, Generic[E, C, P]):
 
     def needs(self, learner_class: type[Any]) -> frozenset[str]:
         """Traits that a learner requires of a stream."""
-        needs: frozenset[str] = learner_class.card.all_needs
-        return needs
+        return learner_class.card.all_needs
 
     def trial(self, experiment: E) -> E:
         """The part of an experiment whose problems and learners are built to check it, before any work starts."""

@@ -146,8 +146,7 @@ class Erm(Family[ErmExperiment, ErmCell, Posed]):
 
     def needs(self, learner_class: type[Any]) -> frozenset[str]:
         """Those on its card, and which records it reads."""
-        needs: frozenset[str] = super().needs(learner_class) | learner_class.reads
-        return needs
+        return super().needs(learner_class) | learner_class.reads
 
     def cells(self, experiment: ErmExperiment, card: Card) -> Iterator[ErmCell]:
         """Every combination of set, risk, number of records, dimension and option."""
@@ -175,8 +174,7 @@ class Erm(Family[ErmExperiment, ErmCell, Posed]):
 
         budgets = budgets_of(experiment, learner_class.card)
         visible = ErmProblem(CountedSet(problem.domain), facing(problem.stream, budgets))
-        learner: ErmLearner = learner_class(visible, budgets, experiment.runs, variant)
-        return learner
+        return learner_class(visible, budgets, experiment.runs, variant)
 
     def play(self, learner: ErmLearner, problem: Posed, cell: ErmCell, draws: Draws) -> pd.DataFrame:
         risk, shape = facing(problem.stream, learner.budgets), (len(learner.budgets), draws.runs)

@@ -134,8 +134,7 @@ class Experts(Family[ExpertExperiment, ExpertCell, Posed]):
         else:
             visible = ExpertProblem(stream.sizes, cell.horizon, stream.best_loss, gap=stream.gap)
         budget = Budget(cell.epsilon, cell.delta)
-        learner: ExpertLearner = learner_class(visible, budget, experiment.runs, variant)
-        return learner
+        return learner_class(visible, budget, experiment.runs, variant)
 
     def play(self, learner: ExpertLearner, problem: Posed, cell: ExpertCell, draws: Draws) -> pd.DataFrame:
         from dpregret.datasets.expert_streams import ExpertComparator

@@ -55,8 +55,7 @@ class Lemmas(Family[LemmaExperiment, Any, Any]):
         self, learner_class: type[Any], problem: Case, cell: Case, experiment: LemmaExperiment, variant: str
     ) -> Statement:
         """The statement."""
-        made: Statement = learner_class(problem, experiment.runs, variant)
-        return made
+        return learner_class(problem, experiment.runs, variant)
 
     def play(self, learner: Statement, problem: Case, cell: Case, draws: Draws) -> pd.DataFrame:
         attained = finite("attained", learner.attained(draws.generators("noise")), (draws.runs,))

@@ -142,8 +142,7 @@ class Online(Family[OnlineExperiment, OnlineCell, Posed]):
         constants = stream.lipschitz, stream.strong_convexity, stream.smoothness
         visible = Problem(counted(problem.domain), cell.horizon, *constants, best_loss=stream.best_loss)
         settings = settings_of(experiment, learner_class.card, cell.horizon)
-        learner: Learner = learner_class(visible, settings, experiment.runs, variant)
-        return learner
+        return learner_class(visible, settings, experiment.runs, variant)
 
     def play(self, learner: Learner, problem: Posed, cell: OnlineCell, draws: Draws) -> pd.DataFrame:
         from dpregret.algorithms.learner import Record

@@ -92,7 +92,7 @@ def load(place: str) -> Callable[..., Any]:
     if not callable(made):
         functions = sorted(each for each, value in vars(module).items() if inspect.isfunction(value))
         raise OwnNoiseError(f"{path}: has no function {name!r}, there are: {', '.join(functions) or 'none'}")
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 def noise_matrix(make: Callable[..., Any], claim: Claim, per_item: bool = True) -> Array:
