@@ -7,7 +7,7 @@ leaves out is not run, and that is not a mistake.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import NamedTuple
@@ -39,14 +39,8 @@ class Mention(NamedTuple):
     counterpart: Counterpart | None = None
 
 
-Read = Callable[[Path], tuple[PaperTexts, Located, Located | None]]
-
-
-def check_mentions(config: Config, folder: Path = PAPERS, read: Read = located_paper) -> None:
-    """Raise `ClaimsError` for every name in the texts of the configuration's papers that is nowhere.
-
-    read: who has read them already has another.
-    """
+def check_mentions(config: Config, folder: Path = PAPERS) -> None:
+    """Raise `ClaimsError` for every name in the texts of the configuration's papers that is nowhere."""
     whole = config if config.profile == "full" else load_config(PROFILES / "full.yaml", check=False)
     problems: list[str] = []
     for paper, settings in config.papers.items():
@@ -54,14 +48,14 @@ def check_mentions(config: Config, folder: Path = PAPERS, read: Read = located_p
         for each in (settings, whole.papers.get(paper)):
             for name, experiment in each.experiments.items() if each is not None else ():
                 known.setdefault(name, []).insert(0, experiment)
-        problems += text_problems(folder / paper, known, read)
+        problems += text_problems(folder / paper, known)
     if problems:
         raise ClaimsError(problems)
 
 
-def text_problems(folder: Path, known: Known, read: Read = located_paper) -> list[str]:
+def text_problems(folder: Path, known: Known) -> list[str]:
     """One line for each name in a paper's texts that none of its experiments has."""
-    texts, claims, errata = read(folder)
+    texts, claims, errata = located_paper(folder)
     found: list[tuple[Located, Problem]] = []
     found += [(claims, each) for mention in _claim_mentions(texts) for each in _faults(mention, known)]
     found += [(claims, each) for each in (*_exact(texts), *_rows(texts))]
