@@ -273,11 +273,11 @@ PLAYED: dict[str, tuple[Settings, str, str]] = {
 }
 EXPLAINED = (
     "core.(boundary|errors|files|machine|parquet|text|validation|yaml_source)",  # how files are read and mistakes told
-    "datasets.*|core.minimise",  # other streams, found by name; what is called: test_streams_of_plays
+    "datasets.*|core.minimise|numerics.elementary",  # other streams, found by name; what is called: test_streams_of_plays
     "workflows.families.(bandits|erm|experts|lemmas|online)",  # the other families, in the registry
     # how a configuration is read and checked
     "workflows.plan.(checks|config|limits|load|paper_names)",
-    "workflows.plan.read|workflows.run.(child|fingerprint|job|publish|store)",  # how a job goes, rows are kept
+    "workflows.plan.read|workflows.run.(child|data|fingerprint|job|publish|store)",  # how a job goes, rows are kept
     "paper_figs.judge.(runs|vocabulary)",  # what refuses rows, and changes none
 )
 PROBE = """
