@@ -273,7 +273,8 @@ PLAYED: dict[str, tuple[Settings, str, str]] = {
 }
 EXPLAINED = (
     "core.(boundary|errors|files|machine|parquet|text|validation|yaml_source)",  # how files are read and mistakes told
-    "datasets.*|core.minimise|numerics.elementary",  # other streams, found by name; what is called: test_streams_of_plays
+    # other streams, found by name; what is called: test_streams_of_plays
+    "datasets.*|core.minimise|numerics.elementary",
     "workflows.families.(bandits|erm|experts|lemmas|online)",  # the other families, in the registry
     # how a configuration is read and checked
     "workflows.plan.(checks|config|limits|load|paper_names)",
