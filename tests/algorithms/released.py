@@ -40,7 +40,7 @@ from dpregret.algorithms.privacy import Budget, NoisePlan, Release
 from dpregret.algorithms.privacy.audit import materialise
 from dpregret.numerics.orthogonal import symmetric
 from dpregret.workflows.audit.bandits import by_text
-from dpregret.workflows.run.seeds import generators
+from dpregret.workflows.families.base import generators
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 BUDGET, WINDOW, RUNS, DIMENSION = Budget(4.0, 1e-6), 8, 300, 7

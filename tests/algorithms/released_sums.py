@@ -16,7 +16,7 @@ from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.privacy.audit import materialise
 from dpregret.workflows.audit.erm import DIMENSION as SLOPE_DIMENSION
 from dpregret.workflows.audit.erm import FRESH_SAMPLES, LinearSample
-from dpregret.workflows.run.seeds import generators
+from dpregret.workflows.families.base import generators
 
 
 class Silence:

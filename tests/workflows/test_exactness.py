@@ -11,8 +11,8 @@ from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.integer_sums import WholeSums, WholeWindowRoot, WholeWindowTree
 from dpregret.datasets.streams import make_stream
+from dpregret.workflows.families.base import generators
 from dpregret.workflows.mechanisms import exactness
-from dpregret.workflows.run.seeds import generators
 
 
 @pytest.mark.parametrize("sums", [WholeWindowTree, WholeWindowRoot])

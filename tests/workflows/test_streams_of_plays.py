@@ -20,9 +20,9 @@ import pandas as pd
 import pytest
 from plays import rows_of
 
-from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.families import FAMILIES, base
 from dpregret.workflows.families.base import Draws
-from dpregret.workflows.run import fingerprint, seeds
+from dpregret.workflows.run import fingerprint
 
 SEED, RUNS = 20260, 2
 COMMON: dict[str, Any] = {"title": "One play", "sweep": "none", "delta": 1e-6, "runs": RUNS, "epsilon": (4.0,)}
@@ -89,7 +89,7 @@ class Spy:
                 if isinstance(each, np.random.Generator):
                     self.seen[id(each)] = each
                     self.where[id(each)].add(".".join(module.split(".")[1:3]))
-        if code is seeds.generators.__code__:
+        if code is base.generators.__code__:
             self.asked.append(tuple(frame.f_locals[name] for name in ("seed", "purpose", "runs")))  # type: ignore[arg-type]
 
     @contextmanager

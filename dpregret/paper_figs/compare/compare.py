@@ -103,7 +103,7 @@ def main(
     """Print what differs; exit code 2 when the two cannot be compared.
 
     read: the lines of what is at a place, which `where` describes. The command that reads archives and addresses
-    too is `workflows/run/compare.py`.
+    too is `workflows/run/load.py`.
     """
     parser = boundary.Parser(prog="dpregret compare", description=__doc__)
     parser.add_argument("a", help=where)

@@ -7,6 +7,7 @@ sets and the streams where they need them, not at their tops.
 from __future__ import annotations
 
 import math
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,7 +24,6 @@ from dpregret.core.checks import LearnerFault, finite, numbers
 from dpregret.core.yaml_source import KeyPath
 from dpregret.workflows.families.fields import Experiment
 from dpregret.workflows.run.comparators import comparator
-from dpregret.workflows.run.seeds import generators
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry import CountedSet
@@ -39,6 +39,15 @@ P = TypeVar("P")
 T = TypeVar("T")
 LARGEST_HELD = 2**16  # numbers of an array whose content is compared before and after a play
 ROUNDING = 1e-9
+
+
+def generators(seed: int, purpose: str, runs: int) -> list[np.random.Generator]:
+    """Where every random number of the benchmark comes from: one generator a run, equal for all learners.
+
+    purpose: what is drawn, e.g. 'noise' or 'data norm-kink ball 4'.
+    """
+    key = zlib.crc32(purpose.encode())
+    return [np.random.default_rng(np.random.SeedSequence([seed, key, run])) for run in range(runs)]
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from dpregret.algorithms.privacy import Budget, unit_noise
 from dpregret.algorithms.privacy.integer_sums import Grid, WholeSums, WholeWindowRoot, WholeWindowTree, fill
 from dpregret.datasets.streams import make_stream
 from dpregret.numerics.arrays import Array
-from dpregret.workflows.run.seeds import generators
+from dpregret.workflows.families.base import generators
 
 TABLE = Path(__file__).resolve().parents[3] / "results" / "reference" / "exactness.csv"
 MECHANISMS: dict[str, tuple[str, type[WholeSums]]] = {
