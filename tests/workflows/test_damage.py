@@ -69,7 +69,7 @@ def test_damaged_results_are_refused_or_as_written(data: st.DataObject, stamped_
 def test_damaged_examples_are_refused_or_as_written(data: st.DataObject, tmp_path: Path) -> None:
     path, features, labels = tmp_path / "tiny.npz", np.eye(3) / 2, np.array([1.0, -1.0, 0.5])
     path.unlink(missing_ok=True)
-    examples.save(path, features, labels)
+    examples.save(path, features=features, labels=labels)
     path.write_bytes(data.draw(damage(path.read_bytes())))
     found: list[examples.Examples] = []
     said = refusal(lambda path: found.append(examples.read(path)), path, ValueError)
