@@ -1,4 +1,3 @@
-import copy
 import fcntl
 import os
 import shutil
@@ -9,25 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from checkout import Checkout, make_checkout
-
-EXPERIMENT: dict[str, Any] = {
-    "title": "Regret against the horizon",
-    "sweep": "horizon",
-    "set": "ball",
-    "streams": ["norm-kink"],
-    "dimension": [2],
-    "horizon": [16, 32, 64, 128],
-    "window": [4],
-    "epsilon": [8.0],
-    "delta": 1e-6,
-    "runs": 2,
-    "learners": {"wdp-cocop-gamma": ["corrected"], "ftal": ["plain"]},
-}
-
-
-def settings_of_a_run() -> dict[str, Any]:
-    experiments = {"horizon": copy.deepcopy(EXPERIMENT)}
-    return {"profile": "mine", "seed": 7, "papers": {"lou_cheung_2020": {"experiments": experiments}}}
+from small_run import settings_of_a_run, with_settings
 
 
 @pytest.fixture
@@ -65,11 +46,6 @@ def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], obje
 def checkout(tmp_path: Path) -> Checkout:
     """A checkout in which nothing was run."""
     return make_checkout(tmp_path / "checkout")
-
-
-def with_settings(checkout: Checkout, settings: dict[str, Any]) -> Checkout:
-    (checkout.root / "mine.yaml").write_text(yaml.safe_dump(settings, sort_keys=False))
-    return checkout
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from checkout import Checkout
-from conftest import with_settings
+from small_run import with_settings
 
 pytestmark = pytest.mark.workflow
 

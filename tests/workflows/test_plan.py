@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from checkout import make_checkout
-from conftest import settings_of_a_run
+from small_run import settings_of_a_run
 
 from dpregret.core.errors import ConfigError
 from dpregret.workflows.families import FAMILIES
