@@ -4,9 +4,11 @@
   BufferedToeplitz  C(x) = prod(1 - zeros_i x) / prod(1 - decays_i x) (Dvijotham, McMahan, Pillutla, Steinke & Thakurta
                     2024), h = 1 / ((1 - x) C): one pole of h is 1, so k + 1 vectors.
 
-The parameters (`buffers.json`, made by `workflows/mechanisms/fits.py`) make the largest error small for powers of two.
-They are taken from the nearest one, and the sensitivity is computed for the window or horizon there is: any parameters
-are private, only the error depends on the fit.
+The parameters (`buffers.json`) make the largest error small for powers of two: windows minimise (sum over all j of
+h_j^2)(sum_{j<W} c_j^2), horizons (sum_{j<n} h_j^2)(sum_{j<n} c_j^2) with n = T - 1, in ln(-ln decay) of the interlacing
+decays and zeros, each from the fit of half the size (`workflows/mechanisms/fits.py` of commit 18391ff0). They are taken
+from the nearest one, and the sensitivity is computed for the window or horizon there is: any parameters are private,
+only the error depends on the fit.
 """
 
 import json
