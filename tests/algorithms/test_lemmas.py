@@ -10,12 +10,22 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from dpregret.algorithms.lemmas.consensus import ALLOWED, SHARE, TAU, Consensus
-from dpregret.algorithms.lemmas.noisy_descent import RADIUS, NoisyOco
-from dpregret.algorithms.lemmas.random_sums import DRAWS, RandomSum
-from dpregret.algorithms.lemmas.statement import Case, Statement
-from dpregret.algorithms.lemmas.tails import NormTail, TreeError, laplace_tail
-from dpregret.algorithms.lemmas.tree_privacy import TreePrivacy
+from dpregret.algorithms.lemmas.statements import (
+    ALLOWED,
+    DRAWS,
+    RADIUS,
+    SHARE,
+    TAU,
+    Case,
+    Consensus,
+    NoisyOco,
+    NormTail,
+    RandomSum,
+    Statement,
+    TreeError,
+    TreePrivacy,
+    laplace_tail,
+)
 from dpregret.algorithms.privacy import gaussian_epsilon
 from dpregret.paper_figs.judge.claims import Claim
 from dpregret.paper_figs.judge.verdicts import judge

@@ -17,7 +17,7 @@ from dpregret.workflows.families.fields import Experiment, Integers
 
 if TYPE_CHECKING:
     from dpregret.algorithms.learner import Card
-    from dpregret.algorithms.lemmas.statement import Case, Statement
+    from dpregret.algorithms.lemmas.statements import Case, Statement
 
 
 class LemmaExperiment(Experiment):
@@ -42,7 +42,7 @@ class Lemmas(Family[LemmaExperiment, Any, Any]):
 
     def cells(self, experiment: LemmaExperiment, card: Card) -> Iterator[Case]:
         """Every combination."""
-        from dpregret.algorithms.lemmas.statement import Case
+        from dpregret.algorithms.lemmas.statements import Case
 
         lists = (experiment.dimension, experiment.horizon, experiment.epsilon, experiment.deltas)
         yield from itertools.starmap(Case, itertools.product(*lists))
