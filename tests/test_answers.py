@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from dpregret import cli
-from dpregret.core.answers import as_json, plain
+from dpregret.core.boundary import as_json, plain
 
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMA = json.loads((ROOT / "workflows" / "schemas" / "answers.schema.json").read_text(encoding="utf-8"))

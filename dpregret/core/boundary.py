@@ -1,7 +1,7 @@
 """The boundary of every command: whatever is raised is one line on standard error, and exit code 2.
 
 Exit codes: 0 done or kept, 1 violated or differs, 2 could not be judged, 130 interrupted. `--debug` among the words
-shows the traceback too.
+shows the traceback too. `--json` prints the answer as JSON.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import errno
+import json
 import os
 import sys
 import traceback
@@ -71,6 +72,21 @@ def in_words(error: BaseException) -> str:
     if isinstance(error, ValueError) and type(error).__module__.startswith("dpregret."):
         return said
     return f"{type(error).__name__}{': ' * bool(said)}{said} ({DEBUG} shows where)"
+
+
+def plain(value: Any) -> Any:
+    """An answer in types of JSON: infinite and unknown numbers are null, a frame is a list of its rows."""
+    from pydantic_core import to_jsonable_python
+
+    def other(value: Any) -> Any:
+        return value.to_dict("records") if hasattr(value, "to_dict") else value.tolist()
+
+    return to_jsonable_python(value, inf_nan_mode="null", fallback=other)
+
+
+def as_json(value: Any) -> str:
+    """JSON text of an answer, with a line break at its end."""
+    return json.dumps(plain(value), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
 
 def _open_streams() -> None:

@@ -1,4 +1,4 @@
-"""Errors of a configuration, one line each."""
+"""Errors of a configuration, one line each, and text from files as a terminal may show it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Final
 
 from dpregret import study
-from dpregret.core.text import printable
 
 LONGEST, HEAD, MOST_PROBLEMS = 1800, 1300, 50
 """Characters of a line, and of its beginning where it is shortened in the middle; lines of one refusal."""
@@ -27,6 +26,19 @@ class ConfigError(ValueError):
             each = (*each[: MOST_PROBLEMS - 1], f"... and {further + 1} more")
         self.problems = tuple(map(shown, each))
         super().__init__("\n".join(self.problems))
+
+
+def printable(text: str) -> str:
+    """The text with every character that acts on a terminal or hides in it as its escape; line breaks stay.
+
+    Such are control characters (with them the sequences that move a cursor or set a title), marks that turn the
+    direction of writing, line separators, and halves of characters.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        each if each.isprintable() or each == "\n" else each.encode("unicode_escape").decode() for each in text
+    )
 
 
 def shown(line: str) -> str:

@@ -30,8 +30,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 from dpregret.core import boundary
 from dpregret.core.errors import ConfigError, not_allowed, one_line
 from dpregret.core.files import atomic_write, opened
-from dpregret.core.validation import NAME_PATTERN, validate
-from dpregret.core.yaml_source import Expanded, read_source
+from dpregret.core.yaml_source import NAME_PATTERN, Expanded, read_source, validate
 from dpregret.datasets.examples import check_finite, save, unit_rows
 from dpregret.datasets.prepared import FORMATS, Format
 

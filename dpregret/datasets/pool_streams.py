@@ -10,8 +10,7 @@ import numpy as np
 from scipy.special import expit
 
 from dpregret.core.losses import Loss, Losses
-from dpregret.core.minimise import minimise
-from dpregret.core.sets import ConstraintSet
+from dpregret.core.sets import ConstraintSet, minimise
 from dpregret.datasets.base import Generators
 from dpregret.datasets.bundled import load
 from dpregret.datasets.examples import Examples, norm_of, unit_rows

@@ -17,8 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from dpregret import study
 from dpregret.core.errors import ConfigError, not_allowed
 from dpregret.core.files import checksum, opened
-from dpregret.core.validation import validate
-from dpregret.core.yaml_source import Expanded, read_source
+from dpregret.core.yaml_source import Expanded, read_source, validate
 from dpregret.datasets.examples import save
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot

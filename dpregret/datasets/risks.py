@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpregret.core.losses import Losses
-from dpregret.core.minimise import minimise
-from dpregret.core.sets import ConstraintSet
+from dpregret.core.sets import ConstraintSet, minimise
 from dpregret.datasets.base import Generators, Source, build
 from dpregret.numerics.arrays import Array
 

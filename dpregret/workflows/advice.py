@@ -29,7 +29,7 @@ import numpy as np
 import pandas as pd
 
 from dpregret.core import boundary
-from dpregret.core.answers import as_json, plain
+from dpregret.core.boundary import as_json, plain
 from dpregret.core.errors import ConfigError, nearest, one_line
 from dpregret.core.files import reference
 from dpregret.paper_figs.text import formats

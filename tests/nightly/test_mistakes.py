@@ -8,7 +8,7 @@ import pytest
 from planting import ROOT, Mistake, MistakeError, copied, failure, mistakes, planted
 
 ALL = pytest.mark.parametrize("mistake", mistakes(), ids=lambda each: each.name)
-KNOWN = Mistake("a-slip", "w", "tests/test_layout.py::test_x", "dpregret.core.text:", "old", "new")
+KNOWN = Mistake("a-slip", "w", "tests/test_layout.py::test_x", "dpregret.core.errors:", "old", "new")
 SOURCE = """LIMIT = 1
 
 

@@ -13,8 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from dpregret.core.errors import ConfigError
-from dpregret.core.text import printable
+from dpregret.core.errors import ConfigError, printable
 from dpregret.paper_figs.report.texts import read_captioned
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.escaping import from_plain, mathematics, plain, shielded, tex

@@ -272,9 +272,9 @@ PLAYED: dict[str, tuple[Settings, str, str]] = {
     "erm": ({"risks": ["norm-kink-risk"], "samples": [64]}, "noisy-gd", "noisy_descent"),
 }
 EXPLAINED = (
-    "core.(boundary|errors|files|machine|parquet|text|validation|yaml_source)",  # how files are read and mistakes told
+    "core.(boundary|errors|files|machine|parquet|yaml_source)",  # how files are read and mistakes told
     # other streams, found by name; what is called: test_streams_of_plays
-    "datasets.*|core.minimise|numerics.elementary",
+    "datasets.*|numerics.elementary",
     "workflows.families.(bandits|erm|experts|lemmas|online)",  # the other families, in the registry
     # how a configuration is read and checked
     "workflows.plan.(checks|config|limits|load|paper_names)",

@@ -41,7 +41,7 @@ from dpregret.algorithms.privacy import (
     smallest_epsilon,
     unit_noise,
 )
-from dpregret.core.minimise import minimise
+from dpregret.core.sets import minimise
 from dpregret.numerics.arrays import Array
 
 TOLERANCE = 1e-10

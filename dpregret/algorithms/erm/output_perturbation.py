@@ -21,7 +21,7 @@ from dpregret.algorithms.erm.objective_perturbation import TOLERANCE, scaled_noi
 from dpregret.algorithms.erm.projected_gradient import usable_smoothness
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, NoiseDistribution, Release, calibrate
-from dpregret.core.minimise import minimise
+from dpregret.core.sets import minimise
 from dpregret.numerics.arrays import Array
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
 from dpregret.algorithms.learner import Card
-from dpregret.core.minimise import minimise
+from dpregret.core.sets import minimise
 from dpregret.numerics.arrays import Array
 
 TOLERANCE = 1e-8

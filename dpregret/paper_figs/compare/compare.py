@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 
 from dpregret.core import boundary
-from dpregret.core.answers import as_json
-from dpregret.core.errors import one_line
-from dpregret.core.text import printable
+from dpregret.core.boundary import as_json
+from dpregret.core.errors import one_line, printable
 from dpregret.paper_figs.judge.fits import Estimate
 from dpregret.paper_figs.judge.result_tables import FITTED, SAME, read_lines
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN

@@ -17,8 +17,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, PlainValidator, model_validator
 
 from dpregret.core.errors import ConfigError, nearest, not_allowed
-from dpregret.core.validation import in_order, validate
-from dpregret.core.yaml_source import Expanded, KeyPath, Located, Source, read_source, shown
+from dpregret.core.yaml_source import Expanded, KeyPath, Located, Source, in_order, read_source, shown, validate
 from dpregret.paper_figs.judge.rates import LogArgument, Rate, parse
 from dpregret.paper_figs.judge.vocabulary import Parameter, Response, labels_of
 from dpregret.paper_figs.text.escaping import Formula, tex

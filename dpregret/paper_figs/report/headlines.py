@@ -15,8 +15,7 @@ from typing import Final, NamedTuple
 import pandas as pd
 from pydantic import Field, model_validator
 
-from dpregret.core.validation import validate
-from dpregret.core.yaml_source import read_source, shown
+from dpregret.core.yaml_source import read_source, shown, validate
 from dpregret.paper_figs.judge import result_tables
 from dpregret.paper_figs.judge.claims import Claim, ClaimsError, PaperTexts, Strict, load_paper
 from dpregret.paper_figs.judge.vocabulary import VIOLATED

@@ -15,10 +15,8 @@ import numpy as np
 import pandas as pd
 from pydantic import AfterValidator, Field, model_validator
 
-from dpregret.core.errors import not_allowed
-from dpregret.core.text import printable
-from dpregret.core.validation import in_order, validate
-from dpregret.core.yaml_source import KeyPath
+from dpregret.core.errors import not_allowed, printable
+from dpregret.core.yaml_source import KeyPath, in_order, validate
 from dpregret.paper_figs.judge import rates
 from dpregret.paper_figs.judge.claims import ClaimsError, ClaimsFile, Strict, Table, source_of
 from dpregret.paper_figs.judge.result_tables import number

@@ -12,7 +12,7 @@ from typing import Final
 import pandas as pd
 
 from dpregret.core import boundary
-from dpregret.core.answers import as_json
+from dpregret.core.boundary import as_json
 from dpregret.core.errors import not_allowed
 from dpregret.core.files import reference
 from dpregret.paper_figs.judge.result_tables import FILES, FORMS, NUMBER, number

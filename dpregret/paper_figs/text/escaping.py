@@ -11,7 +11,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from dpregret.core.text import printable
+from dpregret.core.errors import printable
 
 _NUMBER = r"[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|inf)"
 _HARMLESS = re.compile(rf"-|{_NUMBER}(?:; {_NUMBER})*(?: \[{_NUMBER}, {_NUMBER}\](?: \([\w/ ]+\))*)?", re.ASCII)

@@ -18,8 +18,8 @@ from typing import Any
 import pandas as pd
 from pandas.io.formats.style import Styler
 
+from dpregret.core.errors import printable
 from dpregret.core.files import opened
-from dpregret.core.text import printable
 from dpregret.paper_figs.judge.fits import Estimate
 from dpregret.paper_figs.text.escaping import plain, shielded, tex, unshielded
 

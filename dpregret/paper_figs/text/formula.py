@@ -17,7 +17,7 @@ from xml.etree.ElementTree import Element, tostring
 
 from latex2mathml.converter import Converter
 
-from dpregret.core.text import printable
+from dpregret.core.errors import printable
 from dpregret.paper_figs.text.escaping import mathematics, tex
 
 GREEK: Final = {

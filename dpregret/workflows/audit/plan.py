@@ -11,8 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from dpregret.algorithms.privacy import Budget
 from dpregret.core.errors import ConfigError, not_allowed
-from dpregret.core.validation import validate
-from dpregret.core.yaml_source import KeyPath, read_source, shown
+from dpregret.core.yaml_source import KeyPath, read_source, shown, validate
 from dpregret.workflows.audit.neighbours import Audited, Special, rows
 from dpregret.workflows.families import FAMILIES
 

@@ -17,7 +17,7 @@ from dpregret.algorithms.privacy.audit import transcript_losses, whitened_sums
 from dpregret.algorithms.privacy.budget import Budget, gaussian_epsilon, gaussian_mu
 from dpregret.algorithms.privacy.window_bound import sequence_lower_bound, window_lower_bound
 from dpregret.core import boundary
-from dpregret.core.answers import as_json
+from dpregret.core.boundary import as_json
 from dpregret.numerics.arrays import Array
 from dpregret.workflows.mechanisms.own_mechanism import Claim, OwnNoiseError, load, noise_matrix
 from dpregret.workflows.run import child

@@ -20,8 +20,7 @@ from pydantic import Field
 
 from dpregret.core.errors import ConfigError
 from dpregret.core.machine import GIGABYTE, machine_gb
-from dpregret.core.validation import validate
-from dpregret.core.yaml_source import KeyPath, Source, expand
+from dpregret.core.yaml_source import KeyPath, Source, expand, validate
 from dpregret.workflows.families.fields import Mistake, Settings
 
 OFF: Final = "off"

@@ -15,8 +15,7 @@ from typing import Any, Final
 
 from dpregret.core.errors import ConfigError, nearest, not_allowed
 from dpregret.core.files import checksum
-from dpregret.core.validation import in_order, validate
-from dpregret.core.yaml_source import Expanded, KeyPath, Source, expand, read_source, shown
+from dpregret.core.yaml_source import Expanded, KeyPath, Source, expand, in_order, read_source, shown, validate
 from dpregret.datasets import records
 from dpregret.workflows.families.fields import Experiment
 from dpregret.workflows.plan.checks import semantic_problems, size_problems

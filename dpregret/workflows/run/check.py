@@ -24,9 +24,8 @@ import numpy as np
 import pandas as pd
 
 from dpregret.core import boundary
-from dpregret.core.answers import as_json
-from dpregret.core.errors import ConfigError, not_allowed
-from dpregret.core.text import printable
+from dpregret.core.boundary import as_json
+from dpregret.core.errors import ConfigError, not_allowed, printable
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.cells import Cells, collect_cells, coordinate, log_factor, select_rows, setting

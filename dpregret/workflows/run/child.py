@@ -21,8 +21,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dpregret.core.errors import place
-from dpregret.core.text import printable
+from dpregret.core.errors import place, printable
 
 try:
     import resource

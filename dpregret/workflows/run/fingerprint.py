@@ -15,7 +15,7 @@ PACKAGE = "dpregret"
 FOLDERS = ("numerics", "core", "algorithms", "datasets", "paper_figs", "workflows")
 SUFFIXES = frozenset({".py", ".yaml", ".json", ".j2", ".css", ".js"})
 TEXTS = ("claims", "errata", "printed", "changes")  # what is written of a paper
-READERS = {"errors", "validation", "yaml_source"}  # of core
+READER = ROOT / PACKAGE / "core" / "yaml_source.py"
 WORKFLOWS = ROOT / PACKAGE / "workflows"
 STUDY, PAPERS = study.FOLDER, study.PAPERS
 
@@ -76,13 +76,13 @@ def imports_of(path: Path, function: str = "") -> frozenset[str]:
 def imported_files(modules: Iterable[str]) -> set[Path]:
     """Return the files of the given modules and of everything of ours that these import, however indirectly.
 
-    How files are read, mistakes told and plans made decides no result: what a plan holds is part of the keys.
+    How files are read and plans made decides no result: what a plan holds is part of the keys.
     """
     todo = [path for path in map(module_file, modules) if path]
     found: set[Path] = set()
     while todo:
         path = todo.pop()
-        reads = (path.parent.name == "core" and path.stem in READERS) or path.parent == WORKFLOWS / "plan"
+        reads = path == READER or path.parent == WORKFLOWS / "plan"
         if path not in found and not reads:
             found.add(path)
             todo += [each for each in map(module_file, imports_of(path)) if each]

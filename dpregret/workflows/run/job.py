@@ -13,8 +13,8 @@ import pandas as pd
 
 from dpregret.core import parquet
 from dpregret.core.checks import LearnerFault
+from dpregret.core.errors import printable
 from dpregret.core.parquet import Stamp
-from dpregret.core.text import printable
 from dpregret.paper_figs.judge.runs import RunsError, empty_row
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws

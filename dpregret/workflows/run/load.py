@@ -14,9 +14,8 @@ from typing import Final
 
 import pandas as pd
 
-from dpregret.core.errors import ConfigError, not_allowed, one_line
+from dpregret.core.errors import ConfigError, not_allowed, one_line, printable
 from dpregret.core.files import reference
-from dpregret.core.text import printable
 from dpregret.datasets.fetch import FetchError, download
 from dpregret.paper_figs.compare import compare
 from dpregret.paper_figs.judge.result_tables import read_lines

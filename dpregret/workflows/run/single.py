@@ -11,8 +11,7 @@ from typing import Any, Final
 import pandas as pd
 
 from dpregret.core.errors import ConfigError, not_allowed
-from dpregret.core.validation import validate
-from dpregret.core.yaml_source import KeyPath
+from dpregret.core.yaml_source import KeyPath, validate
 from dpregret.paper_figs.judge.fits import Estimate, mean_interval
 from dpregret.paper_figs.text import formats
 from dpregret.workflows.families import FAMILIES

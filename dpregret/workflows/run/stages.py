@@ -17,8 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
-from dpregret.core.errors import ConfigError
-from dpregret.core.text import printable
+from dpregret.core.errors import ConfigError, printable
 from dpregret.workflows.plan.paper_names import PAPERS, PROFILES
 from dpregret.workflows.plan.read import STAGES, Plan, key_in
 

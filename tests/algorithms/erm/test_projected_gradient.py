@@ -12,7 +12,7 @@ from dpregret.algorithms.erm import projected_gradient
 from dpregret.algorithms.erm.projected_gradient import ProjectedGradient
 from dpregret.algorithms.geometry import ConstraintSet, make_set
 from dpregret.algorithms.privacy import Budget
-from dpregret.core.minimise import minimise
+from dpregret.core.sets import minimise
 from dpregret.numerics.arrays import Array
 
 BUDGET = Budget(1.0, 1e-6)
