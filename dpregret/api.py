@@ -253,6 +253,6 @@ def papers() -> tuple[str, ...]:
     >>> "lou_cheung_2020" in dp.papers()
     True
     """
-    from dpregret.workflows.plan.paper_names import papers as names
+    from dpregret.workflows.plan.read import papers as names
 
     return names()

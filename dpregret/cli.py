@@ -21,7 +21,7 @@ from dpregret import study
 from dpregret.core import boundary
 from dpregret.core.errors import ConfigError, not_allowed
 from dpregret.core.files import reference
-from dpregret.workflows.plan import paper_names
+from dpregret.workflows.plan.read import WHOLE, papers, profile_names, profile_path, short_names
 
 GONE: Final = {"predict": "nothing is predicted any more; `dpregret run -n` lists the jobs of a run"}
 """Commands of earlier versions, and what to use instead."""
@@ -81,10 +81,8 @@ def results_of(profile: str) -> Path:
 
 def targets() -> list[str]:
     """Valid targets besides files: papers, and rules that make one thing."""
-    from dpregret.workflows.plan.read import WHOLE
-
-    papers = paper_names.papers()
-    return sorted({"all", "audit", *WHOLE, *papers, *paper_names.short_names(papers).values()})
+    names = papers()
+    return sorted({"all", "audit", *WHOLE, *names, *short_names(names).values()})
 
 
 def complete(words: Callable[[], list[str]]) -> Callable[[str], Iterator[str]]:
@@ -98,7 +96,7 @@ def complete(words: Callable[[], list[str]]) -> Callable[[str], Iterator[str]]:
 
 def paper_words() -> list[str]:
     """Short names of the papers."""
-    return sorted(paper_names.short_names(paper_names.papers()).values())
+    return sorted(short_names(papers()).values())
 
 
 def processors() -> int:
@@ -114,12 +112,12 @@ def processors() -> int:
 Profile = Annotated[
     str,
     typer.Option("--profile", "-p", help="full, ci, quick, smoke, large, or a YAML file of yours.",
-                 autocompletion=complete(paper_names.profile_names)),
+                 autocompletion=complete(profile_names)),
 ]  # fmt: skip
 AnyProfile = Annotated[
     str | None,
     typer.Option("--profile", "-p", help="Of this profile (of the newest run where not given).",
-                 autocompletion=complete(paper_names.profile_names)),
+                 autocompletion=complete(profile_names)),
 ]  # fmt: skip
 Paper = Annotated[
     str, typer.Argument(help="A paper, or the beginning of its name.", autocompletion=complete(paper_words))
@@ -177,10 +175,10 @@ def run(
     for word in wanted:
         if not re.search(r"[/.]", word) and word not in makes:
             stop(not_allowed("paper or target", word, [*paper_words(), "all", "audit", "html_report"]))
-    short = paper_names.short_names(paper_names.papers())
+    short = short_names(papers())
     wanted = [short.get(word, word) for word in wanted]
     profile = seen_from(root, profile)
-    file = paper_names.profile_path(profile)
+    file = profile_path(profile)
     if not (root / file).is_file():
         stop(f"{profile}: no such file")
     config = ["--config", f"profile={profile}", *([f"limits={limits}"] if limits else [])]
@@ -252,10 +250,10 @@ def report(
     root = workplace()
     results = root / "results"
     folders = [root / results_of(profile)] if profile else [results, *results.glob("*")]
-    papers = [name for name in paper_names.papers() if name.startswith(paper)] if paper else ["", *paper_names.papers()]
-    if not papers:
+    names = [name for name in papers() if name.startswith(paper)] if paper else ["", *papers()]
+    if not names:
         stop(not_allowed("paper", paper, paper_words()))
-    pages = [folder / name / "report.html" for folder in folders for name in papers]
+    pages = [folder / name / "report.html" for folder in folders for name in names]
     found = [page for page in pages if page.is_file()]
     if not found:
         stop(f"{results} holds no report of what was asked for: dpregret run makes one")

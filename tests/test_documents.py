@@ -9,7 +9,7 @@ import pytest
 from dpregret.paper_figs.judge.claims import cited_claims, load_paper
 from dpregret.paper_figs.report.readme import update_page
 from dpregret.workflows.plan.load import load_config
-from dpregret.workflows.plan.paper_names import papers
+from dpregret.workflows.plan.read import papers
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])

@@ -42,7 +42,7 @@ from dpregret.workflows.families.fields import Experiment
 from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.facts import FEEDBACK, POPULATION, family_of, stream_facts
 from dpregret.workflows.plan.load import load_config
-from dpregret.workflows.plan.paper_names import PROFILES
+from dpregret.workflows.plan.read import PROFILES
 from dpregret.workflows.run.fingerprint import ROOT
 
 ABOUT: Final = """\

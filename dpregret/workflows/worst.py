@@ -27,7 +27,7 @@ from dpregret.paper_figs.text import formats
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
 from dpregret.workflows.plan.load import load_config
-from dpregret.workflows.plan.paper_names import PAPERS, PROFILES, papers
+from dpregret.workflows.plan.read import PAPERS, PROFILES, papers
 from dpregret.workflows.run.play import play
 
 REFERENCE: Final = Path("results") / "reference"

@@ -18,7 +18,7 @@ from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
 from dpregret.workflows.plan.config import experiment_jobs
 from dpregret.workflows.plan.load import load_config
-from dpregret.workflows.plan.paper_names import PROFILES
+from dpregret.workflows.plan.read import PROFILES
 
 ROUNDS, RUNS = 20, 3
 SQUARE = 16**2  # rounds of a bandit: of batches of 16

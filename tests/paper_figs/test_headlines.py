@@ -10,7 +10,7 @@ import pytest
 
 from dpregret.paper_figs.judge.claims import ClaimsError
 from dpregret.paper_figs.report.headlines import headlines, load_findings, markdown, refutations
-from dpregret.workflows.plan.paper_names import PAPERS
+from dpregret.workflows.plan.read import PAPERS
 
 TEXTS = """\
 title: A paper

@@ -19,7 +19,7 @@ from dpregret.paper_figs.tables.write import write_tables
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.formula import marked_up
 from dpregret.paper_figs.validation.planted_laws import Sweep
-from dpregret.workflows.plan.paper_names import PAPERS
+from dpregret.workflows.plan.read import PAPERS
 
 PAPER = "lou_cheung_2020"
 

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from dpregret.paper_figs.judge.claims import CHANGES, ClaimsError, load_changes
-from dpregret.workflows.plan.paper_names import PAPERS
+from dpregret.workflows.plan.read import PAPERS
 from dpregret.workflows.run import claim_history
 
 CLAIMS = """\

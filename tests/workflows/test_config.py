@@ -13,7 +13,7 @@ from dpregret.core.yaml_source import expand
 from dpregret.workflows.families.online import OnlineExperiment
 from dpregret.workflows.plan.config import Config, experiment_jobs
 from dpregret.workflows.plan.load import check_options, file_schema, load_config
-from dpregret.workflows.plan.paper_names import PROFILES, short_names
+from dpregret.workflows.plan.read import PROFILES, short_names
 
 Write = Callable[[Any], Path]
 

@@ -26,7 +26,7 @@ from dpregret.paper_figs.text.formats import filled
 from dpregret.workflows.audit import exact_losses as exact
 from dpregret.workflows.audit.erm import AuditedRisk
 from dpregret.workflows.audit.neighbours import Special
-from dpregret.workflows.plan.paper_names import PAPERS, papers
+from dpregret.workflows.plan.read import PAPERS, papers
 from dpregret.workflows.proof_pages import PAGES
 
 DELTA = 1e-6

@@ -23,7 +23,7 @@ from dpregret.datasets.streams import make_stream
 from dpregret.paper_figs.judge.cells import mean_root
 from dpregret.paper_figs.judge.claims import load_claims
 from dpregret.workflows.mechanisms import bound_map, exact, expiry_curves, league
-from dpregret.workflows.plan.paper_names import PAPERS
+from dpregret.workflows.plan.read import PAPERS
 
 
 @pytest.mark.parametrize("horizon", [16, 45])

@@ -9,8 +9,8 @@ import pytest
 from plays import small
 
 from dpregret.core.errors import ConfigError
-from dpregret.workflows.plan import checks, limits
-from dpregret.workflows.plan.limits import Limits, given_limits
+from dpregret.workflows.plan import checks, config
+from dpregret.workflows.plan.config import Limits, given_limits
 from dpregret.workflows.plan.load import load_config
 
 Write = Callable[[Any], Path]
@@ -37,7 +37,7 @@ def test_what_is_too_large_is_refused_before_anything_is_made(
 
     monkeypatch.setattr(checks, "experiment_mistakes", made)
     monkeypatch.setattr(checks, "_refused_set", made)
-    monkeypatch.setattr(limits, "machine_gb", lambda: 64.0)
+    monkeypatch.setattr(config, "machine_gb", lambda: 64.0)
     path = write(small("online", **changes))
     with pytest.raises(ConfigError) as refusal:
         load_config(path)
@@ -66,7 +66,7 @@ def test_limits_are_lifted_by_the_profile_and_by_the_command(write: Write) -> No
 @pytest.mark.parametrize(
     ("raises", "key"),
     [(OverflowError("too large"), ".learners.wdp-cocop-gamma[0]"), (SystemExit(0), ".learners.wdp-cocop-gamma[0]"),
-     (MemoryError(), ""), (limits.TooMuch(), "")],
+     (MemoryError(), ""), (checks.TooMuch(), "")],
 )  # fmt: skip
 def test_whatever_making_a_learner_raises_is_a_refusal_with_its_key(
     write: Write, raises: BaseException, key: str, monkeypatch: pytest.MonkeyPatch
@@ -82,14 +82,14 @@ def test_whatever_making_a_learner_raises_is_a_refusal_with_its_key(
 
 
 def endless() -> None:
-    with limits.guard(Limits(check_seconds=0.05)):
+    with checks.guard(Limits(check_seconds=0.05)):
         while True:
             pass
 
 
 def test_endless_and_greedy_making_is_ended() -> None:
-    with pytest.raises(limits.TooMuch):
+    with pytest.raises(checks.TooMuch):
         endless()
-    with pytest.raises(MemoryError), limits.guard(Limits(check_gb=0.25)):
+    with pytest.raises(MemoryError), checks.guard(Limits(check_gb=0.25)):
         bytearray(2**29)
     assert len(bytearray(2**29)) == 2**29, "the bound is gone"

@@ -13,7 +13,7 @@ from dpregret.paper_figs.judge.claims import ClaimsError
 from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.cross_references import check_mentions, text_problems
 from dpregret.workflows.plan.load import load_config
-from dpregret.workflows.plan.paper_names import PAPERS, PROFILES, papers
+from dpregret.workflows.plan.read import PAPERS, PROFILES, papers
 
 FULL = load_config(PROFILES / "full.yaml", check=False)
 CLAIM = {

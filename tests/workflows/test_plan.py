@@ -277,7 +277,7 @@ EXPLAINED = (
     "datasets.*|numerics.elementary",
     "workflows.families.(bandits|erm|experts|lemmas|online)",  # the other families, in the registry
     # how a configuration is read and checked
-    "workflows.plan.(checks|config|limits|load|paper_names)",
+    "workflows.plan.(checks|config|load)",
     "workflows.plan.read|workflows.run.(child|data|fingerprint|job|publish|store)",  # how a job goes, rows are kept
     "paper_figs.judge.(runs|vocabulary)",  # what refuses rows, and changes none
 )

@@ -21,8 +21,7 @@ from dpregret.core.errors import ConfigError
 from dpregret.datasets.fetch import FetchError, Source
 from dpregret.paper_figs.judge.claims import ClaimsError, load_claims, load_errata
 from dpregret.workflows.audit.plan import load_settings
-from dpregret.workflows.plan.config import Config
-from dpregret.workflows.plan.limits import given_limits
+from dpregret.workflows.plan.config import Config, given_limits
 from dpregret.workflows.plan.load import load_config
 
 WORKFLOWS = Path(__file__).resolve().parents[2] / "workflows"

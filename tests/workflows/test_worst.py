@@ -13,7 +13,7 @@ from dpregret.algorithms.geometry import make_set
 from dpregret.datasets.placed_streams import place
 from dpregret.datasets.streams import make_stream
 from dpregret.workflows import worst
-from dpregret.workflows.plan.paper_names import papers
+from dpregret.workflows.plan.read import papers
 
 
 @pytest.mark.parametrize("name", ["ball", "l1-ball", "hypersimplex", "permutahedron"])

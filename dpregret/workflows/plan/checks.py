@@ -6,21 +6,26 @@ size of a configuration, in rounds, cells, memory and hours, is known before any
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import itertools
 import math
+import os
+import resource
+import signal
+import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, partial
+from pathlib import Path
 from typing import Any, Final
 
 from dpregret.core.errors import not_allowed, one_line, raised
-from dpregret.core.machine import GIGABYTE
+from dpregret.core.machine import GIGABYTE, machine_gb
 from dpregret.core.yaml_source import KeyPath
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws, Family
 from dpregret.workflows.families.fields import Experiment, ExperimentOnSets, Mistake
-from dpregret.workflows.plan.config import Config
-from dpregret.workflows.plan.limits import Limits, TooMuch, guard
+from dpregret.workflows.plan.config import Config, Limits
 
 CELLS_FOR_A_FIT = 4
 LEADING: Final[Mapping[str, tuple[str, ...]]] = {
@@ -60,6 +65,53 @@ def semantic_problems(
 def _has_names(experiment: Experiment) -> bool:
     """Whether everything that an experiment names is there."""
     return not list(_names(experiment, FAMILIES[experiment.family]))
+
+
+class TooMuch(BaseException):
+    """Making something takes more CPU time than a check may."""
+
+
+@contextlib.contextmanager
+def guard(limits: Limits) -> Iterator[None]:
+    """Bound what the block takes: raises MemoryError beyond check_gb, `TooMuch` beyond check_seconds of CPU time.
+
+    Outside of the main thread the time is not bounded; where the system has no such bound the memory is not.
+    """
+    with _bounded_memory(limits.check_gb), _bounded_time(limits.check_seconds):
+        yield
+
+
+@contextlib.contextmanager
+def _bounded_memory(gigabytes: float) -> Iterator[None]:
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    try:
+        held = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        most = held + int(min(gigabytes, machine_gb() / 2) * GIGABYTE)
+        if before[0] == resource.RLIM_INFINITY or most < before[0]:
+            resource.setrlimit(resource.RLIMIT_AS, (most, before[1]))
+    except (OSError, ValueError):
+        pass
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+@contextlib.contextmanager
+def _bounded_time(seconds: float) -> Iterator[None]:
+    def stop(*_: Any) -> None:
+        raise TooMuch
+
+    if not math.isfinite(seconds) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def _within(limits: Limits, experiment: Experiment, allow_few_cells: bool) -> Iterator[Mistake]:

@@ -1,19 +1,26 @@
-"""The models of a configuration, and the jobs that follow from it. It is read in load.py."""
+"""The models of a configuration, how large it may be, and the jobs that follow from it. It is read in load.py.
+
+A run that no machine can finish is refused in one line before anything of its size is made. `--config limits=off` lifts
+all bounds, `--config limits=rounds:2^42,runs:1e7` some, and `limits: {rounds: 2^42}` in a profile does it for good.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, Self
 
 from pydantic import BaseModel, Discriminator, Field, Tag
 
+from dpregret.core.errors import ConfigError
+from dpregret.core.machine import machine_gb
+from dpregret.core.yaml_source import KeyPath, Source, expand, validate
 from dpregret.workflows.families import DEFAULT, FAMILIES
-from dpregret.workflows.families.fields import Experiment, Integers, Settings, Word
-from dpregret.workflows.plan.limits import Limits
+from dpregret.workflows.families.fields import Experiment, Integers, Mistake, Settings, Word
 
 TAGS = {name: f"<{name}>" for name in FAMILIES}
 
@@ -68,6 +75,96 @@ class ValidationSize(Settings):
     """How long the fits and the verdicts are simulated on planted laws."""
 
     simulations: Annotated[int, Field(ge=20)] = 4000
+
+
+OFF: Final = "off"
+UNITS: Final = {
+    "memory_gb": " GB", "hours": " CPU hours", "cells": " cells", "values": " values",
+    "epsilon": " (the value, or 1 over it)",
+}  # fmt: skip
+Most = Annotated[float, Field(gt=0)]
+
+
+class Limits(Settings):
+    """The most that a run may request; ``.inf`` lifts a bound.
+
+    memory_gb: of one play, as its size predicts (left out: what this machine has). rounds: T, or records. runs,
+    dimension, values (of one list), cells (of one experiment). hours: of CPU time, at a billion numbers a second.
+    epsilon: finite ones lie between its inverse and it. check_gb, check_seconds: what making the problems and learners
+    of one experiment may take before it is run, half of this machine's memory at most. play_minutes, play_gb: what one
+    learner's play of an experiment may take (of memory, left out: what this machine has).
+    """
+
+    memory_gb: Most | None = None
+    rounds: Most = 2.0**30
+    runs: Most = 1e6
+    dimension: Most = 2.0**20
+    values: Most = 1000.0
+    cells: Most = 10_000.0
+    hours: Most = 10_000.0
+    epsilon: Most = 1e9
+    check_gb: Most = 1.0
+    check_seconds: Most = 10.0
+    play_minutes: Most = 120.0
+    play_gb: Most | None = None
+
+    @classmethod
+    def off(cls) -> Self:
+        """Without any bound."""
+        return cls.model_validate(dict.fromkeys(cls.model_fields, math.inf))
+
+    def beyond(self, name: str, value: float) -> str | None:
+        """Why a value is too large for the bound of a name, and how to lift that; None where it is not."""
+        most = machine_gb() if name == "memory_gb" and self.memory_gb is None else getattr(self, name)
+        if value <= most:
+            return None
+        whole = name not in ("memory_gb", "hours", "epsilon")
+        shown = f"{value:,}" if isinstance(value, int) and value < 10**15 else f"{float(value):.4g}"
+        allowed = f"{most:,.0f}" if whole and most < 1e15 else f"{most:.4g}"
+        source = ", this machine's memory" if name == "memory_gb" and self.memory_gb is None else ""
+        lift = f"{math.ceil(float(value))}" if value < 1e6 else f"{float(value) * 1.05:.1e}"
+        return (
+            f"{shown}{UNITS.get(name, '')} is more than the limit {name}, {allowed}{source} "
+            f"(to lift it: --config limits={name}:{lift}, or limits=off)"
+        )
+
+    @property
+    def most_gb(self) -> float:
+        """Gigabytes of a play."""
+        return machine_gb() if self.play_gb is None else self.play_gb
+
+
+def given_limits(option: object) -> Limits | None:
+    """The limits that ``--config limits=...`` names, with what it does not name unset; None without it.
+
+    Raises `ConfigError` for what is neither ``off`` nor ``name:number,name:number``.
+    """
+    if option is None:
+        return None
+    if option in (OFF, False):
+        return Limits.off()
+    pairs = option.items() if isinstance(option, Mapping) else (each.split(":", 1) for each in str(option).split(","))
+    try:
+        data = {str(name).strip(): _number(expand(value)) for name, value in pairs}
+    except ValueError as error:
+        raise ConfigError(f"--config limits: {error}") from None
+    return validate(Limits, Source("--config limits", data, {}))
+
+
+def _number(value: object) -> object:
+    try:
+        return float(str(value))
+    except ValueError:
+        return value
+
+
+def long_lists(value: object, limits: Limits, path: KeyPath = ()) -> Iterator[Mistake]:
+    """Every list with too many values."""
+    if isinstance(value, list) and (said := limits.beyond("values", len(value))):
+        yield path, said
+    elif isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from long_lists(each, limits, (*path, key))
 
 
 class Job(NamedTuple):

@@ -20,7 +20,7 @@ from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.fields import Experiment, ExperimentOnSets
 from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.load import load_config
-from dpregret.workflows.plan.paper_names import PAPERS, PROFILES
+from dpregret.workflows.plan.read import PAPERS, PROFILES
 
 Known = Mapping[str, Sequence[Experiment]]
 """Name of an experiment -> what it is here, and in the whole configuration."""

@@ -19,9 +19,8 @@ from dpregret.core.yaml_source import Expanded, KeyPath, Source, expand, in_orde
 from dpregret.datasets import records
 from dpregret.workflows.families.fields import Experiment
 from dpregret.workflows.plan.checks import semantic_problems, size_problems
-from dpregret.workflows.plan.config import Config, other_families
-from dpregret.workflows.plan.limits import Limits, long_lists
-from dpregret.workflows.plan.paper_names import PAPERS, PROFILES, papers, profile_path
+from dpregret.workflows.plan.config import Config, Limits, long_lists, other_families
+from dpregret.workflows.plan.read import PAPERS, PROFILES, papers, profile_path
 
 OPTIONS = ("profile", "limits")
 """The keys of ``--config``."""

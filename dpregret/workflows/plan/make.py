@@ -16,11 +16,12 @@ from dpregret.core import discovery
 from dpregret.core.errors import ConfigError, fault
 from dpregret.core.files import checksum, reference
 from dpregret.paper_figs.judge.claims import ClaimsFile, located_paper
+from dpregret.study import PAPERS
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.fields import Experiment
-from dpregret.workflows.plan import cross_references, facts, limits, load, paper_names
-from dpregret.workflows.plan.config import AuditSize, Config, ValidationSize
-from dpregret.workflows.plan.read import DIGITS, FORMAT, MADE, STAGES, Play, versions
+from dpregret.workflows.plan import cross_references, facts, load
+from dpregret.workflows.plan.config import AuditSize, Config, ValidationSize, given_limits
+from dpregret.workflows.plan.read import DIGITS, FORMAT, MADE, STAGES, Play, short_names, versions
 from dpregret.workflows.run import child, fingerprint, store
 
 TABLES: Final = (
@@ -38,10 +39,8 @@ def planned(options: Mapping[str, Any], say: child.Say) -> dict[str, Any]:
     try:
         source = load.check_options(dict(options))
         read: dict[str, str] = {}
-        config = load.load_config(
-            source, limits=limits.given_limits(options.get("limits")), read=read, say=say, known=known
-        )
-        papers = {paper: located_paper(paper_names.PAPERS / paper)[0].claims for paper in config.papers}
+        config = load.load_config(source, limits=given_limits(options.get("limits")), read=read, say=say, known=known)
+        papers = {paper: located_paper(PAPERS / paper)[0].claims for paper in config.papers}
         cross_references.check_mentions(config)
         return {"plan": _Maker(config, papers).plan(read), "problems": []}
     except (ConfigError, OSError) as error:
@@ -139,7 +138,7 @@ class _Maker:
         return {
             "format": FORMAT, "profile": self.config.profile, "results": self.results, "config": self.config.to_json(),
             "read": {_near(name): digest for name, digest in read.items()},
-            "papers": paper_names.short_names(papers), "families": list(FAMILIES),
+            "papers": short_names(papers), "families": list(FAMILIES),
             "sizes": {**audit.model_dump(), **simulated.model_dump(), "seed": self.config.seed},
             "parts": self.parts, "made": self.made, "shown": self.shown, "everything": everything,
             "paper_targets": {paper: [f"{stage}/{paper}" for stage in stages] for paper in papers},

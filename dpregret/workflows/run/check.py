@@ -38,8 +38,7 @@ from dpregret.paper_figs.text import formats
 from dpregret.workflows.plan import make
 from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.load import check_options, load_config
-from dpregret.workflows.plan.paper_names import PAPERS, papers
-from dpregret.workflows.plan.read import FORMAT, Part, Plan
+from dpregret.workflows.plan.read import FORMAT, PAPERS, Part, Plan, papers
 from dpregret.workflows.run.job import play_experiment
 
 FIGURES: Final = Path("results") / "check"

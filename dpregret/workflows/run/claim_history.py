@@ -22,7 +22,7 @@ import yaml
 from dpregret.core import boundary
 from dpregret.core.yaml_source import expand
 from dpregret.paper_figs.judge.claims import AT, CHANGES, RENAMED, SETTINGS
-from dpregret.workflows.plan.paper_names import PAPERS, papers
+from dpregret.workflows.plan.read import PAPERS, papers
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 """Of the checkout: paths of git are relative to it."""

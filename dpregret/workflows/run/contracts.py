@@ -26,7 +26,7 @@ from dpregret.workflows.families.base import Draws, Family
 from dpregret.workflows.families.fields import Experiment
 from dpregret.workflows.plan.load import load_config
 from dpregret.workflows.plan.make import data_files
-from dpregret.workflows.plan.paper_names import PROFILES
+from dpregret.workflows.plan.read import PROFILES
 from dpregret.workflows.run import child, data
 from dpregret.workflows.run.play import play
 

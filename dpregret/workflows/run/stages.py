@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 from dpregret.core.errors import ConfigError, printable
-from dpregret.workflows.plan.paper_names import PAPERS, PROFILES
-from dpregret.workflows.plan.read import STAGES, Plan, key_in
+from dpregret.workflows.plan.read import PAPERS, PROFILES, STAGES, Plan, key_in
 
 if TYPE_CHECKING:
     from dpregret.core.parquet import Stamp
