@@ -8,7 +8,6 @@ bits.
 
 from __future__ import annotations
 
-from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ from dpregret.core.errors import ConfigError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dpregret.workflows.mechanisms.own_report import Verdict
+    from dpregret.workflows.mechanisms.own_mechanism import Verdict
     from dpregret.workflows.run.check import ClaimOf, Measured
     from dpregret.workflows.run.load import Run
     from dpregret.workflows.run.single import Played
@@ -135,17 +134,13 @@ def audit(
     >>> found.kept, round(found.epsilon, 3)
     (True, 0.313)
     """
-    from dpregret.workflows.mechanisms import own_mechanism, own_report
+    from dpregret.workflows.mechanisms import own_mechanism
 
-    given = Namespace(rounds=rounds, window=window, epsilon=epsilon, delta=delta, sensitivity=sensitivity,
-                            participations=participations, separation=separation)  # fmt: skip
-    try:
-        claimed = own_report.claim_of(given)
-    except own_mechanism.OwnNoiseError as error:
-        raise own_mechanism.OwnNoiseError(str(error).replace("--", "")) from None
+    whole = rounds if window is None else window
+    claimed = own_mechanism.Claim(rounds, whole, epsilon, delta, sensitivity, participations, separation)
     make = own_mechanism.load(mechanism) if isinstance(mechanism, str) else mechanism
     noise = own_mechanism.noise_matrix(make if callable(make) else lambda: make, claimed, not sums)
-    return own_report.audit(noise, claimed)
+    return own_mechanism.audit(noise, claimed)
 
 
 def compare(first: Played | Run | str | Path, second: Played | Run | str | Path) -> pd.DataFrame:

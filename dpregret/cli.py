@@ -366,7 +366,7 @@ handed("advise", "workflows.advice", "Advise which learner to use in a setting o
 if study.FOLDER:
     handed("audit", "workflows.audit.own", "Audit the private learners of a study on neighbouring inputs.")
 else:
-    handed("audit", "workflows.mechanisms.own_report", "Audit a mechanism of your own, exactly.")
+    handed("audit", "workflows.mechanisms.own_mechanism", "Audit a mechanism of your own, exactly.")
 handed("new", "workflows.run.new_study", "Write an example study: learner, loss, data, experiments, claims.")
 handed("test", "workflows.run.contracts", "Test the learners and streams of a study against their contracts.")
 handed("gate", "workflows.run.study_gate", "Run, test, audit and compare a study with its reference.")

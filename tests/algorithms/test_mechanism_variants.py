@@ -18,11 +18,9 @@ from dpregret.algorithms.learner import Problem, Setting
 from dpregret.algorithms.privacy import ALTERNATIVES, PURE_ALTERNATIVES, Budget
 from dpregret.algorithms.privacy.audit import item_mu, item_pure_loss
 from dpregret.algorithms.privacy.budget import gaussian_mu
-from dpregret.algorithms.privacy.buffers import WindowBuffers
-from dpregret.algorithms.privacy.toeplitz import Root, WindowRoot
+from dpregret.algorithms.privacy.toeplitz import Root, WindowBuffers, WindowRoot, window_lower_bound
 from dpregret.algorithms.privacy.trees import WindowTree
 from dpregret.algorithms.privacy.window_blocks import WindowBlocks, WindowItems, best_radices
-from dpregret.algorithms.privacy.window_bound import window_lower_bound
 
 FAMILIES = ("online", "experts", "bandits")
 PURE_WINDOWED = ["wdp-cocol-gamma", "wdp-cocop-gamma", "wdp-scofw-gamma"]

@@ -10,15 +10,12 @@ from shared import timed
 from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.geometry import CountedSet, make_set
 from dpregret.algorithms.learner import Problem, Setting, play
-from dpregret.algorithms.privacy import Budget, gaussian_mu
+from dpregret.algorithms.privacy import Budget, gaussian_mu, window_sums
 from dpregret.algorithms.privacy.audit import materialise, protected_nodes, transcript_losses
-from dpregret.algorithms.privacy.buffers import WindowBuffers
-from dpregret.algorithms.privacy.choice import window_sums
 from dpregret.algorithms.privacy.prefix_sums import NoisePerItem, NoisePerPrefix
-from dpregret.algorithms.privacy.toeplitz import WindowRoot
+from dpregret.algorithms.privacy.toeplitz import WindowBuffers, WindowRoot, norm_floor, window_lower_bound
 from dpregret.algorithms.privacy.trees import WindowTree
 from dpregret.algorithms.privacy.window_blocks import WindowItems
-from dpregret.algorithms.privacy.window_bound import norm_floor, window_lower_bound
 from dpregret.datasets.streams import make_stream
 from dpregret.paper_figs.judge.cells import mean_root
 from dpregret.paper_figs.judge.claims import load_claims

@@ -14,8 +14,7 @@ from scipy.linalg import toeplitz
 from dpregret.algorithms.privacy import Budget, gaussian_mu
 from dpregret.algorithms.privacy.series import inverse_root_coefficients, landau, root_coefficients
 from dpregret.algorithms.privacy.toeplitz import WindowRoot
-from dpregret.workflows.mechanisms.own_mechanism import Claim, OwnNoiseError, load, noise_matrix
-from dpregret.workflows.mechanisms.own_report import audit, main
+from dpregret.workflows.mechanisms.own_mechanism import Claim, OwnNoiseError, audit, load, main, noise_matrix
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "docs/examples/my_noise.py"

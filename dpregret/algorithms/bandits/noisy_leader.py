@@ -39,8 +39,7 @@ from numpy.typing import NDArray
 
 from dpregret.algorithms.bandits.base import TINY, BanditLearner, BanditProblem, Directions, Given, Record, has_text
 from dpregret.algorithms.play.rounds import ORACLES, price_of, text_of
-from dpregret.algorithms.privacy import Budget, NoiseDistribution, NoisePlan, calibrate
-from dpregret.algorithms.privacy.choice import horizon_sums
+from dpregret.algorithms.privacy import Budget, NoiseDistribution, NoisePlan, calibrate, horizon_sums
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree
 from dpregret.core.losses import lay_out_rounds
 from dpregret.core.oracles import SCRATCH, asked, project, step, value_at, vertex

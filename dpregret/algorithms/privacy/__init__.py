@@ -1,4 +1,12 @@
-"""Where privacy comes from: noise laws, budgets and ledgers, private prefix sums."""
+"""Where privacy comes from: noise laws, budgets and ledgers, private prefix sums.
+
+The mechanism with which a variant of a learner sums is defined here alone. A learner that sums over a window or a
+horizon offers variants beside its own: those of `ALTERNATIVES` where its noise is Gaussian, those of
+`PURE_ALTERNATIVES` where it is pure; every other variant keeps the tree that the learner names.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from dpregret.algorithms.privacy.budget import (
     Budget,
@@ -10,8 +18,6 @@ from dpregret.algorithms.privacy.budget import (
     largest_within,
     smallest_epsilon,
 )
-from dpregret.algorithms.privacy.buffers import BufferedToeplitz, WindowBuffers
-from dpregret.algorithms.privacy.choice import ALTERNATIVES, PURE_ALTERNATIVES, horizon_sums, window_sums
 from dpregret.algorithms.privacy.noise import Joint, NoiseDistribution, root_mean_square_norm, unit_noise
 from dpregret.algorithms.privacy.prefix_sums import (
     BLOCK,
@@ -21,8 +27,9 @@ from dpregret.algorithms.privacy.prefix_sums import (
     PrefixSums,
     keyed_generators,
 )
-from dpregret.algorithms.privacy.toeplitz import Root, UnboundedToeplitz, WindowRoot
-from dpregret.algorithms.privacy.trees import WindowTree, is_power_of_two
+from dpregret.algorithms.privacy.toeplitz import BufferedToeplitz, Root, UnboundedToeplitz, WindowBuffers, WindowRoot
+from dpregret.algorithms.privacy.trees import BinaryTree, WindowTree, is_power_of_two
+from dpregret.algorithms.privacy.window_blocks import WindowBlocks, WindowItems, best_radices
 
 __all__ = [
     "ALTERNATIVES",
@@ -55,3 +62,44 @@ __all__ = [
     "unit_noise",
     "window_sums",
 ]
+
+ALTERNATIVES: Mapping[str, str] = MappingProxyType(
+    {
+        "root": "the tree replaced by the square root of running sums, the best Gaussian noise for a window",
+        "buffers": "the tree replaced by a few decaying buffers, within some percent of the root",
+    }
+)
+"""Variant -> one line for the learner's card."""
+PURE_ALTERNATIVES: Mapping[str, str] = MappingProxyType(
+    {
+        "blocks": "the tree replaced by a tree a block, read off by least squares",
+        "items": "the tree replaced by one noise an item, until it expires",
+    }
+)
+"""The same under pure noise. Over a horizon nothing expires, and only the first is offered."""
+
+
+def window_sums(variant: str, window: int, tree: PrefixSums | None = None) -> PrefixSums:
+    """The mechanism of a variant for the last `window` items; tree: that of other variants (default `WindowTree`)."""
+    if variant == "root":
+        return WindowRoot(window)
+    if variant == "buffers":
+        return WindowBuffers(window)
+    if variant == "items":
+        return WindowItems(window)
+    if variant == "blocks":
+        radices = best_radices(window)
+        return WindowBlocks(window, radices) if radices else WindowItems(window)
+    return WindowTree(window) if tree is None else tree
+
+
+def horizon_sums(variant: str, horizon: int, tree: PrefixSums | None = None) -> PrefixSums:
+    """The mechanism of a variant for prefixes 1..horizon-1; tree: that of other variants (default `BinaryTree`)."""
+    if variant == "root":
+        return Root(horizon)
+    if variant == "buffers":
+        return BufferedToeplitz(horizon)
+    if variant == "blocks":
+        radices = best_radices(max(1, horizon - 1), expires=False)
+        return WindowBlocks(horizon - 1, radices) if radices else NoisePerItem()
+    return BinaryTree(horizon) if tree is None else tree

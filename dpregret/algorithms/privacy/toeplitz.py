@@ -10,21 +10,38 @@ moves by at most Delta, therefore costs in Gaussian differential privacy, seen a
 An item is charged for its first `protected` ages: the window, or all the rounds there are. So `nodes_per_item` is
 sum_{j<protected} c_j^2 and `noisy_nodes` the sum of h_j^2.
 
-  WindowRoot           h_j = f_j for j < W, 0 after that: the best for a window of W (`window_bound.py`)
+  WindowRoot           h_j = f_j for j < W, 0 after that: the best for a window of W (`window_optimum`)
   Root                 h = c = f over a known horizon (Bennett 1977; Fichtenberger, Henzinger & Upadhyay 2023)
   BandedInverseRoot    1 / c has the first p coefficients of the inverse root (Kalinin et al. 2025)
   UnboundedToeplitz    no horizon, one scale for all rounds (Jacobsen & Fawaz 2025)
   BandedRoot           c has the first p coefficients of the root (Kalinin & Lampert 2024)
   NormalisedRoot       not Toeplitz: the root with columns of equal norm (Henzinger, Kalinin & Upadhyay 2025)
+  WindowBuffers, BufferedToeplitz   rational h, so that k vectors of state serve any window and any horizon:
+    WindowBuffers     h(x) = prod(1 - b_i x) / prod(1 - a_i x), c = 1 / ((1 - x) h); sum_{j<W} c_j^2 is charged.
+    BufferedToeplitz  C(x) = prod(1 - zeros_i x) / prod(1 - decays_i x) (Dvijotham, McMahan, Pillutla, Steinke &
+                      Thakurta 2024), h = 1 / ((1 - x) C): one pole of h is 1, so k + 1 vectors.
+
+The parameters (`buffers.json`) make the largest error small for powers of two: windows minimise (sum over all j of
+h_j^2)(sum_{j<W} c_j^2), horizons (sum_{j<n} h_j^2)(sum_{j<n} c_j^2) with n = T - 1, in ln(-ln decay) of the interlacing
+decays and zeros, each from the fit of half the size (`workflows/mechanisms/fits.py` of commit 18391ff0). They are taken
+from the nearest one, and the sensitivity is computed for the window or horizon there is: any parameters are private,
+only the error depends on the fit.
 
 Only Gaussian noise: a pure loss adds up |c_j|, and sum_{j<W} f_j = 2 W f_W ~ 2 sqrt(W / pi) is far above the nodes of
 a tree.
+
+How little noise is possible: `window_lower_bound` and `sequence_lower_bound`, per coordinate. Errors are variances in
+units of (sensitivity / mu)^2, the square of what `nodes_per_item` times `noisy_nodes` measures.
+`docs/proofs/window_optimum.md` has the proofs.
 """
 
+import json
 import math
 import zlib
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,6 +50,7 @@ from dpregret.algorithms.privacy.convolution import Halving, Streamed, convoluti
 from dpregret.algorithms.privacy.noise import NoiseDistribution
 from dpregret.algorithms.privacy.prefix_sums import Fresh, HorizonSums, NoisePerItem, PrefixSums, WindowSums
 from dpregret.algorithms.privacy.series import (
+    Rational,
     inverse_root_coefficients,
     landau,
     landau_constants,
@@ -42,6 +60,9 @@ from dpregret.algorithms.privacy.series import (
     taylor,
 )
 from dpregret.numerics.arrays import Array
+
+PARAMETERS = Path(__file__).with_name("buffers.json")
+Decays = tuple[float, ...]
 
 
 class LinearGaussian(PrefixSums):
@@ -336,3 +357,137 @@ class NormalisedState:
     whitened: Streamed | Halving
     total: Array
     done: int = 0
+
+
+@cache
+def stored() -> dict[str, dict[int, dict[int, Any]]]:
+    """kind (`windows`, `horizons`) -> size -> number of buffers -> {decays, zeros}."""
+    table: dict[str, dict[int, dict[int, Any]]] = {}
+    for row in json.loads(PARAMETERS.read_text(encoding="utf-8")):
+        table.setdefault(row["kind"], {}).setdefault(row["size"], {})[row["buffers"]] = row
+    return table
+
+
+def parameters(kind: str, size: int, buffers: int) -> tuple[Decays, Decays]:
+    """(decays, zeros) fitted for the power of two that is nearest to size, in proportion.
+
+    Where more buffers gain nothing (windows of few rounds) fewer are stored, and the most there are serve.
+    Raises ValueError for a number of buffers that is stored for no size.
+    """
+    table = stored()[kind]
+    most = max(max(fits) for fits in table.values())
+    if not 1 <= buffers <= most:
+        raise ValueError(f"buffers must be 1 to {most}, got {buffers}")
+    nearest = min(table, key=lambda other: abs(np.log2(other / size)))
+    fit = table[nearest][min(buffers, max(table[nearest]))]
+    return tuple(fit["decays"]), tuple(fit["zeros"])
+
+
+@dataclass(frozen=True)
+class WindowBuffers(OverWindow):
+    """Geometric decays in place of the window root: about 2 % above its variance with 3 buffers, at less cost.
+
+    z_t = eps_t + sum_i weights_i y_i, then y_i <- a_i y_i + eps_t. The noise of an expired item fades instead of
+    ending, so no number of buffers reaches the optimum. Raises ValueError for a window below 1.
+    """
+
+    buffers: int = 3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.symbol()
+
+    def symbol(self) -> Rational:
+        """h; 1 for a window of one round, where nothing can be gained."""
+        return Rational(*parameters("windows", self.window, self.buffers)) if self.window > 1 else Rational((), ())
+
+    @property
+    def most_noisy_nodes(self) -> float:
+        """Sum of h_j^2 over all j, approached as t grows."""
+        return self.symbol().square_sum()
+
+    def noise_coefficients(self, count: int) -> Array:
+        """h_0 = 1, h_j = sum_i weights_i a_i^(j-1)."""
+        return self.symbol().coefficients(count)
+
+    def strategy_coefficients(self, count: int) -> Array:
+        """Running sums of the coefficients of 1 / h."""
+        return np.cumsum(self.symbol().inverse.coefficients(count))
+
+    def init(self, rounds: int, runs: int, dimension: int) -> Streamed:
+        """k vectors of state."""
+        return Streamed([1.0], rounds, runs * dimension, self.symbol().poles, self.symbol().weights)
+
+
+@dataclass(frozen=True)
+class BufferedToeplitz(OverHorizon):
+    """The buffered linear Toeplitz mechanism over a known horizon: near the root with a few buffers.
+
+    Of a horizon T the prefixes 1..T-1 are released, so `nodes_per_item` is what T - 1 outputs cost.
+    """
+
+    buffers: int = 4
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.strategy()
+
+    def strategy(self) -> Rational:
+        """C."""
+        return Rational(*parameters("horizons", self.protected + 1, self.buffers))
+
+    def symbol(self) -> Rational:
+        """h = 1 / ((1 - x) C)."""
+        strategy = self.strategy()
+        return Rational((1.0, *strategy.zeros), (0.0, *strategy.poles))
+
+    def noise_coefficients(self, count: int) -> Array:
+        """h_0 = 1, then one geometric series a buffer and a constant."""
+        return self.symbol().coefficients(count)
+
+    def strategy_coefficients(self, count: int) -> Array:
+        """c_0 = 1, then one geometric series a buffer."""
+        return self.strategy().coefficients(count)
+
+    def init(self, rounds: int, runs: int, dimension: int) -> Streamed:
+        """k + 1 vectors of state."""
+        return Streamed([1.0], rounds, runs * dimension, self.symbol().poles, self.symbol().weights)
+
+
+def window_optimum(window: int) -> float:
+    """G_W^2: what the window root reaches, and the limit of `window_lower_bound` as rounds grow."""
+    return landau(window) ** 2
+
+
+def window_lower_bound(window: int, rounds: int) -> float:
+    """Least mean variance of Gaussian noise of any covariance over `rounds`: (1 - (W - 1) / T) G_W^2."""
+    return max(0.0, 1 - (window - 1) / rounds) * window_optimum(window)
+
+
+def norm_floor(window: int, rounds: int, dimension: int) -> float:
+    """Mean norm of d-dimensional noise from which on `window_lower_bound` is shown, in units of sensitivity / mu.
+
+    A normal vector of standard deviation s a coordinate has mean norm k s, k = sqrt(2) Gamma((d+1)/2) / Gamma(d/2). So
+    the mean variance is at least the square of (mean norm / k), and equal where the variance is constant in time.
+    """
+    unit = math.sqrt(2) * math.exp(math.lgamma((dimension + 1) / 2) - math.lgamma(dimension / 2))
+    return unit * math.sqrt(window_lower_bound(window, rounds))
+
+
+def pure_norm_floor(window: int, rounds: int, dimension: int) -> float:
+    """The same for norm-Gamma noise in any linear mechanism, in units of sensitivity / epsilon.
+
+    An item that moves nodes of scales s_u by C_u is charged sum |C_u| / s_u, at least the root of sum (C_u / s_u)^2: so
+    Gaussian noise of the same scales is mu-GDP with mu = epsilon, and `window_lower_bound` holds for it. A coordinate
+    of norm-Gamma noise has d + 1 times its variance. Shown by the mean norm, which is at most the root of E|z|^2.
+    """
+    return math.sqrt(dimension * (dimension + 1) * window_lower_bound(window, rounds))
+
+
+def sequence_lower_bound(rounds: int) -> float:
+    """(trace norm of running sums / n)^2, for the mean and so for the largest variance over n rounds.
+
+    Singular values of the lower triangular matrix of ones: 1 / (2 sin((2 k - 1) pi / (4 n + 2))).
+    """
+    angles = (2 * np.arange(1, rounds + 1) - 1) * np.pi / (4 * rounds + 2)
+    return float((0.5 / np.sin(angles)).mean() ** 2)

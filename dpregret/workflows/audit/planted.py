@@ -29,8 +29,7 @@ from dpregret.algorithms.privacy import (
 )
 from dpregret.algorithms.privacy.above_threshold import AboveThreshold
 from dpregret.algorithms.privacy.audit import audit, least_probability
-from dpregret.algorithms.privacy.buffers import WindowBuffers
-from dpregret.algorithms.privacy.toeplitz import Root, WindowRoot
+from dpregret.algorithms.privacy.toeplitz import Root, WindowBuffers, WindowRoot
 from dpregret.numerics.arrays import Array
 from dpregret.workflows.audit.neighbours import tree_differences
 

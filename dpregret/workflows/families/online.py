@@ -269,7 +269,7 @@ def _noise_floor(learner: Learner, plan: NoisePlan, cell: OnlineCell) -> Array:
 
     Of any Gaussian noise, or of any linear mechanism with norm-Gamma noise.
     """
-    from dpregret.algorithms.privacy.window_bound import norm_floor, pure_norm_floor
+    from dpregret.algorithms.privacy.toeplitz import norm_floor, pure_norm_floor
 
     gaussian = plan.distribution == "gaussian"
     floor = norm_floor if gaussian else pure_norm_floor

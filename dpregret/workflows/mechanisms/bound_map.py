@@ -34,9 +34,8 @@ from dpregret.algorithms.learner import Problem, Setting
 from dpregret.algorithms.online.baselines import NoisePerGradient, NoisePerSum, Stay
 from dpregret.algorithms.online.wdp_cocop import WdpCocopGamma, WdpCocopGaussian
 from dpregret.algorithms.privacy import Budget, gaussian_mu
-from dpregret.algorithms.privacy.buffers import WindowBuffers
 from dpregret.algorithms.privacy.prefix_sums import NoisePerItem, NoisePerPrefix, PrefixSums
-from dpregret.algorithms.privacy.toeplitz import NormalisedRoot, WindowRoot
+from dpregret.algorithms.privacy.toeplitz import NormalisedRoot, WindowBuffers, WindowRoot
 from dpregret.algorithms.privacy.trees import DecodedWindowTree, WindowTree
 from dpregret.datasets.streams import make_stream
 from dpregret.numerics.arrays import Array

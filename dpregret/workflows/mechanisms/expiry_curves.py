@@ -11,9 +11,8 @@ import numpy as np
 import pandas as pd
 
 from dpregret.algorithms.privacy.audit import materialise, transcript_losses
-from dpregret.algorithms.privacy.buffers import WindowBuffers
 from dpregret.algorithms.privacy.prefix_sums import NoisePerItem, NoisePerPrefix, PrefixSums
-from dpregret.algorithms.privacy.toeplitz import Toeplitz, WindowRoot
+from dpregret.algorithms.privacy.toeplitz import Toeplitz, WindowBuffers, WindowRoot
 from dpregret.algorithms.privacy.trees import DecodedWindowTree, WindowTree
 from dpregret.numerics.arrays import Array
 

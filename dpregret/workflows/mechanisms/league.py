@@ -6,7 +6,7 @@ when the noise repeats (or has settled: buffers are charged with their limit).
 
 Under pure noise errors are squared nodes of an item times the squared weights of an output, in units of (sensitivity /
 epsilon)^2: a coordinate of norm-Gamma noise has d + 1 times that for its variance, a Laplace one twice it. Below the
-bound, G_W^2 or (trace norm / n)^2, no linear mechanism stays in the mean (`window_bound.pure_norm_floor`).
+bound, G_W^2 or (trace norm / n)^2, no linear mechanism stays in the mean (`toeplitz.pure_norm_floor`).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -18,23 +18,25 @@ from time import process_time
 import numpy as np
 import pandas as pd
 
+from dpregret.algorithms.privacy import horizon_sums, window_sums
 from dpregret.algorithms.privacy.budget import Budget, gaussian_mu
-from dpregret.algorithms.privacy.buffers import BufferedToeplitz, WindowBuffers
-from dpregret.algorithms.privacy.choice import horizon_sums, window_sums
 from dpregret.algorithms.privacy.convolution import DIRECT
 from dpregret.algorithms.privacy.prefix_sums import BLOCK, NoisePerItem, NoisePerPrefix, PrefixSums
 from dpregret.algorithms.privacy.series import FIRST, longest, root_decays
 from dpregret.algorithms.privacy.toeplitz import (
     BandedInverseRoot,
     BandedRoot,
+    BufferedToeplitz,
     NormalisedRoot,
     Root,
     UnboundedToeplitz,
+    WindowBuffers,
     WindowRoot,
+    sequence_lower_bound,
+    window_optimum,
 )
 from dpregret.algorithms.privacy.trees import BinaryTree, DecodedWindowTree, VarianceReducedTree, WindowTree
 from dpregret.algorithms.privacy.window_blocks import WindowBlocks, WindowItems
-from dpregret.algorithms.privacy.window_bound import sequence_lower_bound, window_optimum
 from dpregret.numerics.arrays import Array
 
 BANDS = 64

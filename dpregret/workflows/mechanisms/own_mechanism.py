@@ -1,7 +1,7 @@
-"""Bring your own mechanism: the linear map of correlated noise, read off code that this project has never seen.
+"""Bring your own mechanism: the exact loss of correlated noise, read off code that this project has never seen.
 
 The code may be one of three things, each made by a function of the user. Arguments are passed by name, those it has
-of `OFFERED`.
+of the fields of `Claim` and, where noise is drawn, `generator` and `dimension`.
 
   noise(generator, rounds, dimension)   the noise of the prefix sums of rounds 1.., shape (rounds, dimension), at full
                                         scale, drawn by generator.standard_normal(size) or
@@ -15,42 +15,45 @@ of `OFFERED`.
 Each draw is replaced by a unit vector of a space with as many dimensions as there are draws: the output shows which
 draws enter it and how much. Draws of a real generator follow, small and large ones, to see that the code is linear in
 them: row by row, so that a row of large noise hides nothing of the others.
+
+Released is A v + B z: A the lower triangular ones, B the noise. The command is `dpregret audit`; exit code 0: the claim
+is kept; 1: it is not; 2: bad input.
 """
 
-import importlib.util
+import argparse
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import runpy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from dpregret.algorithms.privacy.audit import materialise
-from dpregret.algorithms.privacy.budget import Budget, calibrate
+from dpregret.algorithms.privacy.audit import materialise, transcript_losses, whitened_sums
+from dpregret.algorithms.privacy.budget import Budget, calibrate, gaussian_epsilon, gaussian_mu
 from dpregret.algorithms.privacy.prefix_sums import PrefixSums
+from dpregret.algorithms.privacy.toeplitz import sequence_lower_bound, window_lower_bound
+from dpregret.core import boundary
+from dpregret.core.boundary import as_json
 from dpregret.core.errors import one_line
 from dpregret.numerics.arrays import Array
+from dpregret.workflows.run import child
 
-OFFERED = (
-    "generator",
-    "rounds",
-    "dimension",
-    "window",
-    "sensitivity",
-    "epsilon",
-    "delta",
-    "participations",
-    "separation",
-)
 SIZES = np.array([1.0, 1e-3, 1e3])
 """Of real draws, one coordinate each."""
 ROUNDING, SINGLE_ROUNDING = 1e-7, 1e-4
 """As a share of what a row adds up: of noise in double and in single precision."""
+MOST_ROUNDS = 4096
+CORNER = 6
+MOST_LINES = 24
+TOLERANCE = 1e-9
 
 
 class OwnNoiseError(ValueError):
-    """The fault of the user's file, in one line."""
+    """The fault of the user's file or claim, in one line."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,7 @@ class Claim:
     """The claimed privacy of the mechanism. window: of the protected items; rounds or more: the whole sequence.
 
     participations: rounds that one record takes part in, `separation` rounds apart; more than one for whole sequences.
+    Raises OwnNoiseError.
     """
 
     rounds: int
@@ -68,9 +72,22 @@ class Claim:
     participations: int = 1
     separation: int = 1
 
-    def offered(self) -> dict[str, Any]:
-        """Arguments of the user's functions by name."""
-        return {name: getattr(self, name) for name in OFFERED if hasattr(self, name)}
+    def __post_init__(self) -> None:
+        for name in ("rounds", "window", "participations", "separation"):
+            if getattr(self, name) < 1:
+                raise OwnNoiseError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.rounds > MOST_ROUNDS:
+            raise OwnNoiseError(f"rounds must be at most {MOST_ROUNDS}, as matrices are dense; got {self.rounds}")
+        for name in ("epsilon", "sensitivity"):
+            if not 0 < getattr(self, name) < np.inf:
+                raise OwnNoiseError(f"{name} must be positive, got {getattr(self, name)}")
+        if not 0 < self.delta < 1:
+            raise OwnNoiseError(f"delta must lie between 0 and 1, got {self.delta}")
+        if self.participations > 1 and self.window < self.rounds:
+            raise OwnNoiseError("participations above 1 are for the whole sequence: leave the window out")
+        if (self.participations - 1) * self.separation >= self.rounds:
+            apart = f"{self.participations} participations {self.separation} rounds apart"
+            raise OwnNoiseError(f"{apart} need more than {self.rounds} rounds")
 
 
 def load(place: str) -> Callable[..., Any]:
@@ -80,19 +97,14 @@ def load(place: str) -> Callable[..., Any]:
         raise OwnNoiseError(f"{place}: expected FILE.py:FUNCTION")
     if not Path(path).is_file():
         raise OwnNoiseError(f"{path}: there is no such file")
-    spec = importlib.util.spec_from_file_location("own_noise", path)
-    if spec is None or spec.loader is None:
-        raise OwnNoiseError(f"{path}: is not a Python file")
-    module = importlib.util.module_from_spec(spec)
     try:
-        spec.loader.exec_module(module)
+        defined = runpy.run_path(path, run_name="own_noise")
     except Exception as error:
         raise OwnNoiseError(f"{path}: cannot be imported: {type(error).__name__}: {one_line(error)}") from error
-    made = getattr(module, name, None)
-    if not callable(made):
-        functions = sorted(each for each, value in vars(module).items() if inspect.isfunction(value))
+    if not callable(defined.get(name)):
+        functions = sorted(each for each, value in defined.items() if inspect.isfunction(value))
         raise OwnNoiseError(f"{path}: has no function {name!r}, there are: {', '.join(functions) or 'none'}")
-    return made
+    return defined[name]
 
 
 def noise_matrix(make: Callable[..., Any], claim: Claim, per_item: bool = True) -> Array:
@@ -100,12 +112,12 @@ def noise_matrix(make: Callable[..., Any], claim: Claim, per_item: bool = True) 
 
     per_item: a streaming matrix makes the noise of single items. Raises OwnNoiseError.
     """
-    made = make if "generator" in _parameters(make) else _call(make, claim.offered())
+    made = make if "generator" in inspect.signature(make).parameters else _call(make, asdict(claim))
     if isinstance(made, PrefixSums):
         budget = Budget(claim.epsilon, claim.delta)
         return calibrate("gaussian", budget, claim.sensitivity, made.nodes_per_item) * materialise(made, claim.rounds)
     if isinstance(made, tuple) and len(made) == 2 and hasattr(made[0], "multiply_next"):
-        return _streamed(made[0], _number(made[1]), claim.rounds, per_item)
+        return _streamed(*made, claim.rounds, per_item)
     if hasattr(made, "multiply_next"):
         raise OwnNoiseError("a streaming matrix comes with its standard deviation: return (matrix, sd)")
     if not callable(made):
@@ -115,7 +127,11 @@ def noise_matrix(make: Callable[..., Any], claim: Claim, per_item: bool = True) 
     return _read_off(made, claim)
 
 
-def _streamed(matrix: Any, sd: float, rounds: int, per_item: bool) -> Array:
+def _streamed(matrix: Any, given: Any, rounds: int, per_item: bool) -> Array:
+    try:
+        sd = float(given)
+    except (TypeError, ValueError) as error:
+        raise OwnNoiseError(f"the standard deviation is not a number: {one_line(error)}") from error
     if not 0 < sd < np.inf:
         raise OwnNoiseError(f"the standard deviation of a streaming matrix must be positive, got {sd}")
 
@@ -129,17 +145,11 @@ def _streamed(matrix: Any, sd: float, rounds: int, per_item: bool) -> Array:
             raise OwnNoiseError(f"the streaming matrix failed: {type(error).__name__}: {one_line(error)}") from error
         return _checked(rows, rounds, rounds)
 
-    found = multiplied(np.eye(rounds))
+    matrix_read = multiplied(np.eye(rounds))
     real = _real_draws(rounds, rounds)
-    _check_linear(found, real, multiplied(real))
-    return np.asarray(sd * (np.cumsum(found, axis=0, dtype=np.float64) if per_item else found), dtype=np.float64)
-
-
-def _number(given: Any) -> float:
-    try:
-        return float(given)
-    except (TypeError, ValueError) as error:
-        raise OwnNoiseError(f"the standard deviation is not a number: {one_line(error)}") from error
+    _check_linear(matrix_read, real, multiplied(real))
+    summed = np.cumsum(matrix_read, axis=0, dtype=np.float64) if per_item else matrix_read
+    return np.asarray(sd * summed, dtype=np.float64)
 
 
 class _Probe:
@@ -168,15 +178,18 @@ class _Probe:
 
 
 def _read_off(noise: Callable[..., Any], claim: Claim) -> Array:
-    counter = _Probe(None, 1)
-    _noise(noise, claim, counter, 1)
-    draws = counter.used
+    def drawn(draws: Array | None, dimension: int) -> tuple[Array, int]:
+        probe = _Probe(draws, dimension)
+        found = _call(noise, {**asdict(claim), "generator": probe, "dimension": dimension})
+        return _checked(found, claim.rounds, dimension), probe.used
+
+    _, draws = drawn(None, 1)
     if not draws:
         raise OwnNoiseError("the noise draws nothing from its generator")
-    found = _noise(noise, claim, _Probe(np.eye(draws), draws), draws)
+    matrix, _ = drawn(np.eye(draws), draws)
     real = _real_draws(draws, len(SIZES))
-    _check_linear(found, real, _noise(noise, claim, _Probe(real, len(SIZES)), len(SIZES)))
-    return found.astype(np.float64)
+    _check_linear(matrix, real, drawn(real, len(SIZES))[0])
+    return matrix.astype(np.float64)
 
 
 def _real_draws(draws: int, dimension: int) -> Array:
@@ -185,21 +198,16 @@ def _real_draws(draws: int, dimension: int) -> Array:
     return np.asarray(drawn * np.resize(SIZES, dimension))
 
 
-def _check_linear(found: Array, draws: Array, played: Array) -> None:
-    """Raise OwnNoiseError unless `played` is found @ draws, each number up to rounding of its own row."""
-    rounding = ROUNDING if 4 not in (found.dtype.itemsize, played.dtype.itemsize) else SINGLE_ROUNDING
-    size, found, played = np.abs(found) @ np.abs(draws), found.astype(np.float64), played.astype(np.float64)
-    wrong = np.abs(played - found @ draws) > rounding * size
+def _check_linear(matrix: Array, draws: Array, played: Array) -> None:
+    """Raise OwnNoiseError unless `played` is matrix @ draws, each number up to rounding of its own row."""
+    rounding = ROUNDING if 4 not in (matrix.dtype.itemsize, played.dtype.itemsize) else SINGLE_ROUNDING
+    size, matrix, played = np.abs(matrix) @ np.abs(draws), matrix.astype(np.float64), played.astype(np.float64)
+    wrong = np.abs(played - matrix @ draws) > rounding * size
     if wrong.any():
         first = int(np.flatnonzero(wrong.any(axis=1))[0]) + 1
         raise OwnNoiseError(
             f"the noise is not a fixed linear map of its draws, coordinate by coordinate: not in round {first}"
         )
-
-
-def _noise(noise: Callable[..., Any], claim: Claim, probe: _Probe, dimension: int) -> Array:
-    drawn = _call(noise, {**claim.offered(), "generator": probe, "dimension": dimension})
-    return _checked(drawn, claim.rounds, dimension)
 
 
 def _checked(found: Any, rounds: int, dimension: int) -> Array:
@@ -216,12 +224,8 @@ def _checked(found: Any, rounds: int, dimension: int) -> Array:
     return array
 
 
-def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    return inspect.signature(function).parameters
-
-
 def _call(function: Callable[..., Any], offered: Mapping[str, Any]) -> Any:
-    wanted = _parameters(function)
+    wanted = inspect.signature(function).parameters
     unknown = [
         name
         for name, each in wanted.items()
@@ -238,3 +242,183 @@ def _call(function: Callable[..., Any], offered: Mapping[str, Any]) -> Any:
         raise
     except Exception as error:
         raise OwnNoiseError(f"{name} failed: {type(error).__name__}: {one_line(error)}") from error
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict:
+    """The exact loss of a mechanism; printed as a page.
+
+    claim: what it is said to deliver. noise: the matrix B, (rounds, draws). item_mu: Gaussian-DP parameter of every
+    item while it is protected, (rounds,); age_mu: of the worst item by age, (rounds,). singular: the first round whose
+    noise is a combination of that of earlier ones, so that its item leaves exactly; None: there is none.
+    """
+
+    claim: Claim
+    noise: Array
+    item_mu: Array
+    age_mu: Array
+    singular: int | None = None
+
+    @property
+    def mu(self) -> float:
+        """Of the worst item."""
+        return float(self.item_mu.max())
+
+    @property
+    def kept(self) -> bool:
+        """Whether the claim holds."""
+        return self.mu <= gaussian_mu(Budget(self.claim.epsilon, self.claim.delta)) * (1 + TOLERANCE)
+
+    @property
+    def epsilon(self) -> float:
+        """The delivered epsilon at the claimed delta: the exact loss of the worst item."""
+        return float(gaussian_epsilon(self.mu, self.claim.delta))
+
+    @property
+    def by_age(self) -> pd.DataFrame:
+        """One row an age in rounds: mu and epsilon of the worst item, and whether it is protected still."""
+        ages = np.arange(len(self.age_mu))
+        epsilons = [gaussian_epsilon(float(mu), self.claim.delta) for mu in self.age_mu]
+        protected = ages < self.claim.window
+        return pd.DataFrame({"age": ages, "mu": self.age_mu, "epsilon": epsilons, "protected": protected})
+
+    def __repr__(self) -> str:
+        return "\n".join(lines(self))
+
+
+def audit(noise: Array, claim: Claim) -> Verdict:
+    """Exact losses of a noise matrix B, (rounds, draws)."""
+    rounds = claim.rounds
+    try:
+        losses = transcript_losses(noise) * claim.sensitivity**2
+    except np.linalg.LinAlgError:
+        return Verdict(claim, noise, np.full(rounds, np.inf), np.full(rounds, np.inf), _first_singular(noise))
+    last = np.minimum(np.arange(rounds) + claim.window, rounds) - 1  # the last output that an item is charged for
+    items = losses[last, np.arange(rounds)] if claim.participations == 1 else _joint(noise, claim)
+    ages = np.array([np.diagonal(losses, -age).max() for age in range(rounds)])
+    return Verdict(claim, noise, np.sqrt(items), np.sqrt(ages))
+
+
+def _joint(noise: Array, claim: Claim) -> Array:
+    """Squared losses of records by their first round; exact where no two of a record's rounds have C^T C below 0.
+
+    With G = A^T (B B^T)^-1 A a record whose rounds are R moves by at most sum_{i, j in R} |G_ij|.
+    """
+    whitened = whitened_sums(noise)
+    gram = np.abs(whitened.T @ whitened) * claim.sensitivity**2
+    rounds = claim.separation * np.arange(claim.participations)  # of a record that begins in the first one
+    starts = range(claim.rounds - int(rounds[-1]))
+    return np.array([gram[np.ix_(start + rounds, start + rounds)].sum() for start in starts])
+
+
+def _first_singular(noise: Array) -> int:
+    for last in range(1, len(noise) + 1):
+        try:
+            np.linalg.cholesky(noise[:last] @ noise[:last].T)
+        except np.linalg.LinAlgError:
+            return last
+    return len(noise)
+
+
+def lines(verdict: Verdict) -> Iterator[str]:
+    """The page."""
+    claim, noise, rounds = verdict.claim, verdict.noise, verdict.claim.rounds
+    whole, several = claim.window >= rounds, claim.participations > 1
+    epsilon_of = partial(gaussian_epsilon, delta=claim.delta)
+    scope = "the whole sequence" if whole else f"a window of {claim.window} rounds"
+    yield f"{rounds} rounds, privacy of {scope}, sensitivity {claim.sensitivity:g}" + (
+        f", {claim.participations} participations {claim.separation} rounds apart" if several else ""
+    )
+    yield f"A: lower triangular ones, {rounds} x {rounds}"
+    yield f"B: {rounds} x {noise.shape[1]} (noise of each prefix sum by draw); its corner:"
+    for row in noise[:CORNER, :CORNER]:
+        yield "   " + " ".join(f"{value:10.5g}" for value in row)
+    if verdict.singular is not None:
+        yield f"round {verdict.singular}: its noise is a combination of that of earlier rounds, its item leaves exactly"
+    yield "exact loss of every item while it is protected (Gaussian-DP parameter, epsilon):"
+    first = "records that begin in rounds" if several else "items"
+    for start, end, mu in _equal(verdict.item_mu):
+        yield f"   {first} {start}..{end}: mu at most {mu:.6g}, epsilon {epsilon_of(mu):.6g}"
+    if verdict.singular is None:
+        yield "loss of the worst item by age (rounds seen since its own):"
+        doubling = {2**power - 1 for power in range(rounds.bit_length())}
+        windows = {count * claim.window - 1 for count in range(1, 9)} | {claim.window}
+        for age in sorted(age for age in doubling | windows if age < rounds):
+            mark = "" if age < claim.window else " (expired)"
+            yield f"   age {age}: mu {verdict.age_mu[age]:.6g}, epsilon {epsilon_of(verdict.age_mu[age]):.6g}{mark}"
+    if verdict.singular is None and not several:
+        variances = np.square(noise).sum(axis=1)
+        bound = sequence_lower_bound(rounds) if whole else window_lower_bound(claim.window, rounds)
+        unit = (verdict.mu / claim.sensitivity) ** 2
+        mean, most = unit * variances.mean(), unit * variances.max()
+        yield f"error, variance in units of (sensitivity / mu)^2: mean {mean:.6g}, largest {most:.6g}"
+        yield f"   no Gaussian noise has a mean below {bound:.6g}: this is {mean / bound:.4g} times as much"
+    delivered = epsilon_of(verdict.mu)
+    yield f"claimed: epsilon {claim.epsilon:g} at delta {claim.delta:g}; delivered: epsilon {delivered:.6g}"
+    judged = "keeps its claim" if verdict.kept else "VIOLATES ITS CLAIM"
+    yield f"verdict: {judged}, spends {delivered / claim.epsilon:.4g} of it"
+
+
+def _equal(values: Array) -> list[tuple[int, int, float]]:
+    """Runs of items with the same loss to five digits, or to fewer where these are many: (first, last, largest)."""
+    for digits in (5, 3, 2, 1):
+        rounded = [f"{value:.{digits}g}" for value in values]
+        starts = [at for at in range(len(values)) if at == 0 or rounded[at] != rounded[at - 1]]
+        if len(starts) <= MOST_LINES:
+            break
+    ends = [*starts[1:], len(values)]
+    return [(start + 1, end, float(values[start:end].max())) for start, end in zip(starts, ends, strict=True)]
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not value > 0:
+        raise argparse.ArgumentTypeError(f"{text!r}: must be positive")
+    return value
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Read, audit, print."""
+    parser = boundary.Parser(
+        prog="dpregret audit", description="Exact audit of your own correlated noise for prefix sums."
+    )
+    parser.add_argument("mechanism", help="FILE.py:FUNCTION (example: docs/examples/my_noise.py)")
+    parser.add_argument("--rounds", type=int, default=512, help="outputs (default 512)")
+    parser.add_argument("--window", type=int, help="rounds that an item stays protected (default: all)")
+    for name, default, text in (
+        ("epsilon", 1.0, "claimed (default 1)"),
+        ("delta", 1e-6, "claimed (default 1e-6)"),
+        ("sensitivity", 1.0, "how far an item moves, l2 (default 1)"),
+        ("participations", 1, "rounds that one record takes part in (default 1)"),
+        ("separation", 1, "rounds between two of them (default 1)"),
+    ):
+        parser.add_argument(f"--{name}", type=type(default), default=default, help=text)
+    sums = "a streaming matrix makes noise of sums, not of single items"
+    parser.add_argument("--sums", action="store_true", help=sums)
+    parser.add_argument("--save", type=Path, help="write A, B and the losses to this .npz file")
+    parser.add_argument("--json", action="store_true", help="the answer as JSON, without the matrix")
+    parser.add_argument("--minutes", type=_positive, default=60.0, help="most that it may take (default 60)")
+    memory = "most memory that it may take (default: any)"
+    parser.add_argument("--gigabytes", type=_positive, default=np.inf, help=memory)
+    given = parser.parse_args(arguments)
+    bounds = child.Bounds(given.minutes, given.gigabytes, ("--minutes", "--gigabytes"))
+    return child.judged(lambda: _judged(given), given.mechanism, bounds)
+
+
+def _judged(given: argparse.Namespace) -> tuple[int, list[str]]:
+    """Exit code and page."""
+    try:
+        given.window = given.rounds if given.window is None else given.window
+        claim = Claim(**{each.name: getattr(given, each.name) for each in fields(Claim)})
+        verdict = audit(noise_matrix(load(given.mechanism), claim, not given.sums), claim)
+    except OwnNoiseError as error:
+        return 2, [str(error)]
+    if given.save is not None:
+        ones = np.tril(np.ones((claim.rounds, claim.rounds)))
+        np.savez(given.save, A=ones, B=verdict.noise, item_mu=verdict.item_mu, age_mu=verdict.age_mu)
+    code = 0 if verdict.kept else 1
+    if given.json:
+        names = ("claim", "kept", "mu", "epsilon", "singular", "item_mu", "by_age")
+        content = {"mechanism": given.mechanism, **{name: getattr(verdict, name) for name in names}}
+        return code, as_json(content).splitlines()
+    return code, list(lines(verdict))

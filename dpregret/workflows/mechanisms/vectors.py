@@ -14,19 +14,21 @@ from typing import Any
 import numpy as np
 
 from dpregret.algorithms.privacy.budget import Budget, gaussian_mu
-from dpregret.algorithms.privacy.buffers import BufferedToeplitz, WindowBuffers
 from dpregret.algorithms.privacy.prefix_sums import PrefixSums
 from dpregret.algorithms.privacy.series import inverse_root_coefficients, landau, root_coefficients
 from dpregret.algorithms.privacy.toeplitz import (
     BandedInverseRoot,
+    BufferedToeplitz,
     NormalisedRoot,
     Root,
     Toeplitz,
     UnboundedToeplitz,
+    WindowBuffers,
     WindowRoot,
+    sequence_lower_bound,
+    window_optimum,
 )
 from dpregret.algorithms.privacy.trees import BinaryTree, DecodedWindowTree, VarianceReducedTree, WindowTree
-from dpregret.algorithms.privacy.window_bound import sequence_lower_bound, window_optimum
 from dpregret.core import boundary
 from dpregret.core.files import opened
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpregret.algorithms.privacy.buffers import WindowBuffers, stored
 from dpregret.algorithms.privacy.series import Rational, landau
+from dpregret.algorithms.privacy.toeplitz import WindowBuffers, stored
 
 # W, k -> decays, zeros, sum of c^2, sum of h^2: fitted by an independent program
 PRINTED = {

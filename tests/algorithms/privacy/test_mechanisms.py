@@ -8,16 +8,26 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from dpregret.algorithms.privacy import BLOCK, NoisePerItem, NoisePerPrefix, NoisePlan, PrefixSums, WindowTree
+from dpregret.algorithms.privacy import (
+    ALTERNATIVES,
+    BLOCK,
+    NoisePerItem,
+    NoisePerPrefix,
+    NoisePlan,
+    PrefixSums,
+    WindowTree,
+    horizon_sums,
+    window_sums,
+)
 from dpregret.algorithms.privacy.audit import materialise, protected_nodes
-from dpregret.algorithms.privacy.buffers import BufferedToeplitz, WindowBuffers
-from dpregret.algorithms.privacy.choice import ALTERNATIVES, horizon_sums, window_sums
 from dpregret.algorithms.privacy.toeplitz import (
     BandedInverseRoot,
     BandedRoot,
+    BufferedToeplitz,
     NormalisedRoot,
     Root,
     UnboundedToeplitz,
+    WindowBuffers,
     WindowRoot,
 )
 from dpregret.algorithms.privacy.trees import (

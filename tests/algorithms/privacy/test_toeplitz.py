@@ -12,7 +12,6 @@ from scipy import linalg
 from dpregret.algorithms.privacy import Budget, NoisePlan, PrefixSums, Release, WindowTree, calibrate
 from dpregret.algorithms.privacy import convolution as convolution_module
 from dpregret.algorithms.privacy.audit import materialise, protected_nodes, transcript_losses
-from dpregret.algorithms.privacy.buffers import BufferedToeplitz, WindowBuffers
 from dpregret.algorithms.privacy.convolution import convolution
 from dpregret.algorithms.privacy.prefix_sums import Fresh
 from dpregret.algorithms.privacy.series import (
@@ -26,10 +25,12 @@ from dpregret.algorithms.privacy.series import (
 )
 from dpregret.algorithms.privacy.toeplitz import (
     BandedInverseRoot,
+    BufferedToeplitz,
     NormalisedRoot,
     Root,
     Toeplitz,
     UnboundedToeplitz,
+    WindowBuffers,
     WindowRoot,
 )
 from dpregret.numerics.arrays import Array

@@ -9,8 +9,9 @@ import pytest
 from dpregret.algorithms.privacy import WindowTree
 from dpregret.algorithms.privacy.audit import materialise, protected_nodes
 from dpregret.algorithms.privacy.series import landau, reciprocal, root_coefficients
-from dpregret.algorithms.privacy.toeplitz import Root, WindowRoot
-from dpregret.algorithms.privacy.window_bound import (
+from dpregret.algorithms.privacy.toeplitz import (
+    Root,
+    WindowRoot,
     sequence_lower_bound,
     window_lower_bound,
     window_optimum,
