@@ -11,14 +11,14 @@ to 1e-14. For f_j = (1/pi) int_0^1 x^j (x (1 - x))^(-1/2) dx is a mixture of dec
 serve: 16 for 128 rounds, 24 for 1024, 48 for a million. So the sum over all lags is a recursion with one vector a
 decay, and what a window ends is taken out again: y <- a y + eps_(t+1-FIRST) - a^(length-FIRST) eps_(t+1-length).
 The numbers (`root_decays.json`) come from an integral of decays, cut down by balanced truncation (Moore 1981) to 40
-digits (`workflows/mechanisms/fits.py` of commit 18391ff0).
+digits by `workflows/mechanisms/fits.py`.
 """
 
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from math import prod
+from math import inf, prod
 from pathlib import Path
 from typing import Any
 
@@ -131,10 +131,13 @@ class Rational:
         found[0] = 1.0
         return found[:count]
 
-    def square_sum(self) -> float:
-        """sum over all j of s_j^2; poles are below 1."""
+    def square_sum(self, count: float = inf) -> float:
+        """sum_{j<count} s_j^2; poles are below 1 where count is infinite."""
         poles, weights = np.array(self.poles), self.weights
-        return float(1 + weights @ (1 / (1 - poles[:, None] * poles)) @ weights)
+        products = poles[:, None] * poles
+        with np.errstate(divide="ignore", invalid="ignore"):
+            sums = np.where(products == 1, count - 1, (1 - products ** (count - 1)) / (1 - products))
+        return float(1 + weights @ sums @ weights)
 
 
 PARAMETERS = Path(__file__).with_name("root_decays.json")

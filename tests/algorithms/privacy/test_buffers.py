@@ -1,12 +1,17 @@
-"""Buffered mechanisms: fitted parameters, and their errors in print."""
+"""Buffered mechanisms: fitted parameters, their errors in print, and how they are derived."""
 
 from __future__ import annotations
+
+import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from dpregret.algorithms.privacy.series import Rational, landau
+from dpregret.algorithms.privacy import series, toeplitz
+from dpregret.algorithms.privacy.series import Rational, landau, root_decays
 from dpregret.algorithms.privacy.toeplitz import WindowBuffers, stored
+from dpregret.workflows.mechanisms import fits
 
 # W, k -> decays, zeros, sum of c^2, sum of h^2: fitted by an independent program
 PRINTED = {
@@ -56,3 +61,22 @@ def test_sizes_between_powers_of_two_pay_for_themselves() -> None:
         mechanism = WindowBuffers(window, 4)
         assert 1 <= mechanism.nodes_per_item * square_sum(mechanism) / landau(window) ** 2 < 1.06
         assert mechanism.nodes_per_item == pytest.approx(np.square(mechanism.strategy_coefficients(window)).sum())
+
+
+@pytest.mark.nightly
+def test_the_script_writes_the_files_that_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {module: tmp_path / f"{module.__name__}.json" for module in (toeplitz, series)}
+    for module, file in files.items():
+        monkeypatch.setattr(module, "PARAMETERS", file)
+    for name, sizes in (("WINDOWS", (2, 4, 16)), ("HORIZONS", (8,)), ("LENGTHS", (32,))):
+        monkeypatch.setattr(fits, name, sizes)
+    assert fits.main() == 0
+    kept = stored.__wrapped__()
+    for kind, size in (("windows", 2), ("windows", 4), ("windows", 16), ("horizons", 8)):
+        for name in ("decays", "zeros"):
+            assert kept[kind][size][1][name] == pytest.approx(stored()[kind][size][1][name], abs=1e-5)
+    assert list(kept["windows"][4]) == [1]  # a second buffer gains nothing there
+    [made] = json.loads(files[series].read_text(encoding="utf-8"))
+    decays, weights = root_decays(32)
+    assert made["decays"] == pytest.approx(decays, rel=1e-13)
+    assert made["weights"] == pytest.approx(weights, rel=1e-13)
