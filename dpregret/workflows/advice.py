@@ -21,7 +21,7 @@ import argparse
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property, partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,7 +38,6 @@ from dpregret.paper_figs.winners.cells import CALLS, CELLS, FOLDER, OBLIVIOUS, S
 from dpregret.paper_figs.winners.laws import AVERAGES, FEWEST, Law, Prediction, beyond, setting
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
-from dpregret.workflows.families.fields import Experiment
 from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.facts import FEEDBACK, POPULATION, family_of, stream_facts
 from dpregret.workflows.plan.load import load_config
@@ -57,18 +56,8 @@ examples:
   dpregret advise --rounds 1e6 --dimension 1024 --epsilon 0.5 --feedback experts --adversarial --why
   dpregret advise --rounds 20000 --dimension 100 --epsilon 1 --feedback erm --set l1-ball --format csv"""
 WORDS: Final = {"rounds": "T", "dimension": "d", "epsilon": "eps", "window": "W", "delta": "delta"}
-CALL_WORDS: Final = {
-    "projections": "projection",
-    "linear_oracles": "linear oracle",
-    "local_oracles": "local oracle",
-    "solves": "solve",
-    "gauges": "gauge",
-    "separations": "separation",
-}
 MOST_NUMBERS: Final = 2**24
 """Rounds (or numbers of a data set) beyond which nothing is made for the sake of a bound."""
-Problem = tuple[str, str, str]
-"""Stream, set and options."""
 
 
 @dataclass(frozen=True)
@@ -176,48 +165,46 @@ def _size(text: object) -> float:
     return float(base) ** float(power) if raised else float(base)
 
 
-class Bounds:
-    """Makes learners, as a job would, on the problems of the profile `full`, whose experiments say with what options:
-    their own bounds at settings that no experiment has."""
+@cache
+def _config() -> Config:
+    """The profile `full`, unchecked."""
+    return load_config(PROFILES / "full.yaml", check=False)
 
-    def __init__(self, data_dir: Path | None = None):
-        self.data_dir = data_dir
 
-    @cached_property
-    def config(self) -> Config:
-        """The profile `full`, unchecked."""
-        return load_config(PROFILES / "full.yaml", check=False)
+def bound_of(
+    cell: pd.Series, learner: str, variant: str, request: Request, window: int, data_dir: Path | None = None
+) -> float | None:
+    """The learner's own bound on the stream and set of a measured cell; None where it is unknown or too large to be
+    made.
 
-    def of(self, cell: pd.Series, learner: str, variant: str, request: Request, window: int) -> float | None:
-        """The bound on the stream and set of a measured cell; None where it is unknown or too large to be made.
-
-        window 0: the whole sequence. Raises ValueError where the learner refuses the setting.
-        """
-        family = FAMILIES[family_of(str(cell["feedback"]))]
-        numbers = request.rounds * (request.dimension if family.name == "erm" else 1)
-        pairs = (word.partition("=") for word in str(cell["options"]).split())
-        options = {name: _number(value) for name, _, value in pairs}
-        found = self._experiment(cell, family.name, set(options))
-        if found is None or max(numbers, request.dimension) > MOST_NUMBERS:
-            return None
-        asked = found.model_copy(update=_changes(found, cell, options, request, window))
-        learner_class, draws = family.learners[learner], Draws(self.config.seed, 2, self.data_dir)
-        play = next(iter(family.cells(asked, learner_class.card)))
-        try:
-            problem = family.problem(play, asked, draws)
-        except (ValueError, OSError):  # a stream that has no such size, or data that are not there
-            return None
-        made: Any = family.learner(learner_class, problem, play, asked, variant)
-        value = made.bound(request.rounds)[:, -1] if family.anytime else made.bound()
-        bound = float(np.asarray(value, dtype=float)[0])
-        return bound if math.isfinite(bound) else None
-
-    def _experiment(self, cell: pd.Series, family: str, names: set[str]) -> Experiment | None:
-        """One on the cell's stream and set, if possible with a list of options that has the cell's."""
-        every = [each for settings in self.config.papers.values() for each in settings.experiments.values()]
-        found = [each for each in every if each.family == family and cell["stream"] in each.streams]
-        found = [each for each in found if cell["set"] in getattr(each, "sets", ())]
-        return max(found, key=lambda each: len(names & {*each.options, *type(each).model_fields}), default=None)
+    The learner is made, as a job would, on a problem of the profile `full`, whose experiments say with what options.
+    window 0: the whole sequence. Raises ValueError where the learner refuses the setting.
+    """
+    family = FAMILIES[family_of(str(cell["feedback"]))]
+    numbers = request.rounds * (request.dimension if family.name == "erm" else 1)
+    pairs = (word.partition("=") for word in str(cell["options"]).split())
+    options = {name: _number(value) for name, _, value in pairs}
+    every = [each for settings in _config().papers.values() for each in settings.experiments.values()]
+    experiments = [
+        each
+        for each in every
+        if each.family == family.name and cell["stream"] in each.streams and cell["set"] in getattr(each, "sets", ())
+    ]
+    if not experiments or max(numbers, request.dimension) > MOST_NUMBERS:
+        return None
+    # if possible one with a list of options that has the cell's
+    experiment = max(experiments, key=lambda each: len(options.keys() & {*each.options, *type(each).model_fields}))
+    asked = experiment.model_copy(update=_changes(experiment, cell, options, request, window))
+    learner_class, draws = family.learners[learner], Draws(_config().seed, 2, data_dir)
+    play = next(iter(family.cells(asked, learner_class.card)))
+    try:
+        problem = family.problem(play, asked, draws)
+    except (ValueError, OSError):  # a stream that has no such size, or data that are not there
+        return None
+    made: Any = family.learner(learner_class, problem, play, asked, variant)
+    value = made.bound(request.rounds)[:, -1] if family.anytime else made.bound()
+    bound = float(np.asarray(value, dtype=float)[0])
+    return bound if math.isfinite(bound) else None
 
 
 def _number(text: str) -> float | str:
@@ -228,10 +215,10 @@ def _number(text: str) -> float | str:
 
 
 def _changes(
-    found: Any, cell: pd.Series, options: dict[str, float | str], request: Request, window: int
+    experiment: Any, cell: pd.Series, options: dict[str, float | str], request: Request, window: int
 ) -> dict[str, Any]:
     """Fields of an experiment that make it one of the requested setting alone."""
-    known = type(found).model_fields
+    known = type(experiment).model_fields
     changed: dict[str, Any] = {
         "horizon": (request.rounds,),
         "dimension": (request.dimension,),
@@ -239,18 +226,20 @@ def _changes(
         "streams": (str(cell["stream"]),),
         "sets": (str(cell["set"]),),
         "runs": 2,
-        "delta": request.delta or found.deltas[0],
+        "delta": request.delta or experiment.deltas[0],
         "window": (window or "horizon",),
         "strong_convexity": options.pop("strong_convexity", None),
         "best_loss": (options.pop("best_loss", None),),
     }
     changed = {name: value for name, value in changed.items() if name in known and value not in (None, (None,))}
     for name in known.keys() & {"options", "set_options"}:
-        changed[name] = {key: options.get(key, value) for key, value in getattr(found, name).items()}
+        changed[name] = {key: options.get(key, value) for key, value in getattr(experiment, name).items()}
     return changed
 
 
-def advise(request: Request, cells: pd.DataFrame, times: pd.DataFrame, source: str, bounds: Bounds) -> Advice:
+def advise(
+    request: Request, cells: pd.DataFrame, times: pd.DataFrame, source: str, data_dir: Path | None = None
+) -> Advice:
     """Raises ConfigError in one line where nothing fits."""
     family = family_of(request.feedback)
     if family not in FAMILIES:
@@ -261,17 +250,18 @@ def advise(request: Request, cells: pd.DataFrame, times: pd.DataFrame, source: s
     (stream, set_name, options), rows = problems[0]
     private = rows.loc[rows["private"]]
     left_out: dict[str, str] = {}
-    found = []
+    advised = []
     for (learner, pure), part in private.groupby(["learner", private["delta"] == 0], sort=True):
-        try:
-            found.append(_advised(request, str(learner), bool(pure), part, times, bounds))
-        except _UnfitError as reason:
-            left_out[str(learner)] = str(reason)
+        answer = _advised(request, str(learner), bool(pure), part, times, data_dir)
+        if isinstance(answer, str):
+            left_out[str(learner)] = answer
+        else:
+            advised.append(answer)
     for learner in sorted(set(own.loc[own["private"], "learner"]) - set(rows["learner"])):
         left_out[learner] = f"not measured on {stream}, {set_name}"
-    if not found:
-        first = next(iter(left_out.items()), ("", "nothing was measured"))
-        raise ConfigError(f"no learner fits; {': '.join(first)} ({len(left_out)} left out)")
+    if not advised:
+        reason = next(iter(left_out.items()), ("", "nothing was measured"))
+        raise ConfigError(f"no learner fits; {': '.join(reason)} ({len(left_out)} left out)")
     return Advice(
         request,
         source,
@@ -280,43 +270,44 @@ def advise(request: Request, cells: pd.DataFrame, times: pd.DataFrame, source: s
         options,
         stream_facts(family, FAMILIES[family].streams[stream]).losses,
         _constant(request, rows),
-        tuple(sorted(found, key=lambda each: (each.guessed, each.regret, each.learner))),
+        tuple(sorted(advised, key=lambda each: (each.guessed, each.regret, each.learner))),
         _free(request, rows, times),
         left_out,
-        tuple(dict.fromkeys(key[0] for key, _ in problems if key[0] != stream)),
+        tuple(dict.fromkeys(other for (other, *_), _ in problems if other != stream)),
     )
 
 
-def _problems(request: Request, cells: pd.DataFrame, family: str) -> list[tuple[Problem, pd.DataFrame]]:
-    """Problems that fit, the one on which most algorithms are within their ranges first."""
+def _problems(request: Request, cells: pd.DataFrame, family: str) -> list[tuple[tuple[str, str, str], pd.DataFrame]]:
+    """(stream, set, options) and cells of problems that fit; that on which most algorithms are within their ranges
+    first."""
     if cells.empty:
         raise ConfigError(f"nothing was measured with feedback {request.feedback!r}")
     streams = {name: each for name, each in FAMILIES[family].streams.items() if name in set(cells["stream"])}
     facts = {name: stream_facts(family, each) for name, each in streams.items()}
     words = {name: {name, *each.losses.split(", ")} for name, each in facts.items()}
-    for name, asked, known in (
+    for name, wanted, known in (
         ("set", request.set, set(cells["set"])),
         ("loss", request.loss, {word for own in words.values() for word in own}),
     ):
-        if asked is not None and asked not in known:
+        if wanted is not None and wanted not in known:
             measured = f"measured with this feedback are {', '.join(sorted(known))}"
-            raise ConfigError(f"--{name} {asked!r}: {measured}{nearest(asked, known)}")
-    ranked: list[tuple[tuple[Any, ...], Problem, pd.DataFrame]] = []
+            raise ConfigError(f"--{name} {wanted!r}: {measured}{nearest(wanted, known)}")
+    allowed = {
+        name
+        for name, each in streams.items()
+        if request.loss in (None, *words[name])
+        if request.kind is None or facts[name].kind not in {STOCHASTIC, OBLIVIOUS} - {request.kind}
+        if each.columns in (None, request.dimension)
+    }
+    ranked = []
     for key, rows in cells.groupby(["stream", "set", "options"], sort=True):
         stream, set_name, options = map(str, key)
-        if stream not in streams or request.set not in (None, set_name):
-            continue
-        if request.loss is not None and request.loss not in words[stream]:
-            continue
-        if request.kind is not None and facts[stream].kind in {STOCHASTIC, OBLIVIOUS} - {request.kind}:
-            continue
-        if streams[stream].columns not in (None, request.dimension):
-            continue
-        fitting = rows.loc[rows["private"] & (rows["barred"] == "") & ((rows["delta"] == 0) | (request.delta > 0))]
-        groups = [own for _, own in fitting.groupby("learner") if len(own) >= FEWEST]
-        within = sum(not beyond(own, request.row) for own in groups)
-        order = -within, -len(groups), not streams[stream].tight
-        ranked.append((order, (stream, set_name, options), rows))
+        if stream in allowed and request.set in (None, set_name):
+            fitting = rows["private"] & (rows["barred"] == "") & ((rows["delta"] == 0) | (request.delta > 0))
+            groups = [own for _, own in rows.loc[fitting].groupby("learner") if len(own) >= FEWEST]
+            within = sum(not beyond(own, request.row) for own in groups)
+            order = -within, -len(groups), not streams[stream].tight
+            ranked.append((order, (stream, set_name, options), rows))
     if not any(order[1] for order, _, _ in ranked):  # no private learner anywhere
         named = ("feedback", request.feedback), ("set", request.set), ("losses", request.loss), ("", request.kind)
         wanted = ", ".join(f"{name} {value}".strip() for name, value in named if value)
@@ -325,67 +316,69 @@ def _problems(request: Request, cells: pd.DataFrame, family: str) -> list[tuple[
     return [(problem, rows) for _, problem, rows in sorted(ranked, key=lambda each: each[:2])]
 
 
-class _UnfitError(Exception):
-    """Why a learner is left out."""
-
-
 def _advised(
-    request: Request, learner: str, pure: bool, cells: pd.DataFrame, times: pd.DataFrame, bounds: Bounds
-) -> Advised:
+    request: Request, learner: str, pure: bool, cells: pd.DataFrame, times: pd.DataFrame, data_dir: Path | None
+) -> Advised | str:
+    """The learner, or why it is left out."""
     family, (name, variant) = family_of(request.feedback), learner.split(".", 1)
     learner_class = FAMILIES[family].learners.get(name)
     if learner_class is None or variant not in learner_class.card.variants:
-        raise _UnfitError("not among the learners of this version")
+        return "not among the learners of this version"
     fine = cells.loc[cells["barred"] == ""]
     if fine.empty:
-        raise _UnfitError(f"not private as claimed: {cells['barred'].iloc[0]}")
+        return f"not private as claimed: {cells['barred'].iloc[0]}"
     if request.delta == 0 and not pure:
-        raise _UnfitError("needs delta > 0")
+        return "needs delta > 0"
     if learner_class.stochastic_only and request.kind != STOCHASTIC:
-        raise _UnfitError("promises nothing against an adversary: ask with --stochastic")
-    window = request.served if learner_class.card.windowed else 0
+        return "promises nothing against an adversary: ask with --stochastic"
     if (fine["regret"] > 0).sum() < FEWEST:
-        raise _UnfitError(f"fewer than {FEWEST} cells were measured")
+        return f"fewer than {FEWEST} cells were measured"
+    window = request.served if learner_class.card.windowed else 0
     try:
-        bound = bounds.of(fine.iloc[0], name, variant, request, window)
+        bound = bound_of(fine.iloc[0], name, variant, request, window, data_dir)
     except ValueError as refusal:
-        raise _UnfitError(one_line(refusal)) from refusal
-    found = Law(fine).predict(request.row)
+        return one_line(refusal)
+    predicted = Law(fine).predict(request.row)
     deltas = sorted(set(fine["delta"]))
     if not pure and not any(math.isclose(request.delta, each) for each in deltas):
-        found.beyond["delta"] = "only " + ", ".join(f"{each:g}" for each in deltas)
+        predicted.beyond["delta"] = "only " + ", ".join(f"{each:g}" for each in deltas)
     if window and not (fine["window"] > 0).any():
-        found.beyond["window"] = "only the whole sequence"
+        predicted.beyond["window"] = "only the whole sequence"
     needs = sorted(learner_class.card.needs & {"best-loss", "linear", "smooth", "quadratic", "rank-one"})
     notes = (*(f"needs {each}" for each in needs), *["as printed"] * variant.startswith("printed"))
-    row = partial(_row, protects="window" if window else "all", pure=pure, bound=bound, notes=notes)
-    return row(request, learner, found, fine, times)
+    protects = "window" if window else "all"
+    return _row(request, learner, predicted, fine, times, bound, protects=protects, pure=pure, notes=notes)
 
 
 def _row(
-    request: Request, learner: str, found: Prediction, cells: pd.DataFrame, times: pd.DataFrame, **further: Any
-) -> Advised:
+    request: Request, learner: str, predicted: Prediction, cells: pd.DataFrame, times: pd.DataFrame,
+    bound: float | None = None, protects: str = "none", pure: bool = False, notes: tuple[str, ...] = (),
+) -> Advised:  # fmt: skip
     """A learner's regret, at most its bound; calls and times of the nearest cell that was measured."""
     apart = np.abs(np.log(cells["rounds"].to_numpy(dtype=float) / request.rounds))
     apart = apart + np.abs(np.log(cells["dimension"].to_numpy(dtype=float) / request.dimension))
     close = cells.iloc[int(np.argmin(apart))]
-    most = math.inf if further["bound"] is None else max(further["bound"], found.low)
+    most = math.inf if bound is None else max(bound, predicted.low)
     return Advised(
         learner=learner,
-        regret=min(found.regret, most),
-        low=found.low,
-        high=min(found.high, most),
+        regret=min(predicted.regret, most),
+        low=predicted.low,
+        high=min(predicted.high, most),
+        bound=bound,
+        protects=protects,
+        pure=pure,
         calls={name: float(close[name]) for name in CALLS if name in close and close[name] > 0},
         microseconds=_microseconds(learner.split()[0], close, request.dimension, times),
-        extrapolated=found.beyond,
-        **further,
+        extrapolated=predicted.beyond,
+        notes=notes,
     )
 
 
 def _microseconds(learner: str, cell: pd.Series, dimension: int, times: pd.DataFrame) -> float | None:
     """Of the nearest dimension that was timed."""
-    for name, value in (("learner", learner), ("feedback", cell["feedback"]), ("set", cell["set"])):
-        times = times.loc[times[name] == value] if len(times) else times
+    if len(times):
+        own = (times["learner"] == learner) & (times["feedback"] == cell["feedback"]) & (times["set"] == cell["set"])
+        times = times.loc[own]
     if times.empty:
         return None
     sizes = times["dimension"].map(_size).to_numpy(dtype=float)
@@ -403,13 +396,12 @@ def _constant(request: Request, cells: pd.DataFrame) -> float:
 
 def _free(request: Request, cells: pd.DataFrame, times: pd.DataFrame) -> Advised | None:
     """The best learner without privacy on the same losses, or a private one without noise."""
-    found, private = [], set(cells.loc[cells["private"], "learner"])
-    row = partial(_row, protects="none", pure=False, bound=None, notes=())
+    free, private = [], set(cells.loc[cells["private"], "learner"])
     for learner, own in cells.loc[~cells["private"]].groupby("learner", sort=True):
         if (own["regret"] > 0).sum() >= FEWEST:
             name = f"{learner} without noise" if learner in private else str(learner)
-            found.append(row(request, name, Law(own).predict(request.row), own, times))
-    return min(found, key=lambda each: each.regret, default=None)
+            free.append(_row(request, name, Law(own).predict(request.row), own, times))
+    return min(free, key=lambda each: each.regret, default=None)
 
 
 def _argument(allowed: Callable[[float], bool], wanted: str, text: str) -> float:
@@ -464,7 +456,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print advice; return the exit code."""
     options = parser().parse_args(arguments)
     request = Request(**{each.name: getattr(options, each.name) for each in fields(Request)})
-    found = advise(request, *read_cells(options.results, ROOT), Bounds(ROOT / "datasets" / "cache"))
+    found = advise(request, *read_cells(options.results, ROOT), ROOT / "datasets" / "cache")
     print({"text": _text, "csv": _csv, "json": _json}[options.format](found, options.why), end="")
     return 0
 
@@ -528,7 +520,8 @@ def _line(rank: str, each: Advised, found: Advice, long: bool) -> dict[str, str]
     }
     if not long:
         return shown
-    cost = [f"{value:.3g} {CALL_WORDS[name]}{'s' * (f'{value:.3g}' != '1')}" for name, value in each.calls.items()]
+    calls = [(f"{value:.3g}", name.replace("_", " ")) for name, value in each.calls.items()]
+    cost = [f"{count} {words.removesuffix('s') if count == '1' else words}" for count, words in calls]
     cost += [f"{each.microseconds:.3g} us"] if each.microseconds is not None else []
     remarks = {
         "not private": not rank,

@@ -41,7 +41,7 @@ def test_tables_fit_and_claims_are_whole(
 
 def test_advice_fits_and_learners_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     request = advice.Request(100_000, 32, 1.0, window=1024)
-    found = advice.advise(request, *advice.read_cells(REFERENCE, REFERENCE), advice.Bounds())
+    found = advice.advise(request, *advice.read_cells(REFERENCE, REFERENCE))
     for long in (False, True):
         names = set()
         for width in (80, 100, 120):

@@ -13,7 +13,7 @@ import pytest
 from dpregret.algorithms.online.wdp_cocop import WdpCocopGaussian
 from dpregret.core.errors import ConfigError
 from dpregret.workflows import advice
-from dpregret.workflows.advice import Bounds, Request, advise, main, read_cells
+from dpregret.workflows.advice import Request, advise, bound_of, main, read_cells
 from dpregret.workflows.run.fingerprint import ROOT
 
 REFERENCE = ROOT / "results" / "reference"
@@ -36,13 +36,8 @@ def few(tables: Tables) -> Tables:
     return cells.loc[kept], times, source
 
 
-@pytest.fixture(scope="module")
-def bounds() -> Bounds:
-    return Bounds()
-
-
-def test_learners_are_ranked_and_each_says_how_far_it_was_measured(few: Tables, bounds: Bounds) -> None:
-    found = advise(Request(100_000, 32, 1.0, 1000), *few, bounds)
+def test_learners_are_ranked_and_each_says_how_far_it_was_measured(few: Tables) -> None:
+    found = advise(Request(100_000, 32, 1.0, 1000), *few)
     told = json.loads(advice._json(found, why=False))
     assert (told["request"]["rounds"], told["source"], told["stream"]) == (100_000, str(REFERENCE), "norm-kink")
     assert [each.guessed for each in found.learners] == sorted(each.guessed for each in found.learners)
@@ -64,7 +59,7 @@ def test_the_command_answers_on_a_fresh_clone(capsys: pytest.CaptureFixture[str]
     assert found["learners"][0]["bound"] > found["learners"][0]["regret"]
 
 
-def test_the_bound_is_that_of_the_learner_as_it_was_played(tables: Tables, bounds: Bounds) -> None:
+def test_the_bound_is_that_of_the_learner_as_it_was_played(tables: Tables) -> None:
     cells = tables[0]
     known = cells.loc[
         cells["private"] & cells["bound"].notna() & (cells["rounds"] <= 2**14) & (cells["dimension"] <= 64)
@@ -73,32 +68,32 @@ def test_the_bound_is_that_of_the_learner_as_it_was_played(tables: Tables, bound
         row = rows.sort_values(["stream", "learner", "rounds"]).iloc[len(rows) // 2]
         learner, variant = str(row["learner"]).split(".")
         asked = Request(int(row["rounds"]), int(row["dimension"]), float(row["epsilon"]), delta=float(row["delta"]))
-        found = bounds.of(row, learner, variant, asked, int(row["window"]))
+        found = bound_of(row, learner, variant, asked, int(row["window"]))
         if found is not None:  # data that are not there
             np.testing.assert_allclose(found, row["bound"], rtol=1e-4, err_msg=f"{feedback} {row['learner']}")
 
 
 def test_a_learner_for_stochastic_losses_is_not_advised_against_an_adversary(
-    few: Tables, bounds: Bounds, monkeypatch: pytest.MonkeyPatch
+    few: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = f"{WdpCocopGaussian.card.name}.corrected"
     requests = [Request(4096, 4, 1.0, 16, set="ball", kind=kind) for kind in (None, "oblivious", "stochastic")]
-    assert all(name in {each.learner for each in advise(request, *few, bounds).learners} for request in requests)
+    assert all(name in {each.learner for each in advise(request, *few).learners} for request in requests)
     monkeypatch.setattr(WdpCocopGaussian, "stochastic_only", True)
-    found = [advise(request, *few, bounds) for request in requests]
+    found = [advise(request, *few) for request in requests]
     assert [name in {each.learner for each in one.learners} for one in found] == [False, False, True]
     assert "--stochastic" in found[0].left_out[name]
 
 
-def test_less_is_served_by_more_but_not_more_by_less(few: Tables, bounds: Bounds) -> None:
-    whole_, pure = (advise(request, *few, bounds) for request in (
+def test_less_is_served_by_more_but_not_more_by_less(few: Tables) -> None:
+    whole_, pure = (advise(request, *few) for request in (
         Request(4096, 4, 1.0, set="ball"), Request(4096, 4, 1.0, 16, delta=0.0, set="ball")))  # fmt: skip
     assert all(each.protects == "all" for each in whole_.learners)
     assert all(each.pure for each in pure.learners)
     assert {"needs delta > 0"} <= set(pure.left_out.values())
     cells, times, source = few
     lying = cells.assign(barred=np.where(cells["learner"] == "wdp-cocop-gamma.corrected", "refuted", cells["barred"]))
-    refused = advise(Request(4096, 4, 1.0, 16, delta=0.0, set="ball"), lying, times, source, bounds)
+    refused = advise(Request(4096, 4, 1.0, 16, delta=0.0, set="ball"), lying, times, source)
     assert refused.left_out["wdp-cocop-gamma.corrected"] == "not private as claimed: refuted"
 
 
