@@ -14,15 +14,17 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from dpregret.algorithms.privacy import Budget, gaussian_epsilon
+from dpregret.algorithms.privacy import Budget, WindowTree, gaussian_epsilon
 from dpregret.algorithms.privacy.selection import RANGES
+from dpregret.algorithms.privacy.series import landau
+from dpregret.algorithms.privacy.trees import DecodedWindowTree
 from dpregret.core import boundary
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.figures import style
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.formats import filled, renew
 from dpregret.workflows.audit import exact_losses as exact
-from dpregret.workflows.mechanisms import window_figure
+from dpregret.workflows.mechanisms.exact import window_errors
 
 PROOFS = Path(__file__).resolve().parents[2] / "docs" / "proofs"
 DELTA = 1e-6
@@ -47,13 +49,13 @@ class ProofPage(NamedTuple):
 
 
 @contextmanager
-def two_axes(page: str, title: str, **options: Any) -> Iterator[Any]:
-    """The axes of a figure, which is written beside its page."""
+def drawing(path: Path, title: str, columns: int = 2, **options: Any) -> Iterator[Any]:
+    """The axes of a figure, which is written as a PNG."""
+    width = style.TWO_COLUMNS if columns == 2 else style.TWO_COLUMNS / 2 + 0.6
     with style.look():
-        size = (style.TWO_COLUMNS, 2.3)
-        drawn, axes = plt.subplots(1, 2, figsize=size, layout="constrained", **options)
+        drawn, axes = plt.subplots(1, columns, figsize=(width, 2.3), layout="constrained", **options)
         yield axes
-        style.save(drawn, PROOFS / page, ("png",), title)
+        style.save(drawn, path, ("png",), title)
         plt.close(drawn)
 
 
@@ -99,10 +101,8 @@ def frank_wolfe_figure() -> None:
         "refuted below": exact.refuted_scale,
     }
     colours = list(style.PALETTE.values())
-    with two_axes("frank_wolfe_privacy", "What private Frank-Wolfe loses, and the noise that it needs") as (
-        left,
-        right,
-    ):
+    title = "What private Frank-Wolfe loses, and the noise that it needs"
+    with drawing(PROOFS / "frank_wolfe_privacy", title) as (left, right):
         for colour, rounds in zip(colours, ROUNDS[:2], strict=False):
             lost = [exact.wolfe_epsilon(exact.printed_scale(each, rounds), rounds, DELTA) for each in budgets]
             left.plot(levels, lost / levels, color=colour, label=f"lost, T = {_power(rounds)}")
@@ -154,7 +154,8 @@ def of_finite_move(scores: Array, sensitivity: float) -> float:
 def range_figure() -> None:
     """Left: the range at two equal scores by the offset of the others. Right: of moves that are not small."""
     colours = list(style.PALETTE.values())
-    with two_axes("noisy_min_range", "The range of report-noisy-min with Laplace noise", sharey=True) as (left, right):
+    title = "The range of report-noisy-min with Laplace noise"
+    with drawing(PROOFS / "noisy_min_range", title, sharey=True) as (left, right):
         places = np.linspace(-1, 2, 121)
         for colour, others in zip(colours, (1, 2, 3, 5, 8), strict=False):
             heights = [of_equal_pair(others, float(each)) for each in places]
@@ -178,6 +179,27 @@ def range_figure() -> None:
         right.legend(loc="lower right")
 
 
+def window_figure() -> None:
+    """Of docs/own_results.md: mean variance of a window sum by W, in units of (Delta / mu)^2."""
+    windows = [2**power for power in range(13)]
+    curves = {
+        "binary tree": [window_errors(WindowTree(each), each)[1] for each in windows],
+        "binary tree, decoded from finished nodes": [
+            window_errors(DecodedWindowTree(each), each)[1] for each in windows
+        ],
+        "window root, least of all Gaussian noise": [landau(each) ** 2 for each in windows],
+    }
+    title = "Variance of a window sum by W: binary tree, best decoder, window root"
+    with drawing(PROOFS.parent / "own_results_window", title, columns=1) as axis:
+        for colour, (name, heights) in zip(style.PALETTE.values(), curves.items(), strict=False):
+            axis.plot(windows, heights, color=colour, marker="o", label=name)
+        style.log_axis(axis, "x", windows, base=2)
+        axis.set_yscale("log")
+        style.readable_log(axis)
+        axis.set(xlabel="W", ylabel=r"mean variance, in $(\Delta/\mu)^2$", title="sums that expire, the same privacy")
+        axis.legend(loc="upper left")
+
+
 PAGES: Final = {
     "frank_wolfe_privacy": ProofPage(
         PROOFS / "frank_wolfe_privacy.md", {"losses": losses, "edges": edges}, frank_wolfe_figure
@@ -193,7 +215,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     check = parser.parse_args(arguments).check
     current = [page.renew(check) for page in PAGES.values()]
     if not check:
-        window_figure.figure()
+        window_figure()
     return int(check and not all(current))
 
 

@@ -19,24 +19,24 @@ from dpregret.algorithms.privacy.window_blocks import WindowItems
 from dpregret.datasets.streams import make_stream
 from dpregret.paper_figs.judge.cells import mean_root
 from dpregret.paper_figs.judge.claims import load_claims
-from dpregret.workflows.mechanisms import bound_map, exact, expiry_curves, league
+from dpregret.workflows.mechanisms import exact
 from dpregret.workflows.plan.read import PAPERS
 
 
 @pytest.mark.parametrize("horizon", [16, 45])
-@pytest.mark.parametrize("each", league.SEQUENCES, ids=lambda each: each.name)
-def test_errors_of_whole_sequences_are_those_of_dense_matrices(each: league.Contender, horizon: int) -> None:
+@pytest.mark.parametrize("each", exact.SEQUENCES, ids=lambda each: each.name)
+def test_errors_of_whole_sequences_are_those_of_dense_matrices(each: exact.Contender, horizon: int) -> None:
     mechanism = each.make(horizon)
     dense = np.square(materialise(mechanism, horizon - 1)).sum(axis=1) * mechanism.nodes_per_item
-    assert league.sequence_errors(mechanism, horizon) == pytest.approx((dense.max(), dense.mean()), rel=1e-12)
+    assert exact.sequence_errors(mechanism, horizon) == pytest.approx((dense.max(), dense.mean()), rel=1e-12)
 
 
 @pytest.mark.parametrize("window", [1, 16])
-@pytest.mark.parametrize("each", league.WINDOWS[:-1], ids=lambda each: each.name)
-def test_errors_of_windows_are_those_of_dense_matrices(each: league.Contender, window: int) -> None:
+@pytest.mark.parametrize("each", exact.WINDOWS[:-1], ids=lambda each: each.name)
+def test_errors_of_windows_are_those_of_dense_matrices(each: exact.Contender, window: int) -> None:
     mechanism = each.make(window)
     dense = np.square(materialise(mechanism, 6 * window)).sum(axis=1) * mechanism.nodes_per_item
-    largest, mean = league.window_errors(mechanism, window)
+    largest, mean = exact.window_errors(mechanism, window)
     if isinstance(mechanism, WindowBuffers):  # the limit, from below
         assert 0.999 * mean < dense[-1] <= mean * (1 + 1e-12)
     else:
@@ -47,7 +47,7 @@ def test_errors_of_windows_are_those_of_dense_matrices(each: league.Contender, w
 @pytest.mark.parametrize("window", [2, 32])
 def test_errors_under_pure_noise_are_those_of_the_dense_audit(window: int) -> None:
     """The pure loss of protected items squared times the variance, once a window has passed."""
-    found = league.pure_windows([window]).set_index("mechanism")
+    found = exact.pure_windows([window]).set_index("mechanism")
     mechanisms = {
         "window tree": WindowTree(window),
         "items": WindowItems(window),
@@ -65,7 +65,7 @@ def test_errors_under_pure_noise_are_those_of_the_dense_audit(window: int) -> No
 
 
 def test_nobody_is_below_the_bound() -> None:
-    sequences, windows = league.sequences([8, 64, 1024]), league.windows([1, 2, 16, 256])
+    sequences, windows = exact.sequences([8, 64, 1024]), exact.windows([1, 2, 16, 256])
     assert sequences["mean / bound"].min() >= 1
     assert windows["mean / bound"].min() >= 1 - 1e-12
     root = windows.loc[windows["mechanism"] == "window root", "mean / bound"]
@@ -82,16 +82,16 @@ def test_losses_by_age_in_closed_form_are_what_the_transcript_tells(mechanism: o
     ages = 6 * window
     dense = transcript_losses(materialise(mechanism, ages)) / mechanism.nodes_per_item  # type: ignore[arg-type,attr-defined]
     worst = np.array([np.diagonal(dense, -age).max() for age in range(ages)])
-    assert expiry_curves.squared_losses(mechanism, window, ages) == pytest.approx(worst, rel=1e-9)  # type: ignore[arg-type]
+    assert exact.squared_losses(mechanism, window, ages) == pytest.approx(worst, rel=1e-9)  # type: ignore[arg-type]
 
 
 def test_the_noise_factor_is_what_a_curve_needs() -> None:
-    losses = expiry_curves.losses(windows=[4, 8])
-    found = expiry_curves.curves(losses)
-    assert set(found["curve"]) == set(expiry_curves.CURVES)
+    losses = exact.losses(windows=[4, 8])
+    found = exact.curves(losses)
+    assert set(found["curve"]) == set(exact.CURVES)
     for row in found.to_dict("records"):
         own = losses.loc[(losses["W"] == row["W"]) & (losses["mechanism"] == row["mechanism"])]
-        allowed = expiry_curves.CURVES[str(row["curve"])](own["age"].to_numpy(dtype=float), row["W"])
+        allowed = exact.CURVES[str(row["curve"])](own["age"].to_numpy(dtype=float), row["W"])
         scaled = own["loss"].to_numpy() / row["noise factor"] ** 2
         assert (scaled <= allowed * (1 + 1e-9)).all()
         assert scaled[row["worst age"]] == pytest.approx(allowed[row["worst age"]])
@@ -104,7 +104,7 @@ def test_the_noise_factor_is_what_a_curve_needs() -> None:
 
 
 def test_least_noise_is_above_the_lower_bound() -> None:
-    found = bound_map.noise(horizons=[16, 64, 256], windows=[1, 4, 16, 64])
+    found = exact.noise(horizons=[16, 64, 256], windows=[1, 4, 16, 64])
     for row in found.to_dict("records"):
         assert row["mean error"] >= window_lower_bound(row["W"], row["T"] - 1) - 1e-12
         assert row["next / least"] >= 1
@@ -114,10 +114,10 @@ def test_least_noise_is_above_the_lower_bound() -> None:
 
 
 def test_bounds_of_the_map_are_those_of_the_formulas() -> None:
-    found = bound_map.bounds(horizons=[64], windows=[4], dimensions=[3], epsilons=[2.0]).iloc[0]
+    found = exact.bounds(horizons=[64], windows=[4], dimensions=[3], epsilons=[2.0]).iloc[0]
     domain = make_set("ball", 3)
-    stream = make_stream(bound_map.STREAM, domain)
-    lipschitz, convexity, mu = stream.lipschitz, stream.strong_convexity, gaussian_mu(Budget(2.0, bound_map.DELTA))
+    stream = make_stream(exact.STREAM, domain)
+    lipschitz, convexity, mu = stream.lipschitz, stream.strong_convexity, gaussian_mu(Budget(2.0, exact.DELTA))
     size = lipschitz**2 + 3 * (2 * lipschitz / mu) ** 2
     own = size / convexity * ((1 / np.arange(1, 65)).sum() - 0.5)
     assert found["noise on every gradient"] <= own * (1 + 1e-12)
@@ -129,7 +129,7 @@ def test_switches() -> None:
     bounds = {"tree": 4.0, "root": 1.5, "buffers": 0.5, "constant point": [9.0, 9.0, 9.0, 1.0]}
     frame = pd.DataFrame({"T": 8, "W": 4, "eps": 1.0, "d": [8, 2, 4, 16], **bounds})
     frame["noise on every gradient"] = [5.0, 1.0, 2.0, 9.0]
-    (row,) = bound_map.switches(frame).to_dict("records")
+    (row,) = exact.switches(frame).to_dict("records")
     assert row["no tree beats tree up to d ="] == 4
     assert row["no tree beats root up to d ="] == 2
     assert row["no tree beats buffers up to d ="] == 0
@@ -153,8 +153,8 @@ def test_the_chapter_lists_exact_tables_that_there_are() -> None:
     texts = load_claims(PAPERS / "prefix_sums" / "claims.yaml")
     assert texts.chapter
     assert set(texts.exact) <= set(exact.TABLES)
-    assert set(exact.TIMED) <= set(texts.exact)
-    assert all(timed(f"ours/exact/{name}.csv") for name in exact.TIMED)
+    assert set(exact.TIMED_TABLES) <= set(texts.exact)
+    assert all(timed(f"ours/exact/{name}.csv") for name in exact.TIMED_TABLES)
 
 
 # Where noise on every gradient and the window tree change places
@@ -170,23 +170,23 @@ def test_the_mean_root_of_noisy_nodes_is_that_of_the_tree(window: int) -> None:
 def test_the_coefficients_are_the_slopes_of_the_bounds(window: int, dimension: int) -> None:
     """Between T = 2^15 and 2^17 both bounds grow by their coefficient times ln 4."""
     domain = make_set("ball", dimension)
-    stream = make_stream(bound_map.STREAM, domain)
+    stream = make_stream(exact.STREAM, domain)
     unit, bend = stream.lipschitz**2 / stream.strong_convexity, domain.diameter / stream.lipschitz
-    size = 2 * np.sqrt(dimension) / gaussian_mu(Budget(8.0, bound_map.DELTA))
+    size = 2 * np.sqrt(dimension) / gaussian_mu(Budget(8.0, exact.DELTA))
     cost = np.sqrt(np.log2(window) + 1) * mean_root(np.array([float(window)]))[0]
-    before, after = (np.array(bound_map.totals(dimension, window, horizon, 8.0)) for horizon in (2**15, 2**17))
+    before, after = (np.array(exact.totals(dimension, window, horizon, 8.0)) for horizon in (2**15, 2**17))
     slopes = (after - before) / np.log(4)
     assert slopes == pytest.approx([unit * (1 + bend + size * cost), unit * (1 + size**2)], rel=2e-3)
-    meeting = bound_map.meeting(window, bend)
+    meeting = exact.meeting(window, bend)
     assert 1 + bend + 2 * meeting * cost == pytest.approx(1 + (2 * meeting) ** 2, rel=1e-12)
     assert (slopes[1] < slopes[0]) == (size / 2 < meeting)
 
 
 def test_the_largest_dimension_is_the_last_on_its_side() -> None:
-    most = bound_map.largest_dimension(16, 2**10, 8.0)
-    tree, free = bound_map.totals(most, 16, 2**10, 8.0)
+    most = exact.largest_dimension(16, 2**10, 8.0)
+    tree, free = exact.totals(most, 16, 2**10, 8.0)
     assert free < tree
-    tree, free = bound_map.totals(most + 1, 16, 2**10, 8.0)
+    tree, free = exact.totals(most + 1, 16, 2**10, 8.0)
     assert free >= tree
 
 
@@ -194,11 +194,11 @@ def test_the_largest_dimension_is_the_last_on_its_side() -> None:
 def test_on_either_side_of_the_curve_the_other_learner_wins(dimension: int, winner: str) -> None:
     """W = 16, eps = 8: the curve is at d = 12; regret from T = 2^8 to 2^11 on the norm kink."""
     domain = make_set("ball", dimension)
-    stream = make_stream(bound_map.STREAM, domain)
+    stream = make_stream(exact.STREAM, domain)
     found = {}
     for name in ("noise-per-gradient", "wdp-cocop-gaussian"):
         problem = Problem(CountedSet(domain), 2**11, stream.lipschitz, stream.strong_convexity, stream.smoothness)
-        learner = learners("online")[name](problem, [Setting(16, Budget(8.0, bound_map.DELTA))], 4, "corrected")
+        learner = learners("online")[name](problem, [Setting(16, Budget(8.0, exact.DELTA))], 4, "corrected")
         streams = [[np.random.default_rng([seed, run]) for run in range(4)] for seed in (1, 2)]
         losses = play(learner, stream.rounds(streams[0], 2**11), streams[1], [2**8, 2**11]).losses[0]
         found[name] = float((losses[:, 1] - losses[:, 0]).mean())

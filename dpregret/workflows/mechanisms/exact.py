@@ -1,56 +1,660 @@
-"""The exact tables of a chapter or paper: computed from formulas, without randomness; no run is needed."""
+"""The exact tables of a chapter or paper: computed from formulas, without randomness; no run is needed.
 
-from collections.abc import Callable, Mapping
-from functools import cache
+League: what each mechanism of prefix sums costs and how far it is from the least that is possible. Errors are variances
+per coordinate in units of (sensitivity / mu)^2: squared sensitivity times squared row norm. Nothing is drawn. Whole
+sequences: prefixes 1..T-1 of a horizon T, largest and mean over them. Windows: rounds W+1..2W, when the noise repeats
+(or has settled: buffers are charged with their limit).
+
+Under pure noise errors are squared nodes of an item times the squared weights of an output, in units of (sensitivity /
+epsilon)^2: a coordinate of norm-Gamma noise has d + 1 times that for its variance, a Laplace one twice it. Below the
+bound, G_W^2 or (trace norm / n)^2, no linear mechanism stays in the mean (`toeplitz.pure_norm_floor`).
+
+Expiry: does a mechanism keep a curve of expiry? A curve g says how much of the squared Gaussian-DP parameter mu^2 an
+item may cost when it is seen at age a: kept if mu(a)^2 <= mu^2 g(a) for every age. Losses are those of formula (1),
+sums of squared strategy coefficients; of trees, which are not Toeplitz, they are read off the running code, the worst
+item of every age.
+
+Maps: who has less noise, or the smaller explicit bound, over T, W, d and eps. Noise: the mechanism of least mean error.
+Bounds: learners that play strongly convex losses on the unit ball, with the constants of the stream `norm-kink`; their
+bounds are those of their own `bound`. Without a tree the noise of every gradient stays: its bound has d / mu_gdp^2
+where sums with correlated noise have sqrt(d) / mu_gdp times what the mechanism costs.
+
+Crossing. Both bounds grow like c ln T once T is far beyond W. With s = 2 L / mu_gdp the noise of one gradient and
+y = s sqrt(d) / L = 2 sqrt(d) / mu_gdp, the coefficients are, in units of L^2 / mu,
+
+    noise on every gradient   1 + y^2                  (E|h|^2 = L^2 + d s^2)
+    window tree               1 + mu D / L + y V_W     (mean of E|z_t| at most s sqrt(d) V_W)
+
+where V_W = sqrt(log2 W + 1) A_W, A_W the mean root of the number of noisy nodes in a sum. They are equal at the
+positive root of y^2 - V_W y - mu D / L = 0: a curve in sqrt(d) / mu_gdp, W and mu D / L alone. Exact are the two
+coefficients, not the regret: on a given stream both learners may stay below their bounds by different factors.
+
+Crossover, of bandits: where a tree over batches begins to beat noise on every observed value. All is for T = 4^m rounds
+with D = L = 1 (both bounds are multiples of L D); `NoisyLeader.bound` is the definition, and a test holds both
+together. Shorter horizons than n^2 are refused by the learners.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from math import ceil, inf, log2, sqrt
 from pathlib import Path
+from time import process_time
+from typing import Any, Final
 
+import numpy as np
 import pandas as pd
+from scipy.stats import binom
 
-from dpregret.core.errors import ConfigError, not_allowed
+from dpregret.algorithms.geometry import make_set
+from dpregret.algorithms.learner import Problem, Setting
+from dpregret.algorithms.online.baselines import NoisePerGradient, NoisePerSum, Stay
+from dpregret.algorithms.online.wdp_cocop import WdpCocopGamma, WdpCocopGaussian
+from dpregret.algorithms.privacy import Budget, gaussian_mu, horizon_sums, window_sums
+from dpregret.algorithms.privacy.audit import materialise, transcript_losses
+from dpregret.algorithms.privacy.convolution import DIRECT
+from dpregret.algorithms.privacy.prefix_sums import BLOCK, NoisePerItem, NoisePerPrefix, PrefixSums
+from dpregret.algorithms.privacy.series import FIRST, longest, root_decays
+from dpregret.algorithms.privacy.toeplitz import (
+    BandedInverseRoot,
+    BandedRoot,
+    BufferedToeplitz,
+    NormalisedRoot,
+    Root,
+    Toeplitz,
+    UnboundedToeplitz,
+    WindowBuffers,
+    WindowRoot,
+    sequence_lower_bound,
+    window_optimum,
+)
+from dpregret.algorithms.privacy.trees import BinaryTree, DecodedWindowTree, VarianceReducedTree, WindowTree
+from dpregret.algorithms.privacy.window_blocks import WindowBlocks, WindowItems
+from dpregret.datasets.streams import make_stream
+from dpregret.numerics.arrays import Array
+from dpregret.paper_figs.judge.cells import mean_root
 from dpregret.paper_figs.text import formats
-from dpregret.workflows.mechanisms import bound_map, expiry_curves, league
 
-TIMED = ("cpu",)
+BANDS = 64
+MANY = "made for many participations"
+LONGEST = {"normalised root": 2**13, "no horizon": 2**16}
+"""Where the exact error takes n^2 steps, or a Fourier transform of 16 n points, the league ends."""
+HORIZONS = tuple(2**power for power in range(8, 21))
+SIZES = tuple(2**power for power in range(17))
+SHARED = 64  # coordinates that move together when time is taken
+TIMED = 2**13  # rounds
+Size = Callable[[int], float]
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A mechanism by horizon or window. vectors: kept between rounds; operations: multiply-adds a round and coordinate.
+
+    Operations are those of the streaming form that runs here (`convolution.py`); of a mechanism without one, half a
+    product with all rounds.
+    """
+
+    name: str
+    make: Callable[[int], PrefixSums]
+    vectors: Size
+    operations: Size
+    remark: str = ""
+
+    def offered(self, size: int) -> bool:
+        """Whether its exact error is computed at this size."""
+        return size <= LONGEST.get(self.name, size)
+
+
+def _always(number: float) -> Size:
+    return lambda size: number
+
+
+def _buffered(made: Callable[..., PrefixSums], buffers: int, vectors: Size) -> Contender:
+    plural = "" if buffers == 1 else "s"
+    make = partial(made, buffers=buffers)
+    return Contender(f"{buffers} buffer{plural}", make, vectors, lambda size: 2 * vectors(size))
+
+
+def _decays(length: int) -> int:
+    """Vectors of the root's sum of decays; none where the root is short enough for plain products."""
+    return len(root_decays(length)[0]) if DIRECT < length <= longest() else 0
+
+
+def _root_vectors(length: int, expires: bool) -> float:
+    decays = _decays(length)
+    return (length - 1 if expires or not decays else FIRST - 1) + decays
+
+
+def _root_operations(length: int, expires: bool) -> float:
+    decays = _decays(length)
+    return FIRST + (2 + expires) * decays if decays else length
+
+
+def _ahead(window: int) -> PrefixSums:
+    """Of the nodes of the tree, those that lie ahead are used, too; its root is kept until the window has passed."""
+    return WindowBlocks(window, (2,) * round(log2(window)), tapered=True) if window > 1 else WindowItems(1)
+
+
+SEQUENCES: tuple[Contender, ...] = (
+    Contender("tree", BinaryTree, lambda size: log2(size), _always(1)),
+    Contender("tree, best decoder", VarianceReducedTree, lambda size: log2(size), _always(4)),
+    Contender(
+        "root", Root, lambda size: _root_vectors(size - 1, False), lambda size: _root_operations(size - 1, False)
+    ),
+    *(_buffered(BufferedToeplitz, buffers, _always(buffers + 1)) for buffers in (1, 2, 3, 4, 5)),
+    Contender("normalised root", NormalisedRoot, lambda size: size - 1, lambda size: size / 2 + 2),
+    Contender(f"banded root, {BANDS}", partial(BandedRoot, bands=BANDS), _always(BANDS), _always(BANDS), MANY),
+    Contender(
+        f"banded inverse root, {BANDS}", partial(BandedInverseRoot, bands=BANDS), _always(BANDS), _always(BANDS), MANY
+    ),
+    Contender(
+        "no horizon", lambda size: UnboundedToeplitz(), lambda size: size - 2, lambda size: size / 2, "knows no T"
+    ),
+    Contender("noise on every item", lambda size: NoisePerItem(), _always(1), _always(1), "knows no T"),
+    Contender("noise on every prefix", lambda size: NoisePerPrefix(size - 1), _always(0), _always(0)),
+)
+WINDOWS: tuple[Contender, ...] = (
+    Contender("window tree", WindowTree, lambda size: 2 * (log2(size) + 1), _always(3)),
+    Contender("window tree, best decoder", DecodedWindowTree, lambda size: 4 * size, lambda size: 2.5 * log2(size) + 5),
+    Contender("window tree, all nodes ahead", _ahead, lambda size: 5 * size, lambda size: log2(size) ** 2 / 4 + 6),
+    Contender(
+        "window root", WindowRoot, lambda size: _root_vectors(size, True), lambda size: _root_operations(size, True)
+    ),
+    *(
+        _buffered(
+            WindowBuffers, buffers, lambda size, buffers=buffers: len(WindowBuffers(size, buffers).symbol().poles)
+        )
+        for buffers in (1, 2, 3, 4)
+    ),
+    Contender("noise on every prefix", NoisePerPrefix, _always(0), _always(0)),
+    Contender("noise on every item", lambda size: NoisePerItem(), _always(1), _always(1), "error grows with t"),
+)
+
+
+def sequence_errors(mechanism: PrefixSums, horizon: int) -> tuple[float, float]:
+    """Largest and mean error over prefixes 1..T-1."""
+    errors = mechanism.nodes_per_item * mechanism.noisy_nodes(horizon - 1)
+    return float(errors.max()), float(errors.mean())
+
+
+def window_errors(mechanism: PrefixSums, window: int) -> tuple[float, float]:
+    """Largest and mean error once a window has passed; infinite for noise on every item, which never expires."""
+    if isinstance(mechanism, NoisePerItem):
+        return np.inf, np.inf
+    if isinstance(mechanism, WindowBuffers):
+        limit = mechanism.nodes_per_item * mechanism.symbol().square_sum()
+        return limit, limit
+    errors = mechanism.nodes_per_item * mechanism.noisy_nodes(2 * window)[window:]
+    return float(errors.max()), float(errors.mean())
+
+
+def _table(size: str, described: Sequence[str], rows: Iterable[tuple[object, ...]]) -> pd.DataFrame:
+    """Rows of (size, mechanism, what describes it, largest and mean error, least that is possible), with a ratio."""
+    errors = ("largest error", "mean error", "lower bound")
+    frame = pd.DataFrame(rows, columns=[size, "mechanism", *described, *errors])
+    frame["mean / bound"] = frame["mean error"] / frame["lower bound"]
+    return frame
+
+
+def _gaussian(
+    size: str,
+    contenders: Sequence[Contender],
+    sizes: Iterable[int],
+    errors: Callable[[PrefixSums, int], tuple[float, float]],
+    bound: Callable[[int], float],
+) -> pd.DataFrame:
+    pairs, rows = [], []
+    for number in sizes:
+        least = bound(number)
+        for each in contenders:
+            if each.offered(number):
+                mechanism = each.make(number)
+                charged = float(mechanism.nodes_per_item)
+                pairs.append((number, each))
+                rows.append((number, each.name, charged, *errors(mechanism, number), least))
+    frame = _table(size, ["squared sensitivity"], rows)
+    frame.insert(6, "largest / bound", frame["largest error"] / frame["lower bound"])
+    frame["vectors kept"] = [float(each.vectors(number)) for number, each in pairs]
+    frame["multiply-adds"] = [float(each.operations(number)) for number, each in pairs]
+    frame["remark"] = [each.remark for _, each in pairs]
+    return frame
+
+
+def sequences(horizons: Iterable[int] = HORIZONS) -> pd.DataFrame:
+    """One row per horizon and mechanism, whole sequences."""
+    return _gaussian("T", SEQUENCES, horizons, sequence_errors, lambda horizon: sequence_lower_bound(horizon - 1))
+
+
+def windows(sizes: Iterable[int] = SIZES) -> pd.DataFrame:
+    """One row per window and mechanism."""
+    return _gaussian("W", WINDOWS, sizes, window_errors, window_optimum)
+
+
+def seconds(mechanism: PrefixSums) -> float:
+    """CPU seconds a round and coordinate for correlating the noise, its further draws included; the least of three."""
+    generator = np.random.default_rng(0)
+    units = generator.standard_normal((BLOCK, SHARED, 1))
+
+    def fresh(count: int) -> Array:
+        return generator.standard_normal((count, SHARED, 1))
+
+    taken = []
+    for _ in range(3):
+        state, started = mechanism.init(*units.shape), process_time()
+        for _ in range(TIMED // BLOCK):
+            mechanism.next(state, units.copy(), fresh)
+        taken.append(process_time() - started)
+    return min(taken) / (TIMED * SHARED)
+
+
+def cpu() -> pd.DataFrame:
+    """Nanoseconds a round and coordinate, by mechanism: the one table of this module that depends on the machine."""
+    plans = [("windows", "W", window, each) for window in (16, 256, 1024, 4096) for each in WINDOWS]
+    plans += [("whole sequences", "T", TIMED, each) for each in SEQUENCES]
+    rows = [
+        (sums, f"{letter} = {size}", each.name, 1e9 * seconds(each.make(size))) for sums, letter, size, each in plans
+    ]
+    return pd.DataFrame(rows, columns=["sums", "size", "mechanism", "ns"])
+
+
+def _settled(mechanism: PrefixSums, window: int) -> Array:
+    """Errors under pure noise over a window, or a whole block, once a window has passed."""
+    period = mechanism.block if isinstance(mechanism, WindowBlocks) else window
+    start = -(-window // period) * period
+    return np.asarray(mechanism.nodes_per_item**2 * mechanism.noisy_nodes(start + period)[start:])
+
+
+def _pure_row(size: int, name: str, mechanism: PrefixSums, errors: Array, least: float) -> tuple[object, ...]:
+    radices = ", ".join(map(str, mechanism.radices)) if isinstance(mechanism, WindowBlocks) else ""
+    return size, name, radices, float(mechanism.nodes_per_item), float(errors.max()), float(errors.mean()), least
+
+
+def pure_windows(sizes: Iterable[int] = SIZES[1:15]) -> pd.DataFrame:
+    """One row per window and mechanism under pure noise."""
+    rows = []
+    for window in sizes:
+        blocks = window_sums("blocks", window)
+        tapered = replace(blocks, tapered=True) if isinstance(blocks, WindowBlocks) else blocks
+        mechanisms = {
+            "window tree": WindowTree(window),
+            "window tree, best decoder": DecodedWindowTree(window),
+            "items": WindowItems(window),
+            "blocks": blocks,
+            "blocks, tapered": tapered,
+        }
+        for name, mechanism in mechanisms.items():
+            rows.append(_pure_row(window, name, mechanism, _settled(mechanism, window), window_optimum(window)))
+    return _table("W", ["radices", "nodes of an item"], rows)
+
+
+def pure_sequences() -> pd.DataFrame:
+    """One row per horizon T and mechanism under pure noise, prefixes 1..T-1."""
+    rows = []
+    for horizon in HORIZONS[::2]:
+        mechanisms = {
+            "tree": BinaryTree(horizon),
+            "tree, best decoder": VarianceReducedTree(horizon),
+            "blocks": horizon_sums("blocks", horizon),
+        }
+        for name, mechanism in mechanisms.items():
+            errors = mechanism.nodes_per_item**2 * mechanism.noisy_nodes(horizon - 1)
+            rows.append(_pure_row(horizon, name, mechanism, errors, sequence_lower_bound(horizon - 1)))
+    return _table("T", ["radices", "nodes of an item"], rows)
+
+
+def against_gaussian() -> pd.DataFrame:
+    """The largest window, a power of two, up to which pure noise has less variance than the best Gaussian noise.
+
+    One row per dimension and epsilon. Blocks or items, whichever has less, against (sensitivity / mu)^2 G_W^2 at delta.
+    """
+    sizes = [2**power for power in range(19)]
+    least = [float(_settled(window_sums("blocks", window), window).mean()) for window in sizes]
+    ratios = np.array([error / window_optimum(window) for error, window in zip(least, sizes, strict=True)])
+    rows = []
+    for dimension in (1, 2, 4, 8):
+        for epsilon in (0.1, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0):
+            better = (dimension + 1) * ratios < (epsilon / gaussian_mu(Budget(epsilon, 1e-6))) ** 2
+            best = sizes[int(np.flatnonzero(better)[-1])] if better.any() else 0
+            rows.append((dimension, epsilon, best))
+    return pd.DataFrame(rows, columns=["d", "eps", "pure noise is less up to W ="])
+
+
+# Curves of expiry
+
+WINDOWS_SEEN = 16
+DENSE = 64  # largest window whose trees are read off the code
+ROUNDING = 1e-9
+
+# age in rounds, window -> allowed share of mu^2
+CURVES: dict[str, Callable[[Array, int], Array]] = {
+    "step": lambda age, window: np.where(age < window, 1.0, np.inf),
+    "linear after W": lambda age, window: np.maximum(1.0, (age + 1) / window),
+    "power 1/2 after W": lambda age, window: np.sqrt(np.maximum(1.0, (age + 1) / window)),
+    "logarithmic after W": lambda age, window: 1 + np.log2(np.maximum(1.0, (age + 1) / window)),
+    "linear": lambda age, window: (age + 1) / window,
+    "power 1/2": lambda age, window: np.sqrt((age + 1) / window),
+    "logarithmic": lambda age, window: (1 + np.log2(age + 1)) / (1 + np.log2(window)),
+}
+"""The first four allow a young item what a window does; the others let the loss begin small. All are 1 at age W - 1."""
+MECHANISMS: dict[str, Callable[[int], PrefixSums]] = {
+    "window tree": WindowTree,
+    "window tree, best decoder": DecodedWindowTree,
+    "window root": WindowRoot,
+    "1 buffer": lambda window: WindowBuffers(window, 1),
+    "3 buffers": WindowBuffers,
+    "noise on every prefix": NoisePerPrefix,
+    "noise on every item": lambda window: NoisePerItem(),
+}
+
+
+def squared_losses(mechanism: PrefixSums, window: int, ages: int) -> Array:
+    """Largest squared loss of an item at age 0..ages-1, in units of what a protected one is charged."""
+    if isinstance(mechanism, Toeplitz):
+        return np.square(mechanism.loss_by_age(ages))
+    if isinstance(mechanism, NoisePerItem):  # h = 1, 1, 1, ...: c = 1, 0, 0, ...
+        return np.ones(ages)
+    if isinstance(mechanism, NoisePerPrefix):  # h = 1, 0, 0, ...: c = 1, 1, 1, ...
+        return np.arange(1.0, ages + 1) / mechanism.nodes_per_item
+    losses = transcript_losses(materialise(mechanism, ages + window)) / mechanism.nodes_per_item
+    return np.array([np.diagonal(losses, -age).max() for age in range(ages)])
+
+
+def losses(windows: Sequence[int] = (16, 64, 256)) -> pd.DataFrame:
+    """One row per window, mechanism and age, ages up to `WINDOWS_SEEN` windows: `loss` = mu(a)^2 / mu^2."""
+    rows = []
+    for window in windows:
+        ages = WINDOWS_SEEN * window
+        for name, make in MECHANISMS.items():
+            mechanism = make(window)
+            if window > DENSE and isinstance(mechanism, WindowTree):
+                continue
+            loss = squared_losses(mechanism, window, ages)
+            rows.append(pd.DataFrame({"W": window, "mechanism": name, "age": np.arange(ages), "loss": loss}))
+    return pd.concat(rows, ignore_index=True)
+
+
+def curves(found: pd.DataFrame) -> pd.DataFrame:
+    """One row per window, mechanism and curve: kept or not, the worst age, and the factor on the noise's standard
+    deviation from which on the curve is kept at all ages seen. found: from `losses`.
+    """
+    rows = []
+    for (window, name), group in found.groupby(["W", "mechanism"], sort=False):
+        size = int(group["W"].iloc[0])
+        age = group["age"].to_numpy(dtype=float)
+        for curve, allowed in CURVES.items():
+            excess = group["loss"].to_numpy() / allowed(age, size)
+            worst = int(np.argmax(excess > excess.max() * (1 - ROUNDING)))
+            kept = "yes" if excess[worst] <= 1 + ROUNDING else "no"
+            rows.append((window, name, curve, kept, worst, worst / size, float(np.sqrt(excess[worst]))))
+    columns = ["W", "mechanism", "curve", "kept", "worst age", "worst age / W", "noise factor"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+# Maps of noise and bounds
+
+DELTA: Final = 1e-6
+STREAM: Final = "norm-kink"
+DIMENSIONS = tuple(2**power for power in (1, 2, 3, 4, 5, 6, 7, 9, 11, 13))
+LEARNERS: Mapping[str, tuple[Any, str]] = {
+    "constant point": (Stay, "plain"),  # first: other bounds are never above it, only equal
+    "tree": (WdpCocopGaussian, "corrected"),
+    "root": (WdpCocopGaussian, "root"),
+    "buffers": (WdpCocopGaussian, "buffers"),
+    "tree, pure": (WdpCocopGamma, "corrected"),
+    "blocks, pure": (WdpCocopGamma, "blocks"),
+    "items, pure": (WdpCocopGamma, "items"),
+    "noise on every gradient": (NoisePerGradient, "corrected"),
+    "noise on every sum": (NoisePerSum, "corrected"),
+}
+CROSSED: Final = tuple(2**power for power in (*range(9), 10, 12, 14, 16, 20))
+"""Windows of the curve; the last of its epsilons is that of finite horizons."""
+CROSSED_EPSILONS: Final = (1.0, 8.0)
+CROSSED_HORIZONS: Final = (2**14, 2**17)
+LARGEST: Final = 2**10
+"""No larger dimension is tried."""
+BANDIT_DIMENSIONS: Final = (2, 4, 8, 16, 32)
+BANDIT_EPSILONS: Final = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+MOST: Final = 200  # T = 4^200 is looked at no more
+SHOWN: Final = 10  # T = 2^20, where bounds are shown side by side
+NOISES: Final = ("every value", "Laplace tree", "Gaussian tree")
+
+
+def noise(
+    horizons: Sequence[int] = (2**6, 2**8, 2**10, 2**12), windows: Sequence[int] = (1, 4, 16, 64, 256, 1024)
+) -> pd.DataFrame:
+    """Mean error over rounds 1..T-1 of every mechanism; d and eps multiply all of them alike. W = T: whole sequences.
+
+    Where several are equal, at W = 1, the first is named. A mechanism for whole sequences protects every window.
+    """
+    rows = []
+    for horizon in horizons:
+        for window in (*(each for each in windows if each < horizon), horizon):
+            mechanisms = {
+                "normalised root over T": NormalisedRoot(horizon),
+                "window tree": WindowTree(window),
+                "window tree, best decoder": DecodedWindowTree(window),
+                "window root": WindowRoot(window),
+                "3 buffers": WindowBuffers(window),
+                "noise on every item": NoisePerItem(),
+                "noise on every prefix": NoisePerPrefix(window),
+            }
+            means = {name: sequence_errors(mechanism, horizon)[1] for name, mechanism in mechanisms.items()}
+            first, second = sorted(means, key=lambda name: means[name])[:2]
+            row = {"T": horizon, "W": window, "least noise": first, "mean error": means[first], "next": second}
+            row["next / least"] = means[second] / means[first]
+            row["window tree / least"] = means["window tree"] / means[first]
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _totals(names: Iterable[str], dimension: int, horizon: int, settings: Sequence[Setting]) -> dict[str, Array]:
+    """The explicit bounds on the total regret by learner, (settings,)."""
+    domain = make_set("ball", dimension)
+    stream = make_stream(STREAM, domain)
+    problem = Problem(domain, horizon, stream.lipschitz, stream.strong_convexity, stream.smoothness)
+    totals = {}
+    for name in names:
+        learner, variant = LEARNERS[name]
+        totals[name] = np.asarray(learner(problem, settings, 1, variant).bound(horizon)[:, -1], dtype=np.float64)
+    return totals
+
+
+def bounds(
+    horizons: Sequence[int] = (2**8, 2**12, 2**16),
+    windows: Sequence[int] = (1, 16, 256, 4096),
+    dimensions: Sequence[int] = DIMENSIONS,
+    epsilons: Sequence[float] = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0),
+) -> pd.DataFrame:
+    """One row per (T, W, d, eps): the explicit bound of every learner on the total regret."""
+    frames = []
+    for dimension in dimensions:
+        for horizon in horizons:
+            pairs = [(window, epsilon) for window in windows if window <= horizon for epsilon in epsilons]
+            settings = [Setting(window, Budget(epsilon, DELTA)) for window, epsilon in pairs]
+            frame = pd.DataFrame(pairs, columns=["W", "eps"])
+            frame.insert(0, "T", horizon)
+            frame.insert(2, "d", dimension)
+            frames.append(frame.assign(**_totals(LEARNERS, dimension, horizon, settings)))
+    return pd.concat(frames, ignore_index=True)
+
+
+def switches(found: pd.DataFrame, against: Iterable[str] = ("tree", "root", "buffers")) -> pd.DataFrame:
+    """One row per (T, W, eps): the largest d at which noise on every gradient has a smaller bound than the tree, the
+    root, the buffers; and from which d on no bound beats the constant point. found: from `bounds`.
+    """
+
+    def last(group: pd.DataFrame, holds: "pd.Series[bool]") -> int:
+        """The last d of those that hold without a gap from the smallest one on; 0 where the smallest one does not."""
+        return int(group["d"].where(np.logical_and.accumulate(holds), 0).max())
+
+    rows = []
+    free = "noise on every gradient"
+    for (horizon, window, epsilon), group in found.sort_values("d").groupby(["T", "W", "eps"], sort=True):
+        row = {"T": horizon, "W": window, "eps": epsilon}
+        for name in against:
+            row[f"no tree beats {name} up to d ="] = last(group, group[free] < group[name])
+        row["root below constant point up to d ="] = last(group, group["root"] < group["constant point"])
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def meeting(window: int, bend: float) -> float:
+    """sqrt(d) / mu_gdp at which both coefficients of ln T are equal; bend: mu D / L."""
+    cost = np.sqrt(np.log2(window) + 1) * mean_root(np.array([float(window)]))[0]
+    return float(cost + np.sqrt(cost**2 + 4 * bend)) / 4
+
+
+def crossing() -> pd.DataFrame:
+    """One row a window: the curve, what it means for d at some eps, and the same at finite T from the whole bounds.
+
+    At finite T: the largest d at which noise on every gradient has the smaller bound; empty where T is below 8 W.
+    """
+    domain = make_set("ball", 2)
+    stream = make_stream(STREAM, domain)
+    bend = stream.strong_convexity * domain.diameter / stream.lipschitz
+    last = CROSSED_EPSILONS[-1]
+    rows = []
+    for window in CROSSED:
+        row: dict[str, float | str] = {
+            "W": window,
+            "mu D << L": meeting(window, 0.0),
+            "mu D = 0.8 L": meeting(window, bend),
+        }
+        for epsilon in CROSSED_EPSILONS:
+            row[f"d, eps = {epsilon:g}"] = (meeting(window, bend) * gaussian_mu(Budget(epsilon, DELTA))) ** 2
+        for horizon in CROSSED_HORIZONS:
+            shown = largest_dimension(window, horizon, last) if 8 * window <= horizon else ""
+            row[f"d, eps = {last:g}, T = 2^{horizon.bit_length() - 1}"] = shown
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def largest_dimension(window: int, horizon: int, epsilon: float) -> int:
+    """The largest d at which the whole bound of noise on every gradient is the smaller one, by bisection; 0: none."""
+    low, high = 0, LARGEST
+    while high - low > 1:
+        middle = (low + high) // 2
+        tree, free = totals(middle, window, horizon, epsilon)
+        low, high = (middle, high) if free < tree else (low, middle)
+    return low
+
+
+def totals(dimension: int, window: int, horizon: int, epsilon: float) -> tuple[float, float]:
+    """The explicit bounds on the total regret of the tree, and of noise on every gradient."""
+    setting = Setting(window, Budget(epsilon, DELTA))
+    tree, free = _totals(("tree", "noise on every gradient"), dimension, horizon, [setting]).values()
+    return float(tree[0]), float(free[0])
+
+
+@dataclass(frozen=True)
+class Place:
+    """T = 4^levels rounds in dimension n with budget (epsilon, DELTA)."""
+
+    levels: int
+    dimension: int
+    epsilon: float
+
+    @property
+    def batch(self) -> float:
+        """Rounds of a batch, and number of batches."""
+        return float(2**self.levels)
+
+    @property
+    def zeta(self) -> float:
+        """That of PrivateBandit."""
+        return sqrt(self.dimension / self.batch)
+
+    def bound(self, noise: str) -> float:
+        """The explicit bound for one of `NOISES`; docs/proofs/private_bandit_bound.md."""
+        zeta, eta = self.zeta, 1 / (self.batch**1.5 * sqrt(self.dimension))
+        variance = drift = 0.0
+        if noise == "every value":
+            growth = 1 + 2 / self.epsilon**2
+            stretch = min(max(1.0, growth**0.25 / sqrt(2)), 1 / zeta)
+            zeta, eta = zeta * stretch, eta * stretch / sqrt(growth)
+            variance = 2 * ((1 + 2 * zeta) / self.epsilon) ** 2
+        else:
+            drift = self._tree_noise(noise)
+        kappa = sqrt(self.batch * (self.dimension / zeta) ** 2 * ((1 + zeta) ** 2 + variance) + self.batch**2)
+        horizon, error = self.batch**2, max(2 / sqrt(self.batch + 2), sqrt(2) / self.batch)
+        leader = 1 / (2 * eta) + eta * self.batch * kappa**2 / 2
+        return float(2 * zeta * horizon + leader + horizon * (eta * (kappa + drift) + error))
+
+    def _tree_noise(self, noise: str) -> float:
+        """Mean over the batches of the root mean square norm of a sum's noise."""
+        nodes, leaf = max(1, self.levels), self.dimension / self.zeta * (1 + 2 * self.zeta)
+        if noise == "Laplace tree":
+            norm = nodes * sqrt(self.dimension) * leaf / self.epsilon * sqrt(2 * self.dimension)
+        else:
+            norm = sqrt(nodes * self.dimension) * leaf / gaussian_mu(Budget(self.epsilon, DELTA))
+        held = np.arange(self.levels + 1)  # nodes of a prefix: popcount of a number of that many bits
+        mean = float(binom.pmf(held, self.levels, 0.5) @ np.sqrt(held)) + 1 / self.batch
+        return norm * mean
+
+
+def crossover() -> pd.DataFrame:
+    """A row per n and eps: log2 of the horizon from which each tree has the smaller bound, and bounds at T = 2^20.
+
+    The horizon is a power of four; `limit` is what the quotient of the bounds, every value over tree, tends to.
+    """
+    rows = []
+    for dimension in BANDIT_DIMENSIONS:
+        for epsilon in BANDIT_EPSILONS:
+            every, *trees = (Place(SHOWN, dimension, epsilon).bound(noise) for noise in NOISES)
+            row: dict[str, float] = {"n": dimension, "eps": epsilon}
+            row |= {f"log2 T*, {noise}": first_better(noise, dimension, epsilon) for noise in NOISES[1:]}
+            for noise, tree in zip(NOISES[1:], trees, strict=True):
+                row[f"every value / {noise}, T = 2^20"] = every / tree
+            row["limit"] = leading(dimension, epsilon) / leading(dimension, inf)
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def leading(dimension: int, epsilon: float) -> float:
+    """The limit of the bound of noise on every value, in units of L D T^(3/4); trees tend to that of eps = inf."""
+    growth, root = 1 + 2 / epsilon**2, sqrt(dimension)
+    far = max(1.0, growth**0.25 / sqrt(2))
+    step, kappa = far / sqrt(growth), sqrt(dimension * growth / far**2 + 1)
+    return float(2 * far * root + root / (2 * step) + step * kappa**2 / (2 * root) + step * kappa / root + 2)
+
+
+def first_better(noise: str, dimension: int, epsilon: float) -> float:
+    """log2 of the smallest T = 4^m from which a tree's bound stays below that of noise on every value; inf: none."""
+    first = max(1, ceil(log2(dimension)))
+    places = [Place(levels, dimension, epsilon) for levels in range(first, MOST + 1)]
+    worse = np.flatnonzero([place.bound(noise) >= place.bound(NOISES[0]) for place in places])
+    after = int(worse[-1]) + 1 if len(worse) else 0
+    return 2.0 * (first + after) if after < len(places) else inf
+
+
+# The tables
+
+TIMED_TABLES: Final = ("cpu",)
 """Tables that depend on the machine."""
 
 
-@cache
-def _losses() -> pd.DataFrame:
-    return expiry_curves.losses()
-
-
-@cache
-def _bounds() -> pd.DataFrame:
-    return bound_map.bounds()
-
-
+_losses, _bounds = cache(losses), cache(bounds)
 TABLES: Mapping[str, Callable[[], pd.DataFrame]] = {
-    "sequences": league.sequences,
-    "windows": league.windows,
+    "sequences": sequences,
+    "windows": windows,
     "ages": _losses,
-    "curves": lambda: expiry_curves.curves(_losses()),
-    "noise": bound_map.noise,
+    "curves": lambda: curves(_losses()),
+    "noise": noise,
     "bounds": _bounds,
-    "switches": lambda: bound_map.switches(_bounds()),
-    "pure-windows": league.pure_windows,
-    "pure-sequences": league.pure_sequences,
-    "pure-gaussian": league.against_gaussian,
-    "cpu": league.cpu,
-    "crossing": bound_map.crossing,
-    "crossover": bound_map.crossover,
+    "switches": lambda: switches(_bounds()),
+    "pure-windows": pure_windows,
+    "pure-sequences": pure_sequences,
+    "pure-gaussian": against_gaussian,
+    "cpu": cpu,
+    "crossing": crossing,
+    "crossover": crossover,
 }
 LONG = ("ages", "bounds")
 """Tables that are drawn, not read: as CSV only."""
 
 
 def write_exact(captions: Mapping[str, str], out: Path) -> None:
-    """Write NAME.csv of every table that a claims file names, and NAME.md and NAME.html below its caption.
-
-    Raises ConfigError for a name that is none of `TABLES`.
-    """
-    for name in captions:
-        if name not in TABLES:
-            raise ConfigError(f"exact: {not_allowed('table', name, TABLES)}")
+    """Write NAME.csv of every table that a claims file names, and NAME.md and NAME.html below its caption."""
     out.mkdir(parents=True, exist_ok=True)
     for name, caption in captions.items():
         frame = TABLES[name]()

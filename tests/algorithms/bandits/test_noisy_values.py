@@ -19,7 +19,7 @@ from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.privacy import Budget, unit_noise
 from dpregret.algorithms.privacy.noise import UnitNoise
 from dpregret.datasets.bandit_streams import make_bandit_stream
-from dpregret.workflows.mechanisms.bound_map import NOISES, Place, crossover, first_better, leading
+from dpregret.workflows.mechanisms.exact import NOISES, Place, crossover, first_better, leading
 
 FREE = Budget(math.inf)
 
