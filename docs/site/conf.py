@@ -72,7 +72,7 @@ autoapi_template_dir = str(SITE / "templates")
 PUBLIC = (
     "__init__", "api", "algorithms/*", "algorithms/*/*", "datasets/*", "paper_figs/__init__",
     "paper_figs/tables/show", "paper_figs/compare/compare", "paper_figs/compare/gate", "paper_figs/judge/fits",
-    "paper_figs/text/read_table",
+    "paper_figs/text/formats",
     "paper_figs/judge/vocabulary",
 )  # fmt: skip
 """Modules of the reference; loops that numba compiles are left out."""

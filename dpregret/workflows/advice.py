@@ -34,8 +34,8 @@ from dpregret.core.errors import ConfigError, nearest, one_line
 from dpregret.core.files import reference
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.formats import DASH, significant
-from dpregret.paper_figs.winners.cells import CALLS, CELLS, FOLDER, OBLIVIOUS, STOCHASTIC, TIMES
 from dpregret.paper_figs.winners.laws import AVERAGES, FEWEST, Law, Prediction, beyond, setting
+from dpregret.paper_figs.winners.table import CALLS, CELLS, FOLDER, OBLIVIOUS, STOCHASTIC, TIMES
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
 from dpregret.workflows.plan.config import Config

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from dpregret.core import parquet
-from dpregret.paper_figs.validation.planted_laws import Law, Sweep
+from dpregret.paper_figs.validation.simulate import Law, Sweep
 
 
 def planted_paper() -> pd.DataFrame:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from dpregret.paper_figs.validation.planted_laws import Sweep
+from dpregret.paper_figs.validation.simulate import Sweep
 
 RUNS = 12
 

@@ -18,7 +18,7 @@ from dpregret.paper_figs.judge.cells import EDGE, best_regularisation, collect_c
 from dpregret.paper_figs.judge.claims import Claim, FigureEntry, load_claims
 from dpregret.paper_figs.judge.verdicts import judge
 from dpregret.paper_figs.tables.write import write_tables
-from dpregret.paper_figs.validation.planted_laws import make_claim
+from dpregret.paper_figs.validation.simulate import make_claim
 
 SIZES = (16, 64, 256, 1024, 4096, 16384)
 MANY = tuple(2.0**power for power in (128, 256, 384, 512, 768, 1000))

@@ -13,8 +13,8 @@ from dpregret.core import parquet
 from dpregret.paper_figs.figures import mechanisms
 from dpregret.paper_figs.figures import write as figures
 from dpregret.paper_figs.figures.layout import MOST, Curve, Page
-from dpregret.paper_figs.figures.series import Series, curve, panels_of, rows_of, series_of
 from dpregret.paper_figs.figures.style import GREY, Look, Looks, hue_of
+from dpregret.paper_figs.figures.sweep import Series, curve, panels_of, rows_of, series_of
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.workflows.plan.facts import display_names
 

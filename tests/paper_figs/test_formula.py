@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpregret.paper_figs.judge import rates
+from dpregret.paper_figs.judge import vocabulary
 from dpregret.paper_figs.text import formula
 from dpregret.paper_figs.text.formula import marked_up, unicode
 
@@ -58,7 +58,7 @@ def test_markup_in_a_formula_stays_text() -> None:
     ("delivered eps <= eps", r"delivered $\varepsilon$ $\le$ $\varepsilon$"),
 ])  # fmt: skip
 def test_a_rate_of_a_claim_is_shown_as_mathematics(rate: str, latex: str) -> None:
-    assert rates.law(rate) == latex
+    assert vocabulary.law(rate) == latex
     assert formula.in_text(latex)
 
 

@@ -17,8 +17,8 @@ from dpregret.paper_figs.judge.claims import Claim, ClaimsFile, Measure, load_cl
 from dpregret.paper_figs.judge.gains import gains, ratio, write_gains
 from dpregret.paper_figs.judge.verdicts import judge, rate_text
 from dpregret.paper_figs.report.readme import verdict_table
-from dpregret.paper_figs.tables.errata import measure
-from dpregret.paper_figs.validation.planted_laws import Sweep, make_claim
+from dpregret.paper_figs.tables.write import measure
+from dpregret.paper_figs.validation.simulate import Sweep, make_claim
 
 WINDOWS = (1.0, 4.0, 16.0, 64.0, 256.0)
 CONSTANTS = np.array([landau_of(int(window)) for window in WINDOWS])

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from dpregret.paper_figs.judge.claims import ClaimsError
-from dpregret.paper_figs.report.headlines import headlines, load_findings, markdown, refutations
+from dpregret.paper_figs.report.findings import headlines, load_findings, markdown, refutations
 from dpregret.workflows.plan.read import PAPERS
 
 TEXTS = """\

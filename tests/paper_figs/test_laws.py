@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from dpregret.paper_figs.judge.cells import BATCH, ODDS, mean_root, quantiles
 from dpregret.paper_figs.judge.verdicts import judge
-from dpregret.paper_figs.validation.planted_laws import Sweep, make_claim
+from dpregret.paper_figs.validation.simulate import Sweep, make_claim
 
 WINDOWS = (1, 2, 4, 8, 64, 1024)
 

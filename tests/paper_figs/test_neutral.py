@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from dpregret.core.errors import ConfigError, printable
-from dpregret.paper_figs.report.texts import read_captioned
+from dpregret.paper_figs.report.findings import read_captioned
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.escaping import from_plain, mathematics, plain, shielded, tex
 

@@ -12,13 +12,13 @@ from planted import planted_paper, write_runs
 
 from dpregret.paper_figs.judge import result_tables
 from dpregret.paper_figs.judge.claims import load_paper
-from dpregret.paper_figs.report.headlines import headlines, markdown
+from dpregret.paper_figs.report.findings import headlines, markdown
 from dpregret.paper_figs.report.page import write_report
 from dpregret.paper_figs.tables import show
 from dpregret.paper_figs.tables.write import write_tables
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.formula import marked_up
-from dpregret.paper_figs.validation.planted_laws import Sweep
+from dpregret.paper_figs.validation.simulate import Sweep
 from dpregret.workflows.plan.read import PAPERS
 
 PAPER = "lou_cheung_2020"
@@ -87,7 +87,7 @@ def test_the_command_and_errata_print_the_number(
         )
         for claim, measured in zip(table["claim"], table["measured"], strict=True):
             assert measured == numbers.get(claim, formats.DASH)
-    from dpregret.paper_figs.report.errata_page import section
+    from dpregret.paper_figs.report.findings import section
 
     cited = [text for entry in section(results, load_paper(PAPERS / PAPER)).entries for text in entry.claims]
     told = dict(re.findall(r"^([\w.-]+): (-?\d\S* \[[^\]]*\])", text)[0] for text in cited if "[" in text)

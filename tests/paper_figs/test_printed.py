@@ -13,7 +13,7 @@ from rich.cells import cell_len
 
 from dpregret.paper_figs.judge.claims import load_claims
 from dpregret.paper_figs.judge.result_tables import read_lines
-from dpregret.paper_figs.tables import printed, show, typeset
+from dpregret.paper_figs.tables import printed, show
 from dpregret.paper_figs.tables.printed import FILE, FilledTable, as_printed, fill, load_printed
 from dpregret.paper_figs.text import formats
 from dpregret.workflows.plan.cross_references import text_problems
@@ -82,7 +82,7 @@ def test_every_number_is_the_one_of_its_claim(filled: dict[str, FilledTable], re
 @pytest.mark.parametrize("paper", PAPERS)
 def test_a_page_has_the_papers_rows_and_leads_to_claims(paper: str, filled: dict[str, FilledTable]) -> None:
     table = filled[paper]
-    page = typeset.fragment_of(typeset.html_page(table))
+    page = printed.fragment_of(printed.html_page(table))
     assert page.count('<th scope="row">') == len(table.rows)
     assert page.count("</td>") - page.count("<td colspan") == len(table.rows) * (len(table.printed.columns) - 1)
     assert set(re.findall(r'title="claim ([\w.-]+)"', page)) == {line.claim for line in table.lines()}
@@ -96,7 +96,7 @@ def test_what_was_not_run_is_said_once(repository: Path, filled: dict[str, Fille
     claims = load_claims(folder / "claims.yaml")
     judged = read_lines(repository / "results/reference/lou_cheung_2020").assign(verdict="not run")
     table = fill(filled["lou_cheung_2020"].printed, claims, judged)
-    for shown in (typeset.html_page(table), printed.markdown_page(table), typeset.latex(table, "t")):
+    for shown in (printed.html_page(table), printed.markdown_page(table), printed.latex(table, "t")):
         assert shown.lower().count("not in this profile") == 1
         assert "not run" not in shown
         assert "reproduced" not in shown
@@ -133,7 +133,7 @@ ONE_COLUMN = TWO_COLUMNS.replace("[twocolumn]", "")
 def test_latex_compiles_and_fits(frame: str, filled: dict[str, FilledTable], repository: Path, tmp_path: Path) -> None:
     papers = [*filled] if frame else ["lou_cheung_2020"]
     for paper in papers:
-        (tmp_path / f"{paper}.tex").write_text(typeset.latex(filled[paper], f"tab:{paper}"), encoding="utf-8")
+        (tmp_path / f"{paper}.tex").write_text(printed.latex(filled[paper], f"tab:{paper}"), encoding="utf-8")
     inputs = "".join(rf"\input{{{paper}}}\clearpage " for paper in papers)
     file = tmp_path / ("paper.tex" if frame else f"{papers[0]}.tex")
     if frame:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dpregret.paper_figs.judge.rates import Rate, parse
+from dpregret.paper_figs.judge.vocabulary import Rate, parse
 
 POWERS = st.one_of(
     st.sampled_from([-2.0, -1.0, -0.5, 0.25, 0.5, 1.0, 1.5, 2.5, 0.6667]),

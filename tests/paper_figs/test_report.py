@@ -25,13 +25,12 @@ from dpregret.paper_figs.judge import result_tables
 from dpregret.paper_figs.judge.claims import load_claims, load_paper
 from dpregret.paper_figs.judge.result_tables import read_lines
 from dpregret.paper_figs.judge.runs import read_runs
-from dpregret.paper_figs.report.errata_page import section, write_errata_page
 from dpregret.paper_figs.report.explorer import explorer
-from dpregret.paper_figs.report.page import VENDOR, ReportError, Run, vendored, write_report
+from dpregret.paper_figs.report.findings import section, write_errata_page
+from dpregret.paper_figs.report.page import VENDOR, ReportError, Run, paper_view, vendored, write_report
 from dpregret.paper_figs.report.provenance import job_times
-from dpregret.paper_figs.report.views import paper_view
 from dpregret.paper_figs.tables.write import write_tables
-from dpregret.paper_figs.winners.cells import ExperimentFacts, Facts, StreamFacts
+from dpregret.paper_figs.winners.table import ExperimentFacts, Facts, StreamFacts
 from dpregret.paper_figs.winners.write import write_winners
 
 PAPER = "lou_cheung_2020"

@@ -12,7 +12,7 @@ from planted import write_runs
 from dpregret.core import parquet
 from dpregret.paper_figs.judge.result_tables import read_jobs, write_jobs
 from dpregret.paper_figs.judge.runs import COLUMNS, COST_COLUMNS, KEY, RunsError, check_columns, empty_row, read_runs
-from dpregret.paper_figs.validation.planted_laws import Sweep
+from dpregret.paper_figs.validation.simulate import Sweep
 
 
 def frame(**changes: object) -> pd.DataFrame:

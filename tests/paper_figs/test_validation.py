@@ -11,10 +11,9 @@ import pytest
 from scipy import stats
 
 from dpregret.paper_figs.judge.cells import collect_cells
-from dpregret.paper_figs.judge.resolution import AIM, POWER, log_leverage, reach
-from dpregret.paper_figs.judge.verdicts import Judgement, judge, rate_of
+from dpregret.paper_figs.judge.verdicts import AIM, NOTICED, Judgement, judge, log_leverage, rate_of, reach
 from dpregret.paper_figs.validation import simulate
-from dpregret.paper_figs.validation.planted_laws import Sweep, make_claim
+from dpregret.paper_figs.validation.simulate import Sweep, make_claim
 
 
 def otherwise(found: Judgement, tolerance: float = 0.1) -> bool:
@@ -159,7 +158,7 @@ def test_stated_resolutions_are_noticed_by_the_whole_procedure() -> None:
         law = Sweep(lambda t, v, p=power, q=logs: 1e-2 * t ** (0.5 + p) * np.log(t) ** (1 + q), seed=[play, 2], **base)
         noticed += otherwise(judge(law.frame().assign(bound=np.nan, trivial_regret=1e300), claim))
     low = stats.binomtest(noticed, plays).proportion_ci(0.99).high
-    assert low >= POWER, noticed
+    assert low >= NOTICED, noticed
 
 
 def test_stated_resolutions_are_noticed_as_often_as_they_say() -> None:
@@ -168,7 +167,7 @@ def test_stated_resolutions_are_noticed_as_often_as_they_say() -> None:
     shares = found.groupby("offset")[["noticed_power", "noticed_log"]].mean().mean(axis=1)
     assert shares[0.05] == pytest.approx(0.967, abs=0.01)
     assert shares[0.0] == pytest.approx(0.989, abs=0.01)
-    assert (found[["power_high", "log_high"]] >= POWER).all(axis=None)
+    assert (found[["power_high", "log_high"]] >= NOTICED).all(axis=None)
     assert (found["resolution"] > 0.1).all()
     wide: pd.Series[float] = found.set_index(["runs", "spread", "cells", "offset"])["resolution"]
     assert wide[6, 0.5, 4, 0] > wide[6, 0.1, 4, 0] > wide[32, 0.1, 4, 0] > wide[32, 0.1, 8, 0]

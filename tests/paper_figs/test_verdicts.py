@@ -19,8 +19,7 @@ from dpregret.paper_figs.judge.fits import Estimate, mean_interval
 from dpregret.paper_figs.judge.result_tables import ExactLoss, write_exact_losses
 from dpregret.paper_figs.judge.verdicts import decide, judge, judge_claims
 from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS
-from dpregret.paper_figs.validation.planted_laws import Sweep, make_claim
-from dpregret.paper_figs.validation.simulate import CASES
+from dpregret.paper_figs.validation.simulate import CASES, Sweep, make_claim
 
 Law = Callable[[np.ndarray, float], np.ndarray]
 BELOW: dict[str, Any] = {"type": "below", "bound": "explicit", "rate": None}

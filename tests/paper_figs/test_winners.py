@@ -10,10 +10,19 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from dpregret.paper_figs.winners import cells as measuring
-from dpregret.paper_figs.winners.cells import ExperimentFacts, Facts, Measured, StreamFacts
+from dpregret.paper_figs.winners import table as measuring
 from dpregret.paper_figs.winners.laws import Law, beyond, coverage, setting
-from dpregret.paper_figs.winners.table import Sample, beaten, holm, ratio, winners
+from dpregret.paper_figs.winners.table import (
+    ExperimentFacts,
+    Facts,
+    Measured,
+    Sample,
+    StreamFacts,
+    beaten,
+    holm,
+    ratio,
+    winners,
+)
 from dpregret.paper_figs.winners.write import pairs
 
 ABOUT = ExperimentFacts({"kink": "full", "other": "full"}, {})

@@ -21,7 +21,7 @@ from dpregret.paper_figs.compare import compare, gate
 from dpregret.paper_figs.judge.result_tables import FILES, JOBS
 from dpregret.paper_figs.judge.runs import RunsError, read_runs
 from dpregret.paper_figs.tables import show
-from dpregret.paper_figs.validation.planted_laws import Sweep
+from dpregret.paper_figs.validation.simulate import Sweep
 from dpregret.workflows.run import archive, sums
 from dpregret.workflows.run.sums import lock
 

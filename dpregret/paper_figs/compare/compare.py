@@ -16,7 +16,7 @@ from dpregret.paper_figs.judge.fits import Estimate
 from dpregret.paper_figs.judge.result_tables import FITTED, SAME, read_lines
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN
 from dpregret.paper_figs.text import formats
-from dpregret.paper_figs.text.read_table import DamageError
+from dpregret.paper_figs.text.formats import DamageError
 
 BEYOND, VERDICT, ONLY_A, ONLY_B, OTHER, NOTHING = (
     "exponent moved beyond its interval", "verdict", "only in A", "only in B", "another measurement", "nothing",

@@ -21,7 +21,7 @@ from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.result_tables import FILES, FITTED, HASHES, JOB_KEY, JOBS, SAME, read_jobs, read_lines
 from dpregret.paper_figs.judge.verdicts import POWER
 from dpregret.paper_figs.judge.vocabulary import INCONCLUSIVE, REPRODUCED, UP_TO_LOGS
-from dpregret.paper_figs.text.read_table import DamageError
+from dpregret.paper_figs.text.formats import DamageError
 
 MOVED, INCOMPARABLE = 1, 2
 """Exit codes: something left its reference; there is nothing to compare with."""

@@ -21,8 +21,7 @@ from matplotlib.transforms import ScaledTranslation
 
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.figures import style
-from dpregret.paper_figs.figures.style import INK, SMALL, Colour, Look, Looks
-from dpregret.paper_figs.figures.symbols import run_count, setting, tidy
+from dpregret.paper_figs.figures.style import INK, SMALL, Colour, Look, Looks, run_count, setting, tidy
 from dpregret.paper_figs.text import formats
 
 Style = dict[str, Any]

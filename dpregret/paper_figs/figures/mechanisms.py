@@ -10,8 +10,19 @@ import pandas as pd
 
 from dpregret.paper_figs.figures import style
 from dpregret.paper_figs.figures.layout import MOST, Curve, Page, Plate, Style
-from dpregret.paper_figs.figures.style import INK, PALETTE, Look, shaded, stepped
-from dpregret.paper_figs.figures.symbols import AXES, SPOKEN, count, share, span, symbol_of
+from dpregret.paper_figs.figures.style import (
+    AXES,
+    INK,
+    PALETTE,
+    SPOKEN,
+    Look,
+    count,
+    shaded,
+    share,
+    span,
+    stepped,
+    symbol_of,
+)
 from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.cells import NotRun
 from dpregret.paper_figs.judge.claims import ClaimsFile, FigureEntry

@@ -17,9 +17,8 @@ from pandas.api.types import is_numeric_dtype
 
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge.claims import Claim, ClaimsError, Counterpart
-from dpregret.paper_figs.judge.rates import Rate
 from dpregret.paper_figs.judge.runs import ORACLES, SLOPE_SPAN, crashes
-from dpregret.paper_figs.judge.vocabulary import COUNTED, VALUE_COLUMN
+from dpregret.paper_figs.judge.vocabulary import COUNTED, VALUE_COLUMN, Rate
 
 SATURATED_SHARE: Final = 0.5
 """A cell is saturated when its mean regret exceeds this share of the trivial regret, ..."""

@@ -18,8 +18,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 
 from dpregret.core.errors import ConfigError, nearest, not_allowed
 from dpregret.core.yaml_source import Expanded, KeyPath, Located, Source, in_order, read_source, shown, validate
-from dpregret.paper_figs.judge.rates import LogArgument, Rate, parse
-from dpregret.paper_figs.judge.vocabulary import Parameter, Response, labels_of
+from dpregret.paper_figs.judge.vocabulary import LogArgument, Parameter, Rate, Response, labels_of, parse
 from dpregret.paper_figs.text.escaping import Formula, tex
 
 DEFAULT_TOLERANCE = 0.1

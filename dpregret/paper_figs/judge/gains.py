@@ -13,8 +13,7 @@ from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.cells import FAILED, Cells, NotRun, collect_cells, setting
 from dpregret.paper_figs.judge.claims import Claim, ClaimsFile, Gain
-from dpregret.paper_figs.judge.rates import Rate
-from dpregret.paper_figs.judge.vocabulary import labels_of
+from dpregret.paper_figs.judge.vocabulary import Rate, labels_of
 from dpregret.paper_figs.text import formats
 
 NAME: Final = "gains"

@@ -17,7 +17,7 @@ from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.fits import Estimate
 from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS
 from dpregret.paper_figs.text import formats
-from dpregret.paper_figs.text.read_table import DamageError, Form, read_table
+from dpregret.paper_figs.text.formats import DamageError, Form, read_table
 
 FILES: Final = {"claim": "claims.csv", "check": "checks.csv"}
 """Kind of line -> the file that holds the lines of this kind, and no others."""

@@ -1,10 +1,19 @@
-"""The words of verdicts, parameters and responses: what each means, and how pages write it."""
+"""The words of verdicts, parameters and responses: what each means, and how pages write it; the notation of rates.
+
+A rate is written `T^0.5 ln(T)^1.5`, `ln T`, `eps^-1`, `1` in claims files and tables: symbol^power times log^log_power.
+The logarithm is ln of T, n or of what is in brackets, log2 of a dimension. A power of one is left out, as is a factor
+of power zero; thirds are written `T^(2/3)`. A last factor `A_W`, as in `(log2 W + 1) A_W`, is the mean root of the
+number of noisy nodes in a sum of the window tree (`cells.mean_root`).
+"""
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final, Literal
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Final, Literal, get_args
 
 REPRODUCED, UP_TO_LOGS = "reproduced", "reproduced up to logs"
 BELOW, ABOVE, SEEN_HERE = "below bound", "above bound", "seen here"
@@ -114,3 +123,133 @@ RESPONSE_AXES: Final = {
 def labels_of(response: Response) -> Words:
     """The vocabulary that goes with a response."""
     return EXCESS if response == "excess" else REGRET
+
+
+LogArgument = Literal["parameter", "T/delta", "n/delta", "2np", "2p", "p/4", "d/beta"]
+_NUMBER: Final = r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|\(-?\d+/\d+\)"
+_SYMBOL: Final = r"\([^()]+\)|[A-Za-z_]+\*?"
+_FACTOR: Final = re.compile(rf"({_SYMBOL})(?:\^({_NUMBER}))?")
+_LOG: Final = re.compile(rf"(ln|log2)(?: ({_SYMBOL})|\(([^()]+)\)(?:\^({_NUMBER}))?)\Z")
+_DIGITS: Final = 10
+_NODES: Final = "A_W"
+FORM: Final = "a rate is written like T^0.5 ln(T)^1.5, ln T, d^(2/3), eps^-1 or 1"
+
+
+@dataclass(frozen=True)
+class Rate:
+    """symbol^power log(argument)^log_power; `log_argument` parameter is the symbol itself; no symbol: a constant."""
+
+    symbol: str = ""
+    power: float = 0.0
+    log_power: float = 0.0
+    log_argument: LogArgument = "parameter"
+    log: Literal["ln", "log2"] = "ln"
+    nodes: bool = False
+
+    def __str__(self) -> str:
+        factors = []
+        if self.power:
+            factors.append(self.symbol + ("" if self.power == 1 else f"^{_written(self.power)}"))
+        if self.log_power:
+            argument = self.symbol if self.log_argument == "parameter" else self.log_argument
+            short = self.log_power == 1 and self.log_argument == "parameter"
+            factors.append(f"{self.log} {argument}" if short else f"{self.log}({argument})")
+            factors[-1] += "" if self.log_power == 1 else f"^{_written(self.log_power)}"
+        if self.nodes:
+            factors.append(_NODES)
+        return " ".join(factors) or "1"
+
+    def latex(self, symbol: str = "") -> str:
+        r"""The same in LaTeX, without dollars: `T^{0.5}\,\ln^{1.5} T`. A power of zero is written of `symbol` only."""
+        factors = [] if self.power or not symbol else [_raised(_letters(symbol), 0)]
+        if self.power:
+            factors.append(_raised(_letters(self.symbol), self.power))
+        if self.log_power:
+            argument = _letters(self.symbol if self.log_argument == "parameter" else self.log_argument)
+            log = _raised(r"\ln" if self.log == "ln" else r"\log_2", self.log_power)
+            factors.append(f"{log} {argument}" if argument == self.symbol else f"{log}({argument})")
+        return r"\,".join([*factors, *(["A_W"] if self.nodes else [])]) or "1"
+
+
+def law(text: str, symbol: str = "") -> str:
+    """The column `rate` of claims.csv, with its formula in LaTeX between dollars; words stay as they are.
+
+    A rate, alone or after `>=`, where a power of zero is written of `symbol`: `T^0 ln T`; else a sentence such as
+    `delivered eps <= eps`.
+    """
+    side, rate = (r"\ge ", text[3:]) if text.startswith(">= ") else ("", text)
+    try:
+        return f"${side}{parse(rate).latex(symbol)}$"
+    except ValueError:
+        known = {">=": r"$\ge$", "<=": r"$\le$", "eps": r"$\varepsilon$"}
+        return " ".join(known.get(word, word) for word in text.split(" "))
+
+
+def parse(text: object) -> Rate:
+    """Read a rate; raises ValueError for what is none."""
+    if isinstance(text, Rate):
+        return text
+    rest = str(text)
+    if rest == "1":
+        return Rate()
+    if rest.endswith(f" {_NODES}"):
+        return replace(parse(rest.removesuffix(f" {_NODES}")), nodes=True)
+    symbol, power, log, argument, log_power = "", 0.0, "ln", "", 0.0
+    log_part = _LOG.search(rest)
+    if log_part is not None:
+        log, argument = log_part[1], log_part[2] or log_part[3]
+        log_power = _number(log_part[4])
+        rest = rest[: log_part.start()]
+        if rest and not rest.endswith(" "):
+            raise ValueError(FORM)
+        rest = rest.removesuffix(" ")
+    if rest:
+        factor = _FACTOR.fullmatch(rest)
+        if factor is None:
+            raise ValueError(FORM)
+        symbol, power = factor[1], _number(factor[2])
+    named: dict[str, LogArgument] = {each: each for each in get_args(LogArgument)[1:]}
+    if argument in named:
+        return Rate(symbol, power, log_power, named[argument], "log2" if log == "log2" else "ln")
+    if argument and symbol and argument != symbol:
+        raise ValueError(f"logarithms are of {symbol} or of {', '.join(named)}, not of {argument!r}")
+    return Rate(symbol or argument, power, log_power, "parameter", "log2" if log == "log2" else "ln")
+
+
+_GREEK: Final = "delta|beta|mu|Gamma|lambda|Delta"
+
+
+def _letters(symbol: str) -> str:
+    """A symbol or what a logarithm is of, in LaTeX."""
+    named = re.sub(rf"\b({_GREEK})(?=\b|_)", r"\\\1", re.sub(r"\beps\b", r"\\varepsilon", symbol))
+    named = re.sub(r"\blog2 ", r"\\log_2 ", re.sub(r"\bln ", r"\\ln ", named))
+    return named.replace("_gdp", r"_{\mathrm{GDP}}").replace("*", r"^\star")
+
+
+def _raised(base: str, power: float) -> str:
+    if power == 1:
+        return base
+    return f"{f'{{{base}}}' if base.endswith('star') else base}^{{{_written(power).strip('()')}}}"
+
+
+def _number(text: str | None) -> float:
+    """A power; thirds and the like to ten digits."""
+    if text is None:
+        return 1.0
+    try:
+        value = round(float(Fraction(text.strip("()"))), _DIGITS) if "/" in text else float(text)
+    except (ZeroDivisionError, OverflowError):
+        raise ValueError(FORM) from None
+    if not math.isfinite(value):
+        raise ValueError(FORM)
+    return value
+
+
+def _written(value: float) -> str:
+    short = f"{value:g}"
+    if float(short) == value:
+        return short
+    near = Fraction(value).limit_denominator(12)
+    if round(float(near), _DIGITS) == value:
+        return f"({near.numerator}/{near.denominator})"
+    return f"{value!r}"

@@ -12,7 +12,7 @@ from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.claims import ClaimsFile
 from dpregret.paper_figs.judge.runs import OPTIONS
 from dpregret.paper_figs.judge.vocabulary import labels_of
-from dpregret.paper_figs.report.texts import NOBODY, Names, TextTable, learner_name, text_table
+from dpregret.paper_figs.report.findings import NOBODY, Names, TextTable, learner_name, text_table
 from dpregret.paper_figs.text.formats import DASH, significant
 
 SILENT: Final = " without noise"

@@ -1,35 +1,400 @@
-"""Put the page together: read a folder of results, fill the template, write one file."""
+"""Put the page together: read a folder of results, what it shows of each paper and of winners, fill the template."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlencode
 
 import pandas as pd
 import yaml
+from markupsafe import Markup
 
 from dpregret.core import parquet
-from dpregret.paper_figs.judge import vocabulary
-from dpregret.paper_figs.judge.claims import load_paper
+from dpregret.paper_figs.judge import fits, result_tables, vocabulary
+from dpregret.paper_figs.judge.claims import UNCHANGED, Changes, Claim, ClaimsFile, TableRow, load_paper
 from dpregret.paper_figs.judge.runs import crashes, read_runs
-from dpregret.paper_figs.report.errata_page import TEMPLATES, environment, section
+from dpregret.paper_figs.judge.vocabulary import NOT_RUN, ORDER, RESPONSE_AXES, VIOLATED, labels_of, law
 from dpregret.paper_figs.report.explorer import CHARTED, READ, explorer, unclaimed
-from dpregret.paper_figs.report.headlines import headlines, of_privacy, refutable
+from dpregret.paper_figs.report.findings import (
+    TEMPLATES,
+    Names,
+    Record,
+    Section,
+    TextTable,
+    environment,
+    headlines,
+    learner_name,
+    lines_of,
+    of_privacy,
+    read_all,
+    read_captioned,
+    records,
+    refutable,
+    section,
+    text_table,
+)
 from dpregret.paper_figs.report.provenance import gather
-from dpregret.paper_figs.report.texts import Names, TextTable, learner_name, read_all, text_table
-from dpregret.paper_figs.report.views import KINDS, PaperView, counted, paper_view
-from dpregret.paper_figs.report.winners import winners_view
-from dpregret.paper_figs.tables.typeset import STYLE
+from dpregret.paper_figs.tables.printed import STYLE, fragment_of
+from dpregret.paper_figs.tables.write import BOUND_LATEX, MEASURED, symbol_of
+from dpregret.paper_figs.text import formats, formula
 from dpregret.paper_figs.text.formats import DASH, significant
 from dpregret.paper_figs.text.formula import unicode
+from dpregret.paper_figs.winners.table import FOLDER, GUARANTEE, PROBLEM, TABLE, VERDICTS
+
+CHECK: Final = "check"
+KINDS: Final = {
+    "what the paper states": "paper",
+    "stated, text reconstructed": "reconstructed",
+    "derived here": "derived",
+    "baselines": "baseline",
+    "consistency checks": CHECK,
+}
+"""Kind of a line, in words -> its origin; checks of any origin are apart."""
+BROKEN: Final = " failed: "
+"""Stands in the reason of a claim that was not judged because a learner failed."""
+HIDDEN: Final = (BOUND_LATEX, "errata", "verdicts", "saturated cells")
+COLOURS: Final = 128
+"""Figures are embedded with a palette of n colours: a third of the size, no difference to the eye."""
+SMALL: Final = 640
+
+
+@dataclass(frozen=True)
+class ClaimView:
+    """A claim, or a consistency check, with its verdict and with what leads to its data.
+
+    record: its row of claims.csv or checks.csv. name: of the learner, as people write it. law: HTML. symbol: of what is
+    swept. number: the claim's number on every page; raw: the slope without its logarithms. changed: commits that
+    changed what the line is judged by after its first reference, and what we know of why.
+    """
+
+    claim: Claim
+    record: Record
+    kind: str
+    name: str
+    losses: str
+    law: Markup
+    symbol: str
+    response: str
+    number: str
+    raw: str
+    normalised: str
+    figures: tuple[str, ...]
+    changed: tuple[str, ...]
+
+    @property
+    def id(self) -> str:
+        """The claim's name."""
+        return self.claim.id
+
+    @property
+    def verdict(self) -> str:
+        """In a word or three."""
+        return self.record["verdict"]
+
+    @property
+    def check(self) -> bool:
+        """Whether the line could not have come out otherwise."""
+        return KINDS[self.kind] == CHECK
+
+    @property
+    def absent(self) -> bool:
+        """Whether this run leaves the line out; one whose learner failed is not left out."""
+        return self.verdict == NOT_RUN and BROKEN not in self.record["reason"]
+
+    @property
+    def refutes(self) -> bool:
+        """Whether the line refutes what a paper states."""
+        return self.verdict == VIOLATED and KINDS[self.kind] == "paper"
+
+
+class Row(NamedTuple):
+    """A row of a comparison table. claims: column -> the claim of its number. absent: nothing of it is in this run."""
+
+    record: Record
+    entry: TableRow
+    claims: Mapping[str, str]
+    absent: bool
+
+
+class ComparisonTable(NamedTuple):
+    """A table of the paper: as the paper prints it, where that is known, and with all measured columns."""
+
+    caption: str
+    printed: Markup | None
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+class FigureView(NamedTuple):
+    """A static figure as a data address; `files` are beside it in the folder of results, its data among them.
+
+    title: what is seen, in words. small: the same picture, a few hundred pixels wide.
+    """
+
+    name: str
+    title: str
+    source: str
+    small: str
+    width: int
+    height: int
+    experiment: str
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PaperView:
+    """Everything of one paper. `claims` are all lines, checks too, those that this run leaves out among them."""
+
+    paper: str
+    claims_file: ClaimsFile
+    tables: tuple[ComparisonTable, ...]
+    claims: tuple[ClaimView, ...]
+    figures: tuple[FigureView, ...]
+    errata: Section
+    effects: list[Record]
+    costs: list[Record]
+    further: tuple[TextTable, ...]
+
+    @property
+    def tested(self) -> tuple[ClaimView, ...]:
+        """Lines that this run tests."""
+        return tuple(view for view in self.claims if not view.absent)
+
+    @property
+    def absent(self) -> tuple[ClaimView, ...]:
+        """Lines that this run leaves out."""
+        return tuple(view for view in self.claims if view.absent)
+
+    @property
+    def measured_on(self) -> dict[str, str]:
+        """Erratum with a measured effect -> the learner that shows it."""
+        return {row["erratum"]: row["against"].partition(".")[0] for row in self.effects}
+
+    @property
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Kind of line, as far as this run tests some -> verdict -> number."""
+        return counted(self.tested)
+
+    @property
+    def stated(self) -> dict[str, dict[str, int]]:
+        """The counts of what the paper states; of a chapter, of what it derives."""
+        stated = ["derived here"] if self.claims_file.chapter else [*KINDS][:2]
+        return {kind: own for kind, own in self.counts.items() if kind in stated}
+
+
+def counted(tested: Iterable[ClaimView]) -> dict[str, dict[str, int]]:
+    """Kind of line, as far as there are some -> verdict -> number."""
+    numbers = Counter((view.kind, view.verdict) for view in tested)
+    found = {kind: {word: numbers[kind, word] for word in ORDER if numbers[kind, word]} for kind in KINDS}
+    return {kind: own for kind, own in found.items() if own}
+
+
+def paper_view(
+    results: Path, claims: ClaimsFile, errata: Section, names: Names, changes: Changes = UNCHANGED
+) -> PaperView:
+    """Read the tables and figures of a paper below `results`."""
+    folder = results / claims.paper
+    lines = lines_of(folder)
+    figures = tuple(_figure(path, claims) for path in sorted((folder / "figures").glob("*.png")))
+    drawn = {figure.name for figure in figures}
+    views = tuple(
+        claim_view(claim, lines[claim.id], claims, drawn, names, changes)
+        for claim in claims.claims
+        if claim.id in lines
+    )
+    tested = {view.id for view in views if not view.absent}
+    effects = [row for row in records(folder / "errata.csv") if row["status"] == MEASURED]
+    tables = tuple(_table(folder, claims, number, tested) for number in range(len(claims.tables)))
+    titles = {folder / "gains.md": "Gains"} if claims.gains else {}
+    titles |= {folder / "exact" / f"{name}.md": f"Exact: {name}" for name in claims.exact}
+    further = tuple(each._replace(name=f"{claims.paper}-{each.name}") for each in read_all(titles))
+    costs = records(folder / "costs.csv")
+    return PaperView(claims.paper, claims, tables, views, figures, errata, effects, costs, further)
+
+
+def claim_view(
+    claim: Claim, record: Record, claims: ClaimsFile, drawn: set[str], names: Names, changes: Changes
+) -> ClaimView:
+    """The view of a line: `record` is its row of claims.csv or checks.csv, `drawn` are the figures there are."""
+    figures = [entry for entry in claims.figures if entry.experiment == claim.experiment and entry.name in drawn]
+    figures.sort(key=lambda entry: entry.parameter != claim.parameter)
+    origin = CHECK if record["kind"] == CHECK else record["origin"]
+    origin = "reconstructed" if (origin, claim.provenance) == ("paper", "reconstructed") else origin
+    return ClaimView(
+        claim=claim,
+        record=record,
+        kind=next(name for name, each in KINDS.items() if each == origin),
+        name=learner_name(names, claim.learner, claim.variant),
+        losses=names.get(f"stream:{claim.stream}", claim.stream),
+        law=Markup(formula.in_html(law(record["rate"]))),  # escaped where it is made
+        symbol=labels_of(claim.response).symbols[claim.parameter],
+        response=RESPONSE_AXES[claim.response].split(",")[0].removeprefix("total "),
+        number=result_tables.number(record),
+        raw=_estimate(record, "fitted"),
+        normalised=_estimate(record, "normalised"),
+        figures=tuple(entry.name for entry in figures),
+        changed=tuple(filter(None, (*changes.get(claim.id, ()), claim.changed))),
+    )
+
+
+def _estimate(record: Record, name: str) -> str:
+    """`value [low, high]` of a fitted column; empty where nothing was fitted."""
+    if not record[name]:
+        return ""
+    return formats.with_interval(fits.Estimate(*(float(record[f"{name}{end}"]) for end in ("", "_low", "_high"))))
+
+
+def _table(folder: Path, claims: ClaimsFile, number: int, tested: set[str]) -> ComparisonTable:
+    """Rows of the file are in the order of the claims file: exponents then know their claims."""
+    table, name = claims.tables[number], f"table_{number + 1}"
+    whole, printed = folder / f"{name}_all.csv", folder / f"{name}.html"
+    shown = Markup(fragment_of(printed.read_text(encoding="utf-8"))) if whole.exists() and printed.exists() else None
+    found = records(whole if whole.exists() else folder / f"{name}.csv")
+    rows = []
+    for record, entry in zip(found, table.rows, strict=True):
+        by_column: dict[str, str] = {}
+        for parameter, claim in entry.exponents.items():
+            symbol = symbol_of(claims, "epsilon" if parameter == "mu" else parameter)
+            by_column.setdefault(f"{symbol} exponent", claim)
+        empty = record.get("operation counted") == formats.DASH
+        absent = empty and bool(entry.claim_ids()) and tested.isdisjoint(entry.claim_ids())
+        rows.append(Row(record, entry, by_column, absent))
+    columns = tuple(name for name in (found[0] if found else ()) if name not in HIDDEN)
+    return ComparisonTable(table.caption, shown, columns, tuple(rows))
+
+
+def _figure(path: Path, claims: ClaimsFile) -> FigureView:
+    experiment = next((entry.experiment for entry in claims.figures if entry.name == path.stem), "")
+    source, size, title = embedded(path)
+    small, _, _ = embedded(path, SMALL)
+    beside = [path.with_suffix(end) for end in (".csv", ".pdf", ".svg")]
+    files = tuple(each.name for each in beside if each.exists())
+    return FigureView(path.stem, title or path.stem.replace("_", " "), source, small, *size, experiment, files)
+
+
+def embedded(path: Path, width: int = 0) -> tuple[str, tuple[int, int], str]:
+    """A PNG file as a data address with fewer colours, at most `width` pixels wide if given; its size; its title."""
+    from PIL import Image
+
+    with Image.open(path) as image:
+        title = str(image.info.get("Title", ""))
+        whole = image.convert("RGB")
+        if width:
+            whole.thumbnail((width, image.height))
+        reduced = whole.quantize(COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+        buffer = io.BytesIO()
+        reduced.save(buffer, "PNG", compress_level=6)
+        return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode(), image.size, title
+
+
+FILTERS: Final = {
+    "feedback": "feedback", "kind": "losses are", "losses": "loss class", "stream": "stream", "set": "set",
+    "dimension": "dimension", "rounds": "T (or n)", "window": "window W", "epsilon": "eps", "delta": "delta",
+    "verdict": "verdict",
+}  # fmt: skip
+"""Column -> what its filter is called."""
+SHOWN: Final = {
+    "stream": "stream", "set": "set", "dimension": "d", "rounds": "T or n", "window": "W", "epsilon": "eps",
+    "delta": "delta", "winner": "least regret", "regret": "regret", "of_constant": "of the constant point's",
+    "second": "second", "ratio": "second / least", "verdict": "verdict", "p_holm": "p (Holm)",
+    "bound_of": "least bound", "bound_over_regret": "bound / least regret", "bound_gap": "its regret / least",
+    "reference": "not private", "price": "price of privacy", "barred": "barred, less regret",
+}  # fmt: skip
+"""Column -> head of the page's table."""
+LEARNERS: Final = ("winner", "second", "bound_of", "reference")
+"""Columns that hold a learner and its variant."""
+PARTS: Final = {
+    "profiles": "Performance profiles",
+    "pairs": "Pairs of learners that differ",
+    "coverage": "Predicted regret",
+}
+_INTERVALS: Final = {
+    "regret": ("low", "high"), "ratio": ("ratio_low", "ratio_high"), "bound_gap": ("bound_gap_low", "bound_gap_high"),
+}  # fmt: skip
+
+
+def winners_view(results: Path, names: Names) -> dict[str, Any]:
+    """The winners of a folder of results; empty where there is no table of winners.
+
+    columns: heads; rows: settings with several algorithms at their largest T; data: JSON of all for the filters.
+    answer: who wins, in one sentence. `names`: identifier -> what people write, which stands before the identifiers.
+    """
+    if not (results / TABLE).exists():
+        return {}
+    table = formats.read_csv(results / TABLE, keep_default_na=False, na_values=[""])
+    table = table.fillna({name: "" for name in table if not pd.api.types.is_numeric_dtype(table[name])})
+    shown = pd.DataFrame({name: _worded(table, name) for name in {**FILTERS, **SHOWN}})
+    keys = [name for name in (*PROBLEM, *GUARANTEE) if name != "rounds"]
+    longest = table["rounds"] == table.groupby(keys, dropna=False)["rounds"].transform("max")
+    contested = table["algorithms"] > 1
+    learners = sorted({name for column in LEARNERS for name in shown[column] if "." in name})
+    data = _packed(shown.assign(contested=contested.map({True: "yes", False: ""})))
+    folder = results / FOLDER
+    return {
+        "answer": _answer(table.loc[contested], names),
+        "columns": [*SHOWN.values()],
+        "rows": shown.loc[longest & contested, list(SHOWN)].to_numpy().tolist(),
+        "settings": len(table),
+        "data": {**data, "names": {name: learner_name(names, *name.split(".", 1)) for name in learners}},
+        "counts": read_captioned(results / "winners.md", "How often each learner is the one of least regret"),
+        "parts": read_all({folder / f"{name}.md": title for name, title in PARTS.items()}),
+        "figure": embedded(folder / "profiles.png"),
+        "verdicts": VERDICTS,
+    }
+
+
+def _answer(contested: pd.DataFrame, names: Names) -> str:
+    """The learner that most often has the least regret, and how often."""
+    useful = contested.loc[contested["of_constant"] < 1, "winner"]
+    if useful.empty:
+        return "No setting of this run has several algorithms of which one beats a constant point."
+    counts = useful.value_counts()
+    most, count = str(counts.index[0]), int(counts.iloc[0])
+    return (
+        f"No learner wins everywhere. {learner_name(names, *most.split('.', 1))} most often has the least regret: in "
+        f"{count} of the {len(useful)} settings with several algorithms in which the winner beats a constant point."
+    )
+
+
+def _worded(table: pd.DataFrame, name: str) -> pd.Series:
+    """A column as text, with its interval where it has one."""
+    values = table[name]
+    if name == "stream":
+        return values + table["options"].map(lambda text: f" ({text})" if text else "")
+    if name == "window":
+        return values.map(lambda window: "all" if window == 0 else f"{window:.10g}")
+    if name == "delta":
+        return values.map(lambda delta: "0" if delta == 0 else f"{delta:g}")
+    if name in ("dimension", "rounds", "epsilon"):
+        return values.map(lambda value: value if isinstance(value, str) else f"{value:.10g}")
+    if not pd.api.types.is_numeric_dtype(values):
+        return values.astype("str")
+    texts = values.map(formats.significant)
+    if name in _INTERVALS:
+        low, high = (table[end].map(formats.significant) for end in _INTERVALS[name])
+        ends = " [" + low + ", " + high + "]"
+        texts = texts + ends.where(table[_INTERVALS[name][0]].notna(), "")
+    return texts
+
+
+def _packed(shown: pd.DataFrame) -> dict[str, Any]:
+    """Columns as lists of distinct words and numbers of these: texts repeat a lot."""
+    columns = {}
+    for name in shown:
+        codes, words = pd.factorize(shown[name])
+        columns[str(name)] = {"words": [str(word) for word in words], "codes": codes.tolist()}
+    return {"shown": list(SHOWN), "filters": FILTERS, "columns": columns}
+
 
 AUDIT: Final = {"audit/audit": "Every private learner", "audit/planted": "Mistakes made on purpose"}
 VALIDATION: Final = {

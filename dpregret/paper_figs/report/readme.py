@@ -13,18 +13,16 @@ from typing import Final
 import pandas as pd
 
 from dpregret.core import boundary
-from dpregret.paper_figs.judge import rates
 from dpregret.paper_figs.judge.claims import ClaimsError, load_changes, load_claims
 from dpregret.paper_figs.judge.result_tables import read_lines
 from dpregret.paper_figs.judge.verdicts import POWER
-from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, NOT_RUN, ORDER
-from dpregret.paper_figs.report.headlines import headlines, markdown
+from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, NOT_RUN, ORDER, parse
+from dpregret.paper_figs.report.findings import headlines, markdown
 from dpregret.paper_figs.tables.printed import COLUMNS as PRINTED
 from dpregret.paper_figs.tables.printed import brief
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.escaping import plain
-from dpregret.paper_figs.text.formats import ReadmeError, marked, renew
-from dpregret.paper_figs.text.read_table import DamageError, Form, read_table
+from dpregret.paper_figs.text.formats import DamageError, Form, ReadmeError, marked, read_table, renew
 
 FRONT: Final = "lou_cheung_2020"
 """The paper whose table the README shows."""
@@ -161,7 +159,7 @@ def resolution_sentence(reference: Path, papers: Path) -> str:
     claims = lines.loc[(lines["kind"] == "claim") & (lines["resolution_of"] == POWER)]
     fine = claims["resolution"]
     worst = claims["claim"].iloc[int(fine.to_numpy().argmax())]
-    stated = [rates.parse(str(rate).removeprefix(">= ")).log_power > 0 for rate in claims["rate"]]
+    stated = [parse(str(rate).removeprefix(">= ")).log_power > 0 for rate in claims["rate"]]
     logs = claims.loc[stated, "resolution_log"].dropna()
     return (
         f"The resolution of the {len(claims)} fitted exponents is {fine.median():.2f} "

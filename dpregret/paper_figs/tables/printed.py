@@ -1,28 +1,35 @@
-"""Tables as the papers print them: a paper's `printed.yaml`, with what was measured beneath each rate, and as text.
+"""Tables as the papers print them: a paper's `printed.yaml`, with what was measured beneath each rate, as text, in HTML
+and in LaTeX.
 
 A cell of the file is a sentence with formulas between dollars, a mapping of `rate` and `measured` (what a side is
 called -> its claims), or a list of those where the paper prints several in one cell.
+
+HTML: one screen wide, formulas as MathML, every number a link to its claim; pages that take the fragment in need
+`STYLE`. LaTeX: a file that compiles alone and, with three usual packages, inside a paper by \\input.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from itertools import chain, zip_longest
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import chain, groupby, zip_longest
 from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple
 
+import jinja2
 import numpy as np
 import pandas as pd
+from markupsafe import Markup
 from pydantic import AfterValidator, Field, model_validator
 
 from dpregret.core.errors import not_allowed, printable
 from dpregret.core.yaml_source import KeyPath, in_order, validate
-from dpregret.paper_figs.judge import rates
 from dpregret.paper_figs.judge.claims import ClaimsError, ClaimsFile, Strict, Table, source_of
 from dpregret.paper_figs.judge.result_tables import number
 from dpregret.paper_figs.judge.vocabulary import (
     ABOVE,
     BELOW,
+    COLOURS,
     FAILS,
     HOLDS,
     INCONCLUSIVE,
@@ -34,9 +41,11 @@ from dpregret.paper_figs.judge.vocabulary import (
     VIOLATED,
     labels_of,
 )
-from dpregret.paper_figs.text import formats
-from dpregret.paper_figs.text.escaping import plain
-from dpregret.paper_figs.text.formula import checked, in_text
+from dpregret.paper_figs.judge.vocabulary import law as law_of
+from dpregret.paper_figs.text import escaping, formats, formula
+from dpregret.paper_figs.text.escaping import plain, tex
+from dpregret.paper_figs.text.formats import FITTED, alone
+from dpregret.paper_figs.text.formula import checked, in_tex, in_text
 
 FILE: Final = "printed.yaml"
 HOW_TO_READ: Final = (
@@ -242,7 +251,7 @@ def _line(record: Record, claims: ClaimsFile) -> Line:
     change = float(str(record["resolution"]) or "nan")
     resolution = f"±{formats.number(change)}" if fitted and np.isfinite(change) else ""
     symbol = labels_of(record["response"]).symbols[record["parameter"]] if fitted else ""
-    law = PRIVACY if record["type"] == "private" else rates.law(str(record["rate"]), symbol)
+    law = PRIVACY if record["type"] == "private" else law_of(str(record["rate"]), symbol)
     law += " (overhead)" if record["response"] == "overhead" else ""
     return Line(str(record["claim"]), law, fitted, verdict, mark, resolution)
 
@@ -385,3 +394,121 @@ def _beneath(row: pd.DataFrame, heads: list[str]) -> Iterator[list[str] | str]:
             before = line["side"]
             verdict = f"{line['sign']} {line['verdict']}"
             yield [str(each) for each in (line["law"], line["power"], verdict, line["resolution"], line["claim"])]
+
+
+TEMPLATES: Final = Path(__file__).with_name("templates")
+STYLE: Final = (TEMPLATES / "printed.css").read_text(encoding="utf-8")
+GAP: Final = 0.015
+"""Space between columns of LaTeX, as a share of the width."""
+WIDTH: Final = (
+    r"\dimexpr\ifdim1.35\textwidth<500pt 1.35\textwidth\else\ifdim\textwidth<500pt 500pt\else\textwidth\fi\fi\relax"
+)
+"""The width of the text; where that is narrow, the table reaches into both margins."""
+
+
+def html_page(table: FilledTable) -> str:
+    """The table with its notes, as a document that opens alone."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        keep_trailing_newline=True, undefined=jinja2.StrictUndefined, finalize=escaping.in_html,
+    )  # fmt: skip
+    return environment.get_template("printed.html.j2").render(
+        table=table, columns=table.printed.columns, above=_above(table), style=Markup(STYLE), marks=MARKS,
+        colours=COLOURS, slug=_slug, formula=lambda sentence: Markup(formula.in_html(sentence)),
+        share=100 / sum(column.width for column in table.printed.columns),
+    )  # fmt: skip
+
+
+def fragment_of(page: str) -> str:
+    """The table in what `html_page` wrote, without a style. Raises ValueError for anything else."""
+    found = re.search(r"<main>\n(.*)</main>", page, re.DOTALL)
+    if found is None:
+        raise ValueError("no page of a printed table")
+    return found[1]
+
+
+def _above(table: FilledTable) -> list[tuple[str, int]]:
+    """What stands above heads, and how many; nothing where nothing does."""
+    heads = [column.above for column in table.printed.columns]
+    return [(above, len(list(columns))) for above, columns in groupby(heads)] if any(heads) else []
+
+
+def _slug(text: str) -> str:
+    """Text as part of an address inside a page, as in the report."""
+    return re.sub(r"[^A-Za-z0-9_]+", "-", text).strip("-")
+
+
+def latex(table: FilledTable, label: str) -> str:
+    """The file of LaTeX. Beneath each rate stand numbers with the sign of their verdict; notes name verdicts and
+    claims."""
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(line.claim for line in table.lines()), 1)}
+    columns = table.printed.columns
+    share = (1 - GAP * (len(columns) - 1)) / sum(column.width for column in columns)
+    gap = rf"@{{\hspace{{{GAP}\linewidth}}}}"
+    shape = gap.join(rf"p{{{share * column.width:.4f}\linewidth}}" for column in columns)
+    rows = [
+        _latex_row(r"\par ".join(_latex_part(part, numbers) for part in cell) for cell in row) for row in table.rows
+    ]
+    cited = ", ".join(filter(None, (table.cite, table.printed.name)))
+    lines = [
+        r"\begin{table*}[tp]",
+        rf"\sbox0{{\parbox{{{WIDTH}}}{{\centering\footnotesize",
+        rf"\caption{{{in_tex(table.printed.caption)}{f' ({tex(cited)})' if cited else ''}}}",
+        rf"\label{{{label}}}",
+        rf"\begin{{tabular}}{{@{{}}{shape}@{{}}}}",
+        r"\toprule",
+        *_heads_above(table),
+        _latex_row(in_tex(column.head) for column in columns),
+        r"\midrule",
+        ("\n" + r"\addlinespace" + "\n").join(rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+        *_latex_notes(table, numbers),
+        "}}",
+        FITTED,
+        r"\end{table*}",
+    ]
+    return alone("amsmath,booktabs,graphicx", "\n".join(lines))
+
+
+def _heads_above(table: FilledTable) -> list[str]:
+    cells, rules, first = [], "", 1
+    for above, span in _above(table):
+        cells.append(rf"\multicolumn{{{span}}}{{c}}{{{in_tex(above)}}}")
+        rules += rf"\cmidrule(lr){{{first}-{first + span - 1}}}" if above else ""
+        first += span
+    return [" & ".join(cells) + r" \\", rules] if cells else []
+
+
+def _latex_row(cells: Iterable[str]) -> str:
+    return " &\n".join(rf"\raggedright {cell}" for cell in cells) + r" \tabularnewline"
+
+
+def _latex_part(part: Shown, numbers: dict[str, int]) -> str:
+    text = r"\footnotesize " + in_tex(part.rate)
+    for side in part.sides:
+        lines = "; ".join(_latex_line(line, numbers[line.claim]) for line in side.lines)
+        text += rf"\par\scriptsize \emph{{{in_tex(side.name)}:}} {lines}"
+    return text
+
+
+def _latex_line(line: Line, number: int) -> str:
+    """Law, number, the claim's number in the notes, and the sign of the verdict; its word where the notes lack it."""
+    measured = f": {line.measured.replace('-', '$-$')}" if line.measured else ""
+    word = f" {tex(line.verdict)}" if line.verdict != line.mark else ""
+    return rf"{in_tex(line.law)}{measured}$^{{{number}}}$~{MARKS[line.mark][1]}{word}"
+
+
+def _latex_notes(table: FilledTable, numbers: dict[str, int]) -> list[str]:
+    """Notes, the verdicts that occur with their signs, and the claims by number with their resolution."""
+    notes = [in_tex(note.replace("±", r"$\pm$")) for note in table.notes()]
+    if lines := table.lines():
+        signs: dict[str, list[str]] = {}
+        for mark in dict.fromkeys(line.mark for line in lines):
+            signs.setdefault(MARKS[mark][1], []).append(tex(mark))
+        legend = "; ".join(f"{sign} {' or '.join(words)}" for sign, words in signs.items())
+        notes.append(f"Verdicts: {legend}.")
+        changes = {line.claim: f" ({line.resolution})".replace("±", r"$\pm$") for line in lines if line.resolution}
+        claims = (rf"$^{{{number}}}${tex(name)}{changes.get(name, '')}" for name, number in numbers.items())
+        notes.append(f"Claims: {', '.join(claims)}.")
+    return [r"\par\smallskip", r"\scriptsize\raggedright " + r"\par ".join(notes)] if notes else []

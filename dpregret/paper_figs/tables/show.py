@@ -20,7 +20,7 @@ from dpregret.paper_figs.judge.verdicts import FACTOR
 from dpregret.paper_figs.judge.vocabulary import CLAIMS, NOT_RUN
 from dpregret.paper_figs.tables import printed
 from dpregret.paper_figs.text import formats
-from dpregret.paper_figs.text.read_table import DamageError, Form, read_table
+from dpregret.paper_figs.text.formats import DamageError, Form, read_table
 
 LINES: Final = ("claim", "verdict", "origin", "learner", "variant", "rate", *NUMBER, "reason")
 """The columns of lines."""

@@ -27,7 +27,7 @@ import pandas as pd
 from scipy import linalg
 
 from dpregret.numerics.arrays import Array
-from dpregret.paper_figs.winners.cells import SAME
+from dpregret.paper_figs.winners.table import SAME
 
 PARAMETERS: Final = ("rounds", "dimension", "epsilon", "window")
 PRIOR: Final = {"rounds": (0.5, 0.5), "dimension": (0.5, 0.5), "epsilon": (-0.5, 0.5), "window": (0.5, 0.75)}

@@ -27,22 +27,27 @@ from dpregret.paper_figs.figures import style
 from dpregret.paper_figs.figures.layout import MOST, Page, Plate, Style
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.escaping import plain
-from dpregret.paper_figs.winners.cells import (
+from dpregret.paper_figs.winners.laws import coverage
+from dpregret.paper_figs.winners.table import (
+    ALONE,
     CALLS,
     CELLS,
     FOLDER,
     GUARANTEE,
+    LEVEL,
     PROBLEM,
     PROFILES,
     TABLE,
     TIMES,
+    VERDICTS,
     Facts,
     Measured,
+    counts,
+    holm,
     measure,
     read_rows,
+    winners,
 )
-from dpregret.paper_figs.winners.laws import coverage
-from dpregret.paper_figs.winners.table import ALONE, LEVEL, VERDICTS, counts, holm, winners
 
 KEPT: Final = (
     *PROBLEM, *GUARANTEE, "learner", "private", "runs", "regret", "error", "trivial", "bound", *CALLS, "barred",

@@ -16,7 +16,7 @@ import pandas as pd
 from dpregret.core import parquet
 from dpregret.paper_figs.compare.gate import LEDGER
 from dpregret.paper_figs.text import formats
-from dpregret.paper_figs.text.read_table import Form, read_table
+from dpregret.paper_figs.text.formats import Form, read_table
 
 ROUNDING = 1e-9
 TELLING = 0.5

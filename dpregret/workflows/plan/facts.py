@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from dpregret.datasets.risks import FRESH, STORED
 from dpregret.paper_figs.judge.runs import OPTIONS
-from dpregret.paper_figs.winners.cells import OBLIVIOUS, RECORDS, STOCHASTIC, ExperimentFacts, Facts, StreamFacts
+from dpregret.paper_figs.winners.table import OBLIVIOUS, RECORDS, STOCHASTIC, ExperimentFacts, Facts, StreamFacts
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.plan.config import Config
 

@@ -201,7 +201,7 @@ def measure(asked: ClaimOf, profile: str = "full", figure: Path | None = None) -
     else:
         found = _played(asked, profile, exact)
     if figure is not None:
-        from dpregret.paper_figs.figures.one_claim import draw_claim
+        from dpregret.paper_figs.figures.write import draw_claim
 
         drawn = draw_claim(claim, found.cells, found.stated, found.verdict, figure)
         found = Measured(**{**vars(found), "figure": figure if drawn else None})

@@ -21,8 +21,7 @@ from dpregret.paper_figs.compare import compare
 from dpregret.paper_figs.judge.result_tables import read_lines
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN
-from dpregret.paper_figs.text.formats import read_csv
-from dpregret.paper_figs.text.read_table import DamageError
+from dpregret.paper_figs.text.formats import DamageError, read_csv
 from dpregret.workflows.run import sums
 from dpregret.workflows.run.sums import UnreadableError
 

@@ -124,7 +124,7 @@ def audit_tables(script: Script) -> None:
 def audit_gate(script: Script) -> None:
     """Fail when a ledger is wrong, the audit is blind, or an accounting left its reference."""
     from dpregret.paper_figs.compare.gate import INCOMPARABLE, MOVED, report
-    from dpregret.paper_figs.text.read_table import DamageError
+    from dpregret.paper_figs.text.formats import DamageError
     from dpregret.workflows.audit.tables import Tables, faults
 
     kept = script.reference / "audit"
@@ -239,14 +239,14 @@ def report(script: Script) -> None:
 
 def errata_page(script: Script) -> None:
     """Write the errata of all papers on one page."""
-    from dpregret.paper_figs.report.errata_page import write_errata_page
+    from dpregret.paper_figs.report.findings import write_errata_page
 
     write_errata_page(script.results(), list(script.config.papers), PAPERS, script.out)
 
 
 def winners(script: Script) -> None:
     """Find out who wins in every setting, from the runs of all papers."""
-    from dpregret.paper_figs.winners.cells import read_refutations
+    from dpregret.paper_figs.winners.table import read_refutations
     from dpregret.paper_figs.winners.write import write_winners
     from dpregret.workflows.plan.facts import display_names, facts
 
@@ -268,7 +268,7 @@ def validation(script: Script) -> None:
 def gate(script: Script) -> None:
     """Compare the tables that the plan names with the reference; the comparison is the output, and the log."""
     from dpregret.paper_figs.compare.gate import INCOMPARABLE, MOVED, GateError, Tables, compare, papers, report
-    from dpregret.paper_figs.text.read_table import DamageError
+    from dpregret.paper_figs.text.formats import DamageError
 
     plan = script.plan
     planned: dict[tuple[str, ...], tuple[str, str]] = {

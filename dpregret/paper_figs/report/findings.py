@@ -1,28 +1,190 @@
-"""The findings of a run: one list, in one order, with the same numbers in README and report.
+"""The findings of a run, one list with the same numbers in README and report; one page with remarks on all papers.
 
 The sentences are in `workflows/papers/findings.yaml`; every number in them is read from the tables of the run. A
 finding is left out when a claim that it rests on was not run or came out otherwise. Statements whose text was
 reconstructed, and those that no paper makes, are never among the refuted ones.
+
+The remarks are for the authors to read and to check: kind, place, printed, right, why, the measured effect, and the
+answers. Every number comes from errata.csv, claims.csv and checks.csv.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
+import jinja2
 import pandas as pd
+from markupsafe import Markup
 from pydantic import Field, model_validator
 
 from dpregret.core.yaml_source import read_source, shown, validate
 from dpregret.paper_figs.judge import result_tables
-from dpregret.paper_figs.judge.claims import Claim, ClaimsError, PaperTexts, Strict, load_paper
-from dpregret.paper_figs.judge.vocabulary import VIOLATED
-from dpregret.paper_figs.report.texts import Record, lines_of, records
-from dpregret.paper_figs.tables.errata import MEASURED
+from dpregret.paper_figs.judge.claims import Claim, ClaimsError, ClaimsFile, Erratum, PaperTexts, Strict, load_paper
+from dpregret.paper_figs.judge.result_tables import read_lines
+from dpregret.paper_figs.judge.vocabulary import NOT_RUN, VIOLATED
+from dpregret.paper_figs.tables.write import MEASURED
 from dpregret.paper_figs.text import formats
-from dpregret.paper_figs.text.formula import unicode
+from dpregret.paper_figs.text.escaping import from_plain, in_html, plain
+from dpregret.paper_figs.text.formats import DASH, read_csv
+from dpregret.paper_figs.text.formula import marked_up, unicode
+
+Names = Mapping[str, str]
+"""Identifier -> what people write; the identifiers are `learner`, `learner.variant`, `stream:name` and `set:name`."""
+NOBODY: Final[Names] = MappingProxyType({})
+
+
+def learner_name(names: Names, learner: str, variant: str) -> str:
+    """The displayed name of a learner in a variant, or in all variants that match a pattern with `*`."""
+    plain = names.get(learner, learner)
+    if "*" in variant:
+        return plain
+    return names.get(f"{learner}.{variant}", plain if variant == "plain" else f"{plain} {variant}")
+
+
+Record = Mapping[str, str]
+"""A row of a table, by its columns."""
+
+
+def lines_of(folder: Path) -> dict[str, Record]:
+    """The lines of claims.csv and checks.csv, by their claims."""
+    return {line["claim"]: line for line in _records(read_lines(folder, text=True))}
+
+
+def records(path: Path) -> list[Record]:
+    """The rows of a CSV file as text; none where there is no file."""
+    return _records(read_csv(path, dtype=str, keep_default_na=False)) if path.exists() else []
+
+
+def _records(frame: pd.DataFrame) -> list[Record]:
+    return [{str(key): str(value) for key, value in row.items()} for row in frame.to_dict("records")]
+
+
+class TextTable(NamedTuple):
+    """A table of text with its caption."""
+
+    name: str
+    title: str
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def text_table(name: str, title: str, caption: str, frame: pd.DataFrame) -> TextTable:
+    """The table of a frame of text."""
+    rows = tuple(map(tuple, frame.astype(str).to_numpy()))
+    return TextTable(name, title, caption, tuple(map(str, frame.columns)), rows)
+
+
+def read_captioned(path: Path, title: str) -> TextTable:
+    """Read a Markdown table below its caption."""
+    text = path.read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    caption = from_plain(text[: text.index(lines[0])].strip())
+    rows = [tuple(from_plain(cell.strip()) for cell in re.split(r"(?<!\\)\|", line)[1:-1]) for line in lines]
+    return TextTable(path.stem, title, caption, rows[0], tuple(rows[2:]))
+
+
+def read_all(titles: Mapping[Path, str]) -> list[TextTable]:
+    """The tables that there are, by their titles."""
+    return [read_captioned(path, title) for path, title in titles.items() if path.exists()]
+
+
+TEMPLATES = Path(__file__).with_name("templates")
+KINDS: Final = {
+    "mistake": "mistake in print",
+    "convention": "convention",
+    "loose": "loose bound",
+    "reading": "reading of ours",
+}
+"""Kind of a remark -> its name."""
+
+
+class Remark(NamedTuple):
+    """One erratum as the page shows it. Links are relative to the folder of the page, and lead to what exists."""
+
+    erratum: Erratum
+    kind: str
+    effect: str
+    note: str
+    links: tuple[str, ...]
+    claims: tuple[str, ...]
+
+
+class Section(NamedTuple):
+    """The remarks on one paper: how many effects are measured, how many are mistakes in print, how many are not."""
+
+    paper: str
+    title: str
+    entries: tuple[Remark, ...]
+    measured: int
+    mistakes: int
+    other: int
+
+
+def write_errata_page(results: Path, papers: Sequence[str], texts: Path, out: Path) -> None:
+    """Write errata.md and errata.html into `out`, from `results`, where each paper has a folder of its tables.
+
+    `texts` holds a folder of YAML files for each paper.
+    """
+    sections = [each for paper in papers if (each := section(results, load_paper(texts / paper))).entries]
+    refuted = refutations(results, texts, papers)
+    for form in ("md", "html"):
+        page = environment(form).get_template(f"errata.{form}.j2").render(sections=sections, refuted=refuted)
+        (out / f"errata.{form}").write_text(page, encoding="utf-8")
+
+
+def environment(form: str = "html") -> jinja2.Environment:
+    """Where templates are found and how text gets into them: escaped."""
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=form == "html",
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=plain if form == "md" else in_html,
+    )
+    made.filters["maths"] = unicode if form == "md" else lambda text: Markup(marked_up(text))
+    return made
+
+
+def section(results: Path, paper: PaperTexts) -> Section:
+    """The errata of one paper beside what was measured."""
+    claims, folder = paper.claims, results / paper.claims.paper
+    rows = {row["erratum"]: row for row in records(folder / "errata.csv")}
+    lines = lines_of(folder)
+    entries = tuple(_entry(each, rows[each.id], lines, claims, results) for each in paper.errata.errata)
+    measured, mistakes = sum(bool(each.effect) for each in entries), sum(each.erratum.in_print for each in entries)
+    return Section(claims.paper, claims.title, entries, measured, mistakes, len(entries) - mistakes)
+
+
+def _entry(erratum: Erratum, row: Record, lines: Mapping[str, Record], claims: ClaimsFile, results: Path) -> Remark:
+    effect, links = "", []
+    if row["status"] == MEASURED and erratum.measure is not None:
+        ratio = "" if row["ratio"] == DASH else f" (ratio {row['ratio']})"
+        where = f" ({row['setting']})" if row.get("setting", DASH) not in ("", DASH) else ""
+        printed, corrected = row["as printed"], row["corrected"]
+        effect = f"{row['quantity']}: {printed} as printed, {corrected} in {row['against']}{ratio}{where}"
+        figures = [each.name for each in claims.figures if each.experiment == erratum.experiment]
+        links = [f"{claims.paper}/figures/{name}.png" for name in figures]
+        links.append(f"{claims.paper}/runs/{erratum.experiment}.parquet")
+    note = row["note"] or ("" if effect or erratum.claims else row["status"])
+    kind = KINDS[erratum.kind] if erratum.provenance == "printed" else f"{erratum.kind}, text reconstructed"
+    shown_by = tuple(f"{claim}: {_evidence(lines.get(claim))}" for claim in erratum.claims)
+    return Remark(erratum, kind, effect, note, tuple(link for link in links if (results / link).exists()), shown_by)
+
+
+def _evidence(line: Record | None) -> str:
+    """What a claim shows: its number and verdict, or what was found about privacy."""
+    if line is None:
+        return NOT_RUN
+    said = ", ".join(filter(None, (result_tables.number(line), line["verdict"])))
+    private = line["type"] == "private" and line["verdict"] != NOT_RUN
+    return said + (f", {of_privacy(line['reason'])}" if private else "")
+
 
 FILE: Final = "findings.yaml"
 NUMBERS: Final = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
@@ -40,7 +202,7 @@ class Gains(Strict):
     values: tuple[float, ...]
 
 
-class Entry(Strict):
+class Finding(Strict):
     """A finding of the file.
 
     claims: id -> the verdict on which it rests. page: the document that has more. figure: a figure of the paper.
@@ -57,7 +219,7 @@ class Entry(Strict):
     refuted: bool = False
 
     @model_validator(mode="after")
-    def _consistent(self) -> Entry:
+    def _consistent(self) -> Finding:
         if self.refuted == bool(self.paper):
             raise ValueError("a finding names its paper, or lists what is refuted in all of them")
         return self
@@ -66,7 +228,7 @@ class Entry(Strict):
 class FindingsFile(Strict):
     """The file of findings."""
 
-    findings: tuple[Entry, ...]
+    findings: tuple[Finding, ...]
 
 
 class Item(NamedTuple):
@@ -104,7 +266,7 @@ class _MissingError(LookupError):
     """A number that this run does not have."""
 
 
-def load_findings(texts: Path) -> tuple[Entry, ...]:
+def load_findings(texts: Path) -> tuple[Finding, ...]:
     """The file in the folder of the papers' texts; none where there is no file. Raises ClaimsError."""
     path = texts / FILE
     return validate(FindingsFile, read_source(path, shown(path)), error=ClaimsError).findings if path.exists() else ()
@@ -147,7 +309,7 @@ def _items(results: Path, paper: PaperTexts) -> Iterator[Item]:
             yield Item(claims.paper, claim.id, place, claim.statement, found, claim.errata)
 
 
-def _refuted(entry: Entry, results: Path, texts: Path, papers: Sequence[str]) -> Headline:
+def _refuted(entry: Finding, results: Path, texts: Path, papers: Sequence[str]) -> Headline:
     items = refutations(results, texts, papers)
     if not items:
         raise _MissingError
@@ -156,7 +318,7 @@ def _refuted(entry: Entry, results: Path, texts: Path, papers: Sequence[str]) ->
     return Headline(entry.id, title, entry.text, entry.page, items[0].paper, items[0].claim, "", items)
 
 
-def _filled(entry: Entry, results: Path, papers: Sequence[str]) -> Headline:
+def _filled(entry: Finding, results: Path, papers: Sequence[str]) -> Headline:
     if entry.paper not in papers:
         raise _MissingError
     folder, lines = results / entry.paper, _lines(results, entry.paper)
