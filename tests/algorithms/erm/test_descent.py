@@ -48,7 +48,7 @@ COMBINED = [
     (NoisyGrouped, "printed", "quadratic-risk", "grouped-l1"),
     (NoisyNuclear, "corrected", "norm-kink-risk", "nuclear"),
 ]  # fmt: skip
-DAILY = [COMBINED[0], COMBINED[10], COMBINED[14]]
+DAILY = [COMBINED[10], COMBINED[14]]
 
 
 def fitted(
@@ -70,7 +70,7 @@ def fitted(
     ("kind", "variant", "risk", "set_name"),
     [pytest.param(*each, marks=[] if each in DAILY else [pytest.mark.nightly]) for each in COMBINED],
 )
-@pytest.mark.parametrize("dimension", [4, 9])
+@pytest.mark.parametrize("dimension", [pytest.param(4, marks=pytest.mark.nightly), 9])
 def test_python_takes_the_steps_that_are_compiled(
     kind: Any, variant: str, risk: str, set_name: str, dimension: int, compiled: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,7 +84,7 @@ def test_python_takes_the_steps_that_are_compiled(
     assert learner.domain.projections.rows == (steps * RUNS if kind.potential_name == "euclidean" else 0)
 
 
-@pytest.mark.parametrize("most", [1, 4, 7])
+@pytest.mark.parametrize("most", [1, 4])
 @pytest.mark.parametrize(
     ("kind", "variant", "risk", "set_name"),
     [(NoisyGradientDescent, "corrected", "norm-kink-risk", "ball"), (NoisySgd, "sampled", "norm-kink-risk", "ball"),
@@ -93,10 +93,10 @@ def test_python_takes_the_steps_that_are_compiled(
 def test_columns_in_tiles_get_the_bits_of_all_together(
     kind: Any, variant: str, risk: str, set_name: str, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = fitted(kind, variant, risk, set_name, 5, 300)[1]
+    found = fitted(kind, variant, risk, set_name, 5)[1]
     monkeypatch.setattr(mirror_descent, "FEWEST", most)
     monkeypatch.setattr(mirror_descent, "MOST", most)
-    np.testing.assert_array_equal(fitted(kind, variant, risk, set_name, 5, 300)[1], found)
+    np.testing.assert_array_equal(fitted(kind, variant, risk, set_name, 5)[1], found)
 
 
 class Bent(NamedTuple):

@@ -11,7 +11,7 @@ from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.frank_wolfe import FrankWolfe
 from dpregret.algorithms.erm.general_frank_wolfe import GeneralFrankWolfe
 from dpregret.algorithms.erm.polytope_frank_wolfe import CornerFrankWolfe, QuadraticRisk
-from dpregret.algorithms.geometry import CountedSet, gaussian_width, make_set
+from dpregret.algorithms.geometry import gaussian_width, make_set
 from dpregret.algorithms.privacy import Budget, gaussian_mu
 from dpregret.algorithms.privacy.budget import binomial_epsilon
 from dpregret.algorithms.privacy.selection import Selection, largest_rho
@@ -187,15 +187,3 @@ def test_scores_move_by_at_most_the_sensitivity_and_may():
         for corner in corners
     ]
     assert max(moves) == pytest.approx(learner.sensitivity) == 1.0
-
-
-def test_counted_sets_have_corners_and_plain_counts_oracles(rounds):
-    rounds(20)
-    case = problem()
-    counted = ErmProblem(CountedSet(case.domain), case.risk)
-    assert np.array_equal(
-        CornerFrankWolfe(counted, [PRIVATE], 2, "gumbel").fit(generators(2, 11)),
-        CornerFrankWolfe(case, [PRIVATE], 2, "gumbel").fit(generators(2, 11)),
-    )
-    FrankWolfe(counted, [CLEAN], 2, "plain").fit(generators(2, 11))
-    assert counted.domain.linear_oracles.calls == 19

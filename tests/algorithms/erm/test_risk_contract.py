@@ -29,7 +29,7 @@ SAMPLES = 65
 
 def made(name: str, variant: str, runs: int, budgets: Sequence[Budget] = BUDGETS) -> Any:
     kind = learners("erm")[name]
-    short = type(kind.__name__, (kind,), {"MAX_ITERATIONS": 64})
+    short = type(kind.__name__, (kind,), {"MAX_ITERATIONS": 64, "MAX_SAMPLES": 64})
     kinds = [each for each in RISKS if not kind.reads or each in kind.reads]
     for risk, place in itertools.product(itertools.chain(*(RISKS[each] for each in kinds)), PLACES):
         try:

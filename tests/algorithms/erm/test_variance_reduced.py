@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 from drawn import generators
-from one_pass import Bowls
 from scipy import stats
 from scipy.special import softmax
+from tiny_risks import Bowls
 
 from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.variance_reduced_frank_wolfe import (

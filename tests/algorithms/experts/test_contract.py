@@ -49,7 +49,7 @@ def test_nobody_foresees_a_coin(name: str, variant: str) -> None:
     """Fair coins, whatever was played: half of the rounds is lost. Who is charged with what it plays after it has seen
     the loss, or draws with it, loses less. Without privacy learners follow the losses most closely.
     """
-    rounds, runs = 41, 500
+    rounds, runs = 41, 300
     coins = np.random.default_rng(8).integers(0, 2, (rounds, runs, 2)).astype(float)
     learner = learners("experts")[name](ExpertProblem(np.ones(2), rounds, 1.0), Budget(math.inf), runs, variant)
     totals = learner.play([varying(coins[:17]), varying(coins[17:])], generators(1) * runs).losses  # drawn from in turn

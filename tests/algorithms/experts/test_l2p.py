@@ -12,14 +12,12 @@ import pytest
 from drawn import generators
 from scipy import stats
 from tiny_streams import constant, varying
-from tuners import check_that_nothing_better_is_affordable
 
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.batched_dartboard import BatchedDartboard, tuned
 from dpregret.algorithms.experts.hedge import hedge_losses
 from dpregret.algorithms.experts.l2p import AsStated, Copied, LazyToPrivate, Still, play_by_the_box, printed
 from dpregret.algorithms.privacy import Budget
-from dpregret.datasets.expert_streams import make_expert_stream
 from dpregret.workflows.audit.exact_losses import batches_law, lazy_epsilon
 from dpregret.workflows.audit.neighbours import table_epsilon
 
@@ -202,38 +200,9 @@ def test_a_batch_rarely_draws() -> None:
         LazyToPrivate(ExpertProblem(np.ones(2), 10), Budget(1.0, 0.0), 1, "tuned")
 
 
-@pytest.mark.parametrize(("horizon", "epsilon"), [(300, 0.5), (5000, 0.1)])
-@pytest.mark.parametrize("kind", [Copied, Still])
-def test_the_tuner_skips_only_what_cannot_win(kind: type[Copied], horizon: int, epsilon: float) -> None:
-    check_that_nothing_better_is_affordable(kind, horizon, epsilon, 13)
-
-
 def test_the_copy_has_a_price_where_there_are_many_batches() -> None:
     """At large T the dartboard, which needs no y, guarantees less than a copy drawn once, and that less than L2P."""
     problem, budget = ExpertProblem(np.ones(1024), 2**20), Budget(1 / 16, 1e-6)
     dartboard = BatchedDartboard(problem, budget, 1, "zcdp").bound()[0]
     still, own = (LazyToPrivate(problem, budget, 1, variant).bound()[0] for variant in ("still", "tuned"))
     assert dartboard < 0.92 * still < 0.92 * own
-
-
-def test_streams_of_equal_blocks() -> None:
-    turns = make_expert_stream("turns", 32, 5000, epsilon=0.1)
-    whole = np.concatenate([np.broadcast_to(each.losses, (each.rounds, 1, 3)) for each in turns.blocks([])])
-    assert whole.shape == (5000, 1, 3)
-    assert turns.sizes.tolist() == [15, 15, 2]
-    assert np.array_equal(whole[:, 0, 0], np.arange(5000) // 10 % 2 == 0)
-    assert np.array_equal(whole[:, 0, :2].sum(axis=1), np.ones(5000))
-    long = make_expert_stream("turns", 32, 10_000, length=3000)
-    assert [each.rounds for each in long.blocks([])] == [3000, 3000, 3000, 1000]
-    assert long.comparator(generators(2)).best == pytest.approx([4000, 4000])
-    epochs = make_expert_stream("switch-epochs", 4, 2**15, epsilon=1 / 64)
-    blocks = [np.broadcast_to(each.losses, (each.rounds, 2, 4)) for each in epochs.blocks(generators(2))]
-    table = np.concatenate(blocks)
-    assert table.shape == (2**15, 2, 4)
-    assert (table.reshape(-1, 8, 2, 4) == table[::8, None]).all()  # T/(T eps)^(4/3) = 8 rounds
-    assert abs(table[::8].mean() - 0.5) < 4 * 0.5 / math.sqrt(4096 * 8)
-    best = epochs.comparator(generators(2)).best
-    assert best == pytest.approx(table.sum(axis=0).min(axis=1))
-    for name, experts, length in (("turns", 2, 1), ("turns", 4, 0), ("switch-epochs", 4, 0)):
-        with pytest.raises(ValueError, match="must be"):
-            make_expert_stream(name, experts, 9, length=length)

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from potential_steps import points_of, stepped
 
 from dpregret.algorithms.geometry import ConstraintSet, Potential, make_potential, make_set
 from dpregret.algorithms.geometry.potential import keep_powers
-from dpregret.core.oracles import SCRATCH, mirror_step, point_of
 from dpregret.numerics.elementary import softmax
 
 SETTINGS = settings(database=None, max_examples=60)
@@ -20,26 +20,6 @@ STEPS = st.sampled_from([0.01, 0.3, 1.0])
 VERTICES = np.random.default_rng(11).normal(size=(6, 3))
 RADIUS = 1.7
 BOX = make_set("box", 3, lower=-0.5, upper=1.0)
-
-
-def stepped(potential, states, gradients):
-    """States (rows, k) after steps of gradients (rows, d), by the text of the potential or its method."""
-    if potential.data is None:
-        return potential.step(states, gradients)
-    state, gradient = (np.atleast_2d(each).T.copy() for each in (states, gradients))
-    with np.errstate(all="ignore"):  # as in compiled loops
-        mirror_step(potential.data, state, gradient, np.empty((SCRATCH, state.shape[1])))
-    return state.T.reshape(states.shape)
-
-
-def points_of(potential, states):
-    """What states stand for."""
-    if potential.data is None:
-        return potential.point(states)
-    state = np.atleast_2d(states).T.copy()
-    x = np.empty((potential.body.dimension, state.shape[1]))
-    point_of(potential.data, state, x, np.empty((SCRATCH, state.shape[1])))
-    return x.T.reshape(*states.shape[:-1], -1)
 
 
 def l1(point):

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from drawn import generators
 
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting, play
@@ -16,10 +17,6 @@ from dpregret.algorithms.privacy import Budget
 from dpregret.datasets.streams import Stream, make_stream
 
 HORIZON = 512
-
-
-def generators(runs: int, seed: int = 0) -> list[np.random.Generator]:
-    return [np.random.default_rng([seed, run]) for run in range(runs)]
 
 
 def problem_on(stream: str, dimension: int = 4, horizon: int = HORIZON) -> tuple[Problem, Stream]:
@@ -62,18 +59,6 @@ def test_the_corrected_regularisation_minimises_the_proven_bound() -> None:
     assert bounds["corrected"] == pytest.approx(
         4 * learner.regularisation[0] + 4 * variance / learner.regularisation[0] ** 2
     )
-
-
-def test_variance_of_the_noise_is_that_of_the_tree() -> None:
-    """V_t = popcount(t - 1) d sigma^2, sigma = 2 L sqrt(q) / mu."""
-    problem, _ = problem_on("realizable-direction")
-    learner = SmoothLeader(problem, [setting(1.0)], 1, "corrected")
-    assert learner.noise_plan is not None
-    scale = learner.noise_plan.scales[0]
-    assert learner.noise_plan.releases()[0].nodes == 9
-    assert learner.variances(HORIZON)[0] == pytest.approx(4 * scale**2 * np.bitwise_count(np.arange(HORIZON)))
-    reduced = SmoothLeader(problem, [setting(1.0)], 1, "corrected-reduced")
-    assert reduced.variances(HORIZON).mean() < 0.62 * learner.variances(HORIZON).mean()
 
 
 def test_printed_constants() -> None:
