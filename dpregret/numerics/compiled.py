@@ -1,13 +1,12 @@
 """Compiled loops: IEEE arithmetic in the order written, so that a kernel gives the same bits on every processor.
 
 numba keeps compiled code on disk and checks the age of one file alone: an edited helper in another would go unseen.
-So the folder of a module's code is named after the text of all that the module imports, and code that is compiled for
-certain classes after the text of these, too: stale code is never found, and an edit compiles again only what uses it.
-Copies of one tree that are given one folder compile once.
+So the folder of a function's code is named after all that decides it: its bytecode, that of the functions that it
+names, however indirectly, and the constants in them. Stale code is never found, and an edit compiles again only what
+uses it. Copies of one tree that are given one folder compile once.
 """
 
 import contextlib
-import functools
 import hashlib
 import inspect
 import os
@@ -18,14 +17,17 @@ import sysconfig
 import tempfile
 import typing
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import product
 from pathlib import Path
-from types import FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, ClassVar, TypeVar, cast
 
 import numba
-from numba.core.caching import UserProvidedCacheLocator
+import numpy as np
+from numba.core.caching import FunctionCache, UserProvidedCacheLocator
 from numba.core.errors import NumbaError
+from numba.core.extending import _Intrinsic
 from numba.extending import overload
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -35,9 +37,6 @@ _INSTALLED = {Path(each).resolve() for each in (sysconfig.get_path("stdlib"), sy
 _KERNELS: list[Any] = []
 _SPECIAL: dict[tuple[Any, ...], Any] = {}
 _READ: dict[str, int] = {}  # index of a kernel's code on disk -> its date when it was last read
-_IMPORT = re.compile(
-    r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([\w., ]+))", re.MULTILINE
-)
 
 
 def warm() -> None:
@@ -48,7 +47,7 @@ def warm() -> None:
 
 def _load(kernel: Any) -> None:
     """Take over the code that other processes have put on disk since this was last called."""
-    kept, target = kernel._cache, kernel.targetctx.codegen()
+    kept, target = kernel._cache.of(), kernel.targetctx.codegen()
     file = getattr(kept, "_cache_file", None)  # None where no folder can be written
     written = os.stat(file._index_path).st_mtime_ns if file and os.path.exists(file._index_path) else None
     if file is None or written is None or _READ.get(file._index_path) == written:
@@ -86,65 +85,138 @@ def _open_to_others(folder: Path) -> bool:
     return False
 
 
-@functools.cache
-def imports_of(path: Path) -> frozenset[Path]:
-    """The files that a file imports: of the package, and of whoever is neither installed nor Python's own."""
-    found: set[Path] = set()
-    for base, names, plain in _IMPORT.findall(path.read_text(encoding="utf-8")):
-        members = (
-            [base, *(f"{base}.{each}" for each in re.findall(r"\w+", names))] if base else re.split(r"[ ,]+", plain)
-        )
-        found |= {file for file in map(_file_of, members) if file is not None}
-    return frozenset(found)
+class _Text:
+    """What decides the compiled code of a function for arguments of some classes, in `lines`.
+
+    That is its bytecode without its documentation, the constants that it names, the same of all functions that it
+    names, and of each generic function the texts for these classes, and for those that are named on the way.
+    """
+
+    def __init__(self, function: Any, kinds: Iterable[type]):
+        self.lines: list[str] = []
+        self._numbers: dict[int, str] = {}
+        self._generics: list[Any] = []
+        self._kinds: list[type] = []
+        self._of(function)
+        for kind in kinds:
+            self._of(kind)
+        done: set[tuple[Any, type]] = set()
+        while todo := [pair for pair in product(self._generics, self._kinds) if pair not in done]:
+            for each, kind in todo:
+                if kind in each.kinds:
+                    self.lines.append(f"{each.__name__} {kind.__qualname__}: {self._of(each.kinds[kind])}")
+            done.update(todo)
+
+    def _of(self, value: Any, names: Sequence[str] = ()) -> str:
+        """A constant; of a function or class the number under which it is written down. names: see `_module`."""
+        if isinstance(value, np.ndarray):
+            return f"{value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
+        if value is None or isinstance(value, bool | int | float | complex | str | bytes | np.generic):
+            return repr(value)
+        if isinstance(value, tuple) and type(value) is tuple:
+            return f"({', '.join(map(self._of, value))})"
+        if isinstance(value, ModuleType):
+            return self._module(value, names)
+        if (number := self._numbers.get(id(value))) is None:
+            number = self._numbers[id(value)] = f"#{len(self._numbers)}"
+            self.lines.append(f"{number} = {self._described(value)}")
+        return number
+
+    def _described(self, value: Any) -> str:
+        named = f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', type(value).__qualname__)}"
+        if hasattr(value, "py_func"):
+            return f"{value.targetoptions} {self._of(value.py_func)}"
+        if hasattr(value, "kinds"):
+            self._generics.append(value)
+        elif isinstance(value, FunctionType):
+            said = [value.__defaults__, *(cell.cell_contents for cell in value.__closure__ or ())]
+            return f"{named} {self._code(value.__code__, value)} {[*map(self._of, said)]}"
+        elif isinstance(value, type) and (fields := getattr(value, "_fields", None)):
+            self._kinds.append(value)
+            return f"{named} {fields} {self._of(value.__new__.__defaults__)}"
+        elif isinstance(value, _Intrinsic):  # what it stands beside has no names in code: operators of its types
+            return f"{named} {hashlib.sha256(Path(inspect.getfile(value._defn)).read_bytes()).hexdigest()}"
+        elif isinstance(value, tuple):
+            return f"{self._of(type(value))} {self._of(tuple(value))}"
+        return named  # nothing else is a constant of compiled code
+
+    def _code(self, code: CodeType, function: FunctionType) -> str:
+        constants = code.co_consts[1:] if code.co_consts[:1] == (function.__doc__,) else code.co_consts
+        inner = [self._code(each, function) if isinstance(each, CodeType) else self._of(each) for each in constants]
+        known = function.__globals__
+        names = [f"{each}: {self._of(known[each], code.co_names)}" for each in code.co_names if each in known]
+        shape = code.co_flags, code.co_argcount, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_names
+        return f"{code.co_code.hex()} {code.co_exceptiontable.hex()} {shape} {inner} {names}"
+
+    def _module(self, module: ModuleType, names: Sequence[str]) -> str:
+        """Its name; where it is not installed, what the code that names it may take out of it, too."""
+        file = Path(getattr(module, "__file__", None) or sys.executable)
+        if not file.is_relative_to(PACKAGE) and any(map(file.is_relative_to, _INSTALLED)):
+            return module.__name__
+        return f"{module.__name__} {[self._of(vars(module)[each]) for each in names if each in vars(module)]}"
 
 
-def _file_of(module: str) -> Path | None:
-    """Where a module of ours, or of a user's, lies; None for what is installed."""
-    if module.partition(".")[0] == PACKAGE.name:
-        path = PACKAGE.parent.joinpath(*module.split("."))
-        for each in (path.with_suffix(".py"), path / "__init__.py"):
-            if each.is_file():
-                return each  # else of a study, whose files are imported as if they lay here
-    file = getattr(sys.modules.get(module), "__file__", None)
-    if file is None or not file.endswith(".py") or any(Path(file).is_relative_to(each) for each in _INSTALLED):
-        return None
-    return Path(file).resolve()
-
-
-@functools.cache
-def _texts_of(path: Path) -> frozenset[Path]:
-    """A file, and all that it imports, however indirectly."""
-    found, todo = {path}, [path]
-    while todo:
-        new = imports_of(todo.pop()) - found
-        found |= new
-        todo += new
-    return frozenset(found)
-
-
-def _digest(*paths: Path) -> str:
-    """Of the text that decides what code of these files does."""
-    digest = hashlib.sha256()
-    for path in sorted(set().union(*map(_texts_of, paths))):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+def _digest(function: Any, kinds: Iterable[type]) -> str:
+    return hashlib.sha256("\n".join(_Text(function, kinds).lines).encode()).hexdigest()[:16]
 
 
 class Locator(UserProvidedCacheLocator):  # type: ignore[misc]
-    """Where numba keeps the code of a file: in `_cache`, in a folder named after its text."""
+    """Where numba keeps the code of a function: in `_cache`, in a folder named after what decides the code."""
 
-    beside: ClassVar[tuple[Path, ...]] = ()
-    """Files of the classes that code is being compiled for."""
+    kinds: ClassVar[Sequence[type]] = ()
+    """Classes of the arguments that code is being compiled for."""
 
-    @classmethod
-    def get_suitable_cache_subpath(cls, py_file: str) -> str:
-        """The name of the folder; numba's own takes the absolute path."""
-        path = Path(py_file).resolve()
-        return f"{path.stem}-{_digest(path, *cls.beside)}"
+    def __init__(self, function: Any, file: str):
+        super().__init__(function, file)
+        self._cache_path = os.path.join(numba.config.CACHE_DIR, f"{Path(file).stem}-{_digest(function, self.kinds)}")
+
+    def get_disambiguator(self) -> str:
+        """Nothing further: the folder's name identifies the function."""
+        return ""
 
     def get_source_stamp(self) -> Any:
-        """Nothing further: the folder's name identifies the text."""
+        """Nor its text."""
         return 0
+
+
+class _Kept:
+    """The cache of a kernel: numba's, one for each choice of classes of arguments, looked for when all is imported."""
+
+    def __init__(self, function: Any):
+        self._function = function
+        self._caches: dict[tuple[type, ...], Any] = {}
+
+    def of(self, *kinds: type) -> Any:
+        """For arguments of these classes."""
+        if kinds not in self._caches:
+            Locator.kinds = kinds
+            try:
+                self._caches[kinds] = FunctionCache(self._function)
+            finally:
+                Locator.kinds = ()
+        return self._caches[kinds]
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        """As numba's."""
+        return self.of(*_classes(signature)).load_overload(signature, target)
+
+    def save_overload(self, signature: Any, result: Any) -> None:
+        """As numba's."""
+        self.of(*_classes(signature)).save_overload(signature, result)
+
+    @property
+    def cache_path(self) -> Any:
+        """The folder of all."""
+        return numba.config.CACHE_DIR
+
+
+def _classes(signature: Any) -> list[type]:
+    """The classes of NamedTuples in a signature, in its order."""
+    found = [signature.instance_class] if isinstance(signature, numba.types.BaseNamedTuple) else []
+    inner = getattr(signature, "args", signature)
+    for each in inner if isinstance(inner, tuple | numba.types.BaseTuple) else ():
+        found += _classes(each)
+    return list(dict.fromkeys(found))
 
 
 numba.config.CACHE_DIR = str(_cache())
@@ -156,9 +228,20 @@ if not numba.config.CACHE_LOCATOR_CLASSES:  # numba's own come next, for a folde
 
 def compiled(function: Function) -> Function:
     """The function, compiled at its first call and kept on disk; no operation is reordered, fused or approximated."""
-    kernel = numba.njit(cache=True, fastmath=False, error_model="numpy")(function)
+    kernel = _kernel(function)
     _KERNELS.append(kernel)
     return cast(Function, kernel)
+
+
+def inlined(function: Function) -> Function:
+    """The same for a small function that kernels call once a row: it becomes part of them."""
+    return cast(Function, _kernel(function, forceinline=True))
+
+
+def _kernel(function: Any, **options: bool) -> Any:
+    kernel = numba.njit(fastmath=False, error_model="numpy", **options)(function)
+    kernel._cache = _Kept(function)
+    return kernel
 
 
 class Generic:
@@ -220,12 +303,7 @@ def specialised(function: Any, *kinds: Any) -> Any:
     if (found := _SPECIAL.get((function, *kinds))) is not None:
         return found
     texts = [text for each in GENERICS for kind, text in each.kinds.items() if kind in kinds]
-    modules = {each.__module__ for each in (*kinds, *texts)}
-    Locator.beside = tuple(sorted(file for file in map(_file_of, modules) if file is not None))
-    try:
-        found = compiled(FunctionType(function.__code__, function.__globals__, function.__name__))
-    finally:
-        Locator.beside = ()
+    found = _kernel(FunctionType(function.__code__, function.__globals__, function.__name__))
     return _SPECIAL.setdefault((function, *kinds), _Explained(found, texts))
 
 
@@ -270,8 +348,3 @@ def _in_one_line(said: str, texts: Sequence[Any]) -> str:
             places += [(text.__code__.co_filename, first + k) for k, line in enumerate(lines) if word in line]
     where = "{}, line {}: ".format(*(places or list(files.items()))[-1]) if files else ""
     return f"{where}numba cannot compile this: {reason}"
-
-
-def inlined(function: Function) -> Function:
-    """The same for a small function that kernels call once a row: it becomes part of them."""
-    return cast(Function, numba.njit(cache=True, fastmath=False, error_model="numpy", forceinline=True)(function))

@@ -4,6 +4,7 @@ import os
 import platform
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -165,6 +166,62 @@ def test_an_edit_far_away_is_played_and_compiles_only_what_uses_it(tmp_path):
     missed, third = studied()
     assert missed == [0, 1]
     assert [one == other for one, other in zip(second, third, strict=True)] == [True, False]
+
+
+TEXT = """
+from typing import NamedTuple
+import numpy as np
+from dpregret.numerics.compiled import compiled, generic, inlined
+from dpregret.numerics.intrinsics import fused
+WEIGHT, TABLE = 2.0, np.array([1.0, 3.0])
+class Line(NamedTuple):
+    slope: float
+at = generic("at")
+@at.add
+def _(line: Line, x):
+    return 5.0 * line.slope * x
+@inlined
+def far(x):
+    return 7.0 * x
+def made(power):
+    @inlined
+    def near(x):
+        "Near."
+        return far(x) ** power
+    return near
+near = made(11)
+@compiled
+def whole(line, x):
+    "Whole."
+    return fused(at(line, near(x)), WEIGHT, TABLE[1]) + made_here(x)
+def made_here(x):
+    return at(Inner(13.0), x)
+class Inner(NamedTuple):
+    slope: float
+@at.add
+def _(line: Inner, x):
+    return 17.0 * x
+"""
+
+
+def test_all_that_decides_code_names_its_folder_and_nothing_else_does(monkeypatch):
+    from dpregret.numerics.compiled import _digest
+
+    monkeypatch.setattr("dpregret.numerics.compiled.GENERICS", [])
+    monkeypatch.setitem(sys.modules, "text", None)
+
+    def named(text, line=True):
+        module = types.ModuleType("text")
+        sys.modules["text"] = module
+        exec(text, vars(module))
+        return _digest(module.whole.py_func, [module.Line] if line else [])
+
+    plain = named(TEXT)
+    assert named("\n\n" + TEXT.replace('"Near."', '"Nearer."').replace('"Whole."', '"All."')) == plain
+    edits = [("2.0", "2.5"), ("3.0", "3.5"), ("5.0", "5.5"), ("7.0", "7.5"), ("(11)", "(12)"), ("13.0", "13.5")]
+    edits += [("17.0", "17.5"), ("    slope", "    rise: float\n    slope"), ("* x\ndef made(", "/ x\ndef made(")]
+    found = [named(TEXT.replace(old, new, 1)) for old, new in edits]
+    assert len({plain, named(TEXT, line=False), *found}) == 2 + len(edits)
 
 
 def test_text_that_cannot_be_compiled_is_named_with_its_line(tmp_path):

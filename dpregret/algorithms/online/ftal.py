@@ -24,11 +24,15 @@ from dpregret.numerics.arrays import Array
 
 
 class Leader(NamedTuple):
-    """total (d, runs): sum of points and of -gradients / mu. averaged: False where a box is printed without 1/t."""
+    """total (d, runs): sum of points and of -gradients / mu. averaged: False where a box is printed without 1/t.
+
+    noisy: whether there is noise to divide.
+    """
 
     total: Array
     mu: float
     averaged: bool
+    noisy: bool
 
 
 @step.add
@@ -38,7 +42,7 @@ def _(leader: Leader, loss, domain, t, x, gradient, noise, s):  # line 1
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
             total[k, r] = (total[k, r] + x[k, r]) - gradient[k, r] / mu  # line 2, and the sum of line 3
-            x[k, r] = (total[k, r] - noise[k, r] / mu) / over  # line 3
+            x[k, r] = (total[k, r] - noise[k, r] / mu if leader.noisy else total[k, r]) / over  # line 3
     project(domain, x, s)  # lines 3, 4
 
 
@@ -56,7 +60,7 @@ class FollowTheApproximateLeader(Learner):
 
     def state(self, setting: int, runs: int) -> Any:
         """Nothing summed yet."""
-        return Leader(np.zeros((self.domain.dimension, runs)), self.strong_convexity, True)
+        return Leader(np.zeros((self.domain.dimension, runs)), self.strong_convexity, True, self.noise_plan is not None)
 
     def bound(self, rounds: int) -> Array:
         """The guarantee of the module."""
