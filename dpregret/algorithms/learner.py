@@ -5,17 +5,18 @@ from abc import ABC
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import repeat
 from time import process_time
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from dpregret.algorithms.play.rounds import CompiledRounds
 from dpregret.algorithms.privacy import BLOCK, Budget, NoisePlan, Release
 from dpregret.algorithms.privacy.prefix_sums import by_run
+from dpregret.algorithms.rounds import CompiledRounds
 from dpregret.core.checks import FLOAT, check_inside, check_near, check_shape
+from dpregret.core.discovery import discover
 from dpregret.core.losses import Loss as Loss
 from dpregret.core.losses import Rounds, one_by_one, together
 from dpregret.core.sets import ConstraintSet
@@ -126,6 +127,12 @@ class BaseLearner(ABC):
         if not lines:
             return [math.inf] * len(self.budgets)
         return [line.epsilon(budget.delta) for line, budget in zip(lines, self.budgets, strict=True)]
+
+
+@cache
+def learners(family: str) -> dict[str, type[BaseLearner]]:
+    """All learners of the folder algorithms/<family> by their card's name; a new file there is found by itself."""
+    return discover(f"dpregret.algorithms.{family}", BaseLearner, "card")
 
 
 class Learner(BaseLearner):

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 from dpregret.algorithms.bandits.base import BanditProblem
-from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.geometry import make_set
-from dpregret.algorithms.learner import Problem, Setting
+from dpregret.algorithms.learner import Problem, Setting, learners
 from dpregret.algorithms.privacy import ALTERNATIVES, PURE_ALTERNATIVES, Budget
 from dpregret.algorithms.privacy.audit import item_mu, item_pure_loss
 from dpregret.algorithms.privacy.budget import gaussian_mu

@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 from drawn import generators
 
-from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.erm import frank_wolfe, polytope_frank_wolfe
 from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.phased_sgd import PhasedSgd
 from dpregret.algorithms.erm.polytope_frank_wolfe import CornerFrankWolfe
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.geometry import CountedSet, make_set
-from dpregret.algorithms.learner import Problem, Setting
+from dpregret.algorithms.learner import Problem, Setting, learners
 from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.convolution import root_convolution
 from dpregret.algorithms.privacy.selection import selection_noise

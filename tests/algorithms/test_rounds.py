@@ -5,13 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from dpregret.algorithms.catalogue import learners
+from dpregret.algorithms import rounds
 from dpregret.algorithms.geometry import CountedSet, make_set
-from dpregret.algorithms.learner import Problem, Setting, play
+from dpregret.algorithms.learner import Problem, Setting, learners, play
 from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
-from dpregret.algorithms.play import rounds
-from dpregret.algorithms.play.rounds import text_of
 from dpregret.algorithms.privacy import Budget
+from dpregret.algorithms.rounds import text_of
 from dpregret.core.losses import together
 from dpregret.core.oracles import Asked
 from dpregret.datasets.streams import make_stream

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.frank_wolfe import FrankWolfe
 from dpregret.algorithms.geometry import make_set
-from dpregret.algorithms.geometry.counted import CountedSet
-from dpregret.algorithms.learner import Problem, Setting, play
+from dpregret.algorithms.geometry.base import CountedSet
+from dpregret.algorithms.learner import Problem, Setting, learners, play
 from dpregret.algorithms.privacy import BLOCK, Budget, unit_noise
 from dpregret.core.losses import Rounds
 from dpregret.datasets.losses import RidgeSquared

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpregret.algorithms import rounds
 from dpregret.algorithms.bandits import batched_arms, linear_bandit, noisy_leader
 from dpregret.algorithms.bandits.base import Given
 from dpregret.algorithms.erm import mirror_descent
 from dpregret.algorithms.erm.mirror_descent import MirrorDescent
 from dpregret.algorithms.learner import play
-from dpregret.algorithms.play import rounds
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
 from dpregret.workflows.plan.config import experiment_jobs

@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 from shared import timed
 
-from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.geometry import CountedSet, make_set
-from dpregret.algorithms.learner import Problem, Setting, play
+from dpregret.algorithms.learner import Problem, Setting, learners, play
 from dpregret.algorithms.privacy import Budget, gaussian_mu, window_sums
 from dpregret.algorithms.privacy.audit import materialise, protected_nodes, transcript_losses
 from dpregret.algorithms.privacy.prefix_sums import NoisePerItem, NoisePerPrefix

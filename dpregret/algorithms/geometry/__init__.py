@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from dpregret.algorithms.geometry.ball import Ball
+from dpregret.algorithms.geometry.base import CountedSet, Tally
 from dpregret.algorithms.geometry.box import Box
-from dpregret.algorithms.geometry.counted import CountedSet, Tally
 from dpregret.algorithms.geometry.flow import FlowPolytope, grid_edges, layered_edges
 from dpregret.algorithms.geometry.grouped import GroupedL1Ball
 from dpregret.algorithms.geometry.hypersimplex import Hypersimplex

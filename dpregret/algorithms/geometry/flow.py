@@ -18,7 +18,7 @@ from dpregret.algorithms.geometry.base import (
     reach_of_binary,
     reject_dimension,
 )
-from dpregret.algorithms.geometry.mass import move_mass
+from dpregret.algorithms.geometry.simplex import move_mass
 from dpregret.core.oracles import by_corners, corner, vertex
 from dpregret.core.sets import LocalOracle, Oracle, UnsupportedSet
 from dpregret.numerics.arrays import Array

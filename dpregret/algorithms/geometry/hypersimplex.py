@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpregret.algorithms.geometry.base import CoordinateGauge, checked_dimension, reach_of_binary, reject_dimension
-from dpregret.algorithms.geometry.mass import exchange_mass
+from dpregret.algorithms.geometry.simplex import exchange_mass
 from dpregret.core.oracles import by_corners, corner, vertex
 from dpregret.core.sets import ConstraintSet, LocalOracle, Oracle
 from dpregret.numerics.arrays import Array

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpregret.algorithms.geometry.base import NormBall, checked_dimension
-from dpregret.algorithms.geometry.mass import move_mass, move_towards
-from dpregret.algorithms.geometry.simplex import threshold
+from dpregret.algorithms.geometry.simplex import move_mass, move_towards, threshold
 from dpregret.core.oracles import local_step, project, vertex
 from dpregret.core.sets import LocalOracle
 from dpregret.numerics.arrays import Array

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpregret.algorithms.geometry.ball import Ball
-from dpregret.algorithms.geometry.counted import CountedSet, data_of
+from dpregret.algorithms.geometry.base import CountedSet, data_of
 from dpregret.algorithms.geometry.grouped import GroupedL1Ball
 from dpregret.algorithms.geometry.l1_ball import L1Ball
 from dpregret.algorithms.geometry.matrices import NuclearBall, listed, measure, orthogonal_rows, recompose

@@ -20,7 +20,7 @@ from dpregret.algorithms.geometry.base import (
     reject_dimension,
 )
 from dpregret.algorithms.geometry.hypersimplex import Cheapest, Choices, Hypersimplex
-from dpregret.algorithms.geometry.mass import sift
+from dpregret.algorithms.geometry.simplex import sift
 from dpregret.core.oracles import by_corners, corner, vertex
 from dpregret.core.sets import ConstraintSet, Oracle
 from dpregret.numerics.arrays import Array

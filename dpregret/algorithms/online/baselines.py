@@ -13,8 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
-from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
-from dpregret.algorithms.online.noise import gradient_sums
+from dpregret.algorithms.online.ftal import FollowTheApproximateLeader, gradient_sums
 from dpregret.algorithms.privacy import NoisePerItem, NoisePerPrefix
 from dpregret.numerics.arrays import Array
 

@@ -10,8 +10,7 @@ Guarantee   See ftal.py. E|z_t|^2 grows like (ln t)^(1 + 2 beta), regret like (l
 from collections.abc import Sequence
 
 from dpregret.algorithms.learner import Card, Problem, Setting
-from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
-from dpregret.algorithms.online.noise import gradient_sums
+from dpregret.algorithms.online.ftal import FollowTheApproximateLeader, gradient_sums
 from dpregret.algorithms.privacy.toeplitz import UnboundedToeplitz
 
 

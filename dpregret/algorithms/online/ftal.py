@@ -14,11 +14,14 @@ Guarantee   E[regret] <= L ( D + sum_{t=2}^T min( D, (L + mu D) / (mu t) + E|z_{
             noise in G_t: be-the-leader with gradients at the played points, and a projection is a contraction.
 """
 
+import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.learner import Card, Learner
+from dpregret.algorithms.learner import Card, Learner, Problem, Setting
+from dpregret.algorithms.privacy import Budget, NoiseDistribution, NoisePlan, PrefixSums, calibrate
 from dpregret.core.oracles import project, step
 from dpregret.numerics.arrays import Array
 
@@ -73,3 +76,40 @@ class FollowTheApproximateLeader(Learner):
         distance = np.minimum(diameter, drift + noise)
         first = np.full((len(self.settings), 1), diameter)
         return self.lipschitz * np.cumsum(np.concatenate([first, distance], axis=1), axis=1)
+
+
+def gradient_sums(
+    distribution: NoiseDistribution,
+    mechanisms: Sequence[PrefixSums],
+    problem: Problem,
+    settings: Sequence[Setting],
+    printed: bool = False,
+) -> NoisePlan:
+    """Noise for running sums of gradients; replacing a loss moves a gradient by at most 2 L.
+
+    printed: the scales of Lou & Cheung 2020, eqs. (15) and (16): sensitivity L + mu D (the Lipschitz constant of the
+    surrogate loss, not the distance between two gradients) and, for Gaussian noise, variance
+    8 (L + mu D)^2 (log2 W + 1)^2 ln^2(2/delta) / eps^2.
+    """
+    sensitivity = 2 * problem.lipschitz
+    if printed:
+        surrogate = problem.lipschitz + problem.strong_convexity * problem.domain.diameter
+        scales = [
+            printed_scale(distribution, setting.budget, surrogate, mechanism.nodes_per_item)
+            for setting, mechanism in zip(settings, mechanisms, strict=True)
+        ]
+    else:
+        scales = [
+            calibrate(distribution, setting.budget, sensitivity, mechanism.nodes_per_item)
+            for setting, mechanism in zip(settings, mechanisms, strict=True)
+        ]
+    return NoisePlan(distribution, mechanisms, scales, sensitivity, problem.domain.dimension)
+
+
+def printed_scale(distribution: NoiseDistribution, budget: Budget, sensitivity: float, nodes: float) -> float:
+    """Node scale of Lou & Cheung 2020, Lemma 1 (gamma) and Lemma 3 (gaussian, standard deviation)."""
+    if math.isinf(budget.epsilon):
+        return 0.0
+    if distribution == "gaussian":
+        return math.sqrt(8) * sensitivity * nodes * math.log(2 / budget.delta) / budget.epsilon
+    return sensitivity * nodes / budget.epsilon

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpregret.algorithms.learner import Learner, Loss, Problem, Setting
-from dpregret.algorithms.online.noise import gradient_sums
+from dpregret.algorithms.online.ftal import gradient_sums
 from dpregret.algorithms.privacy import NoisePerItem
 from dpregret.numerics.arrays import Array
 

@@ -13,8 +13,7 @@ import math
 from collections.abc import Sequence
 
 from dpregret.algorithms.learner import Card, Problem, Setting
-from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
-from dpregret.algorithms.online.noise import gradient_sums, printed_scale
+from dpregret.algorithms.online.ftal import FollowTheApproximateLeader, gradient_sums, printed_scale
 from dpregret.algorithms.privacy import PURE_ALTERNATIVES, NoisePlan, WindowTree, horizon_sums
 
 

@@ -19,7 +19,7 @@ from typing import Protocol, cast
 import numpy as np
 
 from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
-from dpregret.algorithms.online.noise import printed_scale
+from dpregret.algorithms.online.ftal import printed_scale
 from dpregret.algorithms.privacy import NoisePlan, WindowTree, calibrate
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.orthogonal import symmetric

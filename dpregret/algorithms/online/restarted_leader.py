@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpregret.algorithms.learner import Card, Problem, Setting
-from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
-from dpregret.algorithms.online.noise import gradient_sums
+from dpregret.algorithms.online.ftal import FollowTheApproximateLeader, gradient_sums
 from dpregret.algorithms.privacy.noise import root_mean_square_norm
 from dpregret.algorithms.privacy.trees import BlockTrees
 from dpregret.core.oracles import project, step

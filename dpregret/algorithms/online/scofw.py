@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from dpregret.algorithms.learner import Card, Learner, Problem, Setting
-from dpregret.algorithms.online.noise import gradient_sums
+from dpregret.algorithms.online.ftal import gradient_sums
 from dpregret.algorithms.privacy import ALTERNATIVES, PURE_ALTERNATIVES, NoiseDistribution, window_sums
 from dpregret.core.oracles import inner, step, vertex
 from dpregret.numerics.arrays import Array

@@ -40,7 +40,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from dpregret.algorithms.learner import Card, Learner, Problem, Setting
-from dpregret.algorithms.online.noise import gradient_sums
+from dpregret.algorithms.online.ftal import gradient_sums
 from dpregret.algorithms.privacy import ALTERNATIVES, PURE_ALTERNATIVES, NoiseDistribution, window_sums
 from dpregret.core.oracles import local_step, step
 from dpregret.numerics.arrays import Array

@@ -25,8 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpregret.algorithms.learner import Card, Problem, Setting
-from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
-from dpregret.algorithms.online.noise import gradient_sums
+from dpregret.algorithms.online.ftal import FollowTheApproximateLeader, gradient_sums
 from dpregret.algorithms.privacy import ALTERNATIVES, PURE_ALTERNATIVES, NoiseDistribution, window_sums
 from dpregret.numerics.arrays import Array
 

@@ -224,7 +224,7 @@ class Family(ABC, Generic[E, C, P]):
     @cached_property
     def learners(self) -> Mapping[str, type[Any]]:
         """The classes of algorithms/<name>, by the names on their cards."""
-        from dpregret.algorithms.catalogue import learners
+        from dpregret.algorithms.learner import learners
 
         return learners(self.name)
 

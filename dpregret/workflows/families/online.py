@@ -135,7 +135,7 @@ class Online(Family[OnlineExperiment, OnlineCell, Posed]):
     ) -> Learner:
         """With all settings of the cell, on a set that counts its calls."""
         from dpregret.algorithms.geometry import CountedSet
-        from dpregret.algorithms.geometry.counted import SolvedSet
+        from dpregret.algorithms.geometry.base import SolvedSet
         from dpregret.algorithms.learner import Problem
 
         stream, counted = problem.stream, SolvedSet if "solver" in learner_class.card.needs else CountedSet

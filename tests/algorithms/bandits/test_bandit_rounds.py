@@ -13,8 +13,8 @@ from drawn import generators
 from dpregret.algorithms.bandits.base import AHEAD, BLOCK, BanditProblem, Directions, Given, unit_sphere
 from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit
 from dpregret.algorithms.bandits.round_by_round import Fkm
-from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.geometry import CountedSet, make_set
+from dpregret.algorithms.learner import learners
 from dpregret.algorithms.privacy import Budget, unit_noise
 from dpregret.core.losses import Losses, LossSource
 from dpregret.core.oracles import value_at

@@ -19,8 +19,8 @@ from dpregret.algorithms.bandits.noisy_leader import NoisyLeader, nearest
 from dpregret.algorithms.bandits.noisy_values import NoisyValueBandit
 from dpregret.algorithms.bandits.private_bandit import PrivateBanditGaussian, PrivateBanditLaplace
 from dpregret.algorithms.bandits.round_by_round import ThakurtaSmithGaussian
-from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.geometry import CountedSet, make_set
+from dpregret.algorithms.learner import learners
 from dpregret.algorithms.privacy import Budget, unit_noise
 from dpregret.algorithms.privacy.noise import UnitNoise
 from dpregret.core.oracles import SCRATCH

@@ -20,7 +20,7 @@ from dpregret.algorithms.erm.noisy_descent import (
 from dpregret.algorithms.erm.sgd import NoisySgd
 from dpregret.algorithms.erm.strongly_convex_descent import NoisyStronglyConvexDescent
 from dpregret.algorithms.geometry import CountedSet, make_potential, make_set
-from dpregret.algorithms.geometry.counted import SolvedSet
+from dpregret.algorithms.geometry.base import SolvedSet
 from dpregret.algorithms.privacy import Budget
 from dpregret.core.losses import PerRun, loss
 from dpregret.core.oracles import Asked, inner, slope_at

@@ -13,13 +13,12 @@ from drawn import generators
 from scipy.optimize import minimize_scalar
 from tiny_risks import Bowls
 
-from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.one_pass_ftrl import OnePassLeader
 from dpregret.algorithms.erm.online_to_batch import CHOICES, Charge, Choice, OnlineToBatch
 from dpregret.algorithms.erm.phased_sgd import PhasedSgd
 from dpregret.algorithms.geometry import CountedSet, make_set
-from dpregret.algorithms.learner import Learner
+from dpregret.algorithms.learner import Learner, learners
 from dpregret.algorithms.privacy import Budget, gaussian_mu, prefix_sums, unit_noise
 from dpregret.algorithms.privacy.audit import item_mu
 from dpregret.datasets.risks import make_risk

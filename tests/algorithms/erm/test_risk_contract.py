@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from drawn import generators
 
-from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.geometry import make_set
+from dpregret.algorithms.learner import learners
 from dpregret.algorithms.privacy import Budget
 from dpregret.datasets.risks import make_risk
 

@@ -10,8 +10,8 @@ import pytest
 from drawn import generators
 from tiny_streams import constant, expanded, halving, varying
 
-from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.experts.base import ExpertProblem, Play, RunOfBlock, block_total, rechunk
+from dpregret.algorithms.learner import learners
 from dpregret.algorithms.privacy import Budget
 
 EVERY = [(name, variant) for name, kind in learners("experts").items() for variant in kind.card.variants]

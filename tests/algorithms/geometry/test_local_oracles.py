@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpregret.algorithms.geometry import make_set
-from dpregret.algorithms.geometry.mass import exchange_mass, move_mass
+from dpregret.algorithms.geometry.simplex import exchange_mass, move_mass
 
 
 class LocalProblem:

@@ -17,7 +17,7 @@ from dpregret.algorithms.geometry import (
     make_potential,
     make_set,
 )
-from dpregret.algorithms.geometry.counted import data_of
+from dpregret.algorithms.geometry.base import data_of
 
 SMALLEST = {"ball": 1, "l1-ball": 1, "simplex": 2, "box": 1, "hypersimplex": 2, "flow": 4, "grouped-l1": 1}
 SMALLEST |= {"interpolation": 1, "nuclear": 1, "spectrahedron": 4, "polytope": 1, "sign-polytope": 1}

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.geometry import CountedSet, make_set
-from dpregret.algorithms.learner import Problem, Setting, play
+from dpregret.algorithms.learner import Problem, Setting, learners, play
 from dpregret.algorithms.online.explicit_frank_wolfe import ExplicitFrankWolfe
 from dpregret.algorithms.privacy import Budget
 from dpregret.numerics.arrays import Array

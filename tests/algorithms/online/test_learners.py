@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.geometry import CountedSet, make_set
-from dpregret.algorithms.learner import Problem, Setting, play
+from dpregret.algorithms.learner import Problem, Setting, learners, play
 from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 from dpregret.algorithms.online.restarted_leader import RestartedLeader
 from dpregret.algorithms.online.wdp_cocol import local_radius

@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.geometry.simplex import Simplex
-from dpregret.algorithms.learner import Problem, Setting, play
+from dpregret.algorithms.learner import Problem, Setting, learners, play
 from dpregret.algorithms.online.wdp_cocol import PROVEN, SCHEDULES, Terms, local_radius, window_constant
 from dpregret.algorithms.privacy import Budget
 from dpregret.datasets.streams import make_stream

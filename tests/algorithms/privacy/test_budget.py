@@ -72,7 +72,7 @@ def test_no_privacy_costs_no_noise():
 
 
 def test_printed_gaussian_scale_is_loose_by_the_stated_factors():
-    from dpregret.algorithms.online.noise import printed_scale
+    from dpregret.algorithms.online.ftal import printed_scale
 
     budget, delivered = Budget(1.0, 1e-6), []
     for window, factor in [(1, 9.7), (16, 21.7), (256, 29.1), (16384, 37.6)]:

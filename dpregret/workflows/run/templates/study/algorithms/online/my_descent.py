@@ -8,7 +8,7 @@ Guarantee   E[regret] <= (L^2 + E|xi|^2) / (2 mu) (1 + ln T): Hazan, Agarwal & K
 import numpy as np
 
 from dpregret.algorithms.learner import Card, Learner
-from dpregret.algorithms.online.noise import gradient_sums
+from dpregret.algorithms.online.ftal import gradient_sums
 from dpregret.algorithms.privacy import NoisePerItem
 
 

@@ -1,4 +1,7 @@
-"""Learners whose round is written as plain loops, at play: tiles of runs, each with its part of the learner's state."""
+"""Learners whose round is written as plain loops, at play: tiles of runs, each with its part of the learner's state.
+
+The loop over rounds is compiled for each combination of learner, loss and set; see core/oracles.py.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,50 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.geometry.counted import data_of
-from dpregret.algorithms.play import kernel
-from dpregret.core.losses import NO_ROWS, Loss, Losses, laid_out
-from dpregret.core.oracles import SCRATCH, asked, local_step, project, vertex
+from dpregret.algorithms.geometry.base import data_of
+from dpregret.core.losses import NO_ROWS, Loss, Losses, laid_out, lay_out
+from dpregret.core.oracles import SCRATCH, asked, inner, local_step, project, slope_at, step, vertex
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import specialised
 
 NUMBERS = 2048  # of a tile's points: what a round touches stays in the processor's first caches
 FEWEST, MOST = 16, 128  # runs of a tile
 PRICED = 0.002  # CPU seconds spent on pricing an oracle
+
+
+def play_rounds(learner, loss, domain, held, rows, units, scale, begun, first, done, rounds, x, losses, norms):
+    """Play `rounds` rounds after the first `done` of the runs first, first + 1, ... whose points are x (d, runs).
+
+    held, rows: see `core.losses.laid_out`. units (runs in all, rounds, d) from round `begun` on, times scale: noise; no
+    rounds where there is none. losses, norms (runs,): running sums of losses and of |noise|; changed in place, as x is.
+    """
+    (d, runs), loud = x.shape, units.shape[1] > 0
+    gradient, noise, value, s = np.empty((d, runs)), np.zeros((d, runs)), np.empty(runs), np.empty((SCRATCH, runs))
+    for now in range(rounds):
+        if now == 0 or rows[0].shape[0] > 1:
+            lay_out(rows, held, now, first)
+        slope_at(loss, x, gradient, value, s)
+        for r in range(runs):
+            losses[r] += value[r]
+        if loud:
+            for r in range(runs):
+                for k in range(d):
+                    noise[k, r] = scale * units[first + r, begun + now, k]
+            inner(noise, noise, value, s)
+            for r in range(runs):
+                norms[r] += np.sqrt(value[r])
+        step(learner, loss, domain, float(done + now + 1), x, gradient, noise, s)
+
+
+def play_round(learner, loss, domain, held, rows, first, t, x, slopes, noises):
+    """Round t alone, with the gradients and the noise of all runs, (runs in all, d); without noise these are zeros."""
+    d, runs = x.shape
+    gradient, noise, s = np.empty((d, runs)), np.empty((d, runs)), np.empty((SCRATCH, runs))
+    lay_out(rows, held, 0, first)
+    for k in range(d):
+        for r in range(runs):
+            gradient[k, r], noise[k, r] = slopes[first + r, k], noises[first + r, k]
+    step(learner, loss, domain, t, x, gradient, noise, s)
 
 
 def ask_project(domain, points, weights, repeats):
@@ -121,16 +158,16 @@ class _Part:
 class CompiledRounds:
     """The rounds of one learner. apart: CPU seconds that were not part of them, for compiling and for prices."""
 
-    played = staticmethod(kernel.play_rounds)
+    played = staticmethod(play_rounds)
 
     def __init__(self, learner: Any):
         self.learner = learner
         domain = learner.domain
         self.tally: Any = getattr(domain, ORACLES[learner.oracle].tally, None)
         self.held = learner.local if learner.oracle == "local" else domain  # as long as its number is in use
-        inner = text_of(domain, learner.oracle)
-        self.counted = inner is not None
-        self.domain = inner if self.counted else asked(self.held)
+        text = text_of(domain, learner.oracle)
+        self.counted = text is not None
+        self.domain = text if self.counted else asked(self.held)
         settings, runs, d = learner.point.shape
         wide = min(runs, max(FEWEST, min(MOST, NUMBERS // d))) if self.counted else runs
         self.tiles = []
@@ -186,7 +223,7 @@ class CompiledRounds:
             else:
                 part = _Part(loss, tile.setting, tile.first, shape[1])
                 made, held, rows = asked(part), (np.zeros((1, tile.x.shape[1])),), NO_ROWS
-            specialised(kernel.play_round, *self.kinds(type(made)))(
+            specialised(play_round, *self.kinds(type(made)))(
                 tile.state, made, self.domain, held, rows, tile.first, float(self.learner.round), tile.x,
                 slopes[tile.setting], noises[tile.setting],
             )  # fmt: skip

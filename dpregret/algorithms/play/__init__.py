@@ -1,1 +1,0 @@
-"""The loops that play learners: nothing else draws, sums losses or looks at points."""
