@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from dpregret.core.losses import Losses, LossSource
 from dpregret.core.sets import ConstraintSet
-from dpregret.datasets.base import Generators, Source, build, positive, sources
+from dpregret.datasets.base import Generators, Source, build, place, positive, sources
 from dpregret.datasets.bundled import load
 from dpregret.datasets.losses import Affine, Entry, NormKink
 from dpregret.numerics.arrays import Array
@@ -103,6 +103,23 @@ class Cone(BanditStream):
         nothing, apart = np.zeros(len(generators)), self.domain.center() - self.anchor
         stay = horizon * float(np.sqrt(vecdot(apart, apart)))
         return BanditComparator(nothing, nothing, np.full(len(generators), stay))
+
+
+class PlacedCone(Cone):
+    """f_t(x) = |x - z| for bandits, z by `place`. Tight wherever z is: errors enter to first order."""
+
+    name = "placed-cone"
+    title = "norm cone, searched for"
+
+    def __init__(self, domain: ConstraintSet, share: float = 0.5, towards: int = 0) -> None:
+        super().__init__(domain)
+        if not 0.0 <= share <= 1.0:
+            raise ValueError(f"option share must lie in [0, 1], got {share}")
+        self.share, self.towards = share, towards
+
+    @cached_property
+    def anchor(self) -> Array:
+        return place(self.domain, self.share, self.towards)
 
 
 def pieces(horizon: int) -> Iterator[int]:

@@ -12,6 +12,8 @@ import numpy as np
 
 from dpregret.core.discovery import discover
 from dpregret.core.errors import not_allowed
+from dpregret.core.sets import ConstraintSet
+from dpregret.numerics.arrays import Array
 
 Generators = Sequence[np.random.Generator]
 """One generator for each run."""
@@ -103,3 +105,14 @@ def positive(**options: float) -> None:
     for name, value in options.items():
         if not (np.isfinite(value) and value > 0.0):
             raise ValueError(f"{name} must be positive and finite, got {value}")
+
+
+def place(domain: ConstraintSet, share: float, towards: int) -> Array:
+    """The point a `share` of the way from the center to the vertex of least cost, (n,); the costs are normal draws.
+
+    The search for worse streams (workflows/worst.py) chooses both.
+    """
+    if not 0.0 <= share <= 1.0:
+        raise ValueError(f"option share must lie in [0, 1], got {share}")
+    vertex = domain.linear_oracle(np.random.default_rng(towards).standard_normal(domain.dimension))
+    return (1 - share) * domain.center() + share * vertex

@@ -23,7 +23,7 @@ from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.counters import TreeCounterExperts
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting, play
-from dpregret.algorithms.online.net_switching import NetExperts
+from dpregret.algorithms.online.private_switching import NetExperts
 from dpregret.algorithms.privacy import Budget
 from dpregret.datasets.losses import Quadratic
 from dpregret.workflows.audit.experts import Table, chain, halting, law, restless

@@ -23,8 +23,7 @@ from dpregret.algorithms.geometry import make_set
 from dpregret.datasets import fetch
 from dpregret.datasets.bundled import load
 from dpregret.datasets.examples import unit_rows
-from dpregret.datasets.fetch import FetchError, download
-from dpregret.datasets.prepared import hashed_columns
+from dpregret.datasets.fetch import FetchError, download, hashed_columns
 from dpregret.datasets.risks import make_risk
 from dpregret.datasets.streams import make_stream
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from dpregret.algorithms.geometry import make_set
-from dpregret.datasets.placed_streams import place
+from dpregret.datasets.base import place
 from dpregret.datasets.streams import make_stream
 from dpregret.workflows import worst
 from dpregret.workflows.plan.read import papers

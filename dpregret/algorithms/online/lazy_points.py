@@ -1,4 +1,4 @@
-"""L2P over regularised multiplicative weights on the points of a set: what its two learners share.
+"""L2P over regularised multiplicative weights on the points of a set: on a net, or on a whole ball by hit-and-run.
 
 Algorithm   Asi, Koren, Liu & Talwar 2024, Alg. 1 (dpregret.algorithms.experts.l2p) with the measure of Section 3.2,
             nu_s(x) = exp(-beta (F(x) + lambda |x - c|^2)), F the losses before batch s:
@@ -19,14 +19,26 @@ Algorithm   Asi, Koren, Liu & Talwar 2024, Alg. 1 (dpregret.algorithms.experts.l
             line 14     keep y
             line 15   play x in the batch
             line 16   observe its losses
+            l2p-net: x and y are points of a net that covers the set within r, for convex losses on sets of dimension 1
+            to 3. l2p-sampled: they are drawn from a whole ball of any dimension, by hit-and-run, for losses whose sums
+            are quadratic forms.
 Privacy     Unit: one loss; neighbours: it is replaced by another; (eps, delta)-DP. A loss counts as its difference from
             its value at the center c, divided by L D, which is in [-1/2, 1/2] where it is L-Lipschitz on a set of
             radius D/2. The measure is that of weighted experts, and lambda is not secret: the ledger of `l2p` holds
-            with beta L D in place of its eta.
-Guarantee   Line 5 is never above 1 while beta L D <= 2 eta, so x has the law nu_s; see the learners.
+            with beta L D in place of its eta. Net: differences of losses are clipped to [-1/2, 1/2], so it needs no
+            trust in L. Sampled: only up to the total variation between the hit-and-run samples and nu: nothing here
+            bounds it.
+Guarantee   Line 5 is never above 1 while beta L D <= 2 eta, so x has the law nu_s. With h = beta L D the expected
+            regret is at most
+            net: L D (ln(1/w)/h + h T B/8) + r L T, w the smallest weight in nu_1;
+            sampled, for exact samples and lambda = 0: L D (d ln(T + 1)/h + h T B/8 + 1): the points
+            x* + (K - x*)/(T + 1) have a share (T + 1)^-d of the volume, and each loses at most L D/(T + 1) more than
+            x* in a round. With lambda > 0 none is stated.
 Deviations  `printed`: Theorem 3.12 claims O(L D (T^(1/2) + T^(1/3) (d ln T)^(1/2) ln(T/delta) / eps^(2/3))). Its B is
             below 1 for eps > 1/(2 ln(1/delta)): 1 is taken. The regulariser is centered at c. `tuned` is ours:
-            lambda = 0, and the B, p and beta that minimise the guarantee by our ledger.
+            lambda = 0, and the B, p and beta that minimise the guarantee by our ledger. Theorem 3.12 is about the whole
+            set; the net has radius D/(4 T^(1/2)), or `FINEST`. Sampled: differences of losses are not clipped, the
+            constant L is trusted.
 """
 
 import math
@@ -38,8 +50,18 @@ import numpy as np
 from dpregret.algorithms.experts.batched_dartboard import tuned
 from dpregret.algorithms.experts.l2p import Copied
 from dpregret.algorithms.experts.shrinking_dartboard import affordable
-from dpregret.algorithms.learner import Learner, Loss, Problem, Setting
-from dpregret.algorithms.online.private_switching import generators_by_setting
+from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
+from dpregret.algorithms.online.private_switching import (
+    FINEST,
+    Form,
+    NetSums,
+    check_net,
+    covering,
+    form_of,
+    generators_by_setting,
+    walk,
+)
+from dpregret.algorithms.privacy.selection import draw_group
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.elementary import exp
 
@@ -162,3 +184,106 @@ class LazyPoints(Learner):
 def clipped(value: Array, base: Array, unit: float) -> Array:
     """(f - f(c)) / unit, clipped to [-1/2, 1/2]."""
     return np.clip((value - base) / unit, -0.5, 0.5)
+
+
+class LazyNet(LazyPoints):
+    """Algorithm 1 over a net, for sets of dimension 1 to 3."""
+
+    card = Card(
+        name="l2p-net",
+        title="L2P on a net",
+        paper="Asi et al. 2024",
+        reference="Thm 3.12",
+        variants=VARIANTS,
+        anytime=False,
+        convex=True,
+    )
+
+    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
+        dimension, diameter = problem.domain.dimension, problem.domain.diameter
+        if dimension not in FINEST:
+            raise ValueError(f"{self.card.name} needs dimension 1, 2 or 3, got {dimension}: use l2p-sampled")
+        self.radius = diameter * max(FINEST[dimension], 0.25 / math.sqrt(problem.horizon))
+        self.net = covering(problem.domain, self.radius)
+        check_net(self.card.name, self.net, runs)
+        super().__init__(problem, settings, runs, variant)
+        away = np.square(self.net - self.center).sum(axis=1)
+        self.sizes = [
+            exp(-plan.eta / self.unit * regulariser * away)
+            for plan, regulariser in zip(self.plans, self.regularisers, strict=True)
+        ]
+        self.sums = NetSums(self.net, runs, self.unit, -0.5, self.center)
+        self.chosen = np.zeros((2, len(settings), runs), dtype=np.int64)
+
+    @property
+    def points(self) -> int:
+        """Points of the net."""
+        return len(self.net)
+
+    def count(self, loss: Loss) -> None:
+        """Losses of all points of the net, once for all settings."""
+        self.sums.add(loss)
+
+    def drawn(self, which: int, setting: int, run: int) -> Array:
+        """The exponential mechanism over the net."""
+        scores = np.ascontiguousarray(self.sums.total[:, run])
+        found = draw_group(self.own[setting][run], self.sizes[setting], scores, 1 / self.plans[setting].eta)
+        self.chosen[which, setting, run] = found
+        return self.net[found]
+
+    def bound(self, rounds: int) -> Array:
+        """L D (ln(1/w)/h + h T B/8) + r L T, at the horizon."""
+        most = []
+        for plan, sizes in zip(self.plans, self.sizes, strict=True):
+            prior = math.log(float(sizes.sum() / sizes.min()))
+            most.append(self.unit * (prior / plan.eta + plan.eta * self.horizon * plan.batch / 8))
+        return np.array([[each + self.radius * self.lipschitz * self.horizon] * rounds for each in most])
+
+
+class LazySampled(LazyPoints):
+    """Algorithm 1 over a ball of any dimension, for losses whose sums are quadratic forms."""
+
+    card = Card(
+        name="l2p-sampled",
+        title="L2P, hit-and-run",
+        paper="Asi et al. 2024",
+        reference="Thm 3.12",
+        variants=VARIANTS,
+        anytime=False,
+        needs=frozenset({"smooth", "quadratic-sums"}),
+        convex=True,
+    )
+
+    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
+        if problem.domain.name != "ball":
+            raise ValueError(f"{self.card.name} samples from a ball, not from the set {problem.domain.name!r}")
+        super().__init__(problem, settings, runs, variant)
+        dimension = problem.domain.dimension
+        self.matrix = np.zeros((runs, dimension, dimension))
+        self.linear = np.zeros((runs, dimension))
+
+    @property
+    def points(self) -> int:
+        """(T + 1)^d: one over the share of the volume that the guarantee needs."""
+        return int((self.problem.horizon + 1) ** self.problem.domain.dimension)
+
+    def count(self, loss: Loss) -> None:
+        """Quadratic forms add up; constants cancel."""
+        matrix, linear, _ = form_of(loss, self.card.name)
+        self.matrix += matrix / self.unit
+        self.linear += linear / self.unit
+
+    def drawn(self, which: int, setting: int, run: int) -> Array:
+        """Hit-and-run from the center."""
+        weight = 2 * self.regularisers[setting] / self.unit
+        matrix = self.matrix[run] + weight * np.eye(len(self.center))
+        form = Form(matrix, self.linear[run] + weight * self.center, 0.0)
+        return walk(self.own[setting][run], self.domain, form, 1 / self.plans[setting].eta)
+
+    def bound(self, rounds: int) -> Array:
+        """L D (d ln(T + 1)/h + h T B/8 + 1), at the horizon; NaN with a regulariser."""
+        most = [
+            math.nan if regulariser else self.unit * (plan.guarantee(self.horizon, self.points) + 1)
+            for plan, regulariser in zip(self.plans, self.regularisers, strict=True)
+        ]
+        return np.array([[each] * rounds for each in most])

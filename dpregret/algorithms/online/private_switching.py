@@ -1,4 +1,4 @@
-"""Private switching between the points of a set: what its two learners share.
+"""Private switching between the points of a set: over a net, or over a whole ball by hit-and-run.
 
 Algorithm   Asi et al. 2023, Section 4.1: Algorithm 1 with the points of the set as experts. The text of the box is
             lost: the lines below are reconstructed, as in dpregret.algorithms.experts.sparse_vector.
@@ -10,23 +10,50 @@ Algorithm   Asi et al. 2023, Section 4.1: Algorithm 1 with the points of the set
             line 6      open a new test; the loss of the new x begins at 0
             line 7    play x; add the loss to C and to what x has lost
             `observe` ends a round and calls the test of the next one: lines 7, 4, 6, 5.
+            net-sparse-vector: line 5 draws from a net that covers the set within `radius`, by the exponential
+            mechanism, for sets of dimension 1 to 3. sampled-sparse-vector: from a whole ball of any dimension, by
+            hit-and-run, for losses whose sums are quadratic forms.
 Privacy     Unit: one loss; neighbours: it is replaced by another. Losses are divided by L D, the largest value of an
             L-Lipschitz loss that vanishes somewhere on the set, and clipped to [0, 1]; then that of
-            dpregret.algorithms.privacy.switching. Pure up to delta = 1e-14 (above_threshold.py).
-Guarantee   Asi et al. 2023, Thm 3: L D times that of Algorithm 1; see the learners.
-Deviations  The division by L D is missing in print.
+            dpregret.algorithms.privacy.switching. Pure up to delta = 1e-14 (above_threshold.py). Sampled: only up to
+            the total variation between the hit-and-run samples and the law that they approximate: nothing here
+            bounds it.
+Guarantee   Asi et al. 2023, Thm 3. Net: L D times that of Algorithm 1 for N experts of which one loses at most
+            (L* + radius L T) / (L D), N the points of the net. Sampled: none; the constants are those of a net of the
+            radius 1/(L T).
+Deviations  The division by L D is missing in print. The net is coarser than 1/(L T), which would have (L D T)^d points:
+            radius D d^1.5 / T, which costs less than privacy does, but not below `FINEST`, where memory ends.
 """
 
+import itertools
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 
-from dpregret.algorithms.learner import Learner, Loss, Problem, Setting
+from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
 from dpregret.algorithms.privacy import keyed_generators
 from dpregret.algorithms.privacy.above_threshold import Watch
+from dpregret.algorithms.privacy.selection import draw_group
 from dpregret.algorithms.privacy.switching import Switching
+from dpregret.core.losses import Losses, laid_out, lay_out
+from dpregret.core.oracles import SCRATCH, slope_at
+from dpregret.core.sets import ConstraintSet
 from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import compiled, specialised
+from dpregret.numerics.elementary import exp_of
+from dpregret.numerics.intrinsics import next_double
+from dpregret.numerics.random import addresses, normal
+from dpregret.numerics.sums import dot
+
+FINEST = {1: 1 / 4096, 2: 1 / 48, 3: 1 / 12}
+"""Smallest covering radius of a net by dimension, in diameters of the set."""
+LARGEST_NET = 2**22  # points times runs
+NUMBERS = 2**14  # losses that are counted at once
+GRID = np.linspace(0.0, 1.0, 257)  # places of a chord
+STEPS = 20  # of hit-and-run, times the squared dimension
 
 
 class SwitchingLearner(Learner):
@@ -86,3 +113,241 @@ def generators_by_setting(
     """Generators of each setting, one a run, keyed by its epsilon."""
     keys = [int(np.float64(setting.budget.epsilon).view(np.uint64)) for setting in settings]
     return [keyed_generators(generators, key) for key in keys]
+
+
+class NetExperts(SwitchingLearner):
+    """Algorithm 1 over a net, for sets of dimension 1 to 3."""
+
+    card = Card(
+        name="net-sparse-vector",
+        title="sparse vector on a net",
+        paper="Asi et al. 2023",
+        reference="Thm 3",
+        variants={"pure": "pure eps-DP up to 1e-14", "zcdp": "draws priced by zCDP"},
+        anytime=False,
+        needs=frozenset({"best-loss"}),
+        convex=True,
+    )
+
+    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
+        super().__init__(problem, settings, runs, variant)
+        dimension, diameter = problem.domain.dimension, problem.domain.diameter
+        if dimension not in FINEST:
+            raise ValueError(f"{self.card.name} needs dimension 1, 2 or 3, got {dimension}: use sampled-sparse-vector")
+        self.radius = diameter * max(FINEST[dimension], dimension**1.5 / self.horizon)
+        self.net = covering(problem.domain, self.radius)
+        check_net(self.card.name, self.net, runs)
+        assert problem.best_loss is not None  # the card needs it
+        best = (problem.best_loss + self.radius * self.lipschitz * self.horizon) / self.unit
+        self.plans = [Switching(len(self.net), self.horizon, best, setting.budget, variant) for setting in settings]
+        self.sums = NetSums(self.net, runs, self.unit, 0.0)
+        self.chosen = np.zeros((len(settings), runs), dtype=np.int64)
+
+    def count(self, loss: Loss) -> Array:
+        """Losses of all points of the net, once for all settings."""
+        self.sums.add(loss)
+        return np.clip(loss.value(self.point) / self.unit, 0.0, 1.0)
+
+    def move(self, setting: int, run: int) -> None:
+        """The exponential mechanism over the net."""
+        plan = self.plans[setting]
+        scores = np.maximum(self.sums.total[:, run], plan.best_loss)
+        drawn = draw_group(self.own[setting][run], np.ones(len(self.net)), scores, plan.draw_scale)  # line 5
+        self.chosen[setting, run] = drawn
+        self.point[setting, run] = self.net[drawn]
+
+    def bound(self, rounds: int) -> Array:
+        """L D times the bound of Algorithm 1 over the net, at the horizon."""
+        return np.array([[self.unit * plan.bound()] * rounds for plan in self.plans])
+
+
+class NetSums:
+    """(f - f(origin)) / unit at the points of a net, clipped to [least, least + 1] and summed; without origin f / unit.
+
+    net: (N, d). total: (N, runs).
+    """
+
+    def __init__(self, net: Array, runs: int, unit: float, least: float, origin: Array | None = None):
+        self.net, self.unit, self.least = net, unit, least
+        self.origin = np.empty(0) if origin is None else origin
+        self.some = max(1, NUMBERS // runs)
+        self.total = np.zeros((len(net), runs))
+
+    def add(self, loss: Loss) -> None:
+        """Count a loss."""
+        if type(loss) in slope_at.kinds:
+            alike = Losses.alike(loss, 1)
+            data = laid_out(alike.kind, alike.laid(), alike.shared, self.total.shape[1])
+            specialised(add_losses, alike.kind)(*data, self.unit, self.least, self.origin, self.net, self.total)
+            return
+        base = loss.value(self.origin) if len(self.origin) else 0.0
+        for first in range(0, len(self.net), self.some):  # a few points at a time stay in the processor's cache
+            losses = (loss.value(self.net[first : first + self.some, None]) - base) / self.unit
+            self.total[first : first + self.some] += np.clip(losses, self.least, self.least + 1, out=losses)
+
+
+def add_losses(loss, held, rows, unit, least, origin, net, sums):
+    """The loop of `NetSums.add`; origin is empty where there is none. See core.losses.laid_out."""
+    runs, d = sums.shape[1], net.shape[1]
+    x, gradient, value, s = np.empty((d, runs)), np.empty((d, runs)), np.empty(runs), np.empty((SCRATCH, runs))
+    base = np.zeros(runs)
+    lay_out(rows, held, 0, 0)
+    for each in range(-1 if len(origin) else 0, len(net)):
+        for k in range(d):
+            for r in range(runs):
+                x[k, r] = origin[k] if each < 0 else net[each, k]
+        slope_at(loss, x, gradient, value, s)
+        for r in range(runs):
+            if each < 0:
+                base[r] = value[r]
+            else:
+                sums[each, r] += min(max((value[r] - base[r]) / unit, least), least + 1.0)
+
+
+def check_net(name: str, net: Array, runs: int) -> None:
+    """Raises ValueError for a net that is too large for memory."""
+    if len(net) * runs > LARGEST_NET:
+        raise ValueError(f"{name}: a net of {len(net)} points for {runs} runs is more than {LARGEST_NET} numbers")
+
+
+def covering(domain: ConstraintSet, radius: float) -> Array:
+    """Points of the set such that every point of it is within `radius` of one of them, (N, d).
+
+    The grid of that radius around the set, projected: projection brings no two points further apart.
+    """
+    axes = np.eye(domain.dimension)
+    highest = np.array([domain.linear_oracle(-axis) @ axis for axis in axes])
+    lowest = np.array([domain.linear_oracle(axis) @ axis for axis in axes])
+    step = 2 * radius / math.sqrt(domain.dimension)
+    sides = [
+        low + step * np.arange(math.ceil((high - low) / step) + 1) for low, high in zip(lowest, highest, strict=True)
+    ]
+    grid = np.array(list(itertools.product(*sides)))
+    inside = domain.project(grid)
+    near = np.linalg.norm(grid - inside, axis=1) <= radius * (1 + 1e-12)
+    return np.unique(np.round(inside[near], 12), axis=0)
+
+
+class QuadraticLoss(Protocol):
+    """A loss whose sums are quadratic forms."""
+
+    def quadratic_form(self) -> tuple[Array, Array, Array]:
+        """(A, b, c) with f(x) = <x, A x>/2 - <b, x> + c."""
+
+
+def form_of(loss: Loss, name: str) -> tuple[Array, Array, Array]:
+    """A, b and c of a loss. Raises ValueError that names the learner for a loss without them."""
+    if not hasattr(loss, "quadratic_form"):
+        raise ValueError(f"{name} needs losses with a quadratic form")
+    return cast(QuadraticLoss, loss).quadratic_form()
+
+
+class SampledExperts(SwitchingLearner):
+    """Algorithm 1 over a ball of any dimension, for losses whose sums are quadratic forms."""
+
+    card = Card(
+        name="sampled-sparse-vector",
+        title="sparse vector, hit-and-run",
+        paper="Asi et al. 2023",
+        reference="Section 4.1, closing remark",
+        variants={"zcdp": "draws priced by zCDP; private up to the error of the sampler"},
+        anytime=False,
+        needs=frozenset({"best-loss", "smooth", "quadratic-sums"}),
+        convex=True,
+    )
+
+    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
+        super().__init__(problem, settings, runs, variant)
+        if problem.domain.name != "ball":
+            raise ValueError(f"{self.card.name} samples from a ball, not from the set {problem.domain.name!r}")
+        assert problem.best_loss is not None  # the card needs it
+        dimension = problem.domain.dimension
+        points = 1 + 2 * self.lipschitz * self.horizon * problem.domain.diameter  # a dimension, of a net of 1/(L T)
+        best = (problem.best_loss + 1) / self.unit
+        self.plans = [
+            Switching(math.ceil(points) ** dimension, self.horizon, best, setting.budget, variant)
+            for setting in settings
+        ]
+        self.matrix = np.zeros((runs, dimension, dimension))
+        self.linear = np.zeros((runs, dimension))
+        self.constant = np.zeros(runs)
+
+    def count(self, loss: Loss) -> Array:
+        """Quadratic forms add up."""
+        matrix, linear, constant = form_of(loss, self.card.name)
+        self.matrix += matrix / self.unit
+        self.linear += linear / self.unit
+        self.constant += constant / self.unit
+        return np.clip(loss.value(self.point) / self.unit, 0.0, 1.0)
+
+    def move(self, setting: int, run: int) -> None:
+        """Hit-and-run from the center."""
+        plan = self.plans[setting]
+        form = Form(self.matrix[run], self.linear[run], self.constant[run], plan.best_loss)
+        self.point[setting, run] = walk(self.own[setting][run], self.domain, form, plan.draw_scale)  # line 5
+
+
+class Form(NamedTuple):
+    """q(x) = <x, matrix x>/2 - <linear, x> + constant, and the smallest value that counts."""
+
+    matrix: Array
+    linear: Array
+    constant: float
+    floor: float = -math.inf
+
+
+def walk(generator: np.random.Generator, domain: ConstraintSet, form: Form, scale: float) -> Array:
+    """A point of the ball `domain`, (d,): hit-and-run from its center, exact up to a fine grid of each chord."""
+    center = domain.center()
+    address, steps, radius = addresses([generator])[0], STEPS * len(center) ** 2, domain.diameter / 2
+    form = Form(form.matrix, form.linear, float(form.constant), float(form.floor))
+    return hit_and_run(address, steps, center, radius, form, scale)
+
+
+@compiled
+def hit_and_run(generator: int, steps: int, center: Array, radius: float, form: Form, scale: float) -> Array:
+    """Walk from the center of a ball, (d,): each step draws a place on a random chord.
+
+    Its density is exp(-max(q, floor) / scale); scale 0: uniform on the places of smallest max(q, floor).
+    """
+    dimension, most = len(center), len(GRID)
+    matrix, linear = form.matrix, form.linear
+    point, direction, offset = center.copy(), np.empty(dimension), np.empty(dimension)
+    pull, turned = np.empty(dimension), np.empty(dimension)
+    places, scores, weight = np.empty(most), np.empty(most), np.empty(most)
+    for _ in range(steps):
+        for k in range(dimension):
+            direction[k] = normal(generator)
+        length = np.sqrt(dot(direction, direction))
+        for k in range(dimension):
+            direction[k] /= length
+            offset[k] = point[k] - center[k]
+        for k in range(dimension):
+            pull[k], turned[k] = dot(matrix[k], point), dot(matrix[k], direction)
+        along = dot(direction, offset)
+        reach = math.sqrt(max(0.0, along * along + radius * radius - dot(offset, offset)))
+        begin = 0.5 * dot(point, pull) - dot(linear, point) + form.constant
+        for k in range(dimension):
+            pull[k] -= linear[k]
+        slope, bend = dot(direction, pull), dot(direction, turned)
+        least = np.inf
+        for k in range(most):
+            places[k] = -along - reach + 2 * reach * GRID[k]
+            scores[k] = max(begin + places[k] * slope + 0.5 * (places[k] * places[k]) * bend, form.floor)
+        for k in range(most):
+            least = min(least, scores[k])
+        if scale > 0.0:
+            for k in range(most):
+                scores[k] = exp_of(-(scores[k] - least) / scale)
+        else:
+            for k in range(most):
+                scores[k] = 1.0 if scores[k] <= least else 0.0
+        weight[0] = 0.0
+        for k in range(1, most):
+            weight[k] = weight[k - 1] + (scores[k] + scores[k - 1])
+        wanted = next_double(generator) * weight[most - 1]
+        k = min(np.searchsorted(weight, wanted, side="right") - 1, most - 2)
+        moved = (places[k + 1] - places[k]) / (weight[k + 1] - weight[k]) * (wanted - weight[k]) + places[k]
+        for k in range(dimension):
+            point[k] += moved * direction[k]
+    return point

@@ -1,7 +1,6 @@
 """Losses of one round, one file a loss: its data and its text."""
 
 from dpregret.datasets.losses.affine import Affine
-from dpregret.datasets.losses.clipped import Clipped
 from dpregret.datasets.losses.direction_kink import DirectionKink
 from dpregret.datasets.losses.direction_square import DirectionSquare
 from dpregret.datasets.losses.entry import Entry
@@ -16,7 +15,6 @@ from dpregret.datasets.losses.sum import Sum
 
 __all__ = [
     "Affine",
-    "Clipped",
     "DirectionKink",
     "DirectionSquare",
     "Entry",

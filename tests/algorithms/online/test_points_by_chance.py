@@ -14,12 +14,8 @@ from scipy.spatial import cKDTree
 from dpregret.algorithms.experts.l2p import Copied
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting, play
-from dpregret.algorithms.online.hit_and_run import GRID, STEPS, Form
-from dpregret.algorithms.online.l2p_net import LazyNet
-from dpregret.algorithms.online.l2p_sampled import LazySampled
-from dpregret.algorithms.online.lazy_points import printed
-from dpregret.algorithms.online.net_switching import FINEST, NetExperts, covering
-from dpregret.algorithms.online.sampled_switching import SampledExperts
+from dpregret.algorithms.online.lazy_points import LazyNet, LazySampled, printed
+from dpregret.algorithms.online.private_switching import FINEST, GRID, STEPS, Form, NetExperts, SampledExperts, covering
 from dpregret.algorithms.privacy import Budget
 from dpregret.datasets.streams import make_stream
 
