@@ -89,7 +89,7 @@ def test_the_command_and_errata_print_the_number(
             assert measured == numbers.get(claim, formats.DASH)
     from dpregret.paper_figs.report.findings import section
 
-    cited = [text for entry in section(results, load_paper(PAPERS / PAPER)).entries for text in entry.claims]
+    cited = [text for entry in section(results, load_paper(PAPERS / PAPER))["entries"] for text in entry["claims"]]
     told = dict(re.findall(r"^([\w.-]+): (-?\d\S* \[[^\]]*\])", text)[0] for text in cited if "[" in text)
     assert told
     assert told.items() <= numbers.items()

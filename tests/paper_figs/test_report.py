@@ -192,9 +192,9 @@ def test_a_table_as_printed_stands_openly_and_the_wide_one_is_folded(repository:
     for name in ("claims.csv", "checks.csv", "errata.csv", "table_1_all.csv"):
         shutil.copy(repository / "results/reference" / PAPER / name, tmp_path / PAPER)
     (tmp_path / PAPER / "table_1.html").write_text("<main>\n<table><tr><td>as printed</td></tr></table></main>")
-    (table,) = paper_view(tmp_path, texts.claims, section(tmp_path, texts), {}).tables
-    assert str(table.printed) == "<table><tr><td>as printed</td></tr></table>"
-    assert len(table.rows) == len(texts.claims.tables[0].rows)
+    (table,) = paper_view(tmp_path, texts.claims, section(tmp_path, texts), {})["tables"]
+    assert str(table["printed"]) == "<table><tr><td>as printed</td></tr></table>"
+    assert len(table["rows"]) == len(texts.claims.tables[0].rows)
 
 
 def test_scripts_of_others_are_those_of_the_manifest() -> None:

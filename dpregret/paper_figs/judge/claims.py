@@ -26,7 +26,7 @@ DEFAULT_TOLERANCE = 0.1
 ClaimType = Literal["exponent", "linear", "below", "stated", "private"]
 Provenance = Literal["printed", "reconstructed"]
 """Whether a formula was read in the paper, or is ours where the text at hand lost it or the paper does not print it."""
-Quantity = Literal["regret_ratio", "delivered_epsilon", "noise_ratio", "excess_ratio"]
+Quantity = Literal["regret_ratio", "noise_ratio"]
 FigureType = Literal[
     "regret", "exponent", "printed", "costs", "sweep", "privacy-cost", "bounds", "winners", "tuning", "gain", "drift",
     "crossover",

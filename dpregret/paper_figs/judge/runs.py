@@ -68,10 +68,6 @@ class Kind(NamedTuple):
     empty: object
 
 
-def _is_number(dtype: Any) -> bool:
-    return bool(types.is_numeric_dtype(dtype) and not types.is_bool_dtype(dtype))
-
-
 TEXT: Final = Kind("text", lambda each: types.is_string_dtype(each) or types.is_object_dtype(each), "str", "")
 FLAG: Final = Kind("flag", types.is_bool_dtype, "bool", False)
 INTEGER: Final = Kind("integer", types.is_integer_dtype, "int64", 0)

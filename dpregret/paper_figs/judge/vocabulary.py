@@ -79,17 +79,15 @@ COUNTED: Final = {"noise": "noise_norm", "draws": "draws"}
 class Words:
     """Text for tables and figures.
 
-    `response` is a table column, `mean` describes its mean at the reference point; `unit` is what operations are
-    counted per; `length` is the symbol of T or n; `no_progress` names a claim of kind linear.
+    `response` is a table column; `unit` is what operations are counted per; `length` is the symbol of T or n;
+    `no_progress` names a claim of kind linear.
     """
 
     response: str
-    mean: str
     unit: str
     length: str
     no_progress: str
     symbols: Mapping[str, str]
-    axes: Mapping[str, str]
 
 
 _SYMBOLS: Final = {
@@ -97,20 +95,11 @@ _SYMBOLS: Final = {
     "epsilon": "eps", "mu": "mu_gdp", "best_loss": "L*", "length": "k",
     "convexity": "mu", "beta": "(ln 1/beta)", "delta": "(ln 1/delta)",
 }  # fmt: skip
-_AXES: Final = {
-    "horizon": "horizon T (rounds)", "dimension": "dimension d", "experts": "log2 of the number of experts",
-    "window": "window: log2 W + 1", "landau": "window: Landau's constant G_W", "items": "window W",
-    "epsilon": "privacy budget eps", "mu": "Gaussian DP parameter mu", "best_loss": "loss of the best expert L*",
-    "length": "rounds k that tell the experts apart", "convexity": "strong convexity mu of the losses",
-    "beta": "ln(1/beta) of the quantile at 1 - beta", "delta": "ln(1/delta) of the privacy budget",
-}  # fmt: skip
-REGRET: Final = Words("regret", "total regret", "round", "T", "linear regret", _SYMBOLS, _AXES)
+REGRET: Final = Words("regret", "round", "T", "linear regret", _SYMBOLS)
 EXCESS: Final = Words(
-    "excess", "excess risk", "iteration", "n", "plateau",
+    "excess", "iteration", "n", "plateau",
     {**_SYMBOLS, "samples": "n", "dimension": "p", "width": "G", "corners": "(log2 k)",
      "curvature": "Gamma", "smoothness": "lambda"},
-    {**_AXES, "samples": "records n", "dimension": "dimension p", "width": "Gaussian width G",
-     "corners": "log2 of the number of corners k", "curvature": "curvature Gamma", "smoothness": "smoothness lambda"},
 )  # fmt: skip
 RESPONSE_AXES: Final = {
     "regret": "total regret", "overhead": "regret above the non-private counterpart",

@@ -51,11 +51,10 @@ def explorer(runs: pd.DataFrame, claims: ClaimsFile, names: Names = NOBODY) -> d
     private = np.isfinite(rows["epsilon"])
     rows = rows.assign(epsilon=rows["epsilon"].where(private), delta=rows["delta"].where(private))
     words = labels_of(claims.response)
-    length = words.axes["samples" if claims.problem == "erm" else "horizon"]
     experiments = rows.groupby("experiment", sort=True)
     return {
         "response": words.response,
-        "labels": {**LABELS, "checkpoint": length},
+        "labels": {**LABELS, "checkpoint": "records n" if claims.problem == "erm" else "horizon T (rounds)"},
         "experiments": {str(name): _experiment(group, names) for name, group in experiments},
     }
 

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import jinja2
 import pandas as pd
@@ -47,6 +47,8 @@ def learner_name(names: Names, learner: str, variant: str) -> str:
 
 Record = Mapping[str, str]
 """A row of a table, by its columns."""
+View = Mapping[str, Any]
+"""What a template shows of a remark, a claim, a table, a figure or a paper."""
 
 
 def lines_of(folder: Path) -> dict[str, Record]:
@@ -103,34 +105,12 @@ KINDS: Final = {
 """Kind of a remark -> its name."""
 
 
-class Remark(NamedTuple):
-    """One erratum as the page shows it. Links are relative to the folder of the page, and lead to what exists."""
-
-    erratum: Erratum
-    kind: str
-    effect: str
-    note: str
-    links: tuple[str, ...]
-    claims: tuple[str, ...]
-
-
-class Section(NamedTuple):
-    """The remarks on one paper: how many effects are measured, how many are mistakes in print, how many are not."""
-
-    paper: str
-    title: str
-    entries: tuple[Remark, ...]
-    measured: int
-    mistakes: int
-    other: int
-
-
 def write_errata_page(results: Path, papers: Sequence[str], texts: Path, out: Path) -> None:
     """Write errata.md and errata.html into `out`, from `results`, where each paper has a folder of its tables.
 
     `texts` holds a folder of YAML files for each paper.
     """
-    sections = [each for paper in papers if (each := section(results, load_paper(texts / paper))).entries]
+    sections = [each for paper in papers if (each := section(results, load_paper(texts / paper)))["entries"]]
     refuted = refutations(results, texts, papers)
     for form in ("md", "html"):
         page = environment(form).get_template(f"errata.{form}.j2").render(sections=sections, refuted=refuted)
@@ -151,17 +131,21 @@ def environment(form: str = "html") -> jinja2.Environment:
     return made
 
 
-def section(results: Path, paper: PaperTexts) -> Section:
-    """The errata of one paper beside what was measured."""
+def section(results: Path, paper: PaperTexts) -> View:
+    """The errata of one paper beside what was measured: how many effects are measured, how many are mistakes in print,
+    how many are not."""
     claims, folder = paper.claims, results / paper.claims.paper
     rows = {row["erratum"]: row for row in records(folder / "errata.csv")}
     lines = lines_of(folder)
-    entries = tuple(_entry(each, rows[each.id], lines, claims, results) for each in paper.errata.errata)
-    measured, mistakes = sum(bool(each.effect) for each in entries), sum(each.erratum.in_print for each in entries)
-    return Section(claims.paper, claims.title, entries, measured, mistakes, len(entries) - mistakes)
+    entries = [_entry(each, rows[each.id], lines, claims, results) for each in paper.errata.errata]
+    mistakes = sum(each.in_print for each in paper.errata.errata)
+    measured = sum(bool(each["effect"]) for each in entries)
+    counts = {"measured": measured, "mistakes": mistakes, "other": len(entries) - mistakes}
+    return {"paper": claims.paper, "title": claims.title, "entries": entries, **counts}
 
 
-def _entry(erratum: Erratum, row: Record, lines: Mapping[str, Record], claims: ClaimsFile, results: Path) -> Remark:
+def _entry(erratum: Erratum, row: Record, lines: Mapping[str, Record], claims: ClaimsFile, results: Path) -> View:
+    """One erratum as the page shows it. Links are relative to the folder of the page, and lead to what exists."""
     effect, links = "", []
     if row["status"] == MEASURED and erratum.measure is not None:
         ratio = "" if row["ratio"] == DASH else f" (ratio {row['ratio']})"
@@ -173,8 +157,14 @@ def _entry(erratum: Erratum, row: Record, lines: Mapping[str, Record], claims: C
         links.append(f"{claims.paper}/runs/{erratum.experiment}.parquet")
     note = row["note"] or ("" if effect or erratum.claims else row["status"])
     kind = KINDS[erratum.kind] if erratum.provenance == "printed" else f"{erratum.kind}, text reconstructed"
-    shown_by = tuple(f"{claim}: {_evidence(lines.get(claim))}" for claim in erratum.claims)
-    return Remark(erratum, kind, effect, note, tuple(link for link in links if (results / link).exists()), shown_by)
+    return {
+        "erratum": erratum,
+        "kind": kind,
+        "effect": effect,
+        "note": note,
+        "links": [link for link in links if (results / link).exists()],
+        "claims": [f"{claim}: {_evidence(lines.get(claim))}" for claim in erratum.claims],
+    }
 
 
 def _evidence(line: Record | None) -> str:

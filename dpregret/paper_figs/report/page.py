@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 import pandas as pd
@@ -21,7 +21,7 @@ from markupsafe import Markup
 
 from dpregret.core import parquet
 from dpregret.paper_figs.judge import fits, result_tables, vocabulary
-from dpregret.paper_figs.judge.claims import UNCHANGED, Changes, Claim, ClaimsFile, TableRow, load_paper
+from dpregret.paper_figs.judge.claims import UNCHANGED, Changes, Claim, ClaimsFile, load_paper
 from dpregret.paper_figs.judge.runs import crashes, read_runs
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN, ORDER, RESPONSE_AXES, VIOLATED, labels_of, law
 from dpregret.paper_figs.report.explorer import CHARTED, READ, explorer, unclaimed
@@ -29,8 +29,8 @@ from dpregret.paper_figs.report.findings import (
     TEMPLATES,
     Names,
     Record,
-    Section,
     TextTable,
+    View,
     environment,
     headlines,
     learner_name,
@@ -68,183 +68,85 @@ COLOURS: Final = 128
 SMALL: Final = 640
 
 
-@dataclass(frozen=True)
-class ClaimView:
-    """A claim, or a consistency check, with its verdict and with what leads to its data.
-
-    record: its row of claims.csv or checks.csv. name: of the learner, as people write it. law: HTML. symbol: of what is
-    swept. number: the claim's number on every page; raw: the slope without its logarithms. changed: commits that
-    changed what the line is judged by after its first reference, and what we know of why.
-    """
-
-    claim: Claim
-    record: Record
-    kind: str
-    name: str
-    losses: str
-    law: Markup
-    symbol: str
-    response: str
-    number: str
-    raw: str
-    normalised: str
-    figures: tuple[str, ...]
-    changed: tuple[str, ...]
-
-    @property
-    def id(self) -> str:
-        """The claim's name."""
-        return self.claim.id
-
-    @property
-    def verdict(self) -> str:
-        """In a word or three."""
-        return self.record["verdict"]
-
-    @property
-    def check(self) -> bool:
-        """Whether the line could not have come out otherwise."""
-        return KINDS[self.kind] == CHECK
-
-    @property
-    def absent(self) -> bool:
-        """Whether this run leaves the line out; one whose learner failed is not left out."""
-        return self.verdict == NOT_RUN and BROKEN not in self.record["reason"]
-
-    @property
-    def refutes(self) -> bool:
-        """Whether the line refutes what a paper states."""
-        return self.verdict == VIOLATED and KINDS[self.kind] == "paper"
-
-
-class Row(NamedTuple):
-    """A row of a comparison table. claims: column -> the claim of its number. absent: nothing of it is in this run."""
-
-    record: Record
-    entry: TableRow
-    claims: Mapping[str, str]
-    absent: bool
-
-
-class ComparisonTable(NamedTuple):
-    """A table of the paper: as the paper prints it, where that is known, and with all measured columns."""
-
-    caption: str
-    printed: Markup | None
-    columns: tuple[str, ...]
-    rows: tuple[Row, ...]
-
-
-class FigureView(NamedTuple):
-    """A static figure as a data address; `files` are beside it in the folder of results, its data among them.
-
-    title: what is seen, in words. small: the same picture, a few hundred pixels wide.
-    """
-
-    name: str
-    title: str
-    source: str
-    small: str
-    width: int
-    height: int
-    experiment: str
-    files: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class PaperView:
-    """Everything of one paper. `claims` are all lines, checks too, those that this run leaves out among them."""
-
-    paper: str
-    claims_file: ClaimsFile
-    tables: tuple[ComparisonTable, ...]
-    claims: tuple[ClaimView, ...]
-    figures: tuple[FigureView, ...]
-    errata: Section
-    effects: list[Record]
-    costs: list[Record]
-    further: tuple[TextTable, ...]
-
-    @property
-    def tested(self) -> tuple[ClaimView, ...]:
-        """Lines that this run tests."""
-        return tuple(view for view in self.claims if not view.absent)
-
-    @property
-    def absent(self) -> tuple[ClaimView, ...]:
-        """Lines that this run leaves out."""
-        return tuple(view for view in self.claims if view.absent)
-
-    @property
-    def measured_on(self) -> dict[str, str]:
-        """Erratum with a measured effect -> the learner that shows it."""
-        return {row["erratum"]: row["against"].partition(".")[0] for row in self.effects}
-
-    @property
-    def counts(self) -> dict[str, dict[str, int]]:
-        """Kind of line, as far as this run tests some -> verdict -> number."""
-        return counted(self.tested)
-
-    @property
-    def stated(self) -> dict[str, dict[str, int]]:
-        """The counts of what the paper states; of a chapter, of what it derives."""
-        stated = ["derived here"] if self.claims_file.chapter else [*KINDS][:2]
-        return {kind: own for kind, own in self.counts.items() if kind in stated}
-
-
-def counted(tested: Iterable[ClaimView]) -> dict[str, dict[str, int]]:
+def counted(tested: Iterable[View]) -> dict[str, dict[str, int]]:
     """Kind of line, as far as there are some -> verdict -> number."""
-    numbers = Counter((view.kind, view.verdict) for view in tested)
+    numbers = Counter((view["kind"], view["verdict"]) for view in tested)
     found = {kind: {word: numbers[kind, word] for word in ORDER if numbers[kind, word]} for kind in KINDS}
     return {kind: own for kind, own in found.items() if own}
 
 
-def paper_view(
-    results: Path, claims: ClaimsFile, errata: Section, names: Names, changes: Changes = UNCHANGED
-) -> PaperView:
-    """Read the tables and figures of a paper below `results`."""
+def paper_view(results: Path, claims: ClaimsFile, errata: View, names: Names, changes: Changes = UNCHANGED) -> View:
+    """Everything of one paper, from its tables and figures below `results`.
+
+    `claims` are all lines, checks too: those `tested` and those that this run leaves out, `absent`. `stated`: of the
+    `counts` those of what the paper states; of a chapter, of what it derives. `measured_on`: erratum with a measured
+    effect -> the learner that shows it.
+    """
     folder = results / claims.paper
     lines = lines_of(folder)
-    figures = tuple(_figure(path, claims) for path in sorted((folder / "figures").glob("*.png")))
-    drawn = {figure.name for figure in figures}
-    views = tuple(
-        claim_view(claim, lines[claim.id], claims, drawn, names, changes)
-        for claim in claims.claims
-        if claim.id in lines
-    )
-    tested = {view.id for view in views if not view.absent}
+    figures = [_figure(path, claims) for path in sorted((folder / "figures").glob("*.png"))]
+    drawn = {figure["name"] for figure in figures}
+    known = [claim for claim in claims.claims if claim.id in lines]
+    views = tuple(claim_view(claim, lines[claim.id], claims, drawn, names, changes) for claim in known)
+    tested = tuple(view for view in views if not view["absent"])
+    ids = {view["id"] for view in tested}
     effects = [row for row in records(folder / "errata.csv") if row["status"] == MEASURED]
-    tables = tuple(_table(folder, claims, number, tested) for number in range(len(claims.tables)))
     titles = {folder / "gains.md": "Gains"} if claims.gains else {}
     titles |= {folder / "exact" / f"{name}.md": f"Exact: {name}" for name in claims.exact}
-    further = tuple(each._replace(name=f"{claims.paper}-{each.name}") for each in read_all(titles))
-    costs = records(folder / "costs.csv")
-    return PaperView(claims.paper, claims, tables, views, figures, errata, effects, costs, further)
+    counts, stated = counted(tested), ["derived here"] if claims.chapter else [*KINDS][:2]
+    return {
+        "paper": claims.paper,
+        "claims_file": claims,
+        "tables": [_table(folder, claims, number, ids) for number in range(len(claims.tables))],
+        "claims": views,
+        "tested": tested,
+        "absent": tuple(view for view in views if view["absent"]),
+        "figures": figures,
+        "errata": errata,
+        "effects": effects,
+        "measured_on": {row["erratum"]: row["against"].partition(".")[0] for row in effects},
+        "costs": records(folder / "costs.csv"),
+        "further": [each._replace(name=f"{claims.paper}-{each.name}") for each in read_all(titles)],
+        "counts": counts,
+        "stated": {kind: own for kind, own in counts.items() if kind in stated},
+    }
 
 
 def claim_view(
     claim: Claim, record: Record, claims: ClaimsFile, drawn: set[str], names: Names, changes: Changes
-) -> ClaimView:
-    """The view of a line: `record` is its row of claims.csv or checks.csv, `drawn` are the figures there are."""
+) -> View:
+    """A claim, or a consistency check, with its verdict and with what leads to its data.
+
+    record: its row of claims.csv or checks.csv; drawn: the figures there are. name: of the learner, as people write it.
+    law: HTML. symbol: of what is swept. number: the claim's number on every page; raw: the slope without its
+    logarithms. absent: whether this run leaves the line out; one whose learner failed is not left out. changed: commits
+    that changed what the line is judged by after its first reference, and what we know of why.
+    """
     figures = [entry for entry in claims.figures if entry.experiment == claim.experiment and entry.name in drawn]
     figures.sort(key=lambda entry: entry.parameter != claim.parameter)
     origin = CHECK if record["kind"] == CHECK else record["origin"]
     origin = "reconstructed" if (origin, claim.provenance) == ("paper", "reconstructed") else origin
-    return ClaimView(
-        claim=claim,
-        record=record,
-        kind=next(name for name, each in KINDS.items() if each == origin),
-        name=learner_name(names, claim.learner, claim.variant),
-        losses=names.get(f"stream:{claim.stream}", claim.stream),
-        law=Markup(formula.in_html(law(record["rate"]))),  # escaped where it is made
-        symbol=labels_of(claim.response).symbols[claim.parameter],
-        response=RESPONSE_AXES[claim.response].split(",")[0].removeprefix("total "),
-        number=result_tables.number(record),
-        raw=_estimate(record, "fitted"),
-        normalised=_estimate(record, "normalised"),
-        figures=tuple(entry.name for entry in figures),
-        changed=tuple(filter(None, (*changes.get(claim.id, ()), claim.changed))),
-    )
+    verdict = record["verdict"]
+    return {
+        "id": claim.id,
+        "claim": claim,
+        "record": record,
+        "verdict": verdict,
+        "kind": next(name for name, each in KINDS.items() if each == origin),
+        "check": origin == CHECK,
+        "absent": verdict == NOT_RUN and BROKEN not in record["reason"],
+        "refutes": verdict == VIOLATED and origin == "paper",
+        "name": learner_name(names, claim.learner, claim.variant),
+        "losses": names.get(f"stream:{claim.stream}", claim.stream),
+        "law": Markup(formula.in_html(law(record["rate"]))),  # escaped where it is made
+        "symbol": labels_of(claim.response).symbols[claim.parameter],
+        "response": RESPONSE_AXES[claim.response].split(",")[0].removeprefix("total "),
+        "number": result_tables.number(record),
+        "raw": _estimate(record, "fitted"),
+        "normalised": _estimate(record, "normalised"),
+        "figures": [entry.name for entry in figures],
+        "changed": [*filter(None, (*changes.get(claim.id, ()), claim.changed))],
+    }
 
 
 def _estimate(record: Record, name: str) -> str:
@@ -254,8 +156,12 @@ def _estimate(record: Record, name: str) -> str:
     return formats.with_interval(fits.Estimate(*(float(record[f"{name}{end}"]) for end in ("", "_low", "_high"))))
 
 
-def _table(folder: Path, claims: ClaimsFile, number: int, tested: set[str]) -> ComparisonTable:
-    """Rows of the file are in the order of the claims file: exponents then know their claims."""
+def _table(folder: Path, claims: ClaimsFile, number: int, tested: set[str]) -> View:
+    """A table as the paper prints it, where that is known, and with all measured columns.
+
+    Rows of the file are in the order of the claims file: exponents then know their claims. Of a row, claims: column ->
+    the claim of its number; absent: nothing of it is in this run.
+    """
     table, name = claims.tables[number], f"table_{number + 1}"
     whole, printed = folder / f"{name}_all.csv", folder / f"{name}.html"
     shown = Markup(fragment_of(printed.read_text(encoding="utf-8"))) if whole.exists() and printed.exists() else None
@@ -268,18 +174,29 @@ def _table(folder: Path, claims: ClaimsFile, number: int, tested: set[str]) -> C
             by_column.setdefault(f"{symbol} exponent", claim)
         empty = record.get("operation counted") == formats.DASH
         absent = empty and bool(entry.claim_ids()) and tested.isdisjoint(entry.claim_ids())
-        rows.append(Row(record, entry, by_column, absent))
-    columns = tuple(name for name in (found[0] if found else ()) if name not in HIDDEN)
-    return ComparisonTable(table.caption, shown, columns, tuple(rows))
+        rows.append({"record": record, "entry": entry, "claims": by_column, "absent": absent})
+    columns = [name for name in (found[0] if found else ()) if name not in HIDDEN]
+    return {"caption": table.caption, "printed": shown, "columns": columns, "rows": rows}
 
 
-def _figure(path: Path, claims: ClaimsFile) -> FigureView:
+def _figure(path: Path, claims: ClaimsFile) -> View:
+    """A static figure as a data address; `files` are beside it in the folder of results, its data among them.
+
+    title: what is seen, in words. small: the same picture, a few hundred pixels wide.
+    """
     experiment = next((entry.experiment for entry in claims.figures if entry.name == path.stem), "")
-    source, size, title = embedded(path)
-    small, _, _ = embedded(path, SMALL)
+    source, (width, height), title = embedded(path)
     beside = [path.with_suffix(end) for end in (".csv", ".pdf", ".svg")]
-    files = tuple(each.name for each in beside if each.exists())
-    return FigureView(path.stem, title or path.stem.replace("_", " "), source, small, *size, experiment, files)
+    return {
+        "name": path.stem,
+        "title": title or path.stem.replace("_", " "),
+        "source": source,
+        "small": embedded(path, SMALL)[0],
+        "width": width,
+        "height": height,
+        "experiment": experiment,
+        "files": [each.name for each in beside if each.exists()],
+    }
 
 
 def embedded(path: Path, width: int = 0) -> tuple[str, tuple[int, int], str]:
@@ -457,7 +374,7 @@ def write_report(
         shown = explorer(rows, written.claims, run.names)
         curves[paper] = {**shown, "titles": {name: unicode(title) for name, title in experiments.items()}}
         further[paper] = list(unclaimed(shown, written.claims, experiments))
-    tested = [(view, line) for view in views for line in view.tested]
+    tested = [(view, line) for view in views for line in view["tested"]]
     winners, scripts = winners_view(results, run.names), page_scripts()
     template = environment()
     template.filters.update(slug=slug, short=short, zip=zip, stem=lambda text: re.split("[,:]", text)[0])
@@ -472,10 +389,10 @@ def write_report(
         folder=run.folder,
         provenance=gather(results, run.profile, run.config),
         findings=headlines(results, texts, list(papers)),
-        refuted=[(view, line) for view, line in tested if line.refutes],
-        pictures={(view.paper, figure.name): figure for view in views for figure in view.figures},
+        refuted=[(view, line) for view, line in tested if line["refutes"]],
+        pictures={(view["paper"], figure["name"]): figure for view in views for figure in view["figures"]},
         counts=counted(line for _, line in tested),
-        verdicts={line.verdict for _, line in tested},
+        verdicts={line["verdict"] for _, line in tested},
         privacy=[(view, told) for view in views if (told := _privacy(view))],
         audit=read_all({results / f"{name}.md": title for name, title in AUDIT.items()}),
         validation=read_all({results / f"{name}.md": title for name, title in VALIDATION.items()}),
@@ -488,7 +405,7 @@ def write_report(
         scripts=scripts,
         policy=policy(scripts),
         libraries=vendored(),
-        again=lambda paper, view: (Run() if view.absent else run).command(paper, view.id),
+        again=lambda paper, view: (Run() if view["absent"] else run).command(paper, view["id"]),
     )
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(page, encoding="utf-8")
@@ -540,20 +457,20 @@ def find(**filters: str) -> str:
     return urlencode({name: text for name, text in filters.items() if text}, quote_via=quote)
 
 
-def _labels(views: Sequence[PaperView], names: Names) -> dict[str, Mapping[str, Any]]:
+def _labels(views: Sequence[View], names: Names) -> dict[str, Mapping[str, Any]]:
     """The labels of the filters."""
-    lines = [line for view in views for line in view.claims]
-    learners = sorted({line.record["learner"] for line in lines})
+    lines = [line for view in views for line in view["claims"]]
+    learners = sorted({line["record"]["learner"] for line in lines})
     return {
-        "paper": {view.paper: short(view.claims_file.cite or view.paper) for view in views},
+        "paper": {view["paper"]: short(view["claims_file"].cite or view["paper"]) for view in views},
         "learner": {name: names[name] for name in learners if name in names},
-        "parameter": {line.claim.parameter: f"{line.symbol} ({line.claim.parameter})" for line in lines},
+        "parameter": {line["claim"].parameter: f"{line['symbol']} ({line['claim'].parameter})" for line in lines},
     }
 
 
-def _privacy(view: PaperView) -> str:
+def _privacy(view: View) -> str:
     """How the claims of privacy that the paper states came out, in words, as far as this run tests them."""
-    verdicts = [line.verdict for line in view.tested if refutable(line.claim)]
+    verdicts = [line["verdict"] for line in view["tested"] if refutable(line["claim"])]
     if not verdicts:
         return ""
     held, refuted = verdicts.count(vocabulary.REPRODUCED), verdicts.count(vocabulary.VIOLATED)

@@ -356,8 +356,6 @@ COLUMNS: Final = [
 MEASURED, NOT_MEASURABLE = "measured", "not measured"
 QUANTITIES: Final[Mapping[Quantity, tuple[str, str]]] = {
     "regret_ratio": ("regret", "mean regret at the longest horizon"),
-    "excess_ratio": ("regret", "mean excess risk at the largest n"),
-    "delivered_epsilon": ("delivered_epsilon", "delivered eps / claimed eps"),
     "noise_ratio": ("noise_scale", "noise scale per node"),
 }
 """Quantity -> the column of a run that holds it, and its name in words."""
@@ -419,8 +417,7 @@ def measure(runs: pd.DataFrame, what: Measure, experiment: str) -> dict[str, str
     pairs = printed_rows.merge(right_rows, on=keys, suffixes=("_printed", "_right"), validate="one_to_one")
     if pairs.empty:
         raise NotRun(f"no common runs of {what.variant} and {what.against} of {what.learner} in {experiment}")
-    scale = pairs["epsilon"] if what.quantity == "delivered_epsilon" else 1.0
-    printed, right = ((pairs[f"{column}_{side}"] / scale).to_numpy(dtype=float) for side in ("printed", "right"))
+    printed, right = (pairs[f"{column}_{side}"].to_numpy(dtype=float) for side in ("printed", "right"))
     if not (np.isfinite(printed).all() and np.isfinite(right).all()):
         raise NotRun(f"{column} is not finite for {what.learner} in {experiment}")
     share = float("nan")
