@@ -1,14 +1,20 @@
-"""A small paper of planted laws."""
+"""Results with planted laws, in the columns of real ones: online learning, experts and smooth realizable losses,
+empirical risk minimisation; how they are written, and figures for tests that look at few of their forms."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from dpregret.core import parquet
-from dpregret.paper_figs.validation.simulate import Law, Sweep
+from dpregret.paper_figs.figures.layout import Plate
+from dpregret.paper_figs.judge.claims import Claim
+from dpregret.paper_figs.judge.runs import check_columns
+from dpregret.paper_figs.validation.simulate import Law, Sweep, make_claim
 
 
 def planted_paper() -> pd.DataFrame:
@@ -52,3 +58,147 @@ def write_runs(frame: pd.DataFrame, folder: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         parquet.write(rows, path, parquet.Stamp("planted", "planted"))
     return folder
+
+
+def only_png(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on figures are saved as PNG and nowhere else."""
+    save = Plate.save
+    monkeypatch.setattr(Plate, "save", lambda plate, stem, data="": save(plate, stem, ("png",), data))
+
+
+def plates_of(monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], object]) -> dict[str, Plate]:
+    """What would be saved, by its name."""
+    found: dict[str, Plate] = {}
+    monkeypatch.setattr(Plate, "save", lambda plate, stem: [found.setdefault(stem.name, plate)])
+    write(Path())
+    return found
+
+
+RUNS = 12
+
+
+def expert_sweep(
+    law: Callable[[float], float], parameter: str, values: tuple[float, ...], variant: str, experiment: str,
+    learner: str = "sparse-vector", stream: str = "halving", spread: float = 0.05, **settings: object,
+) -> pd.DataFrame:  # fmt: skip
+    """One row per value and run: mean regret law(value), no checkpoints on the way."""
+    column = {"experts": "dimension", "horizon": "horizon"}.get(parameter, parameter)
+    frames = []
+    for value in values:
+        mean = law(value)
+        fixed: dict[str, object] = {"dimension": 1024, "epsilon": 1.0, "best_loss": 0.0, "draws": 5.0, **settings}
+        fixed[column] = value
+        horizon = int(fixed.pop("horizon", 2**18))  # type: ignore[call-overload]
+        sweep = Sweep(
+            lambda checkpoints, _, mean=mean: np.full(checkpoints.shape, mean),
+            learner=learner, variant=variant, experiment=experiment, stream=stream, horizon=horizon,
+            runs=RUNS, spread=spread, anytime=False, displacement=lambda checkpoints, _: 0.0 * checkpoints,
+        )  # fmt: skip
+        frame = sweep.frame()
+        frame = frame.loc[frame["checkpoint"] == horizon]
+        frames.append(frame.assign(paper="asi_et_al_2023", set="experts", window=0, mu_gdp=np.nan, **fixed))
+    rows = pd.concat(frames, ignore_index=True)
+    return rows.astype({"dimension": "int64" if rows["dimension"].max() < 2**53 else "float64"})
+
+
+def lambda_grid(best: Callable[[float], float], horizons: tuple[int, ...], spread: float = 0.05) -> pd.DataFrame:
+    """Regret lambda + best^2 / lambda for seven multiples of the best lambda's neighbourhood: smallest at `best`."""
+    names = ("sixteenth", "eighth", "quarter", "half", "double", "fourfold", "eightfold")
+    frames = []
+    for name, power in zip(names, (-4, -3, -2, -1, 1, 2, 3), strict=True):
+        for horizon in horizons:
+            tried = 1.7 * best(horizon) * 2.0**power
+            regret = tried + best(horizon) ** 2 / tried
+            part = expert_sweep(
+                lambda _, mean=regret: mean, "horizon", (horizon,), f"lambda-{name}", "smooth-lambda",
+                learner="dp-ftrl", stream="realizable-direction", spread=spread,
+            )  # fmt: skip
+            frames.append(part.assign(regularisation=tried, dimension=4, set="ball"))
+    return pd.concat(frames, ignore_index=True)
+
+
+SAMPLES = tuple(2**k for k in range(8, 17))
+RiskLaw = Callable[[dict[str, object]], float]
+BASE = {
+    "paper": "talwar_2015", "set": "ball", "tight": True, "anytime": False, "dimension": 16, "window": 0,
+    "epsilon": 1.0, "delta": 1e-6, "mu_gdp": 0.2367, "trivial_regret": 1.0, "displacement": 0.0, "noise_norm": 0.0,
+    "comparator_gap": 0.0, "violation": 0.0, "noise_scale": 1.0, "noise_distribution": "gaussian",
+    "delivered_epsilon": 1.0,
+    "status": "ok", "config_hash": "c", "code_hash": "k", "iterations": 64, "capped": False, "width": 4.0,
+    "width_error": 0.0, "projections": 64.0, "linear_oracles": 0.0, "local_oracles": 0.0, "solves": 0.0,
+    "seconds": 6.4e-4, "seconds_projection": 1e-4, "seconds_linear_oracle": 0.0, "seconds_local_oracle": 0.0,
+}  # fmt: skip
+
+
+def risk_frame(
+    law: RiskLaw, cells: Iterable[dict[str, object]], runs: int = 16, spread: float = 0.1, **fixed: object
+) -> pd.DataFrame:
+    """Rows of one learner: `law` maps the settings of a cell to its mean excess risk; `n` is the number of records."""
+    shift = np.random.default_rng(1).normal(size=runs)
+    shift -= shift.mean()
+    frames = []
+    for cell in cells:
+        row = {"learner": "noisy-gd", "variant": "corrected", "experiment": "gd-samples", "stream": "norm-kink-risk",
+               "n": 4096, **BASE, **fixed, **cell}  # fmt: skip
+        mean = law(row)
+        samples = row.pop("n")
+        frames.append(pd.DataFrame({**row, "horizon": samples, "checkpoint": samples, "run": np.arange(runs),
+                                    "regret": mean * (1 + spread * shift), "bound": 2 * mean}))  # fmt: skip
+    return check_columns(pd.concat(frames, ignore_index=True), "test")
+
+
+def risk_claim(**changes: object) -> Claim:
+    own = {"learner": "noisy-gd", "experiment": "gd-samples", "stream": "norm-kink-risk", "rate": "n^-1", "from": 0}
+    return make_claim(**{**own, "parameter": "samples", "response": "excess", **changes})
+
+
+def by_samples(samples: Iterable[int] = SAMPLES, **settings: object) -> list[dict[str, object]]:
+    return [{"n": number, **settings} for number in samples]
+
+
+SETS = {"ball": 0.5, "l1-ball": 0.2, "simplex": 0.15, "grouped-l1": 0.3}
+
+
+def width_cells() -> list[dict[str, object]]:
+    return [{"set": name, "dimension": p, "width": p**power, "width_error": 0.01}
+            for name, power in SETS.items() for p in (16, 64, 256, 1024)]  # fmt: skip
+
+
+def planted_risk_paper() -> pd.DataFrame:
+    """A small second paper: every experiment that has a figure, with the laws of its corrected algorithms."""
+
+    def rate(power: float, scale: float = 20.0) -> RiskLaw:
+        return lambda row: min(0.9, scale * float(str(row["n"])) ** power)
+
+    plain: dict[str, object] = {"variant": "plain", "epsilon": np.inf, "delta": 0.0, "delivered_epsilon": np.inf}
+    fw: dict[str, object] = {
+        "learner": "private-fw",
+        "experiment": "lasso-samples",
+        "stream": "lasso-easy",
+        "set": "l1-ball",
+    }
+    large = [2**k for k in range(12, 21)]
+    l1: dict[str, object] = {"experiment": "l1-dimension", "set": "l1-ball"}
+    powers = [{"dimension": 2**k, "width": np.sqrt(2 * k)} for k in range(4, 13)]
+    frames = [
+        risk_frame(rate(-1), by_samples()),
+        risk_frame(rate(-1, 100), by_samples(), variant="printed"),
+        risk_frame(lambda row: 1.0, by_samples(), spread=0.0, **{**plain, "learner": "stay-at-zero"}),
+        risk_frame(rate(-2 / 3, 200), by_samples(large), **{**fw, "variant": "corrected"}),
+        risk_frame(lambda row: 0.27, by_samples(large), delivered_epsilon=2.07, **{**fw, "variant": "printed"}),
+        risk_frame(lambda row: 1e-5, by_samples(large), **{**fw, **plain, "learner": "fw"}),
+        risk_frame(lambda row: 0.01 * np.log(2 * row["dimension"]), powers, learner="noisy-eg", **l1),
+        risk_frame(lambda row: 0.002 * row["dimension"] ** 0.5, powers, **l1),
+        risk_frame(lambda row: 0.01 * row["width"], width_cells(), experiment="width"),
+        risk_frame(
+            lambda row: 1 / (1 + (row["active"] * 0.2367 / (2 * row["dimension"] ** 0.5)) ** 2),
+            [{"dimension": p, "n": n, "active": k} for p in (16, 64) for n in (1000, 8000) for k in (16, 64, 256)],
+            experiment="collapse", stream="collapse",
+        ),
+    ]  # fmt: skip
+    budgets: list[dict[str, object]] = [{"epsilon": 1.0}, {"epsilon": 4.0}]
+    for stream in ("diabetes-risk", "digits-risk"):
+        real: dict[str, object] = {"experiment": "real-digits", "stream": stream}
+        frames.append(risk_frame(lambda row: 0.1, budgets, **real))
+        frames.append(risk_frame(lambda row: 1e-4, [{}], **{**plain, **real, "learner": "projected-gradient"}))
+    return pd.concat(frames, ignore_index=True)

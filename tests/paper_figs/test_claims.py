@@ -99,7 +99,7 @@ def test_the_only_row_of_a_learner_shows_the_claims_of_its_learner(tmp_path: Pat
     assert [row.claim_ids() for row in twice] == [(), ()]
 
 
-# what a claim has, the text on whose line the mistake stands, and the key that is named
+# what a claim has (...: not this key), the text on whose line the mistake stands, and the key that is named
 MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     ({"toll": 0.2}, "toll:", "toll"),
     ({"kind": "below"}, "kind:", "kind"),  # of before: the new name is told
@@ -121,12 +121,23 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     ({"response": "overhead"}, "id:", ""),
     ({"type": "below"}, "id:", ""),
     ({"rate": "1", "response": "log_slope"}, "id:", ""),
+    ({"response": "excess"}, "id:", ""),
+    ({"parameter": "samples", "rate": "n"}, "id:", ""),
+    ({"parameter": "samples", "rate": "n ln(2p)", "response": "excess"}, "id:", ""),
+    ({"parameter": "dimension", "rate": ..., "type": "linear"}, "id:", ""),
+    ({"parameter": "delta", "rate": "(ln 1/beta)"}, "id:", ""),
+    ({"parameter": "delta", "rate": "ln(d/beta)"}, "id:", ""),
+    ({"parameter": "dimension", "rate": "d A_W"}, "id:", ""),
+    *(
+        ({"rate": ..., "type": "below", "bound": "explicit", "side": side, "response": response}, "id:", "")
+        for side, response in (("lower", "regret"), ("upper", "noise"))
+    ),
 ]
 
 
 @pytest.mark.parametrize(("changes", "text", "key"), MISTAKES)
 def test_a_mistake_is_one_line_with_its_place(tmp_path: Path, changes: dict[str, Any], text: str, key: str) -> None:
-    path = write(tmp_path, [{**CLAIM, **changes}])
+    path = write(tmp_path, [{key: each for key, each in {**CLAIM, **changes}.items() if each is not ...}])
     (tmp_path / "errata.yaml").write_text(yaml.safe_dump({"errata": [ERRATUM]}))
     named = f"claims[thm3-T].{key}".rstrip(".")
     assert said(path).startswith(f"{path}:{line_of(path, text)}: {named}: ")

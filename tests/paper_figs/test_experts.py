@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from planted import write_runs
-from planted_experts import expert_sweep, lambda_grid
+from planted import expert_sweep, lambda_grid, write_runs
 
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.figures import compare, sweep

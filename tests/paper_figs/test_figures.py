@@ -7,7 +7,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from few_forms import plates_of
+from planted import plates_of
 
 from dpregret.core import parquet
 from dpregret.paper_figs.figures import mechanisms

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from pydantic import ValidationError
 
 from dpregret.algorithms.privacy.series import landau as landau_of
 from dpregret.paper_figs.figures.layout import Page
@@ -82,12 +81,6 @@ def test_noise_is_held_against_an_explicit_lower_bound(noise: float, verdict: st
     assert rate_text(bounded) == ">= explicit bound"
     unknown = judge(sweep(1.0).drop(columns="noise_floor"), bounded)
     assert (unknown.verdict, unknown.reason) == ("inconclusive", "the runs carry no explicit bound")
-
-
-@pytest.mark.parametrize(("side", "response"), [("lower", "regret"), ("upper", "noise")])
-def test_explicit_bounds_have_a_side(side: str, response: str) -> None:
-    with pytest.raises(ValidationError, match="with side lower, response noise"):
-        make_claim(rate=None, type="below", bound="explicit", side=side, response=response)
 
 
 def test_ratio_of_means_and_its_interval() -> None:

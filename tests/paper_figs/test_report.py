@@ -14,9 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from chromium import MISSING, chromium, show
-from few_forms import only_png
-from planted import planted_paper, write_runs
+from planted import only_png, planted_paper, write_runs
 from scipy import stats
 
 from dpregret.core import parquet
@@ -26,15 +24,22 @@ from dpregret.paper_figs.judge.claims import load_claims, load_paper
 from dpregret.paper_figs.judge.result_tables import read_lines
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.paper_figs.report.explorer import explorer
-from dpregret.paper_figs.report.findings import section, write_errata_page
+from dpregret.paper_figs.report.findings import headlines, markdown, section, write_errata_page
 from dpregret.paper_figs.report.page import VENDOR, ReportError, Run, paper_view, vendored, write_report
 from dpregret.paper_figs.report.provenance import job_times
+from dpregret.paper_figs.tables.show import lines_table
 from dpregret.paper_figs.tables.write import write_tables
+from dpregret.paper_figs.text import formats
+from dpregret.paper_figs.text.formula import marked_up
+from dpregret.paper_figs.validation.simulate import Sweep
 from dpregret.paper_figs.winners.table import ExperimentFacts, Facts, StreamFacts
 from dpregret.paper_figs.winners.write import write_winners
+from dpregret.workflows.plan.read import PAPERS
 
 PAPER = "lou_cheung_2020"
-EXPERIMENTS = {name: f"Title of {name}" for name in ("horizon", "errata", "typical", "dimension", "epsilon")}
+EXPERIMENTS = {
+    name: f"Title of {name}" for name in ("horizon", "errata", "typical", "dimension", "epsilon", "whole-horizon")
+}
 NAMES = {"wdp-cocop-gamma": "WDP-COCOP (Gamma)", "wdp-cocop-gamma.corrected": "WDP-COCOP <Gamma> & co"}
 SCREENSHOTS = Path(__file__).resolve().parents[2] / "build" / "screenshots"
 Write = Callable[..., Path]
@@ -43,9 +48,16 @@ Write = Callable[..., Path]
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Path:
     folder = tmp_path_factory.mktemp("results")
-    runs = write_runs(planted_paper(), folder / "runs" / PAPER)
+    squared = Sweep(lambda checkpoints, value: checkpoints**0.5 * np.log(checkpoints / 1e-6) ** 2, learner="pocp-igd",
+                    experiment="whole-horizon", settings={"window": 32768})  # fmt: skip
+    planted = pd.concat([planted_paper(), squared.frame()], ignore_index=True)
+    runs = write_runs(planted, folder / "runs" / PAPER)
     texts = repository / "workflows" / "papers" / PAPER
     write_tables(runs, texts, folder / PAPER, EXPERIMENTS)
+    judged = formats.read_csv(folder / PAPER / "claims.csv", dtype=str, keep_default_na=False)
+    broken = judged["claim"] == "thm1-printed"  # its experiment is not among the planted ones
+    judged.loc[broken, ["verdict", "reason"]] = "violated", "loses eps = 3 where 2 is claimed, exactly: on a pair"
+    formats.write_csv(judged, folder / PAPER / "claims.csv")
     drawn = folder / PAPER / "figures"
     costs = [("ball", "linear oracle", 1e-6), ("ball", "projection", 4e-6), ("flow", "linear oracle", 2e-6)]
     frame = pd.DataFrame(costs, columns=["set", "operation", "seconds"]).assign(dimension=8, calls=1, rows=1)
@@ -54,7 +66,6 @@ def results(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Path:
     facts = Facts({(PAPER, name): about for name in EXPERIMENTS}, dict.fromkeys(
         [("full", "norm-kink"), ("full", "ridge-logistic")], StreamFacts("kinked", "oblivious")))  # fmt: skip
     files = [folder / "played" / PAPER / f"{name}.parquet" for name in EXPERIMENTS]
-    planted = planted_paper()
     for file in files:
         parquet.write(planted.loc[planted["experiment"] == file.stem], file, parquet.Stamp("", ""))
     with pytest.MonkeyPatch.context() as patch:
@@ -119,6 +130,47 @@ def test_an_exponent_leads_to_its_claim_with_slopes_figure_and_erratum(page: Pat
     assert f"dpregret check {PAPER} {name} --profile mine.yaml</code>" in block
     assert f"#figure-{PAPER}-" in block
     assert all(f"#erratum-{erratum}" in block for erratum in str(judged["errata"][name]).split() if erratum != "nan")
+
+
+def test_a_claim_has_the_same_number_on_cards_in_tables_errata_and_the_command(
+    results: Path, page: Path, repository: Path
+) -> None:
+    judged, text = read_lines(results / PAPER, text=True).set_index("claim"), page.read_text(encoding="utf-8")
+    found = {str(claim): result_tables.number(row) for claim, row in judged.T.to_dict().items()}
+    numbers = {claim: number for claim, number in found.items() if number}
+    assert len(numbers) >= 8
+    apart = [claim for claim in numbers if not numbers[claim].startswith(f"{float(judged['fitted'][claim]):.2f}")]
+    assert apart, "no planted claim whose raw slope is another number"
+    for claim, number in numbers.items():
+        card = text.split(f'id="claim-{PAPER}-{claim}"')[1].split("</article>")[0]
+        assert f"measured {marked_up(number)}" in card.split("</summary>")[0]
+        assert f"{marked_up(number)} beside the logarithms of the law" in card
+        assert "Raw slope: " in card
+    printed, wide = (formats.read_csv(results / PAPER / f"table_1{end}.csv", dtype=str) for end in ("", "_all"))
+    shown = printed.dropna(subset="power").set_index("claim")["power"].to_dict()
+    assert len(shown) > 3
+    assert shown.items() <= numbers.items()
+    paper = load_paper(repository / "workflows" / "papers" / PAPER)
+    for row, entry in zip(wide.to_dict("records"), paper.claims.rows, strict=True):
+        cells = {re.sub(r" \((mu|of dR/dlnT)\)$", "", str(row[name])) for name in wide if name.endswith("exponent")}
+        assert {numbers[claim] for claim in entry.exponents.values() if claim in numbers} <= cells
+    table = lines_table(judged.reset_index())
+    assert all(measured == numbers.get(claim, "-") for claim, measured in table[["claim", "measured"]].to_numpy())
+    cited = [shown_by for entry in section(results, paper)["entries"] for shown_by in entry["claims"]]
+    told = dict(re.findall(r"^([\w.-]+): (-?\d\S* \[[^\]]*\])", each)[0] for each in cited if "[" in each)
+    assert told
+    assert told.items() <= numbers.items()
+
+
+def test_readme_and_front_page_show_the_same_findings_in_the_same_order(results: Path, page: Path) -> None:
+    front = page.read_text(encoding="utf-8").split('id="findings"')[1].split('id="papers"')[0]
+    found = headlines(results, PAPERS, [PAPER])
+    assert any(each.items for each in found)
+    places = [front.find(marked_up(sentence)) for each in found for sentence in (each.title, each.text)]
+    assert places == sorted(places)
+    assert places[0] > -1
+    assert all(marked_up(item.found) in front.split('id="refuted"')[1] for each in found for item in each.items)
+    assert markdown(found).count("\n") == len(found)
 
 
 def test_curves_are_the_means_of_the_runs_with_their_intervals(results: Path, repository: Path) -> None:
@@ -217,6 +269,39 @@ def test_of_several_keys_of_a_job_the_newest_counts(tmp_path: Path) -> None:
 
 
 # In a browser ---------------------------------------------------------------------------------------------------------
+
+
+MISSING = "needs Chromium and its driver (Debian: chromium, chromium-driver)"
+
+
+def chromium() -> Any:
+    """A session that keeps a log of the console and of requests; None where the browser or its driver is missing."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    driver = shutil.which("chromedriver")
+    if browser is None or driver is None:
+        return None
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = browser
+    for argument in (
+        "headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage", "incognito", "disable-quic",
+        "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync",
+        "hide-scrollbars", "force-color-profile=srgb",
+    ):  # fmt: skip
+        options.add_argument(f"--{argument}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    return webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+
+
+def show(session: Any, place: str) -> None:
+    """Go to a place of the report and wait until its chart is there."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    session.execute_script("location.hash = arguments[0]", place)
+    there = "return !document.querySelector('.page.shown .explorer:not([hidden])') || "
+    there += "!!document.querySelector('.page.shown .chart').children.length"
+    WebDriverWait(session, 20).until(lambda each: each.execute_script(there))
 
 
 @pytest.fixture(scope="module")
