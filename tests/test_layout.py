@@ -126,7 +126,7 @@ def test_public_methods_are_documented_where_they_are_first_said() -> None:
         for each in kind.body
         if isinstance(each, methods) and ast.get_docstring(each)
     }
-    parents = {kind.name: [getattr(getattr(base, "value", base), "id", "") for base in kind.bases] for kind in kinds}
+    parents = {kind.name: [ast.unparse(base).partition("[")[0].split(".")[-1] for base in kind.bases] for kind in kinds}
 
     def inherited(kind: str, method: str) -> bool:
         return any((base, method) in said or inherited(base, method) for base in parents.get(kind, []))

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from dpregret.workflows.families.base import Family
-from dpregret.workflows.families.fields import Experiment
+from dpregret.workflows.families.base import Experiment
 
 
 class ForecastExperiment(Experiment):

@@ -15,18 +15,8 @@ from pydantic import Field
 
 from dpregret.core.checks import TOLERANCE, LearnerFault, check_inside, check_violation, finite, numbers
 from dpregret.core.yaml_source import KeyPath
-from dpregret.workflows.families.base import (
-    Cell,
-    Draws,
-    Family,
-    Posed,
-    accounts,
-    budgets_of,
-    costs,
-    frame,
-    untouched,
-)
-from dpregret.workflows.families.fields import ExperimentOnSets, Plain
+from dpregret.workflows.families import base
+from dpregret.workflows.families.base import Posed
 
 if TYPE_CHECKING:
     from dpregret.algorithms.bandits.base import BanditLearner
@@ -34,10 +24,9 @@ if TYPE_CHECKING:
     from dpregret.algorithms.learner import Card
     from dpregret.core.losses import LossBatch, LossSource
     from dpregret.numerics.arrays import Array
-    from dpregret.workflows.audit.neighbours import Audited
 
 
-class BanditExperiment(ExperimentOnSets):
+class BanditExperiment(base.ExperimentOnSets):
     """One sweep with bandit feedback; ``family: bandits``.
 
     Settings as in an online experiment, without windows. ``epsilon`` may hold ``.inf``: the same learner without noise,
@@ -46,11 +35,11 @@ class BanditExperiment(ExperimentOnSets):
 
     family: Literal["bandits"]
     sweep: Literal["horizon", "dimension", "epsilon", "set", "stream", "none"]
-    options: dict[str, Plain] = Field(default_factory=dict)
+    options: dict[str, base.Plain] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class BanditCell(Cell):
+class BanditCell(base.Cell):
     """One play; epsilon where the stream is aimed at one."""
 
     epsilon: float | None = None
@@ -64,12 +53,13 @@ class BanditCell(Cell):
         return f"bandit {self.stream} {self.set_name} {self.dimension}"
 
 
-class Bandits(Family[BanditExperiment, BanditCell, Posed]):
+class Bandits(base.Family[BanditExperiment, BanditCell, Posed]):
     """Learners of algorithms/bandits on streams of bandit losses."""
 
     name = "bandits"
     experiment = BanditExperiment
     source = "dpregret.datasets.bandit_streams:BanditStream"
+    audit = "dpregret.workflows.audit.bandits:AuditedBandit"
 
     def cells(self, experiment: BanditExperiment, card: Card) -> Iterator[BanditCell]:
         """Every combination; all learners receive the horizon, and a stream that is aimed makes a cell an epsilon."""
@@ -79,7 +69,7 @@ class Bandits(Family[BanditExperiment, BanditCell, Posed]):
             for dimension, horizon in itertools.product(experiment.dimensions(set_name), experiment.horizon):
                 yield from (BanditCell(stream, set_name, dimension, horizon, epsilon) for epsilon in aims)
 
-    def problem(self, cell: BanditCell, experiment: BanditExperiment, draws: Draws) -> Posed:
+    def problem(self, cell: BanditCell, experiment: BanditExperiment, draws: base.Draws) -> Posed:
         """The set and the stream."""
         from dpregret.algorithms.geometry import make_set
         from dpregret.datasets.bandit_streams import make_bandit_stream
@@ -107,20 +97,20 @@ class Bandits(Family[BanditExperiment, BanditCell, Posed]):
             lipschitz, traits = problem.stream.lipschitz, problem.stream.traits
         domain, kinds = CountedSet(problem.domain), ("linear" in traits, "arms" in traits)
         visible = BanditProblem(domain, cell.horizon, lipschitz, *kinds)
-        budgets = budgets_of(experiment, learner_class.card)
+        budgets = base.budgets_of(experiment, learner_class.card)
         return learner_class(visible, budgets, experiment.runs, variant)
 
-    def play(self, learner: BanditLearner, problem: Posed, cell: BanditCell, draws: Draws) -> pd.DataFrame:
+    def play(self, learner: BanditLearner, problem: Posed, cell: BanditCell, draws: base.Draws) -> pd.DataFrame:
         from dpregret.algorithms.bandits.base import Given
         from dpregret.datasets.bandit_streams import BanditComparator
 
-        stream, plan, ledger = problem.stream, learner.plan, accounts(learner, summed=True)
+        stream, plan, ledger = problem.stream, learner.plan, base.accounts(learner, summed=True)
         comparator = draws.comparator(BanditComparator, stream, draws.generators(cell.label), cell.horizon)
         beyond = learner.exploration * math.sqrt(cell.dimension)  # in the units of `violation`, at most
         source = CheckedSource(stream.source(draws.generators(cell.label)), cell.horizon, problem.domain, beyond)
         given = Given(source, draws.generators("directions"), draws.generators("noise"), source.advance)
         started = process_time()
-        with untouched(set=problem.domain, stream=stream):
+        with base.untouched(set=problem.domain, stream=stream):
             record = learner.play(given)
         seconds = process_time() - started - learner.apart
         source.close()
@@ -135,7 +125,7 @@ class Bandits(Family[BanditExperiment, BanditCell, Posed]):
             "bound": finite("bound", learner.bound(), (settings,), unknown=True),
             "displacement": finite("displacement", record.displacement, (settings,), 0.0),
         }
-        return frame(
+        return base.frame(
             shape,
             of_settings,
             **cell.columns(),
@@ -146,19 +136,13 @@ class Bandits(Family[BanditExperiment, BanditCell, Posed]):
             clipped=numbers("share of clipped values", record.clipped, shape, 0.0, 1.0),
             noise_distribution=plan.distribution if plan is not None else "none",
             violation=record.violation,
-            **costs(cast("CountedSet", learner.domain), seconds, cell.horizon * runs * settings),
+            **base.costs(cast("CountedSet", learner.domain), seconds, cell.horizon * runs * settings),
             solves=0.0,
         )
 
     def blame_learner(self, error: BaseException, cell: BanditCell, experiment: BanditExperiment) -> KeyPath | None:
         """Learners refuse horizons: too short ones, or those that are not squares."""
         return ("horizon", experiment.horizon.index(cell.horizon))
-
-    def audited(self, learner_class: type[Any]) -> type[Audited]:
-        """The unit disc; one observed number is replaced."""
-        from dpregret.workflows.audit.bandits import AuditedBandit
-
-        return AuditedBandit
 
 
 class CheckedSource:

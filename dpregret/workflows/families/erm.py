@@ -16,31 +16,8 @@ from pydantic import Field, model_validator
 
 from dpregret.core.checks import check_inside, check_shape, finite
 from dpregret.core.yaml_source import KeyPath
-from dpregret.workflows.families.base import (
-    Cell,
-    Draws,
-    Family,
-    Posed,
-    accounts,
-    budgets_of,
-    costs,
-    frame,
-    untouched,
-)
-from dpregret.workflows.families.fields import (
-    Dimensions,
-    ExperimentOnSets,
-    Integers,
-    Mistake,
-    OneOrMore,
-    Options,
-    Plain,
-    Positive,
-    Settings,
-    Words,
-    as_tuple,
-    choices_of,
-)
+from dpregret.workflows.families import base
+from dpregret.workflows.families.base import Posed
 
 if TYPE_CHECKING:
     from dpregret.algorithms.erm.base import ErmLearner
@@ -55,10 +32,10 @@ LARGEST_DIMENSION = 2**17  # points of all runs must fit into memory
 ENOUGH = 2**20  # records of a costly risk, to see whether it can be made
 
 
-class Growth(Settings):
+class Growth(base.Settings):
     """A dimension that grows with the number of records: round(factor * n^power)."""
 
-    factor: Positive
+    factor: base.Positive
     power: Annotated[float, Field(gt=0, le=4)]
 
     def dimension(self, samples: int) -> int:
@@ -67,7 +44,7 @@ class Growth(Settings):
         return max(2, round(size))
 
 
-class ErmExperiment(ExperimentOnSets):
+class ErmExperiment(base.ExperimentOnSets):
     """One sweep of empirical risk minimisation; ``family: erm``.
 
     ``samples`` numbers of records, ``risks`` names of risks, ``dimension`` as in an online experiment or, instead,
@@ -77,12 +54,12 @@ class ErmExperiment(ExperimentOnSets):
 
     family: Literal["erm"]
     sweep: Literal["samples", "dimension", "epsilon", "delta", "width", "option", "risk", "none"]
-    streams: Words = Field(alias="risks")
-    dimension: Dimensions | None = None  # type: ignore[assignment]
+    streams: base.Words = Field(alias="risks")
+    dimension: base.Dimensions | None = None  # type: ignore[assignment]
     dimension_growth: Growth | None = None
-    horizon: Integers = Field(alias="samples")
-    options: dict[str, OneOrMore[Plain]] = Field(default_factory=dict)
-    set_options: dict[str, OneOrMore[Plain]] = Field(default_factory=dict)
+    horizon: base.Integers = Field(alias="samples")
+    options: dict[str, base.OneOrMore[base.Plain]] = Field(default_factory=dict)
+    set_options: dict[str, base.OneOrMore[base.Plain]] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _one_dimension(self) -> ErmExperiment:
@@ -107,7 +84,7 @@ class ErmExperiment(ExperimentOnSets):
         for name, samples in itertools.product(self.sets, self.horizon):
             yield ("dimension_growth",), name, self.dimension_growth.dimension(samples)
 
-    def mistakes(self) -> Iterator[Mistake]:
+    def mistakes(self) -> Iterator[base.Mistake]:
         """Points that memory cannot hold."""
         known = [*super().mistakes()]
         yield from known
@@ -118,11 +95,11 @@ class ErmExperiment(ExperimentOnSets):
 
 
 @dataclass(frozen=True)
-class ErmCell(Cell):
+class ErmCell(base.Cell):
     """One data set a run; horizon: the number of records."""
 
-    options: Options
-    set_options: Options = ()
+    options: base.Options
+    set_options: base.Options = ()
 
     def __str__(self) -> str:
         return f"{self.stream!r}, set {self.set_name!r}, dimension {self.dimension}, n = {self.horizon}"
@@ -136,7 +113,7 @@ class ErmCell(Cell):
         return super().columns() | dict(self.options) | dict(self.set_options)
 
 
-class Erm(Family[ErmExperiment, ErmCell, Posed]):
+class Erm(base.Family[ErmExperiment, ErmCell, Posed]):
     """Learners of algorithms/erm on empirical risks, or on those of a population."""
 
     name = "erm"
@@ -150,13 +127,13 @@ class Erm(Family[ErmExperiment, ErmCell, Posed]):
 
     def cells(self, experiment: ErmExperiment, card: Card) -> Iterator[ErmCell]:
         """Every combination of set, risk, number of records, dimension and option."""
-        choices = [choices_of(experiment.options), choices_of(experiment.set_options)]
+        choices = [base.choices_of(experiment.options), base.choices_of(experiment.set_options)]
         for set_name, risk, samples in itertools.product(experiment.sets, experiment.streams, experiment.horizon):
             for dimension in experiment.dimensions(set_name, samples):
                 for options, set_options in itertools.product(*choices):
                     yield ErmCell(risk, set_name, dimension, samples, options, set_options)
 
-    def problem(self, cell: ErmCell, experiment: ErmExperiment, draws: Draws) -> Posed:
+    def problem(self, cell: ErmCell, experiment: ErmExperiment, draws: base.Draws) -> Posed:
         """The set, and the risk of one data set a run, or of a population."""
         from dpregret.algorithms.geometry import make_set
         from dpregret.datasets.risks import make_risk
@@ -172,15 +149,15 @@ class Erm(Family[ErmExperiment, ErmCell, Posed]):
         from dpregret.algorithms.erm.base import ErmProblem
         from dpregret.algorithms.geometry import CountedSet
 
-        budgets = budgets_of(experiment, learner_class.card)
+        budgets = base.budgets_of(experiment, learner_class.card)
         visible = ErmProblem(CountedSet(problem.domain), facing(problem.stream, budgets))
         return learner_class(visible, budgets, experiment.runs, variant)
 
-    def play(self, learner: ErmLearner, problem: Posed, cell: ErmCell, draws: Draws) -> pd.DataFrame:
+    def play(self, learner: ErmLearner, problem: Posed, cell: ErmCell, draws: base.Draws) -> pd.DataFrame:
         risk, shape = facing(problem.stream, learner.budgets), (len(learner.budgets), draws.runs)
         optimum, _, gaps = risk.optimum()
         started = process_time()
-        with untouched(set=problem.domain, risk=problem.stream):
+        with base.untouched(set=problem.domain, risk=problem.stream):
             points = learner.fit(draws.generators("noise"))
         seconds = process_time() - started - learner.apart
         check_shape(points, (*shape, cell.dimension))
@@ -193,7 +170,7 @@ class Erm(Family[ErmExperiment, ErmCell, Posed]):
         width, width_error = _width(cell.set_name, cell.dimension, cell.set_options)
         iterations = finite("iterations", learner.iterations(), shape[:1], 0.0)
         of_settings = {"bound": _bounds(learner, risk), "iterations": iterations, **_ledger(learner)}
-        rows = frame(
+        rows = base.frame(
             shape,
             of_settings,
             **cell.columns(),
@@ -204,7 +181,7 @@ class Erm(Family[ErmExperiment, ErmCell, Posed]):
             width=width,
             width_error=width_error,
             violation=violation,
-            **costs(cast("CountedSet", learner.domain), seconds, math.prod(shape)),
+            **base.costs(cast("CountedSet", learner.domain), seconds, math.prod(shape)),
             solves=0.0,
         )
         return rows.drop(columns=["gauges", "seconds_gauge"], errors="ignore")  # costs that other descents have
@@ -216,7 +193,7 @@ class Erm(Family[ErmExperiment, ErmCell, Posed]):
             samples = min(samples, ENOUGH)
         smallest: dict[str, Any] = {"horizon": (samples,), "epsilon": (min(experiment.epsilon),), "runs": 1}
         for field in ("options", "set_options"):
-            smallest[field] = {name: as_tuple(value)[0] for name, value in getattr(experiment, field).items()}
+            smallest[field] = {name: base.as_tuple(value)[0] for name, value in getattr(experiment, field).items()}
         if experiment.dimension is not None:
             smallest["dimension"] = {name: (min(experiment.dimensions(name)),) for name in experiment.sets}
         return experiment.model_copy(update=smallest)
@@ -261,7 +238,7 @@ def _ledger(learner: ErmLearner) -> dict[str, Any]:
     """Columns that only learners with a ledger of releases, or with a cap on their iterations, can fill."""
     from dpregret.algorithms.privacy import Release
 
-    ledger, settings = accounts(learner), len(learner.budgets)
+    ledger, settings = base.accounts(learner), len(learner.budgets)
     gaussian = [line for line in ledger.lines if isinstance(line, Release) and line.distribution == "gaussian"]
     capped = np.array(learner.uncapped_iterations()) >= np.array(learner.iterations()) + 1  # T itself is rounded
     mus = [line.mu() if line.nodes else 0.0 for line in gaussian]
@@ -274,7 +251,7 @@ def _ledger(learner: ErmLearner) -> dict[str, Any]:
 
 
 @cache
-def _width(set_name: str, dimension: int, options: Options) -> tuple[float, float]:
+def _width(set_name: str, dimension: int, options: base.Options) -> tuple[float, float]:
     from dpregret.algorithms.geometry import gaussian_width, make_set
 
     return gaussian_width(make_set(set_name, dimension, **dict(options)), np.random.default_rng(dimension))

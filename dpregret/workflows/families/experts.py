@@ -16,25 +16,15 @@ from pydantic import Field
 from dpregret.core.checks import TOLERANCE, finite, numbers
 from dpregret.core.yaml_source import KeyPath
 from dpregret.paper_figs.judge.runs import OPTIONS
-from dpregret.workflows.families.base import Cell, Draws, Family, Posed, accounts, budgets_of, frame, untouched
-from dpregret.workflows.families.fields import (
-    Experiment,
-    Losses,
-    Mistake,
-    OneOrMore,
-    Options,
-    Plain,
-    Sizes,
-    choices_of,
-)
+from dpregret.workflows.families import base
+from dpregret.workflows.families.base import Posed
 
 if TYPE_CHECKING:
     from dpregret.algorithms.experts.base import ExpertLearner
     from dpregret.algorithms.learner import Card
-    from dpregret.workflows.audit.neighbours import Audited
 
 
-class ExpertExperiment(Experiment):
+class ExpertExperiment(base.Experiment):
     """One sweep with expert advice; ``family: experts``.
 
     ``experts`` numbers of experts, ``streams`` names of expert streams, ``best_loss`` public bounds on the loss of the
@@ -45,11 +35,11 @@ class ExpertExperiment(Experiment):
     family: Literal["experts"]
     sets: ClassVar[tuple[str, ...]] = ("experts",)
     sweep: Literal["horizon", "experts", "dimension", "epsilon", "delta", "best-loss", "option", "stream", "none"]
-    dimension: Sizes = Field(alias="experts")
-    best_loss: Losses | None = None
-    options: dict[str, OneOrMore[Plain]] = Field(default_factory=dict)
+    dimension: base.Sizes = Field(alias="experts")
+    best_loss: base.Losses | None = None
+    options: dict[str, base.OneOrMore[base.Plain]] = Field(default_factory=dict)
 
-    def mistakes(self) -> Iterator[Mistake]:
+    def mistakes(self) -> Iterator[base.Mistake]:
         """Options that vary but do not identify rows."""
         yield from super().mistakes()
         for name, values in self.options.items():
@@ -58,13 +48,13 @@ class ExpertExperiment(Experiment):
 
 
 @dataclass(frozen=True)
-class ExpertCell(Cell):
+class ExpertCell(base.Cell):
     """One play: a stream, its size and length, what is known of it, and the privacy budget. dimension: experts."""
 
     best_loss: float | None
     epsilon: float
     delta: float
-    options: Options
+    options: base.Options
 
     def __str__(self) -> str:
         return f"{self.stream!r}, {self.dimension} experts, T = {self.horizon}, epsilon = {self.epsilon:g}"
@@ -84,12 +74,13 @@ class ExpertCell(Cell):
         return super().columns() | {"dimension": size} | self.shape
 
 
-class Experts(Family[ExpertExperiment, ExpertCell, Posed]):
+class Experts(base.Family[ExpertExperiment, ExpertCell, Posed]):
     """Learners of algorithms/experts on streams of expert losses."""
 
     name = "experts"
     experiment = ExpertExperiment
     source = "dpregret.datasets.expert_streams:ExpertStream"
+    audit = "dpregret.workflows.audit.experts:AuditedExperts"
 
     def cells(self, experiment: ExpertExperiment, card: Card) -> Iterator[ExpertCell]:
         """Every combination; a learner without privacy has epsilon = inf and delta = 0 only."""
@@ -98,12 +89,12 @@ class Experts(Family[ExpertExperiment, ExpertCell, Posed]):
             experiment.dimension,
             experiment.horizon,
             experiment.best_loss or (None,),
-            budgets_of(experiment, card),
-            choices_of(experiment.options),
+            base.budgets_of(experiment, card),
+            base.choices_of(experiment.options),
         ):
             yield ExpertCell(stream, "experts", experts, horizon, best_loss, budget.epsilon, budget.delta, options)
 
-    def problem(self, cell: ExpertCell, experiment: ExpertExperiment, draws: Draws) -> Posed:
+    def problem(self, cell: ExpertCell, experiment: ExpertExperiment, draws: base.Draws) -> Posed:
         """The stream, on no set."""
         from dpregret.datasets.base import UnreadDataError
         from dpregret.datasets.expert_streams import make_expert_stream
@@ -136,20 +127,20 @@ class Experts(Family[ExpertExperiment, ExpertCell, Posed]):
         budget = Budget(cell.epsilon, cell.delta)
         return learner_class(visible, budget, experiment.runs, variant)
 
-    def play(self, learner: ExpertLearner, problem: Posed, cell: ExpertCell, draws: Draws) -> pd.DataFrame:
+    def play(self, learner: ExpertLearner, problem: Posed, cell: ExpertCell, draws: base.Draws) -> pd.DataFrame:
         from dpregret.datasets.expert_streams import ExpertComparator
 
         stream, runs = problem.stream, (draws.runs,)
         comparator = draws.comparator(ExpertComparator, stream, draws.generators(cell.label))
         started = process_time()
-        with untouched(stream=stream):
+        with base.untouched(stream=stream):
             rounds = stream.epochs if learner.by_epochs else stream.blocks
             play = learner.play(rounds(draws.generators(cell.label)), draws.generators("noise"))
         seconds = process_time() - started
         most = cell.horizon * (1 + TOLERANCE)  # losses lie in [0, 1]; sums are rounded
         losses = numbers("losses", play.losses, runs, -TOLERANCE * most, most)
         phases = {} if play.phases is None else {"phases": finite("phases", play.phases, runs, 0.0)}
-        return frame(
+        return base.frame(
             (1, draws.runs),
             {"bound": finite("bound", learner.bound(), (1,), unknown=True)},
             **cell.columns(),
@@ -162,7 +153,7 @@ class Experts(Family[ExpertExperiment, ExpertCell, Posed]):
             **phases,
             best_loss=math.nan if stream.best_loss is None else stream.best_loss,
             lower_bound=stream.lower_bound if learner.pure else math.nan,
-            delivered_epsilon=accounts(learner).delivered[0],
+            delivered_epsilon=base.accounts(learner).delivered[0],
             seconds=seconds / (cell.horizon * draws.runs),
         )
 
@@ -177,9 +168,3 @@ class Experts(Family[ExpertExperiment, ExpertCell, Posed]):
             "horizon": ("horizon",),
         }
         return keys.get(first, ("options",))
-
-    def audited(self, learner_class: type[Any]) -> type[Audited]:
-        """Two experts; the losses of one round change sides."""
-        from dpregret.workflows.audit.experts import AuditedExperts
-
-        return AuditedExperts

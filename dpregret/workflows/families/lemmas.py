@@ -12,8 +12,7 @@ import pandas as pd
 from pydantic import Field
 
 from dpregret.core.checks import finite
-from dpregret.workflows.families.base import Draws, Family
-from dpregret.workflows.families.fields import Experiment, Integers
+from dpregret.workflows.families.base import Draws, Experiment, Family, Integers
 
 if TYPE_CHECKING:
     from dpregret.algorithms.learner import Card

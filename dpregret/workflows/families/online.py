@@ -16,18 +16,8 @@ from pydantic import Field
 
 from dpregret.core.checks import finite
 from dpregret.core.yaml_source import KeyPath
-from dpregret.workflows.families.base import (
-    Cell,
-    Draws,
-    Family,
-    Posed,
-    accounts,
-    budgets_of,
-    costs,
-    frame,
-    untouched,
-)
-from dpregret.workflows.families.fields import ExperimentOnSets, Mistake, OneOrMore, Plain, Positive, Windows, as_tuple
+from dpregret.workflows.families import base
+from dpregret.workflows.families.base import Posed
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry import CountedSet
@@ -35,7 +25,6 @@ if TYPE_CHECKING:
     from dpregret.algorithms.privacy import NoisePlan
     from dpregret.datasets.streams import Comparator, Stream
     from dpregret.numerics.arrays import Array
-    from dpregret.workflows.audit.neighbours import Audited
 
 FIRST_RECORDED = 16
 """Every power of two from here on is a checkpoint."""
@@ -45,7 +34,7 @@ GROUP_MB = 16
 """Most megabytes of a block of noise, or of losses, of all runs that advance together."""
 
 
-class OnlineExperiment(ExperimentOnSets):
+class OnlineExperiment(base.ExperimentOnSets):
     """One sweep of online learners.
 
     ``window`` holds powers of two or the word ``horizon`` (then W = T), ``strong_convexity`` the mu of the synthetic
@@ -54,11 +43,11 @@ class OnlineExperiment(ExperimentOnSets):
 
     family: Literal["online"] = "online"
     sweep: Literal["horizon", "dimension", "window", "epsilon", "delta", "strong-convexity", "set", "stream", "none"]
-    strong_convexity: OneOrMore[Positive] = 1.0
-    window: Windows
-    options: dict[str, Plain] = Field(default_factory=dict)
+    strong_convexity: base.OneOrMore[base.Positive] = 1.0
+    window: base.Windows
+    options: dict[str, base.Plain] = Field(default_factory=dict)
 
-    def mistakes(self) -> Iterator[Mistake]:
+    def mistakes(self) -> Iterator[base.Mistake]:
         """Windows longer than every horizon."""
         yield from super().mistakes()
         longest = max(self.horizon)
@@ -71,7 +60,7 @@ class OnlineExperiment(ExperimentOnSets):
 
 
 @dataclass(frozen=True)
-class OnlineCell(Cell):
+class OnlineCell(base.Cell):
     """One pass of the loop; mu of the losses."""
 
     checkpoints: tuple[int, ...]
@@ -100,15 +89,16 @@ def settings_of(experiment: OnlineExperiment, card: Card, horizon: int) -> list[
     covering = 2 ** max(0, math.ceil(math.log2(horizon)))
     windows = experiment.window if card.windowed and card.private else ("horizon",)
     lengths = [covering if window == "horizon" else window for window in windows]
-    return [Setting(length, budget) for length in lengths for budget in budgets_of(experiment, card)]
+    return [Setting(length, budget) for length in lengths for budget in base.budgets_of(experiment, card)]
 
 
-class Online(Family[OnlineExperiment, OnlineCell, Posed]):
+class Online(base.Family[OnlineExperiment, OnlineCell, Posed]):
     """Learners of algorithms/online on streams of losses."""
 
     name = "online"
     experiment = OnlineExperiment
     source = "dpregret.datasets.streams:Stream"
+    audit = "dpregret.workflows.audit.online:AuditedOnline"
     anytime = True
 
     def cells(self, experiment: OnlineExperiment, card: Card) -> Iterator[OnlineCell]:
@@ -119,13 +109,15 @@ class Online(Family[OnlineExperiment, OnlineCell, Posed]):
         """
         horizons = [max(experiment.horizon)] if card.anytime else sorted(experiment.horizon)
         for set_name, stream in itertools.product(experiment.sets, experiment.streams):
-            places = itertools.product(experiment.dimensions(set_name), horizons, as_tuple(experiment.strong_convexity))
+            places = itertools.product(
+                experiment.dimensions(set_name), horizons, base.as_tuple(experiment.strong_convexity)
+            )
             for dimension, horizon, curvature in places:
                 powers = {2**k for k in range(int(math.log2(horizon)) + 1) if 2**k >= FIRST_RECORDED}
                 recorded = {each for each in experiment.horizon if each <= horizon} | powers | {horizon}
                 yield OnlineCell(stream, set_name, dimension, horizon, tuple(sorted(recorded)), curvature)
 
-    def problem(self, cell: OnlineCell, experiment: OnlineExperiment, draws: Draws) -> Posed:
+    def problem(self, cell: OnlineCell, experiment: OnlineExperiment, draws: base.Draws) -> Posed:
         """The set and the stream; one for all horizons."""
         options = tuple(sorted(experiment.options.items()))
         return _problem(cell.set_name, cell.dimension, cell.stream, cell.strong_convexity, options, draws.data_dir)
@@ -144,17 +136,17 @@ class Online(Family[OnlineExperiment, OnlineCell, Posed]):
         settings = settings_of(experiment, learner_class.card, cell.horizon)
         return learner_class(visible, settings, experiment.runs, variant)
 
-    def play(self, learner: Learner, problem: Posed, cell: OnlineCell, draws: Draws) -> pd.DataFrame:
+    def play(self, learner: Learner, problem: Posed, cell: OnlineCell, draws: base.Draws) -> pd.DataFrame:
         from dpregret.algorithms.learner import Record
 
         stream, many = problem.stream, len(learner.settings)
         size = runs_a_group(many, draws.runs, cell.dimension, stream.drawn)
         comparator = _comparator(stream, draws, cell, size)
-        with untouched(set=problem.domain, stream=stream):
+        with base.untouched(set=problem.domain, stream=stream):
             played = list(_groups(learner, stream, cell, draws, size))
         record, solves = Record.joined([record for _, record in played]), sum(solves for solves, _ in played)
         served = cell.horizon * draws.runs * many
-        plan, ledger = learner.noise_plan, accounts(learner, summed=True)
+        plan, ledger = learner.noise_plan, base.accounts(learner, summed=True)
         shape, recorded = (many, cell.horizon), np.array(cell.checkpoints) - 1
         displacement = finite("displacement", learner.displacement(cell.horizon), shape, 0.0)[:, recorded]
         of_settings = ledger.columns(learner) | {
@@ -169,7 +161,7 @@ class Online(Family[OnlineExperiment, OnlineCell, Posed]):
         if plan is not None and plan.distribution != "laplace":
             of_settings["noise_floor"] = _noise_floor(learner, plan, cell)
         others = {"regret_pieces": comparator.pieces, "regret_last": comparator.last}
-        return frame(
+        return base.frame(
             record.losses.shape,
             of_settings,
             **cell.columns(),
@@ -180,7 +172,7 @@ class Online(Family[OnlineExperiment, OnlineCell, Posed]):
             **{name: record.losses - best.T for name, best in others.items() if best is not None},
             noise_norm=record.noise_norms,
             noise_distribution=plan.distribution if plan is not None else "none",
-            **costs(cast("CountedSet", learner.domain), record.seconds, served),
+            **base.costs(cast("CountedSet", learner.domain), record.seconds, served),
             solves=solves / served,
             **({} if math.isnan(learner.most_calls) else {"most_calls": learner.most_calls}),
         )
@@ -198,12 +190,6 @@ class Online(Family[OnlineExperiment, OnlineCell, Posed]):
             return ("window", experiment.window.index(error.window))
         return None
 
-    def audited(self, learner_class: type[Any]) -> type[Audited]:
-        """Points on an interval; one loss turns."""
-        from dpregret.workflows.audit.online import AuditedOnline
-
-        return AuditedOnline
-
 
 def runs_a_group(settings: int, runs: int, dimension: int, drawn: bool) -> int:
     """How many runs advance together: all, unless a block of their noise or losses is too large to be had cheaply.
@@ -220,7 +206,7 @@ def runs_a_group(settings: int, runs: int, dimension: int, drawn: bool) -> int:
 
 
 def _groups(
-    learner: Learner, stream: Stream, cell: OnlineCell, draws: Draws, size: int
+    learner: Learner, stream: Stream, cell: OnlineCell, draws: base.Draws, size: int
 ) -> Iterator[tuple[int, Record]]:
     """Play the runs in groups: what a run draws depends on its own generators only, so its rows on no other run.
 
@@ -237,7 +223,7 @@ def _groups(
         yield part.solves, record
 
 
-def _comparator(stream: Stream, draws: Draws, cell: OnlineCell, size: int) -> Comparator:
+def _comparator(stream: Stream, draws: base.Draws, cell: OnlineCell, size: int) -> Comparator:
     """Group by group, where the others' runs are not in a run's last bit."""
     from dpregret.datasets.streams import Comparator
 

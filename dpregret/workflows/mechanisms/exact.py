@@ -115,6 +115,10 @@ def _buffered(made: Callable[..., PrefixSums], buffers: int, vectors: Size) -> C
     return Contender(f"{buffers} buffer{plural}", make, vectors, lambda size: 2 * vectors(size))
 
 
+def _poles(buffers: int, window: int) -> float:
+    return len(WindowBuffers(window, buffers).symbol().poles)
+
+
 def _decays(length: int) -> int:
     """Vectors of the root's sum of decays; none where the root is short enough for plain products."""
     return len(root_decays(length)[0]) if DIRECT < length <= longest() else 0
@@ -160,12 +164,7 @@ WINDOWS: tuple[Contender, ...] = (
     Contender(
         "window root", WindowRoot, lambda size: _root_vectors(size, True), lambda size: _root_operations(size, True)
     ),
-    *(
-        _buffered(
-            WindowBuffers, buffers, lambda size, buffers=buffers: len(WindowBuffers(size, buffers).symbol().poles)
-        )
-        for buffers in (1, 2, 3, 4)
-    ),
+    *(_buffered(WindowBuffers, count, partial(_poles, count)) for count in (1, 2, 3, 4)),
     Contender("noise on every prefix", NoisePerPrefix, _always(0), _always(0)),
     Contender("noise on every item", lambda size: NoisePerItem(), _always(1), _always(1), "error grows with t"),
 )

@@ -23,8 +23,7 @@ from dpregret.core.errors import not_allowed, one_line, raised
 from dpregret.core.machine import GIGABYTE, machine_gb
 from dpregret.core.yaml_source import KeyPath
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.families.base import Draws, Family
-from dpregret.workflows.families.fields import Experiment, ExperimentOnSets, Mistake
+from dpregret.workflows.families.base import Draws, Experiment, ExperimentOnSets, Family, Mistake
 from dpregret.workflows.plan.config import Config, Limits
 
 CELLS_FOR_A_FIT = 4

@@ -20,7 +20,7 @@ from dpregret.core.errors import ConfigError
 from dpregret.core.machine import machine_gb
 from dpregret.core.yaml_source import KeyPath, Source, expand, validate
 from dpregret.workflows.families import DEFAULT, FAMILIES
-from dpregret.workflows.families.fields import Experiment, Integers, Mistake, Settings, Word
+from dpregret.workflows.families.base import Experiment, Integers, Mistake, Settings, Word
 
 TAGS = {name: f"<{name}>" for name in FAMILIES}
 

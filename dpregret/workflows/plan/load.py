@@ -17,7 +17,7 @@ from dpregret.core.errors import ConfigError, nearest, not_allowed
 from dpregret.core.files import checksum
 from dpregret.core.yaml_source import Expanded, KeyPath, Source, expand, in_order, read_source, shown, validate
 from dpregret.datasets import records
-from dpregret.workflows.families.fields import Experiment
+from dpregret.workflows.families.base import Experiment
 from dpregret.workflows.plan.checks import semantic_problems, size_problems
 from dpregret.workflows.plan.config import Config, Limits, long_lists, other_families
 from dpregret.workflows.plan.read import PAPERS, PROFILES, papers, profile_path

@@ -18,7 +18,7 @@ from dpregret.core.files import checksum, reference
 from dpregret.paper_figs.judge.claims import ClaimsFile, located_paper
 from dpregret.study import PAPERS
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.families.fields import Experiment
+from dpregret.workflows.families.base import Experiment
 from dpregret.workflows.plan import cross_references, facts, load
 from dpregret.workflows.plan.config import AuditSize, Config, ValidationSize, given_limits
 from dpregret.workflows.plan.read import DIGITS, FORMAT, MADE, STAGES, Play, short_names, versions

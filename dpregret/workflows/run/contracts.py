@@ -22,8 +22,7 @@ from dpregret.core import boundary
 from dpregret.core.checks import LearnerFault
 from dpregret.core.errors import ConfigError, one_line
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.families.base import Draws, Family
-from dpregret.workflows.families.fields import Experiment
+from dpregret.workflows.families.base import Draws, Experiment, Family
 from dpregret.workflows.plan.load import load_config
 from dpregret.workflows.plan.make import data_files
 from dpregret.workflows.plan.read import PROFILES

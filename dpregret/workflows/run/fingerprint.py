@@ -130,7 +130,7 @@ def play_files(family: str, learner: str, streams: Iterable[str]) -> list[Path]:
 @functools.cache
 def _play_files(family: str, learner: str, streams: tuple[str, ...]) -> list[Path]:
     shared = [ROOT / PACKAGE / "algorithms" / name for name in ("learner.py", "privacy", "geometry")]
-    families = [f"families/{name}.py" for name in ("base", family, "fields")]
+    families = [f"families/{name}.py" for name in ("base", family)]
     own = [f"run/{name}.py" for name in ("play", "comparators")]
     makers = [name for name in imports_of(WORKFLOWS / families[1]) if name.startswith(f"{PACKAGE}.datasets.")]
     files = [WORKFLOWS / name for name in (*own, *families)]

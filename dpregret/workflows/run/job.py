@@ -17,8 +17,7 @@ from dpregret.core.errors import printable
 from dpregret.core.parquet import Stamp
 from dpregret.paper_figs.judge.runs import RunsError, empty_row
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.families.base import Draws
-from dpregret.workflows.families.fields import Experiment
+from dpregret.workflows.families.base import Draws, Experiment
 from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.read import Part, Plan, Play
 from dpregret.workflows.run import child, data, fingerprint, store

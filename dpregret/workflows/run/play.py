@@ -14,8 +14,7 @@ import pandas as pd
 
 from dpregret.core.checks import LearnerFault
 from dpregret.paper_figs.judge.runs import check_rows
-from dpregret.workflows.families.base import Draws, Family
-from dpregret.workflows.families.fields import Experiment
+from dpregret.workflows.families.base import Draws, Experiment, Family
 from dpregret.workflows.run.child import in_words
 
 MACHINE = {

@@ -15,8 +15,7 @@ from dpregret.core.yaml_source import KeyPath, validate
 from dpregret.paper_figs.judge.fits import Estimate, mean_interval
 from dpregret.paper_figs.text import formats
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.families.base import Draws, Family
-from dpregret.workflows.families.fields import Experiment
+from dpregret.workflows.families.base import Draws, Experiment, Family
 from dpregret.workflows.plan.checks import experiment_mistakes
 from dpregret.workflows.plan.make import data_files
 from dpregret.workflows.run import data
