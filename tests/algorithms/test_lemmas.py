@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from drawn import generators
 from scipy import optimize, stats
 
 from dpregret.algorithms.lemmas.statements import (
@@ -32,10 +33,6 @@ from dpregret.paper_figs.judge.verdicts import judge
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
 from dpregret.workflows.run.play import play
-
-
-def generators(runs: int = 2) -> list[np.random.Generator]:
-    return [np.random.default_rng([5, run]) for run in range(runs)]
 
 
 @pytest.mark.parametrize(("terms", "place"), [(1, 0.7), (2, 3.0), (3, 0.0), (5, 11.0), (9, 20.0)])
@@ -83,9 +80,9 @@ def test_privacy_of_the_tree_counts_every_node_above_a_leaf(rounds: int) -> None
 
 @pytest.mark.parametrize(("dimension", "vectors"), [(3, 5), (7, 4), (1, 9)])
 def test_worst_combination_is_the_largest_singular_value(dimension: int, vectors: int) -> None:
-    found = RandomSum(Case(dimension, vectors, 1.0, 0.25), 2, "sphere").attained(generators())
+    found = RandomSum(Case(dimension, vectors, 1.0, 0.25), 2, "sphere").attained(generators(2, 5))
     again = []
-    for generator in generators():
+    for generator in generators(2, 5):
         drawn = generator.standard_normal((DRAWS, vectors, dimension))
         drawn /= np.linalg.norm(drawn, axis=-1, keepdims=True)
         again.append(np.quantile([np.linalg.svd(each, compute_uv=False)[0] for each in drawn], 0.75))
@@ -94,8 +91,8 @@ def test_worst_combination_is_the_largest_singular_value(dimension: int, vectors
 
 def test_noisy_descent_is_the_algorithm_round_by_round() -> None:
     rounds, dimension, kappa = 37, 3, 4.0
-    found = NoisyOco(Case(dimension, rounds, 1 / kappa, 1e-6), 2, "gradients").attained(generators())
-    for regret, generator in zip(found, generators(), strict=True):
+    found = NoisyOco(Case(dimension, rounds, 1 / kappa, 1e-6), 2, "gradients").attained(generators(2, 5))
+    for regret, generator in zip(found, generators(2, 5), strict=True):
         noise = math.sqrt((kappa**2 - 1) / dimension) * generator.standard_normal((rounds, dimension))
         total, summed = 0.0, np.zeros(dimension)
         for now in range(rounds):
@@ -105,7 +102,7 @@ def test_noisy_descent_is_the_algorithm_round_by_round() -> None:
             summed += noise[now] + np.eye(dimension)[0]
         assert regret == pytest.approx(total)
     with pytest.raises(ValueError, match="epsilon must be at most 1"):
-        NoisyOco(Case(2, 4, 2.0, 1e-6), 2, "gradients").attained(generators())
+        NoisyOco(Case(2, 4, 2.0, 1e-6), 2, "gradients").attained(generators(2, 5))
 
 
 def test_least_loss_with_too_few_signs_by_search() -> None:

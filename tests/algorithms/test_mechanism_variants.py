@@ -17,18 +17,15 @@ from dpregret.algorithms.learner import Problem, Setting, learners
 from dpregret.algorithms.privacy import ALTERNATIVES, PURE_ALTERNATIVES, Budget
 from dpregret.algorithms.privacy.audit import item_mu, item_pure_loss
 from dpregret.algorithms.privacy.budget import gaussian_mu
-from dpregret.algorithms.privacy.toeplitz import Root, WindowBuffers, WindowRoot, window_lower_bound
-from dpregret.algorithms.privacy.trees import WindowTree
+from dpregret.algorithms.privacy.toeplitz import Root, window_lower_bound
 from dpregret.algorithms.privacy.window_blocks import WindowBlocks, WindowItems, best_radices
 
-FAMILIES = ("online", "experts", "bandits")
 PURE_WINDOWED = ["wdp-cocol-gamma", "wdp-cocop-gamma", "wdp-scofw-gamma"]
 PURE_SEQUENCES = {
     "pftal": "blocks", "private-bandit-laplace": "blocks", "private-ftpl": "laplace-blocks",
     "private-ftrl": "laplace-blocks", "thakurta-smith-laplace": "blocks", "tree-counters": "blocks",
 }  # fmt: skip
 WINDOWED = ["wdp-cocol-gaussian", "wdp-cocop-gaussian", "wdp-scofw-gaussian"]
-SEQUENCES = ["dp-ftrl", "dp-ftrl-lipschitz", "private-bandit-gaussian", "private-ftrl", "thakurta-smith-gaussian"]
 BUDGET = Budget(4.0, 1e-6)
 
 
@@ -48,25 +45,6 @@ def made(name: str, variant: str, horizon: int, window: int = 8) -> Any:
         problem = BanditProblem(make_set("ball", 2), horizon, 1.0)
         learner = learners("bandits")[name](problem, [BUDGET], 1, variant)
     return learner, learner.plan
-
-
-def test_who_offers_the_alternatives() -> None:
-    """All of them or none; nobody whose noise is pure."""
-    every = {name: kind.card for family in FAMILIES for name, kind in learners(family).items()}
-    offered = [name for name, card in every.items() if set(ALTERNATIVES) & set(card.variants)]
-    assert sorted(offered) == sorted(WINDOWED + SEQUENCES)
-    for name in offered:
-        assert {variant: every[name].variants[variant] for variant in ALTERNATIVES} == dict(ALTERNATIVES)
-
-
-def test_who_offers_those_for_pure_noise() -> None:
-    """Windows both, sequences the blocks alone; nobody whose noise is Gaussian."""
-    every = {name: kind.card for family in FAMILIES for name, kind in learners(family).items()}
-    lines = {name: set(card.variants.values()) & set(PURE_ALTERNATIVES.values()) for name, card in every.items()}
-    assert {name for name, found in lines.items() if len(found) == 2} == set(PURE_WINDOWED)
-    assert {name for name, found in lines.items() if len(found) == 1} == set(PURE_SEQUENCES)
-    for name, variant in PURE_SEQUENCES.items():
-        assert every[name].variants[variant] == PURE_ALTERNATIVES["blocks"]
 
 
 @pytest.mark.parametrize("window", [1, 8, 9, 100])
@@ -147,19 +125,6 @@ def test_no_variant_beats_the_lower_bound(variant: str, window: int, rounds: int
     mean = np.square(plan.expected_norm(rounds)).mean() / unit
     assert mean >= window_lower_bound(window, rounds) * (1 - 1e-9)
     assert mean <= landau(window) ** 2 * (1.03 if variant == "buffers" else 1 + 1e-9)
-
-
-@pytest.mark.parametrize(
-    "mechanism",
-    [kind(window) for kind in (WindowRoot, WindowBuffers) for window in (1, 16, 100)]
-    + [WindowTree(window) for window in (1, 16, 128)],
-    ids=repr,
-)
-def test_the_most_noise_over_all_rounds(mechanism: Any) -> None:
-    """What WDP-COCOL's schedules are made for; buffers only approach it."""
-    seen = mechanism.noisy_nodes(32 * mechanism.window + 64).max()
-    assert seen == pytest.approx(mechanism.most_noisy_nodes, rel=1e-9)
-    assert seen <= mechanism.most_noisy_nodes * (1 + 1e-14)
 
 
 def test_constants_are_those_of_the_mechanisms_own_noise() -> None:

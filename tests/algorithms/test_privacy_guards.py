@@ -18,9 +18,7 @@ from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.geometry import CountedSet, make_set
 from dpregret.algorithms.learner import Problem, Setting, learners
 from dpregret.algorithms.privacy import Budget
-from dpregret.algorithms.privacy.convolution import root_convolution
 from dpregret.algorithms.privacy.selection import selection_noise
-from dpregret.algorithms.privacy.series import root_coefficients
 from dpregret.datasets.losses import NormKink
 from dpregret.datasets.risks import make_risk
 from dpregret.workflows.families.base import accounts
@@ -181,20 +179,3 @@ def test_selection_noise_of_frank_wolfe_beyond_one_block(variant: str, monkeypat
         wanted += [scale * each for each in selection_noise(learner.distribution, drawn, 7, 16)]
     np.testing.assert_array_equal(found, wanted[: rounds - 1])
     assert len(np.unique(found)) == np.size(found)  # no draw serves twice
-
-
-@pytest.mark.parametrize("length", [65, 77, 101, 127])
-@pytest.mark.parametrize("block", [7, 64])
-@pytest.mark.parametrize("lasting", [False, True])
-def test_streamed_products_of_odd_lengths(length: int, block: int, lasting: bool) -> None:
-    """z_t = sum_{j < length} f_j eps_{t-j}, by the definition."""
-    rounds = length if lasting else 3 * block + 2 * length
-    rounds += -rounds % block
-    units = np.random.default_rng(length).standard_normal((rounds, 1, 2))
-    streamed = root_convolution(length, block, 2, lasting)
-    found = np.concatenate([streamed.next(units[at : at + block]) for at in range(0, rounds, block)])
-    lags = root_coefficients(length)
-    upto = length if lasting else rounds
-    for t in range(upto):
-        wanted = sum(lags[j] * units[t - j] for j in range(min(t + 1, length)))
-        np.testing.assert_allclose(found[t], wanted, rtol=0, atol=1e-12)

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from drawn import generators
 
 from dpregret.algorithms import rounds
 from dpregret.algorithms.geometry import CountedSet, make_set
@@ -28,10 +29,6 @@ class Plain:
         return getattr(self.inner, name)
 
 
-def rngs(seed, runs=RUNS):
-    return [np.random.default_rng([seed, run]) for run in range(runs)]
-
-
 def played(name, variant, place, stream, dimension, runs=RUNS, length=ROUNDS, plain=(), mu=0.7, asked=False):
     """(learner, record); `plain`: the rounds whose losses are asked by their methods, `asked`: whether the set is."""
     domain = make_set(place, dimension)
@@ -48,10 +45,10 @@ def played(name, variant, place, stream, dimension, runs=RUNS, length=ROUNDS, pl
     epsilons = (2.0, 900.0) if kind.card.private else (math.inf,)
     settings = [Setting(window, Budget(epsilon, 1e-6)) for window in windows for epsilon in epsilons]
     learner = kind(told, settings, runs, variant)
-    losses = made.rounds(rngs(5, runs), length)
+    losses = made.rounds(generators(runs, 5), length)
     if plain:
         losses = [Plain(each) if now in plain else each for now, each in enumerate(losses)]
-    return learner, play(learner, losses, rngs(9, runs), sorted({1, 2, length // 2, length}))
+    return learner, play(learner, losses, generators(runs, 9), sorted({1, 2, length // 2, length}))
 
 
 def equal(one, other):
@@ -79,8 +76,8 @@ COMBINED = [
 ]  # fmt: skip
 
 
-# a projection, two linear oracles and a local one, with a tree and without noise; the others by night
-DAILY = {("wdp-cocop-gamma", "simplex"), ("ofw", "box"), ("wdp-cocol-gaussian", "simplex"), ("dp-ftrl", "ball")}
+# a projection and a local oracle, with trees; the others by night
+DAILY = {("wdp-cocop-gamma", "simplex"), ("wdp-cocol-gaussian", "simplex")}
 
 
 @pytest.mark.parametrize(
@@ -139,33 +136,15 @@ def test_the_class_that_defines_a_round_last_decides_how_it_is_played():
     domain = make_set("ball", 2)
     stream = make_stream("norm-kink", domain)
     learner = Still(Problem(CountedSet(domain), 8, 1.0, 1.0), [Setting(8, Budget(math.inf))], 1, "plain")
-    play(learner, stream.rounds(rngs(1, 1), 8), rngs(2, 1), [8])
+    play(learner, stream.rounds(generators(1, 1), 8), generators(1, 2), [8])
     assert not learner.point.any()
-
-
-@pytest.mark.parametrize("stream", ["norm-kink", "random-kink", "drift", "ridge-logistic"])
-def test_points_of_ftal_are_the_leaders_of_the_surrogates(stream):
-    """Proj( (sum x_s - G_t / mu) / t ), summed by NumPy."""
-    domain = make_set("ball", 6)
-    made = make_stream(stream, domain, strong_convexity=0.7)
-    learner = FollowTheApproximateLeader(
-        Problem(CountedSet(domain), 30, made.lipschitz, 0.7), [Setting(32, Budget(math.inf))], RUNS, "plain"
-    )
-    points, slopes = [], []
-    for now, loss in enumerate(made.rounds(rngs(5), 30), 1):
-        points.append(learner.point)
-        slopes.append(loss.gradient(learner.point))
-        learner.round = now
-        learner.observe(loss, slopes[-1], None)
-        leader = (np.sum(points, axis=0) - np.sum(slopes, axis=0) / 0.7) / now
-        np.testing.assert_allclose(learner.point, domain.project(leader), atol=1e-13)
 
 
 @pytest.mark.parametrize("stream", ["norm-kink", "random-kink", "realizable-direction", "lasso"])
 def test_a_list_of_losses_is_one_block(stream):
     """Losses of one kind that come in a list are laid out together; one that shares something else is not."""
     made = make_stream(stream, make_set("ball", 3), strong_convexity=0.7)
-    block, several = list(made.rounds(rngs(5), 6)), list(made.rounds(rngs(5), 6))
+    block, several = list(made.rounds(generators(RUNS, 5), 6)), list(made.rounds(generators(RUNS, 5), 6))
     joined = together(block)
     assert joined is not None
     assert len(joined) == 6

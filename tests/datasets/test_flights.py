@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from drawn import generators
 
 from dpregret.algorithms.geometry import make_set
 from dpregret.datasets import flights
@@ -22,10 +23,6 @@ MU = 0.1
 @pytest.fixture(scope="module")
 def held(data_dir: Path) -> flights.Flights:
     return flights.load_flights(data_dir)
-
-
-def rngs(runs: int, seed: int = 3) -> list[np.random.Generator]:
-    return [np.random.default_rng([seed, run]) for run in range(runs)]
 
 
 def test_the_package_is_what_the_digests_say(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,9 +76,9 @@ def test_equal_packages_give_equal_bytes(data_dir: Path, tmp_path: Path) -> None
 def test_rounds_are_those_of_the_plain_definition(start: str, held: flights.Flights, data_dir: Path) -> None:
     stream = make_stream("flights", make_set("ball", 23), strong_convexity=MU, data_dir=data_dir, start=start)
     rounds, runs = 300, 3  # more than a block
-    begins = [0] * runs if start == "january" else [int(each.integers(flights.ARRIVED)) for each in rngs(runs)]
+    begins = [0] * runs if start == "january" else [int(each.integers(flights.ARRIVED)) for each in generators(runs, 3)]
     features, points = flights.dense_features(held), np.full((runs, 23), 0.1)
-    for now, loss in enumerate(stream.rounds(rngs(runs), rounds)):
+    for now, loss in enumerate(stream.rounds(generators(runs, 3), rounds)):
         at = [(begin + now) % flights.ARRIVED for begin in begins]
         plain = RidgeLogistic(features[at], held.labels[at], MU)
         np.testing.assert_array_equal(np.broadcast_to(loss.value(points), runs), plain.value(points))
@@ -90,7 +87,7 @@ def test_rounds_are_those_of_the_plain_definition(start: str, held: flights.Flig
 def test_comparators_of_a_year(held: flights.Flights, data_dir: Path) -> None:
     domain, features = make_set("ball", 23), flights.dense_features(held)[:640]
     stream = make_stream("flights", domain, strong_convexity=MU, data_dir=data_dir, piece=256)
-    found = stream.comparator(rngs(2), [200, 640])
+    found = stream.comparator(generators(2, 3), [200, 640])
 
     def best(first: int, last: int) -> tuple[np.ndarray, float]:
         weights = np.zeros((1, 640))
@@ -120,7 +117,7 @@ def test_wrong_options_are_one_line(option: dict[str, object], data_dir: Path) -
 def test_risks_are_the_means_of_their_records(name: str, shape: str, dimension: int, data_dir: Path) -> None:
     samples, runs = 97, 2
     domain = make_set(shape, dimension)
-    risk = make_risk(name, domain, samples, rngs(runs), data_dir=data_dir)
+    risk = make_risk(name, domain, samples, generators(runs, 3), data_dir=data_dir)
     points = domain.project(np.random.default_rng(0).standard_normal((runs, dimension)))
     mean = sum(risk.record_gradient(points, np.full(runs, each)) for each in range(samples)) / samples
     np.testing.assert_allclose(risk.gradient(points), mean, atol=1e-13)
@@ -131,4 +128,4 @@ def test_risks_are_the_means_of_their_records(name: str, shape: str, dimension: 
     assert (values <= risk.value(points)).all()
     assert gaps.max() <= 1e-8
     with pytest.raises(ValueError, match="samples must lie in"):
-        make_risk(name, domain, 10**6, rngs(1), data_dir=data_dir)
+        make_risk(name, domain, 10**6, generators(1, 3), data_dir=data_dir)

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from drawn import generators
 from scipy import integrate, stats
 
 from dpregret.algorithms.privacy.above_threshold import AboveThreshold, Watch, accuracy
@@ -32,10 +33,6 @@ def halting_law(mechanism: AboveThreshold, queries: list[float]) -> np.ndarray:
         for position in range(len(queries) + 1)
     ]
     return epsilon / 4 * np.array(integrals)
-
-
-def generators(runs: int, seed: int = 0) -> list[np.random.Generator]:
-    return [np.random.default_rng([seed, run]) for run in range(runs)]
 
 
 def path(watch: Watch, run: int, queries: np.ndarray) -> int | None:

@@ -50,14 +50,6 @@ def test_gaussian_calibration_agrees_with_dp_accounting(epsilon, delta, nodes):
     assert scale <= reference * (1 + 1e-6)
 
 
-@pytest.mark.parametrize("nodes", [1, 4])
-def test_ledger_is_not_below_a_general_accountant(nodes):
-    release = Release("gaussian", 3.0, 1.0, nodes)
-    accountant = dp_accounting.pld.PLDAccountant()
-    accountant.compose(dp_accounting.GaussianDpEvent(3.0), nodes)
-    assert release.epsilon(1e-5) == pytest.approx(accountant.get_epsilon(1e-5), rel=1e-3)
-
-
 @given(EPSILONS, st.integers(1, 40), st.floats(0.1, 10))
 def test_pure_budgets_add_up(epsilon, nodes, sensitivity):
     for distribution in ("gamma", "laplace"):

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
-from dpregret.algorithms.privacy import Root, WindowBuffers, WindowRoot
 from dpregret.algorithms.privacy import convolution as kernels
-from dpregret.algorithms.privacy.convolution import FIRST, Halving, Streamed, convolution, root_convolution
-from dpregret.algorithms.privacy.series import longest, power, root_coefficients, root_decays
-from dpregret.numerics.sums import add_product
+from dpregret.algorithms.privacy.convolution import FIRST, Streamed, root_convolution
+from dpregret.algorithms.privacy.series import root_coefficients, root_decays
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 7, 64])
@@ -44,20 +38,6 @@ def test_decays_on_a_ring(rounds: int, count: int, ending: int) -> None:
     kernels.add_decays(decays, weights, shares, state, ring, 3, 1, found)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
     np.testing.assert_allclose(state, kept, rtol=0, atol=1e-12)
-
-
-def test_products_and_spectra() -> None:
-    generator = np.random.default_rng(3)
-    for shape in ((1, 1), (5, 6), (64, 64), (3, 9)):
-        matrix, rows = generator.standard_normal(shape), generator.standard_normal((shape[1], 17))
-        found = np.ones((shape[0], rows.shape[1]))
-        add_product(matrix, rows, found)
-        np.testing.assert_allclose(found, 1 + matrix @ rows, rtol=0, atol=1e-12)
-    spectrum = generator.standard_normal(5) + 1j * generator.standard_normal(5)
-    waves = generator.standard_normal((5, 3)) + 1j * generator.standard_normal((5, 3))
-    expected = spectrum[:, None] * waves
-    kernels.multiply(spectrum, waves)
-    assert waves == pytest.approx(expected, abs=1e-14)
 
 
 @pytest.mark.parametrize("length", [5, 16, 17, 100, 1024])
@@ -95,46 +75,3 @@ def test_one_noise_is_heard_until_its_window_ends(length: int, rounds: int, last
     np.testing.assert_allclose(heard[:length], root_coefficients(length)[: len(heard)], rtol=0, atol=3e-14)
     if not lasting:
         assert np.abs(heard[length:]).max() < 3e-14
-
-
-def test_what_is_kept() -> None:
-    """Rows that are looked back on, and one vector a decay; decays go by fours."""
-    window, horizon, buffers = (
-        WindowRoot(1000).init(64, 2, 3),
-        Root(2**16).init(64, 2, 3),
-        WindowBuffers(64).init(64, 2, 3),
-    )
-    assert [len(each.ring) - 64 for each in (window, horizon, buffers)] == [999, FIRST - 1, 0]
-    assert [len(each.state) for each in (window, horizon, buffers)] == [24, 40, 4]
-    assert len(root_convolution(16, 64, 1).state) == 0
-    assert isinstance(root_convolution(2 * longest(), 64, 1), Halving)
-    assert isinstance(convolution(root_coefficients, None, 64, 1), Halving)
-
-
-def test_power() -> None:
-    assert power(0.5, 0) == 1
-    assert power(0.999, 12345) == pytest.approx(0.999**12345, rel=1e-11)
-
-
-BITS = """
-import sys, zlib
-import numpy as np
-from dpregret.algorithms.privacy import BufferedToeplitz, Root, WindowBuffers, WindowRoot
-for made in (WindowRoot(16), WindowRoot(200), WindowBuffers(64), Root(900), BufferedToeplitz(900)):
-    state, units = made.init(64, 2, 9), np.random.default_rng(0).standard_normal((5, 64, 2, 9))
-    noise = b"".join(made.next(state, block, None).tobytes() for block in units)
-    print(zlib.crc32(noise), float(made.nodes_per_item).hex())
-"""
-
-
-def test_the_same_bits_on_another_processor() -> None:
-    """One that has neither wide vectors nor fused instructions: then a + b c is computed by a library, rounded once."""
-    old = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", "OPENBLAS_CORETYPE": "Nehalem"}
-    found = [
-        subprocess.run(
-            [sys.executable, "-c", BITS], env={**os.environ, **changed}, capture_output=True, text=True, check=True
-        ).stdout
-        for changed in ({}, old)
-    ]
-    assert found[0]
-    assert found[0] == found[1]

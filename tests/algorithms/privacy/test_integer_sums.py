@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawn import generators
 from scipy.stats import chisquare
 
 from dpregret.algorithms.privacy import Budget, WindowRoot, WindowTree, calibrate, integer_sums
@@ -27,10 +28,6 @@ from dpregret.algorithms.privacy.selection import largest_rho, zcdp_epsilon
 Bits = Callable[[int], int]
 BUDGET = Budget(8.0, 1e-6)
 KINDS: list[type[WholeSums]] = [WholeWindowTree, WholeWindowRoot]
-
-
-def generators(runs: int) -> list[np.random.Generator]:
-    return [np.random.default_rng([4, run]) for run in range(runs)]
 
 
 def test_rounding_is_fair_and_never_too_long() -> None:
@@ -62,7 +59,7 @@ class Silent:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("window", [1, 2, 8, 32])
 def test_without_noise_the_sums_are_those_of_the_items(kind: type[WholeSums], window: int) -> None:
-    sums = type("Quiet", (Silent, kind), {})(window, BUDGET, Grid(1.0, 3), generators(2))
+    sums = type("Quiet", (Silent, kind), {})(window, BUDGET, Grid(1.0, 3), generators(2, 4))
     items = np.random.default_rng(1).integers(-500, 500, (5 * window + 3, 2, 3))
     found = np.array([sums.observe(item) for item in items]) / sums.grid.step
     assert found == pytest.approx(np.cumsum(items, axis=0), abs=1e-6)
@@ -73,7 +70,7 @@ def test_the_noise_is_that_of_the_floating_mechanism_but_for_the_price(
     kind: type[WholeSums], twin: WindowTree | WindowRoot
 ) -> None:
     grid, rounds = Grid(1.0, 4), 400
-    sums = kind(16, BUDGET, grid, generators(60))
+    sums = kind(16, BUDGET, grid, generators(60, 4))
     zero = np.zeros((60, 4), dtype=np.int64)
     noise = np.array([sums.observe(zero) for _ in range(rounds)])[16:]
     scale = calibrate("gaussian", BUDGET, 2.0, twin.nodes_per_item)
@@ -92,7 +89,7 @@ def test_an_item_moves_what_is_measured_by_what_is_charged(
     longest = math.isqrt(grid.squared_radius)
     measured: list[list[int]] = []
     for sign in (1, -1):
-        sums = kind(window, BUDGET, grid, generators(1))
+        sums = kind(window, BUDGET, grid, generators(1, 4))
         seen: list[int] = []
 
         def measure(exact: np.ndarray, noisy: Callable[[np.ndarray], np.ndarray], seen: list[int]) -> np.ndarray:
@@ -109,20 +106,6 @@ def test_an_item_moves_what_is_measured_by_what_is_charged(
     unit = 4**sums.bits if isinstance(sums, WholeWindowRoot) else 1
     assert sums.squared_sensitivity(grid) == pytest.approx(sums.nodes * 4 * grid.squared_radius * unit, rel=1e-12)
     assert sums.scale <= LARGEST
-
-
-def test_noise_of_the_root_that_is_formed_first_gives_items_away() -> None:
-    """4^(W-1) (S_t + z_t) with exact z_t: rounds 1 and 2 tell the parity of the first item, whatever the noise."""
-    window, scale = 4, 1000
-    f = [Fraction(math.comb(2 * j, j), 4**j) for j in range(window)]
-    whole = [int(each * 4 ** (window - 1)) for each in f]
-    assert [Fraction(each, 4 ** (window - 1)) for each in whole] == f
-    draws, items = fill(generators(1), scale, 200, 2)[:, 0], np.random.default_rng(2).integers(-9, 10, (200, 2))
-    for (e_1, e_2), (v_1, v_2) in zip(draws.tolist(), items.tolist(), strict=True):
-        first = whole[0] * (v_1 + e_1)
-        second = whole[0] * (v_1 + v_2 + e_2) + whole[1] * e_1
-        parity = second % whole[0] // whole[1]  # of e_1
-        assert (first // whole[0] - parity) % 2 == v_1 % 2
 
 
 # The discrete Gaussian

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-from dpregret.algorithms.privacy import Budget, NoisePlan, PrefixSums, Release, WindowTree, calibrate
+from dpregret.algorithms.privacy import NoisePlan, PrefixSums, WindowTree
 from dpregret.algorithms.privacy import convolution as convolution_module
 from dpregret.algorithms.privacy.audit import materialise, protected_nodes, transcript_losses
 from dpregret.algorithms.privacy.convolution import convolution
@@ -74,16 +74,6 @@ def test_the_running_code_is_the_matrix_of_the_definition(mechanism: Toeplitz | 
     if isinstance(mechanism, Toeplitz):
         losses = transcript_losses(streamed)[:, 0] / mechanism.nodes_per_item
         assert np.sqrt(losses) == pytest.approx(mechanism.loss_by_age(rounds), rel=1e-11)
-
-
-def test_loss_after_expiry() -> None:
-    losses = np.square(WindowRoot(16).loss_by_age(64)) * landau(16)
-    assert losses[[15, 31, 47, 63]] == pytest.approx([1.94388, 2.83626, 3.64558, 4.44343], abs=5e-6)
-    for window, tolerance in ((64, 0.005), (512, 0.0006)):
-        late = np.square(WindowRoot(window).loss_by_age(12 * window)) * landau(window)
-        slope = window / root_coefficients(window).sum() ** 2
-        assert late[-1] - late[-1 - window] == pytest.approx(slope, rel=1e-6)
-        assert slope == pytest.approx(np.pi / 4, rel=tolerance)
 
 
 @pytest.mark.parametrize(("window", "constant"), LANDAU.items())
@@ -151,10 +141,6 @@ def test_noise_does_not_depend_on_the_size_of_the_blocks(
         np.testing.assert_allclose(each, expected, rtol=0, atol=1e-11)
 
 
-def plan(mechanisms: list[PrefixSums], scales: list[float]) -> NoisePlan:
-    return NoisePlan("gaussian", mechanisms, scales, 1.0, 3)
-
-
 @pytest.mark.parametrize("distribution", ["gamma", "laplace"])
 @pytest.mark.parametrize("mechanism", STREAMED, ids=repr)
 def test_pure_noise_is_refused_with_the_reason(mechanism: PrefixSums, distribution: str) -> None:
@@ -165,15 +151,6 @@ def test_pure_noise_is_refused_with_the_reason(mechanism: PrefixSums, distributi
     NoisePlan(distribution, [WindowTree(4)], [1.0], 1.0, 2)  # type: ignore[arg-type]
     for window in (16, 256):  # what the reason says
         assert root_coefficients(window).sum() == pytest.approx(2 * np.sqrt(window / np.pi), rel=1 / window)
-
-
-def test_ledger_with_nodes_that_are_no_whole_number() -> None:
-    mechanism, budget = WindowRoot(64), Budget(1.0, 1e-6)
-    scale = calibrate("gaussian", budget, 2.0, mechanism.nodes_per_item)
-    made = NoisePlan("gaussian", [mechanism], [scale], 2.0, 3)
-    assert made.releases() == [Release("gaussian", scale, 2.0, landau(64))]
-    assert made.releases()[0].epsilon(budget.delta) == pytest.approx(1.0, rel=1e-9)
-    assert made.expected_norm(200)[0, -1] == pytest.approx(scale * np.sqrt(3 * landau(64)))
 
 
 # Planted mistakes
@@ -246,12 +223,3 @@ def findings(mechanism: Toeplitz, window: int) -> dict[str, bool]:
 def test_planted(window: int, planted, right, seen: str) -> None:
     assert findings(planted(window), window)[seen]
     assert findings(right(window), window) == {"loss": False, "noise": False}
-
-
-def test_a_longer_root_is_as_private_and_noisier() -> None:
-    """Truncation at W + 1 while W is charged costs noise, no privacy: c_j for j < W does not depend on h_W."""
-    window = 16
-    noise = materialise(DroppedLate(window), 6 * window)
-    assert protected_nodes(noise, window) == pytest.approx(landau(window), rel=1e-12)
-    assert protected_nodes(noise, window + 1) == pytest.approx(landau(window + 1), rel=1e-12)
-    assert np.square(noise).sum(axis=1)[-1] == pytest.approx(landau(window + 1), rel=1e-12)

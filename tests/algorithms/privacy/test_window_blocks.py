@@ -102,76 +102,11 @@ def test_the_map_from_items_is_the_sum_of_those_in_the_window(mechanism: WindowB
         assert found[(age >= 0) & ~gone] == pytest.approx(1.0, abs=1e-12)
 
 
-@dataclass(frozen=True)
-class Given(WindowBlocks):
-    """Nodes are those of `state.given`, (blocks, nodes)."""
-
-    def _begin(self, state: BlocksState) -> None:
-        state.coming[0, :, 0] = next(state.given)  # type: ignore[attr-defined]
-        super()._begin(state)
-
-
-def noise_of(mechanism: WindowBlocks, nodes: np.ndarray, rounds: int) -> np.ndarray:
-    """z_1..z_T from the noises of all nodes."""
-    given = Given(mechanism.window, mechanism.radices, mechanism.tapered)
-    state, zeros = given.init(BLOCK, 1, 1), np.zeros((BLOCK, 1, 1))
-    state.given = iter(nodes)  # type: ignore[attr-defined]
-    found = [
-        given.next(state, zeros.copy(), lambda count: np.zeros((count, 1, 1)))[:, 0, 0]
-        for _ in range(-(-rounds // BLOCK))
-    ]
-    return np.concatenate(found)[:rounds]
-
-
-@pytest.mark.parametrize("tapered", [False, True])
-@pytest.mark.parametrize("item", [0, 3, 11, 26])
-def test_an_adaptive_adversary_sees_the_same_for_moved_noise(tapered: bool, item: int) -> None:
-    """The coupling of the proof: other items are functions of what was released; equal until the item has expired."""
-    mechanism, rounds = WindowBlocks(17, (3, 4), tapered), 60
-    shapes = levels(mechanism)
-    nodes = np.random.default_rng([item, tapered]).laplace(
-        size=(BLOCK // mechanism.block + 2, sum(count for _, count in shapes))
-    )
-
-    def transcript(replaced: bool, noise: np.ndarray) -> tuple[np.ndarray, float]:
-        total, seen, change = 0.0, [0.0], 0.0
-        for now in range(rounds):
-            value, other = np.sin(0.5 * seen[-1] + now), np.cos(0.7 * seen[-1])
-            if now == item:
-                change = value - other
-            total += other if replaced and now == item else value
-            seen.append(total + noise[now])
-        return np.array(seen[1:]), change
-
-    first, change = transcript(False, noise_of(mechanism, nodes, rounds))
-    block, place = divmod(item, mechanism.block)
-    moved, begun = nodes.copy(), 0
-    for size, count in shapes:
-        moved[block, begun + place // size] += change
-        begun += count
-    second, _ = transcript(True, noise_of(mechanism, moved, rounds))
-    last = item + mechanism.window
-    assert second[:last] == pytest.approx(first[:last], abs=1e-12)
-    gone = (block + 1) * mechanism.block - 1 + mechanism.window  # the last item of the block has expired
-    assert gone >= rounds or abs(second[gone] - first[gone]) > 1e-6
-
-
 def test_one_noise_an_item_is_exactly_the_sum_of_the_last() -> None:
     for window in (1, 3, 64, 100):
         noise = materialise(WindowItems(window), 300)
         ages = np.arange(300)[:, None] - np.arange(320)
         assert np.array_equal(noise[:, :300], ((ages >= 0) & (ages < window))[:, :300])
-
-
-def test_two_levels_in_closed_form() -> None:
-    """P[r] = Z_1 + .. + Z_r + r/(k + 1) (Z_root - Z_1 - .. - Z_k): past, future and root by their weights."""
-    radix = 5
-    noise = materialise(WindowBlocks(radix, (radix,)), radix)
-    used = noise[:, : radix + 1]
-    for r in range(1, radix + 1):
-        share = r / (radix + 1)
-        assert used[r - 1] == pytest.approx([1 - share] * r + [-share] * (radix - r) + [share])
-    assert not noise[:, radix + 1 :].any()
 
 
 def errors(mechanism: WindowBlocks) -> np.ndarray:
