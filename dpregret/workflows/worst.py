@@ -14,13 +14,15 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from time import process_time
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
+from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge.cells import SATURATED_SHARE
 from dpregret.paper_figs.judge.claims import load_claims
 from dpregret.paper_figs.text import formats
@@ -45,76 +47,60 @@ KNOWN: Final = 0.98
 """Share of the known stream's growth, ln R(T) / R(T / 8), that the search must find."""
 
 
-class Statement(NamedTuple):
-    """A claim that is searched: where it is judged, and how far from its law it lies."""
-
-    gap: float
-    claim: str
-    paper: str
-    experiment: str
-    learner: str
-    variant: str
-
-
-def chosen(reference: Path = REFERENCE) -> Iterator[Statement]:
-    """The statements that the rule names."""
-    found = []
+def chosen(reference: Path = REFERENCE) -> list[dict[Any, Any]]:
+    """The rows of claims that the rule names, with their paper: where each is judged, and how far from its law it
+    lies."""
+    rows = []
     for paper in papers():
-        table = formats.read_csv(reference / paper / "claims.csv")
-        for row in table.to_dict("records"):
+        for row in formats.read_csv(reference / paper / "claims.csv").to_dict("records"):
             wanted = row["origin"] == "paper" and row["type"] == "exponent" and row["parameter"] == "horizon"
             if wanted and row["verdict"] in ("below bound", "seen here"):
-                found.append((-abs(row["normalised"]), str(row["claim"]), paper, row))
-    for gap, claim, paper, row in sorted(found, key=lambda each: each[:2])[:CHOSEN]:
-        yield Statement(-gap, claim, paper, row["experiment"], row["learner"], row["variant"])
+                rows.append({**row, "paper": paper})
+    return sorted(rows, key=lambda row: (-abs(row["normalised"]), str(row["claim"]), row["paper"]))[:CHOSEN]
 
 
-class Search:
-    """Trials of one learner on one set: points of a unit cube, then steps that shrink when they fail."""
+def growth(experiment: Any, learner: str, variant: str, ends: Ends, stream: str, options: dict[str, Any]) -> float:
+    """Sum over both T of ln R(T) / R(T / 8); minus infinity where regret is not positive, or saturated.
 
-    def __init__(self, family: str, experiment: Any, learner: str, variant: str, ends: Ends):
-        self.family, self.experiment, self.ends = FAMILIES[family], experiment, ends
-        self.learner, self.variant, self.trials = learner, variant, 0
-
-    def growth(self, stream: str, options: dict[str, Any]) -> float:
-        """Sum over both T of ln R(T) / R(T / 8); minus infinity where regret is not positive, or saturated.
-
-        A kink beside the center makes everything trivial, and trivial regret is linear: that is not a finding.
-        """
-        horizons = tuple(sorted(each for pair in self.ends for each in pair))
-        changes = {"streams": (stream,), "options": options, "horizon": horizons}
-        asked = self.experiment.model_copy(update=changes)
-        kind = self.family.learners[self.learner]
-        rows = play(self.family, asked, kind, self.variant, Draws(TRAINING, asked.runs), lambda where: None)
-        self.trials += 1
-        means = rows.groupby("checkpoint")["regret"].mean()
-        shares = means / rows.groupby("checkpoint")["trivial_regret"].mean()
-        if self.experiment.family == "bandits" and shares[list(horizons)].max() > SATURATED_SHARE:
-            return -math.inf
-        ends = [(means[start], means[end]) for start, end in self.ends]
-        return sum(math.log(end / start) if min(end, start) > 0 else -math.inf for start, end in ends)
-
-    def found(self, stream: str, seed: int, trials: int = TRIALS) -> tuple[float, dict[str, Any], float]:
-        """Largest growth with its parameters, and that of the random start."""
-        generator = np.random.default_rng(seed)
-        size = 3 if stream == "placed-kink" else 2
-        point, reach = generator.uniform(size=size), 0.4
-        best = first = self.growth(stream, parameters(point))
-        for trial in range(1, trials):
-            step = point + reach * generator.standard_normal(size)
-            tried = generator.uniform(size=size) if trial < AFAR else np.clip(step, 0.0, 1.0)
-            growth = self.growth(stream, parameters(tried))
-            if growth > best:
-                point, best = tried, growth
-            elif trial >= AFAR:
-                reach = max(0.05, 0.93 * reach)
-        return best, parameters(point), first
+    A kink beside the center makes everything trivial, and trivial regret is linear: that is not a finding.
+    """
+    horizons = tuple(sorted(each for pair in ends for each in pair))
+    asked = experiment.model_copy(update={"streams": (stream,), "options": options, "horizon": horizons})
+    family, draws = FAMILIES[experiment.family], Draws(TRAINING, experiment.runs)
+    rows = play(family, asked, family.learners[learner], variant, draws, lambda where: None)
+    means = rows.groupby("checkpoint")["regret"].mean()
+    shares = means / rows.groupby("checkpoint")["trivial_regret"].mean()
+    if experiment.family == "bandits" and shares[list(horizons)].max() > SATURATED_SHARE:
+        return -math.inf
+    pairs = [(means[start], means[end]) for start, end in ends]
+    return sum(math.log(end / start) if min(end, start) > 0 else -math.inf for start, end in pairs)
 
 
-def parameters(point: np.ndarray[Any, Any]) -> dict[str, Any]:
+def climb(
+    growth_on: Callable[[dict[str, Any]], float], size: int, seed: int, trials: int = TRIALS
+) -> tuple[float, dict[str, Any], float]:
+    """Largest growth with its parameters, and that of the random start.
+
+    Points of a unit cube of dimension `size`, then steps that shrink when they fail.
+    """
+    generator = np.random.default_rng(seed)
+    point, reach = generator.uniform(size=size), 0.4
+    best = first = growth_on(parameters(point))
+    for trial in range(1, trials):
+        step = point + reach * generator.standard_normal(size)
+        tried = generator.uniform(size=size) if trial < AFAR else np.clip(step, 0.0, 1.0)
+        found = growth_on(parameters(tried))
+        if found > best:
+            point, best = tried, found
+        elif trial >= AFAR:
+            reach = max(0.05, 0.93 * reach)
+    return best, parameters(point), first
+
+
+def parameters(point: Array) -> dict[str, Any]:
     """A point of the unit cube as options of a placed stream: share of the way, direction, Huber's radius."""
-    found: dict[str, Any] = {"share": round(0.95 * float(point[0]), 3), "towards": int(1000 * point[1])}
-    return found | ({"radius": float(f"{10 ** (4.5 * point[2] - 4):.3g}")} if len(point) > 2 else {})
+    options: dict[str, Any] = {"share": round(0.95 * float(point[0]), 3), "towards": int(1000 * point[1])}
+    return options | ({"radius": float(f"{10 ** (4.5 * point[2] - 4):.3g}")} if len(point) > 2 else {})
 
 
 def main(minutes: float) -> int:
@@ -122,31 +108,32 @@ def main(minutes: float) -> int:
     began = process_time()
     config = load_config(PROFILES / "full.yaml", check=False)
     known = config.experiment("lou_cheung_2020", "horizon").model_copy(update={"window": (16,), "runs": 16})
-    first = Search("online", known, "wdp-cocop-gamma", "corrected", ROUNDS)
-    target = first.growth("norm-kink", {"weight": 3.0})
+    theorem = partial(growth, known, "wdp-cocop-gamma", "corrected", ROUNDS)
+    target = theorem("norm-kink", {"weight": 3.0})
     for seed in range(3):
-        best, options, start = first.found("placed-kink", seed)
+        best, options, start = climb(partial(theorem, "placed-kink"), 3, seed)
         print(f"Theorem 3, start {seed}: {start:.3f} -> {best:.3f} at {options}; norm-kink {target:.3f}", flush=True)
         if best < KNOWN * target:
             print("the known stream was not found: this search proves nothing")
             return 1
-    for each in chosen():
+    for row in chosen():
+        name, learner, paper = row["claim"], row["learner"], row["paper"]
         if process_time() - began > 60 * minutes:
-            print(f"{each.claim}: not searched, the time is over")
+            print(f"{name}: not searched, the time is over")
             continue
-        experiment = config.experiment(each.paper, each.experiment)
+        experiment = config.experiment(paper, row["experiment"])
         if experiment.family != "bandits":
-            print(f"{each.claim}: not searched, no placed stream fits {each.learner} in {each.experiment}")
+            print(f"{name}: not searched, no placed stream fits {learner} in {row['experiment']}")
             continue
-        claims = {claim.id: claim for claim in load_claims(PAPERS / each.paper / "claims.yaml").claims}
-        epsilon = float(claims[each.claim].where.get("epsilon", experiment.epsilon[0]))
+        claims = {claim.id: claim for claim in load_claims(PAPERS / paper / "claims.yaml").claims}
+        epsilon = float(claims[name].where.get("epsilon", experiment.epsilon[0]))
         asked = experiment.model_copy(update={"epsilon": (epsilon,), "runs": 4})
-        search = Search("bandits", asked, each.learner, each.variant, SQUARES)
-        ours = search.growth(asked.streams[0], dict(asked.options))
-        best, options, start = search.found("placed-cone", 1)
-        said = "worse" if best > ours else "no worse"
-        print(f"{each.claim} (gap {each.gap:.3f}): {said} stream in {search.trials - 1} trials: {ours:.3f} on "
-              f"{asked.streams[0]}, start {start:.3f}, best {best:.3f} at {options}", flush=True)  # fmt: skip
+        claimed, stream = partial(growth, asked, learner, row["variant"], SQUARES), asked.streams[0]
+        ours = claimed(stream, dict(asked.options))
+        best, options, start = climb(partial(claimed, "placed-cone"), 2, seed=1)
+        said = f"{'worse' if best > ours else 'no worse'} stream in {TRIALS} trials: {ours:.3f} on {stream}"
+        gap = abs(row["normalised"])
+        print(f"{name} (gap {gap:.3f}): {said}, start {start:.3f}, best {best:.3f} at {options}", flush=True)
     print(f"{(process_time() - began) / 60:.1f} CPU minutes")
     return 0
 

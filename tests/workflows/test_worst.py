@@ -45,19 +45,19 @@ def test_statements_are_chosen_by_their_gap_then_by_name(tmp_path: Path) -> None
     for paper in papers():
         (tmp_path / paper).mkdir()
         table.iloc[: len(table) if paper == min(papers()) else 0].to_csv(tmp_path / paper / "claims.csv", index=False)
-    found = [each.claim for each in worst.chosen(tmp_path)]
+    found = [row["claim"] for row in worst.chosen(tmp_path)]
     assert found == ["claim-14", "claim-zz", *(f"claim-{number:02d}" for number in range(13, 3, -1))]
 
 
-def test_the_search_climbs_to_a_planted_stream(monkeypatch: pytest.MonkeyPatch) -> None:
-    def growth(self: worst.Search, stream: str, options: dict[str, float]) -> float:
-        self.trials += 1
+def test_the_search_climbs_to_a_planted_stream() -> None:
+    tried = []
+
+    def growth(options: dict[str, float]) -> float:
+        tried.append(options)
         return -abs(options["share"] - 0.8) - 0.1 * abs(math.log10(options["radius"]) + 3)
 
-    monkeypatch.setattr(worst.Search, "growth", growth)
-    search = worst.Search("online", None, "ftal", "plain", worst.ROUNDS)
-    best, options, first = search.found("placed-kink", seed=4)
-    assert search.trials == worst.TRIALS
+    best, options, first = worst.climb(growth, 3, seed=4)
+    assert len(tried) == worst.TRIALS
     assert best > first
     assert options["share"] == pytest.approx(0.8, abs=0.05)
     assert math.log10(options["radius"]) == pytest.approx(-3, abs=0.5)
