@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 from shared import timed
 
-from dpregret.algorithms.geometry import CountedSet, make_set
-from dpregret.algorithms.learner import Problem, Setting, learners, play
+from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.privacy import Budget, gaussian_mu, window_sums
 from dpregret.algorithms.privacy.audit import materialise, protected_nodes, transcript_losses
 from dpregret.algorithms.privacy.prefix_sums import NoisePerItem, NoisePerPrefix
@@ -187,18 +186,3 @@ def test_the_largest_dimension_is_the_last_on_its_side() -> None:
     assert free < tree
     tree, free = exact.totals(most + 1, 16, 2**10, 8.0)
     assert free >= tree
-
-
-@pytest.mark.parametrize(("dimension", "winner"), [(2, "noise-per-gradient"), (40, "wdp-cocop-gaussian")])
-def test_on_either_side_of_the_curve_the_other_learner_wins(dimension: int, winner: str) -> None:
-    """W = 16, eps = 8: the curve is at d = 12; regret from T = 2^8 to 2^11 on the norm kink."""
-    domain = make_set("ball", dimension)
-    stream = make_stream(exact.STREAM, domain)
-    found = {}
-    for name in ("noise-per-gradient", "wdp-cocop-gaussian"):
-        problem = Problem(CountedSet(domain), 2**11, stream.lipschitz, stream.strong_convexity, stream.smoothness)
-        learner = learners("online")[name](problem, [Setting(16, Budget(8.0, exact.DELTA))], 4, "corrected")
-        streams = [[np.random.default_rng([seed, run]) for run in range(4)] for seed in (1, 2)]
-        losses = play(learner, stream.rounds(streams[0], 2**11), streams[1], [2**8, 2**11]).losses[0]
-        found[name] = float((losses[:, 1] - losses[:, 0]).mean())
-    assert min(found, key=found.__getitem__) == winner
