@@ -38,7 +38,7 @@ def test_mathml_keeps_the_structure_and_one_source_gives_both() -> None:
 
 @pytest.mark.parametrize("latex", [
     r"\input{/etc/passwd}", r"\href{javascript:x}{y}", r"\frac{a}", "x_", "{", r"\text{&lt;script&gt;}", "a\x1bb", "",
-    r"\sqrt{\left(}", "$x$", r"x^^41",
+    r"\sqrt{\left(}", "$x$", r"x^^41", r"\write18{ls}", r"\csname input\endcsname", r"\def\a{}",
 ])  # fmt: skip
 def test_what_is_no_formula_is_refused_in_one_line(latex: str) -> None:
     with pytest.raises(formula.FormulaError) as fault:

@@ -7,15 +7,12 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import pandas as pd
 import pytest
-from rich.cells import cell_len
 
 from dpregret.paper_figs.judge.claims import load_claims
 from dpregret.paper_figs.judge.result_tables import read_lines
-from dpregret.paper_figs.tables import printed, show
+from dpregret.paper_figs.tables import printed
 from dpregret.paper_figs.tables.printed import FILE, FilledTable, as_printed, fill, load_printed
-from dpregret.paper_figs.text import formats
 from dpregret.workflows.plan.cross_references import text_problems
 
 PAPERS = ("lou_cheung_2020", "talwar_2015", "ene_et_al_2021", "asi_et_al_2023")
@@ -100,25 +97,6 @@ def test_what_was_not_run_is_said_once(repository: Path, filled: dict[str, Fille
         assert shown.lower().count("not in this profile") == 1
         assert "not run" not in shown
         assert "reproduced" not in shown
-
-
-def test_markdown_and_terminal_hold_rates_and_numbers(
-    filled: dict[str, FilledTable], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    lines = printed.frame(filled["talwar_2015"])
-    shown = printed.markdown(lines)
-    assert "Previous work: Upper bound" in shown.splitlines()[0]
-    assert "**Mirror descent: (1/(εn)) min{√p, log k}**" in shown
-    assert "(`thm3.2-p`)" in shown
-    assert "`" not in printed.markdown(lines, ids=False)
-    folder = tmp_path / "talwar_2015"
-    folder.mkdir()
-    lines.to_csv(folder / "table_1.csv", index=False)
-    pd.DataFrame({"claim": ["a"]}).to_csv(folder / "claims.csv", index=False)
-    assert show.main(["talwar", "--results", str(tmp_path)]) == 0
-    shown = capsys.readouterr().out
-    assert max(map(cell_len, shown.splitlines())) <= formats.WIDE
-    assert "thm3.2-n-printed" in shown
 
 
 TWO_COLUMNS = (

@@ -10,11 +10,11 @@ import pytest
 from planted import SAMPLES, by_samples, planted_risk_paper, plates_of, risk_claim, risk_frame, width_cells, write_runs
 
 from dpregret.paper_figs.figures import sweep
-from dpregret.paper_figs.figures.layout import Curve, Page
+from dpregret.paper_figs.figures.layout import Curve
 from dpregret.paper_figs.figures.write import write_figures
 from dpregret.paper_figs.judge.cells import collect_cells
-from dpregret.paper_figs.judge.claims import ClaimsError, FigureEntry, load_claims
-from dpregret.paper_figs.judge.runs import RunsError, check_runs, read_runs
+from dpregret.paper_figs.judge.claims import ClaimsError
+from dpregret.paper_figs.judge.runs import RunsError, check_runs
 from dpregret.paper_figs.judge.verdicts import judge, rate_text
 from dpregret.paper_figs.tables.write import write_tables
 
@@ -121,21 +121,15 @@ def test_tables_speak_of_excess_risk(risk_runs: Path, repository: Path, tmp_path
     write_tables(risk_runs, texts, tmp_path)
     table = pd.read_csv(tmp_path / "table_1_all.csv", keep_default_na=False)
     assert "window" not in table.columns
-    assert [name for name in table.columns if name.endswith("exponent")] == [
-        "n exponent", "p exponent", "G exponent", "eps exponent", "(ln k) exponent", "Gamma exponent",
-        "lambda exponent"]  # fmt: skip
-    assert set(table["previous lower bound"]) > {"sqrt(p) / n"}
-    assert set(table["lower bound"]) == {"-", "1 / n^(2/3) up to logarithms"}
+    assert {"n exponent", "(ln k) exponent", "previous lower bound", "lower bound"} <= set(table.columns)
     row = table.loc[(table["algorithm"] == "(i) noisy mirror descent, Euclidean") & (table["variant"] == "corrected")]
     found = row.iloc[0]
     assert found["n exponent"].startswith("-1.05 [")  # beside a logarithm that the planted law lacks
-    assert found["operation counted"] == "1 projection"
-    assert (found["iterations"], found["previous bound"]) == ("64", "sqrt(p) / (eps n)")
+    assert (found["operation counted"], found["iterations"]) == ("1 projection", "64")
     assert float(found["excess / trivial"]) == pytest.approx(20 / 2**16, rel=1e-2)
     printed = table.loc[(table["algorithm"] == "(iv) private Frank-Wolfe, corners") & (table["variant"] == "printed")]
-    assert "reproduced: plateau" in printed["verdicts"].iloc[0]
-    assert "steeper: n" in printed["verdicts"].iloc[0]
-    assert "inconclusive: privacy" in printed["verdicts"].iloc[0]  # its ledger is an upper bound
+    for verdict in ("reproduced: plateau", "steeper: n", "inconclusive: privacy"):  # its ledger is an upper bound
+        assert verdict in printed["verdicts"].iloc[0]
     errata = pd.read_csv(tmp_path / "errata.csv", keep_default_na=False).set_index("erratum")
     assert (errata.loc["T1", "status"], errata.loc["T1", "claims"]) == ("not measured", "thm5.5-n-printed")
     costs = pd.read_csv(tmp_path / "costs.csv")
@@ -152,14 +146,8 @@ def test_every_figure_is_written(
     }  # fmt: skip
 
 
-def test_crossings_are_found_between_cells(risk_runs: Path, repository: Path) -> None:
+def test_crossings_are_found_between_cells() -> None:
     values = np.array([1.0, 4.0, 16.0])
     flat, steep = (np.array(each) for each in ([1.0, 1.0, 1.0], [0.25, 0.5, 4.0]))
     found = sweep.crossings(Curve(values, flat), Curve(values, steep))
     assert found == pytest.approx([4 * 4 ** (1 / 3)])
-    entry = FigureEntry(
-        type="sweep", experiment="l1-dimension", parameter="dimension", crossing=("noisy-eg", "noisy-gd")
-    )
-    claims = load_claims(repository / "workflows/papers/talwar_2015/claims.yaml")
-    data = sweep.sweep(Page(), read_runs(risk_runs), claims, entry).data().set_index("series")
-    assert 256 < data.loc["crossing", "x"] < 4096
