@@ -15,7 +15,6 @@ from dpregret.paper_figs.judge.cells import NotRun, best_regularisation, collect
 from dpregret.paper_figs.judge.claims import Claim, ClaimsFile, Measure, load_claims
 from dpregret.paper_figs.judge.gains import gains, ratio, write_gains
 from dpregret.paper_figs.judge.verdicts import judge, rate_text
-from dpregret.paper_figs.report.readme import verdict_table
 from dpregret.paper_figs.tables.write import measure
 from dpregret.paper_figs.validation.simulate import Sweep, make_claim
 
@@ -160,19 +159,6 @@ def test_a_crossover_is_drawn_where_it_was_computed_and_measured() -> None:
     found = [measured[f"measured, {word}"] for word in ("tree ahead", "every value ahead", "undecided")]
     assert found == [64, 16, 256]
     assert crossover(Page(), table, pd.DataFrame()).panels
-
-
-def test_a_chapter_is_not_counted_among_the_papers(tmp_path: Path) -> None:
-    for name, text in (("a_2020", PAPER.replace("chapter: true\n", "")), ("ours", PAPER)):
-        (tmp_path / "papers" / name).mkdir(parents=True)
-        (tmp_path / "papers" / name / "claims.yaml").write_text(text)
-        (tmp_path / "reference" / name).mkdir(parents=True)
-        pd.DataFrame({"claim": ["a"], "verdict": ["reproduced"], "origin": "paper"}).to_csv(
-            tmp_path / "reference" / name / "claims.csv"
-        )
-        pd.DataFrame({"erratum": [], "status": []}).to_csv(tmp_path / "reference" / name / "errata.csv")
-    found = verdict_table(tmp_path / "reference", tmp_path / "papers")
-    assert list(found["claims of"]) == ["[a_2020](a_2020.md)"]
 
 
 OVERHEAD = make_claim(response="overhead", counterpart="ftal")

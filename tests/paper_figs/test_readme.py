@@ -84,6 +84,13 @@ def test_a_reconstructed_statement_has_a_row_of_its_own(reference: Path) -> None
     assert "[B](b_2021.md)" not in found
 
 
+def test_a_chapter_is_not_counted_among_the_papers(reference: Path) -> None:
+    text = reference.parent / "papers" / "b_2021" / "claims.yaml"
+    text.write_text(f"chapter: true\n{text.read_text()}")
+    found = readme.verdict_table(reference, reference.parent / "papers")
+    assert found["claims of"].tolist() == ["[A](a_2020.md)", "baselines"]
+
+
 def test_the_page_of_a_paper_counts_its_verdicts(reference: Path, tmp_path: Path) -> None:
     page = tmp_path / "a_2020.md"
     page.write_text("<!-- counts:begin -->\n<!-- counts:end -->\n")
