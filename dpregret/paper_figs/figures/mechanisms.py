@@ -10,19 +10,7 @@ import pandas as pd
 
 from dpregret.paper_figs.figures import style
 from dpregret.paper_figs.figures.layout import MOST, Curve, Page, Plate, Style
-from dpregret.paper_figs.figures.style import (
-    AXES,
-    INK,
-    PALETTE,
-    SPOKEN,
-    Look,
-    count,
-    shaded,
-    share,
-    span,
-    stepped,
-    symbol_of,
-)
+from dpregret.paper_figs.figures.style import PALETTE, Look, shaded
 from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.cells import NotRun
 from dpregret.paper_figs.judge.claims import ClaimsFile, FigureEntry
@@ -77,7 +65,7 @@ def gain(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry)
         if (each.experiment, each.parameter) != (entry.experiment, entry.parameter):
             continue
         where = [
-            f"$\\varepsilon =$ {count(float(value))}" if key == "epsilon" else f"{key} = {value}"
+            f"$\\varepsilon =$ {style.count(float(value))}" if key == "epsilon" else f"{key} = {value}"
             for key, value in each.where.items()
             if not isinstance(value, str)
         ]
@@ -95,7 +83,7 @@ def gain(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry)
             other, _, plain = str(variant).rpartition(".")
             name = page.name(str(variant)) if other else MECHANISM_OF.get(plain, page.name(f".{plain}"))
             if not other and plain in MECHANISM_OF:
-                look = MECHANISMS.get(name, stepped(number))
+                look = MECHANISMS.get(name, style.stepped(number))
             else:
                 look = page.looks.of(other or learner, plain)
             values, ratios = part["value"].to_numpy(dtype=float), part["ratio"].to_numpy()
@@ -111,20 +99,20 @@ def gain(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry)
         panel.axis.axhline(1.0, color=style.GUIDE, linewidth=0.7)
         sums = all(each in MECHANISM_OF for each in own["with"])
         over = "tree" if sums else page.name(f".{own['over'].iloc[0]}")
-        panel.axis.set(xlabel=AXES[parameter], ylabel=f"{over} / other")
+        panel.axis.set(xlabel=style.AXES[parameter], ylabel=f"{over} / other")
         panel.axis.set_title(", ".join(part for part in title if part not in common), fontsize=style.SMALL)
         low, high = panel.axis.get_ylim()
         panel.axis.set_ylim(min(0.9, low), max(1.1, high))
     if gained:
         most, name, learner, value = max(gained)
-        lower = f"{name} {'lower' if name.endswith('s') else 'lowers'} {SPOKEN[groups[0][2]['response'].iloc[0]]}"
-        size = f"(${symbol_of(parameter)} =$ {count(value)})"
-        plate.finding = f"{lower} of {learner} up to {share(most)} times {size}"
+        lower = f"{name} {'lower' if name.endswith('s') else 'lowers'} {style.SPOKEN[groups[0][2]['response'].iloc[0]]}"
+        size = f"(${style.symbol_of(parameter)} =$ {style.count(value)})"
+        plate.finding = f"{lower} of {learner} up to {style.share(most)} times {size}"
     every = pd.concat([own for _, _, own in groups])
-    spoken = " and ".join(sorted({SPOKEN[value] for value in every["response"]}))
+    spoken = " and ".join(sorted({style.SPOKEN[value] for value in every["response"]}))
     plate.setting = (
-        f"Ratio of {spoken} (solid) and of the mean norm of noise (dashed), same losses, {span(every['runs'])} runs, "
-        "bars 95 %; hollow: saturated. Above 1 the other is better."
+        f"Ratio of {spoken} (solid) and of the mean norm of noise (dashed), same losses, "
+        f"{style.span(every['runs'])} runs, bars 95 %; hollow: saturated. Above 1 the other is better."
         + (f" Setting: {', '.join(common)}." if common else "")
     )
     return plate
@@ -145,17 +133,18 @@ def crossover(page: Page, table: pd.DataFrame, runs: pd.DataFrame) -> Plate:
             own = table.loc[table["n"] == size]
             drawn = Curve(own["eps"].to_numpy(dtype=float), 2.0 ** own[f"log2 T*, {tree}"].to_numpy(dtype=float))
             what = "horizon from which the tree's bound is less"
-            panel.curve(f"$d =$ {count(size)}", drawn, stepped(number), what)
+            panel.curve(f"$d =$ {style.count(size)}", drawn, style.stepped(number), what)
         measured = measured_crossing(runs, TREES[tree])
         for word, marker in WINS.items():
             own = measured.loc[measured["ahead"] == word]
             tally[word] += len(own)
-            look: Style = {"color": INK, "marker": marker, "markerfacecolor": INK if word == "tree ahead" else "none"}
+            face = style.INK if word == "tree ahead" else "none"
+            look: Style = {"color": style.INK, "marker": marker, "markerfacecolor": face}
             panel.axis.plot(own["epsilon"], own["horizon"], linestyle="", markersize=4.0, **look)
             plate.key(f"measured, $d =$ {MEASURED}: {word}", linestyle="none", **look)
             horizons = own["horizon"].astype(float)
             panel.keep(f"measured, {word}", own["epsilon"], horizons, what="who had the smaller regret")
-        panel.axis.set(xlabel=AXES["epsilon"], ylabel="horizon $T^*$ (rounds)", title=tree)
+        panel.axis.set(xlabel=style.AXES["epsilon"], ylabel="horizon $T^*$ (rounds)", title=tree)
     if sum(tally.values()):
         values = f"noise on every value in {tally['every value ahead']} of {sum(tally.values())} cells"
         plate.finding = f"Measured at $d =$ {MEASURED}: the tree is ahead in {tally['tree ahead']}, {values}"
@@ -201,7 +190,7 @@ def costs(page: Page, table: pd.DataFrame) -> Plate:
             rows = own.loc[own["operation"] == operation].sort_values("dimension")
             if rows.empty:
                 continue
-            look = OPERATIONS.get(operation, stepped(number))
+            look = OPERATIONS.get(operation, style.stepped(number))
             sizes, microseconds = rows["dimension"].to_numpy(dtype=float), 1e6 * rows["seconds"].to_numpy(dtype=float)
             panel.curve(operation, Curve(sizes, microseconds), look, "microseconds per call")
             if len(rows) > 1:
@@ -211,12 +200,12 @@ def costs(page: Page, table: pd.DataFrame) -> Plate:
         quotient = (both[0] / both[1]).dropna()
         if len(quotient):
             ratios.append((float(quotient.max()), page.name(f"set:{shape}"), float(quotient.idxmax())))
-        panel.axis.set(xlabel=AXES["dimension"], ylabel=r"$\mu$s per call", title=page.name(f"set:{shape}"))
+        panel.axis.set(xlabel=style.AXES["dimension"], ylabel=r"$\mu$s per call", title=page.name(f"set:{shape}"))
         style.readable_log(panel.axis)
         panel.beside(beside)
     if ratios:
         most, where, size = max(ratios)
-        factor = f"A projection costs up to {share(most)} times a call of the linear oracle"
-        plate.finding = f"{factor} ({where}, $d =$ {count(size)})"
+        factor = f"A projection costs up to {style.share(most)} times a call of the linear oracle"
+        plate.finding = f"{factor} ({where}, $d =$ {style.count(size)})"
     plate.setting = "CPU time of one call on one core; right of a panel the fitted powers of $d$."
     return plate

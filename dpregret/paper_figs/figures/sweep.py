@@ -15,22 +15,7 @@ from matplotlib.axes import Axes
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.figures import style
 from dpregret.paper_figs.figures.layout import FULL, MOST, Curve, Mask, Page, Panel, Plate, Style
-from dpregret.paper_figs.figures.style import (
-    AXES,
-    COORDINATES,
-    GUIDE,
-    RESPONSES,
-    SPOKEN,
-    Look,
-    axis_label,
-    count,
-    interval,
-    power_text,
-    rate_math,
-    rounded,
-    share,
-    symbol_of,
-)
+from dpregret.paper_figs.figures.style import Look
 from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge import vocabulary as words
 from dpregret.paper_figs.judge.cells import (
@@ -226,7 +211,7 @@ class Fitted:
         """`0.51 [0.50, 0.52]`; empty where nothing was fitted."""
         if np.isnan(self.found.fitted):
             return ""
-        return interval(self.found.fitted, self.found.fitted_low, self.found.fitted_high)
+        return style.interval(self.found.fitted, self.found.fitted_low, self.found.fitted_high)
 
     @property
     def said(self) -> str:
@@ -279,8 +264,8 @@ def draw_law(panel: Panel, each: Fitted, values: Array, above: float, below: boo
     """The predicted law as a dashed slope with its exponent, `above` times the fitted cells."""
     used, law = each.used, each.law[each.used]
     guide = np.exp(law - law.mean() + np.log(each.means[used]).mean()) * above
-    text = f"$\\propto {rate_math(each.rate)}$"
-    panel.line("predicted law", values[used], guide, f"law {each.rate}, scaled", text, below, color=GUIDE)
+    text = f"$\\propto {style.rate_math(each.rate)}$"
+    panel.line("predicted law", values[used], guide, f"law {each.rate}, scaled", text, below, color=style.GUIDE)
 
 
 def verdict_sentence(found: Sequence[Fitted]) -> str:
@@ -292,14 +277,14 @@ def verdict_sentence(found: Sequence[Fitted]) -> str:
     if not decided:
         return ""
     claim, powers = decided[0].claim, "fitted power"
-    spoken = " and ".join(dict.fromkeys(SPOKEN[each.claim.response] for each in decided))
+    spoken = " and ".join(dict.fromkeys(style.SPOKEN[each.claim.response] for each in decided))
     if claim.response == "log_slope" and claim.parameter == "horizon":  # its law is that of the regret
-        spoken, powers = SPOKEN["regret"], r"$dR/d\ln T$ has power"
+        spoken, powers = style.SPOKEN["regret"], r"$dR/d\ln T$ has power"
     spoken = spoken[:1].upper() + spoken[1:]
     verdicts = Counter(each.said for each in decided)
     word = FOLLOWS if FOLLOWS in verdicts else max(sorted(verdicts), key=verdicts.__getitem__)
     agree = [each for each in decided if each.said == word]
-    rates = {rate_math(each.rate) for each in agree}
+    rates = {style.rate_math(each.rate) for each in agree}
     law = f"${next(iter(rates))}$" if len(rates) == 1 else "its law"
     if any(each.claim.bound == "explicit" for each in agree):
         law = "its explicit bound"
@@ -370,7 +355,7 @@ def regret(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntr
 
 def _rounds_axis(panel: Panel, log: bool) -> None:
     style.log_axis(panel.axis, "x", base=2)
-    panel.axis.set(yscale="log" if log else "linear", xlabel=AXES["horizon"], ylabel=RESPONSES["regret"])
+    panel.axis.set(yscale="log" if log else "linear", xlabel=style.AXES["horizon"], ylabel=style.RESPONSES["regret"])
 
 
 def _robust_top(lasts: Sequence[float]) -> float:
@@ -403,8 +388,8 @@ def _cost(page: Page, curves: Mapping[Series, Curve]) -> str:
     if not private or not free:
         return ""
     best, other = min(private, key=ends.__getitem__), min(free, key=ends.__getitem__)
-    last = count(float(max(curves[best].values)))
-    times = f"{share(ends[best] / ends[other])} times that of {other.name(page)}"
+    last = style.count(float(max(curves[best].values)))
+    times = f"{style.share(ends[best] / ends[other])} times that of {other.name(page)}"
     return f"Least private regret at $T =$ {last}: {best.name(page)}, {times}"
 
 
@@ -439,9 +424,10 @@ def printed(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEnt
         if wrong and right:
             factors.append(max(wrong) / min(right))
         style.readable_log(panel.axis)
-    last = count(float(rows["checkpoint"].max()))
+    last = style.count(float(rows["checkpoint"].max()))
     if factors:
-        times = share(factors[0]) if len(factors) == 1 else f"{share(min(factors))} to {share(max(factors))}"
+        least, most = (style.share(end(factors)) for end in (min, max))
+        times = least if len(factors) == 1 else f"{least} to {most}"
         plate.finding = f"As printed the regret at $T =$ {last} is {times} times the best of the other variants"
     plate.setting = page.setting(rows, ", bands 95 %; hollow: saturated.", ("horizon",))
     return plate
@@ -455,20 +441,20 @@ def sweep(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry
     """
     parameter, response = entry.parameter or "horizon", claims.response
     rows = at(rows_of(runs, entry.experiment), entry)
-    column, symbol = VALUE_COLUMN[parameter], symbol_of(parameter, response)
+    column, symbol = VALUE_COLUMN[parameter], style.symbol_of(parameter, response)
     found = fitted(runs, claims, entry.experiment, parameter, (response,))
     parts = [(str(name), part) for name, own in rows.groupby("stream", sort=True) for part in panels_of(series_of(own))]
     across = 2 if sum(len(part) for _, part in parts) > FULL else 3
     plate = page.plate(len(parts), across, height=2.3 if len(parts) == 1 else 1.95)
     curves: dict[str, Curves] = {}
-    over = f" / ${symbol}^{{{power_text(entry.scaled)}}}$" if entry.scaled else ""
+    over = f" / ${symbol}^{{{style.power_text(entry.scaled)}}}$" if entry.scaled else ""
     for panel, (stream, part) in zip(plate.panels, parts, strict=True):
         own = rows.loc[rows["stream"] == stream]
         shown = curves.setdefault(stream, {})
         here = [each for each in found if each.claim.stream == stream and _same(each, entry)]
         value_axis(panel.axis, parameter, rows[column].to_numpy(dtype=float))
-        panel.axis.set(yscale="linear" if entry.scaled else "log", xlabel=axis_label(parameter, response))
-        panel.axis.set_ylabel(RESPONSES[response] + over)
+        panel.axis.set(yscale="linear" if entry.scaled else "log", xlabel=style.axis_label(parameter, response))
+        panel.axis.set_ylabel(style.RESPONSES[response] + over)
         first = np.inf
         for each in part:
             drawn = curve(own, each, column).scaled(entry.scaled)
@@ -485,7 +471,7 @@ def sweep(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry
             panel.axis.set_ylim(0.0, 1.15 * max(float(each.means.max()) for each in shown.values()))
             continue
         laws = [each for each in here if each.of(part) and each.exponent and each.rate.symbol]
-        if laws and parameter not in COORDINATES:
+        if laws and parameter not in style.COORDINATES:
             low = min(laws, key=lambda each: float(np.exp(each.found.log_level)))
             draw_law(panel, low, low.cells.values, 1 / BELOW, below=True)
         style.readable_log(panel.axis)
@@ -562,10 +548,11 @@ def _crossed(
             later = one.values[one.values >= value][:1]
             ahead = one.means[one.values >= value][:1] < np.interp(later, other.values, other.means)
             wins, loses = pair if ahead.all() else pair[::-1]
-            said = said or f"{page.spoken(wins)} overtakes {page.spoken(loses)} at ${symbol} \\approx$ {rounded(value)}"
+            where = f"${symbol} \\approx$ {style.rounded(value)}"
+            said = said or f"{page.spoken(wins)} overtakes {page.spoken(loses)} at {where}"
             for panel in (panel for panel, name in zip(plate.panels, streams, strict=True) if name == stream):
                 panel.axis.axvline(value, color=style.GUIDE, linewidth=0.8, linestyle=style.DASHED)
-                panel.text((value, panel.axis.get_ylim()[1]), rounded(value), "left", "top")
+                panel.text((value, panel.axis.get_ylim()[1]), style.rounded(value), "left", "top")
                 panel.keep("crossing", [value], [np.nan], what="where the curves cross")
     return said
 
@@ -592,8 +579,8 @@ def _least(page: Page, curves: Mapping[str, Curves], symbol: str, response: Resp
     if len(ranked) < 2:
         return ""
     (least, best), (more, other) = ranked[:2]
-    factor = f"{share(more / least)} times less than {page.spoken(other)}"
-    return f"At ${symbol} =$ {count(last)} {page.spoken(best)} has the least {SPOKEN[response]}, {factor}"
+    factor = f"{style.share(more / least)} times less than {page.spoken(other)}"
+    return f"At ${symbol} =$ {style.count(last)} {page.spoken(best)} has the least {style.SPOKEN[response]}, {factor}"
 
 
 def exponent(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> Plate:
@@ -638,9 +625,9 @@ def _fits(top: Panel, bottom: Panel, page: Page, part: list[Fitted], titled: boo
             style.log_axis(panel.axis, "x", base=2)
         else:
             style.log_axis(panel.axis, "x", np.round(np.concatenate([each.variable for each in part]), 3))
-        panel.axis.set_xlabel(axis_label(claim.parameter, claim.response, fitted=True))
+        panel.axis.set_xlabel(style.axis_label(claim.parameter, claim.response, fitted=True))
     style.log_axis(top.axis, "y")
-    top.axis.set_ylabel(RESPONSES[claim.response])
+    top.axis.set_ylabel(style.RESPONSES[claim.response])
     bottom.axis.set_ylabel("local slope, response / law")
     if titled:
         where = [_worded(key, value) for key, value in claim.where.items()]
@@ -657,9 +644,9 @@ def _fits(top: Panel, bottom: Panel, page: Page, part: list[Fitted], titled: boo
         line = np.exp(logs.mean() + float(logs @ fits.slope_weights(axis)) * (axis - axis.mean()))
         shown: Style = {"color": look.colour, "linestyle": look.dash, "linewidth": 1.0}
         top.line(name, each.variable[each.used], line, "fitted power", **shown)
-        if rate_math(each.rate) not in laws:
+        if style.rate_math(each.rate) not in laws:
             draw_law(top, each, each.variable, ABOVE ** (1 + len(laws)))
-        laws.add(rate_math(each.rate))
+        laws.add(style.rate_math(each.rate))
         bottom.curve(name, local_slopes(each), look, "local slope of response over law", legend="")
     style.readable_log(top.axis)
     bottom.axis.set_xlim(top.axis.get_xlim())
@@ -676,7 +663,7 @@ def _fits(top: Panel, bottom: Panel, page: Page, part: list[Fitted], titled: boo
 def _worded(key: str, value: float | str) -> str:
     """A setting of a claim, for a title."""
     symbols = {"epsilon": r"$\varepsilon =$ ", "window": "$W =$ ", "dimension": "$d =$ ", "horizon": "$T =$ "}
-    return symbols.get(key, f"{key} = ") + (value if isinstance(value, str) else count(value))
+    return symbols.get(key, f"{key} = ") + (value if isinstance(value, str) else style.count(value))
 
 
 def bounds(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> Plate:
@@ -695,7 +682,7 @@ def bounds(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntr
     for panel, (series, own) in zip(plate.panels, bounded, strict=True):
         name = series.name(page)
         value_axis(panel.axis, parameter, rows[column].to_numpy(dtype=float))
-        panel.axis.set(yscale="log", xlabel=axis_label(parameter, response), ylabel=RESPONSES[response])
+        panel.axis.set(yscale="log", xlabel=style.axis_label(parameter, response), ylabel=style.RESPONSES[response])
         panel.axis.set_title(name, fontsize=style.SMALL)
         for stream, part in own.groupby("stream", sort=True):
             drawn = means_by(part, column)._replace(hollow=saturated(part, column))
@@ -711,6 +698,6 @@ def bounds(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntr
     plate.key("measured", color=style.GUIDE, marker="o", linestyle="-")
     _compared(plate)
     how = "stays below" if max(shares) <= 1 else "crosses"
-    plate.finding = f"Measured {SPOKEN[response]} {how} the explicit bound: at most {max(shares):.2f} of it"
+    plate.finding = f"Measured {style.SPOKEN[response]} {how} the explicit bound: at most {max(shares):.2f} of it"
     plate.setting = page.setting(rows, f", bands 95 %; hollow: saturated.{lower}", (parameter,))
     return plate

@@ -24,24 +24,10 @@ from pydantic import AfterValidator, Field, model_validator
 
 from dpregret.core.errors import not_allowed, printable
 from dpregret.core.yaml_source import KeyPath, in_order, validate
+from dpregret.paper_figs.judge import vocabulary as word
 from dpregret.paper_figs.judge.claims import ClaimsError, ClaimsFile, Strict, Table, source_of
 from dpregret.paper_figs.judge.result_tables import number
-from dpregret.paper_figs.judge.vocabulary import (
-    ABOVE,
-    BELOW,
-    COLOURS,
-    FAILS,
-    HOLDS,
-    INCONCLUSIVE,
-    MARKS,
-    NOT_RUN,
-    REPRODUCED,
-    STEEPER,
-    STEEPER_HELD,
-    VIOLATED,
-    labels_of,
-)
-from dpregret.paper_figs.judge.vocabulary import law as law_of
+from dpregret.paper_figs.judge.vocabulary import COLOURS, MARKS, NOT_RUN, labels_of
 from dpregret.paper_figs.text import escaping, formats, formula
 from dpregret.paper_figs.text.escaping import plain, tex
 from dpregret.paper_figs.text.formats import FITTED, alone
@@ -69,7 +55,7 @@ LEGEND: Final = {
     "–": "not judged: the paper quotes the algorithm without its noise, which is reconstructed here",
 }
 """Sign of a cell of `brief` -> its meaning."""
-UNDECIDED: Final = (INCONCLUSIVE, STEEPER, STEEPER_HELD)
+UNDECIDED: Final = (word.INCONCLUSIVE, word.STEEPER, word.STEEPER_HELD)
 INDENT: Final = 2
 """Spaces on a terminal before what is beneath a row."""
 Sentence = Annotated[str, AfterValidator(checked)]
@@ -246,12 +232,14 @@ def _line(record: Record, claims: ClaimsFile) -> Line:
     fitted = number(record)
     verdict = mark = str(record["verdict"])
     if record["type"] == "linear":  # the match says that the learner makes no progress
-        verdict = labels_of(claims.response).no_progress + ("" if verdict in (REPRODUCED, HOLDS) else f": {verdict}")
-        mark = FAILS if mark in (REPRODUCED, HOLDS) else mark
+        verdict = labels_of(claims.response).no_progress + (
+            "" if verdict in (word.REPRODUCED, word.HOLDS) else f": {verdict}"
+        )
+        mark = word.FAILS if mark in (word.REPRODUCED, word.HOLDS) else mark
     change = float(str(record["resolution"]) or "nan")
     resolution = f"±{formats.number(change)}" if fitted and np.isfinite(change) else ""
     symbol = labels_of(record["response"]).symbols[record["parameter"]] if fitted else ""
-    law = PRIVACY if record["type"] == "private" else law_of(str(record["rate"]), symbol)
+    law = PRIVACY if record["type"] == "private" else word.law(str(record["rate"]), symbol)
     law += " (overhead)" if record["response"] == "overhead" else ""
     return Line(str(record["claim"]), law, fitted, verdict, mark, resolution)
 
@@ -333,14 +321,14 @@ def _worst(lines: pd.DataFrame) -> str:
     """The worst verdict of the claims beneath a row, with what decides it."""
     if lines.empty:
         return "–"
-    failed = lines.loc[lines["sign"] == MARKS[VIOLATED][0]]
+    failed = lines.loc[lines["sign"] == MARKS[word.VIOLATED][0]]
     if len(failed):
         return "✗ " + ", ".join(
             f"regret like {law}^{power.partition(' ')[0]}" if power else "privacy" if law == PRIVACY else verdict
             for law, power, verdict in zip(failed["law"], failed["power"], failed["verdict"], strict=True)
         )
-    for sign, words in (("?", UNDECIDED), ("↓", (BELOW, ABOVE))):
-        if count := lines["sign"].isin([MARKS[word][0] for word in words]).sum():
+    for sign, words in (("?", UNDECIDED), ("↓", (word.BELOW, word.ABOVE))):
+        if count := lines["sign"].isin([MARKS[each][0] for each in words]).sum():
             return f"{sign} {count} of {len(lines)}"
     return f"✓ {len(lines)} of {len(lines)}"
 
