@@ -32,9 +32,9 @@ from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting, play
 from dpregret.algorithms.online.blocked_descent import BlockedDescent
-from dpregret.algorithms.online.gradients import GradientDescent
 from dpregret.algorithms.online.pocp import PocpIgd
 from dpregret.algorithms.online.pqftl import Pqftl
+from dpregret.algorithms.online.projected_descent import GradientDescent
 from dpregret.algorithms.online.restarted_leader import RestartedLeader
 from dpregret.algorithms.privacy import Budget, NoisePlan, Release
 from dpregret.algorithms.privacy.audit import materialise

@@ -28,7 +28,7 @@ import numpy as np
 
 from dpregret.algorithms.geometry.ball import BallData
 from dpregret.algorithms.learner import Card, Problem, Setting
-from dpregret.algorithms.online.gradients import GradientDescent, columns
+from dpregret.algorithms.online.projected_descent import GradientDescent, columns
 from dpregret.core.oracles import projected
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpregret.algorithms.learner import Card, Problem, Setting
-from dpregret.algorithms.online.gradients import GradientDescent, columns
+from dpregret.algorithms.online.projected_descent import GradientDescent, columns
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled
 from dpregret.numerics.sums import dot
