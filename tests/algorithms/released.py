@@ -337,10 +337,7 @@ class Still:
     name, data = "still", None
 
     def __init__(self, domain: Steered):
-        self.domain = domain
-
-    def start(self) -> Array:
-        return self.domain.center()
+        self.domain, self.start = domain, domain.center()
 
     def point(self, state: Array) -> Array:
         return state

@@ -268,7 +268,7 @@ class MirrorDescent(ErmLearner):
     def fit(self, generators: Sequence[np.random.Generator]) -> Array:
         """Released points (settings, runs, p). Settings share their unit noises (common random numbers)."""
         lengths, units = [plan.iterations for plan in self.plans], self._units(generators)
-        states = np.tile(self.potential.start(), (len(self.plans), self.runs, 1))  # line 2
+        states = np.tile(self.potential.start, (len(self.plans), self.runs, 1))  # line 2
         released = np.zeros((len(self.plans), self.runs, self.domain.dimension))
         for begun, end in pairwise([0, *sorted(set(lengths))]):
             rows = [row for row, length in enumerate(lengths) if length >= end]

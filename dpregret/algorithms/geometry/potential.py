@@ -7,8 +7,8 @@ plain loops over states (k, runs). Thresholds of sums of powers are roots of inc
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +32,8 @@ SETTLED = 1e-13  # of ln(norm), whose rounding is a tenth of it
 CLOSE = 1e-9  # relative length of Newton's last step, whose error is about its square
 
 
-class Potential(ABC):
+@dataclass(frozen=True, kw_only=True)
+class Potential:
     """A function Psi >= 0 on a set C, zero at `start`; every method takes any number of leading batch axes.
 
     What a learner keeps is a state (..., k), whose image is the point (..., d). A state is the point itself
@@ -43,19 +44,16 @@ class Potential(ABC):
     name: str
     body: ConstraintSet
     """Symmetric body Q whose gauge is the norm of the strong convexity; max_{x in Q} <g, x> is its dual norm."""
-    modulus: float
+    modulus: float = 1.0
     """Psi(v) >= Psi(u) + <grad Psi(u), v - u> + (modulus / 2) |v - u|_Q^2 on C."""
     maximum: float
     """max Psi over C; at the start Psi is 0 and minimal, so it bounds the Bregman divergence from there."""
-
-    @abstractmethod
-    def start(self) -> Array:
-        """State (k,) of the minimiser of Psi over C."""
-
-    @property
-    def data(self) -> Any:
-        """The data for compiled loops; None where they ask `step` and `point`, which are then its own."""
-        return None
+    start: Array
+    """State (k,) of the minimiser of Psi over C."""
+    data: Any
+    """What compiled loops know of it; None where they ask `step` and `point`, which are then its own."""
+    exponent: float = math.nan
+    """Of a norm or of singular values, where there is one."""
 
 
 class Euclidean(NamedTuple):
@@ -80,27 +78,19 @@ def _(potential: Euclidean, state, gradient, s):
     project(potential.domain, state, s)
 
 
-class EuclideanPotential(Potential):
-    """|x - center|_2^2 / 2: projected gradient descent; modulus 1 in l2, maximum reach(center)^2 / 2."""
+def euclidean(constraint_set: ConstraintSet) -> Potential:
+    """|x - center|_2^2 / 2: projected gradient descent; modulus 1 in l2, maximum reach(center)^2 / 2.
 
-    name = "euclidean"
-    modulus = 1.0
-
-    def __init__(self, constraint_set: ConstraintSet):
-        self._set = constraint_set
-        self._center = constraint_set.center()
-        self.body = Ball(constraint_set.dimension)
-        self.maximum = 0.5 * constraint_set.reach(self._center) ** 2
-
-    def start(self) -> Array:
-        """The center of the set (d,)."""
-        return self._center.copy()
-
-    @property
-    def data(self) -> Euclidean:
-        """The set, where it has a projection of its own text, whose user counts the calls; else to be asked."""
-        inner = data_of(self._set)
-        return Euclidean(inner if type(inner) in project.kinds else asked(self._set))
+    Loops have the set, where it has a projection of its own text, whose user counts the calls; else they ask it.
+    """
+    center, inner = constraint_set.center(), data_of(constraint_set)
+    return Potential(
+        name="euclidean",
+        body=Ball(constraint_set.dimension),
+        maximum=0.5 * constraint_set.reach(center) ** 2,
+        start=center,
+        data=Euclidean(inner if type(inner) in project.kinds else asked(constraint_set)),
+    )
 
 
 @inlined
@@ -117,24 +107,14 @@ def _weigh(state, weights, s):
     inner(weights, None, s[8], s)
 
 
-class EntropyPotential(Potential):
+def entropy(body: ConstraintSet, count: int, data: Any) -> Potential:
     """sum_i w_i ln(k w_i) over weights w of k vertices: exponentiated gradient; modulus 1 in |w|_1, maximum ln k.
 
     The state is the logarithms of the weights up to one constant: no weight is lost to rounding permanently. A
     difference of weights has an image of no larger gauge in the body, the symmetric hull of the vertices, and the dual
     norm of a lifted gradient is its largest value on the body.
     """
-
-    name = "entropy"
-    modulus = 1.0
-
-    def __init__(self, weight_count: int):
-        self.weight_count = weight_count
-        self.maximum = math.log(weight_count)
-
-    def start(self) -> Array:
-        """Equal weights (k,)."""
-        return np.zeros(self.weight_count)
+    return Potential(name="entropy", body=body, maximum=math.log(count), start=np.zeros(count), data=data)
 
 
 class SimplexWeights(NamedTuple):
@@ -161,17 +141,9 @@ def _(potential: SimplexWeights, state, gradient, s):
             state[k, r] -= gradient[k, r]
 
 
-class SimplexEntropy(EntropyPotential):
+def simplex_entropy(simplex: Simplex) -> Potential:
     """Entropy on the simplex, whose points are their own weights; modulus 1 in l1, maximum ln d."""
-
-    def __init__(self, simplex: Simplex):
-        super().__init__(simplex.dimension)
-        self.body = L1Ball(simplex.dimension)
-
-    @property
-    def data(self) -> SimplexWeights:
-        """Their sum, 1."""
-        return SimplexWeights(1.0)
+    return entropy(L1Ball(simplex.dimension), simplex.dimension, SimplexWeights(1.0))
 
 
 class SignedWeights(NamedTuple):
@@ -203,18 +175,9 @@ def _(potential: SignedWeights, state, gradient, s):
             state[d + k, r] += score
 
 
-class SignedEntropy(EntropyPotential):
+def signed_entropy(ball: L1Ball) -> Potential:
     """Entropy of 2 d weights on the vertices +R e_j, -R e_j of the l1 ball: EG+-; maximum ln(2 d)."""
-
-    def __init__(self, ball: L1Ball):
-        super().__init__(2 * ball.dimension)
-        self.body = ball
-        self._radius = ball.radius
-
-    @property
-    def data(self) -> SignedWeights:
-        """The radius."""
-        return SignedWeights(self._radius)
+    return entropy(ball, 2 * ball.dimension, SignedWeights(ball.radius))
 
 
 class VertexWeights(NamedTuple):
@@ -248,19 +211,12 @@ def _(potential: VertexWeights, state, gradient, s):
             state[k, r] -= scores[k, r]
 
 
-class VertexEntropy(EntropyPotential):
+def vertex_entropy(polytope: VertexPolytope) -> Potential:
     """Entropy of weights on the k vertices of a polytope; maximum ln k."""
-
-    def __init__(self, polytope: VertexPolytope):
-        super().__init__(len(polytope.vertices))
-        both = np.unique(np.vstack([polytope.vertices, -polytope.vertices]), axis=0)
-        self.body = VertexPolytope(polytope.dimension, vertices=both)
-        self._vertices = polytope.vertices
-
-    @property
-    def data(self) -> VertexWeights:
-        """The vertices."""
-        return VertexWeights(np.ascontiguousarray(self._vertices), np.ascontiguousarray(self._vertices.T))
+    vertices = polytope.vertices
+    both = np.unique(np.vstack([vertices, -vertices]), axis=0)
+    data = VertexWeights(np.ascontiguousarray(vertices), np.ascontiguousarray(vertices.T))
+    return entropy(VertexPolytope(polytope.dimension, vertices=both), len(vertices), data)
 
 
 class QNorm(NamedTuple):
@@ -309,7 +265,7 @@ def _(potential: QNorm, state, gradient, s):
             state[d + k, r] = np.copysign(powers[k] * scale, slopes[k])
 
 
-class QNormPotential(Potential):
+def q_norm(ball: L1Ball) -> Potential:
     """|x / R|_q^2 / (2 (q - 1)) on the l1 ball, q = s / (s - 1) with s = max(2, ln d): l_q mirror descent.
 
     Modulus 1 in |.|_q, which makes it d^(-2/s) >= e^-2 in l1, since |x|_1 <= d^(1/s) |x|_q. Maximum, at the
@@ -318,26 +274,17 @@ class QNormPotential(Potential):
 
     The state is the gradient of Psi in x / R, and then the point, which follows from it without finding it again.
     """
-
-    name = "q-norm"
-
-    def __init__(self, ball: L1Ball):
-        self.body = ball
-        self._radius = ball.radius
-        self._dual = max(2.0, math.log(ball.dimension))
-        self._rise = self._dual - 1.0
-        self.exponent = self._dual / self._rise
-        self.maximum = 0.5 * self._rise
-        self.modulus = float(ball.dimension ** (-2.0 / self._dual))
-
-    def start(self) -> Array:
-        """The origin twice (2 d,)."""
-        return np.tile(self.body.center(), 2)
-
-    @property
-    def data(self) -> QNorm:
-        """Radius, s, modulus."""
-        return QNorm(self._radius, self._dual, self.modulus)
+    dual = max(2.0, math.log(ball.dimension))
+    modulus = float(ball.dimension ** (-2.0 / dual))
+    return Potential(
+        name="q-norm",
+        body=ball,
+        modulus=modulus,
+        maximum=0.5 * (dual - 1.0),
+        start=np.tile(ball.center(), 2),
+        data=QNorm(ball.radius, dual, modulus),
+        exponent=dual / (dual - 1.0),
+    )
 
 
 class Grouped(NamedTuple):
@@ -381,36 +328,27 @@ def _(potential: Grouped, state, gradient, s):
                 state[k, r] = duals[k] * kept[i]
 
 
-class GroupedPotential(Potential):
+def grouped(ball: GroupedL1Ball) -> Potential:
     """sum_j |x^(j) / R|_2^M / (M xi) over N blocks; modulus 1 in the grouped l1 norm.
 
     M = 1 + 1 / ln N and xi = 1 / (e ln N) for N > 2, M = 2 and xi = 1 / N for N <= 2 (Talwar, Thakurta & Zhang
     2015, sec. 3.2, where M also names the number of blocks). Maximum 1 / (M xi), at a single block: of order ln N.
     """
-
-    name = "grouped"
-    modulus = 1.0
-
-    def __init__(self, ball: GroupedL1Ball):
-        self.body = ball
-        self._ball = ball
-        count = ball.block_count
-        log = math.log(count)
-        self.exponent = 2.0 if count <= 2 else 1.0 + 1.0 / log
-        self._slope = float(count) if count <= 2 else float(np.e) * log
-        self.maximum = self._slope / self.exponent
-
-    def start(self) -> Array:
-        """The origin (d,)."""
-        return self._ball.center()
-
-    @property
-    def data(self) -> Grouped:
-        """Radius, block size, slope, exponent."""
-        return Grouped(self._ball.radius, self._ball.block_size, self._slope, self.exponent)
+    count = ball.block_count
+    log = math.log(count)
+    exponent, slope = (2.0, float(count)) if count <= 2 else (1.0 + 1.0 / log, float(np.e) * log)
+    return Potential(
+        name="grouped",
+        body=ball,
+        maximum=slope / exponent,
+        start=ball.center(),
+        data=Grouped(ball.radius, ball.block_size, slope, exponent),
+        exponent=exponent,
+    )
 
 
-class SpectralPotential(Potential):
+@dataclass(frozen=True, kw_only=True)
+class Spectral(Potential):
     """c sum_i sigma_i(X / R)^(1+q), q = 1 / (2 ln 2m), c = 4 sqrt(e) ln(2m) / (2^q (1+q)), on the nuclear ball.
 
     Maximum c, at rank one. Modulus 2 in the nuclear norm, attained at X with equal singular values (Talwar,
@@ -418,34 +356,40 @@ class SpectralPotential(Potential):
 
     The state is U diag(sigma^q) V^T, a multiple of the gradient of Psi, and then the point: singular values that matter
     there are lost to rounding in X itself (0.02^(1/q) is 3e-17 at m = 64), and X follows without decomposing it again.
+    slope: c (1+q).
     """
 
-    name = "spectral"
-    modulus = 2.0
+    body: NuclearBall
+    slope: float
 
-    def __init__(self, ball: NuclearBall):
-        self.body = ball
-        self._ball = ball
+    @classmethod
+    def on(cls, ball: NuclearBall) -> Spectral:
+        """Of a ball."""
         log = math.log(2.0 * ball.side)
-        self.exponent = 0.5 / log
-        self._slope = 4.0 * float(np.sqrt(np.e)) * log / 2.0**self.exponent
-        self.maximum = self._slope / (1.0 + self.exponent)
-
-    def start(self) -> Array:
-        """The zero matrix twice, as vectors (m * m,)."""
-        return np.tile(self._ball.center(), 2)
+        exponent = 0.5 / log
+        slope = 4.0 * float(np.sqrt(np.e)) * log / 2.0**exponent
+        return cls(
+            name="spectral",
+            body=ball,
+            modulus=2.0,
+            maximum=slope / (1.0 + exponent),
+            start=np.tile(ball.center(), 2),
+            data=None,
+            exponent=exponent,
+            slope=slope,
+        )
 
     def point(self, states: Array) -> Array:
         """R U diag(s^(1/q)) V^T for a state with singular values s."""
-        return states[..., self._ball.dimension :]
+        return states[..., self.body.dimension :]
 
     def step(self, states: Array, scaled_gradients: Array) -> Array:
         """Singular values of state - R g / (c (1+q)), soft-thresholded so that the point is in the ball."""
-        size = self._ball.dimension
-        duals = states[..., :size] - scaled_gradients * (self._ball.radius / self._slope)
-        matrices = listed(duals, self._ball.side)
+        size = self.body.dimension
+        duals = states[..., :size] - scaled_gradients * (self.body.radius / self.slope)
+        matrices = listed(duals, self.body.side)
         moved = np.empty((len(matrices), 2, *matrices.shape[1:]))
-        _spectral_step(matrices, self._ball.radius, 1.0 / self.exponent, matrices.copy(), moved)
+        _spectral_step(matrices, self.body.radius, 1.0 / self.exponent, matrices.copy(), moved)
         return moved.reshape(*duals.shape[:-1], 2 * size)
 
 
@@ -558,11 +502,11 @@ def shrunk_powers(
 
 
 POTENTIALS: dict[str, dict[type[object], Callable[[Any], Potential]]] = {
-    "entropy": {Simplex: SimplexEntropy, L1Ball: SignedEntropy, VertexPolytope: VertexEntropy},
-    "grouped": {GroupedL1Ball: GroupedPotential},
-    "spectral": {NuclearBall: SpectralPotential},
-    "q-norm": {L1Ball: QNormPotential},
-    "euclidean": {ConstraintSet: EuclideanPotential},
+    "entropy": {Simplex: simplex_entropy, L1Ball: signed_entropy, VertexPolytope: vertex_entropy},
+    "grouped": {GroupedL1Ball: grouped},
+    "spectral": {NuclearBall: Spectral.on},
+    "q-norm": {L1Ball: q_norm},
+    "euclidean": {ConstraintSet: euclidean},
 }
 """Potentials by name and kind of set; the first that fits a set is the one made for its geometry."""
 
@@ -586,4 +530,4 @@ def make_potential(constraint_set: ConstraintSet, name: str | None = None) -> Po
         raise ValueError(not_allowed("potential", name, POTENTIALS))
     if name not in fitting:
         raise UnsupportedSet(f"the set {inner.name!r} has no potential {name!r}; allowed: {', '.join(fitting)}")
-    return fitting[name](constraint_set if name == EuclideanPotential.name else inner)
+    return fitting[name](constraint_set if name == "euclidean" else inner)

@@ -50,7 +50,7 @@ def test_three_rounds_are_noisy_steps_of_the_potential(learner: type[MirrorDesce
     risk = NormKink(domain.target(), 60)
     built = make(learner, domain, risk, [BUDGET], cap=3)
     (plan,), drawn = built.plans, generators(1)[0].standard_normal((3, domain.dimension))
-    state, points = built.potential.start(), []
+    state, points = built.potential.start, []
     for now in range(3):
         points.append(points_of(built.potential, state))
         noisy = risk.gradient(points[-1]) + plan.noise * drawn[now]

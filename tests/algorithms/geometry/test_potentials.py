@@ -120,7 +120,7 @@ def example(request):
 
 def walk(potential, generator, rows, scale=1.0):
     """States (rows, k) reached from the start by steps against random gradients, some to the boundary."""
-    states = np.tile(potential.start(), (rows, 1))
+    states = np.tile(potential.start, (rows, 1))
     for _ in range(2):
         sizes = scale * generator.choice([0.1, 1.0, 3.0], size=(rows, 1))
         states = stepped(potential, states, sizes * generator.normal(size=(rows, potential.body.dimension)))
@@ -172,12 +172,12 @@ def test_closed_gradients_are_those_of_the_formula(name, generator):
 
 def test_start_is_the_minimiser_and_maximum_is_attained_or_a_bound(example, generator):
     potential = example.potential
-    assert example.value(np.maximum(variables(potential, potential.start()), 0.0)) == pytest.approx(0.0, abs=1e-15)
+    assert example.value(np.maximum(variables(potential, potential.start), 0.0)) == pytest.approx(0.0, abs=1e-15)
     reached = variables(potential, walk(potential, generator, 500, scale=3.0))
     values = [example.value(np.where(each == 0.0, 1e-300, each)) for each in reached]
     assert min(values) >= -1e-15
     assert max(values) <= potential.maximum * (1 + 1e-12)
-    extreme = variables(potential, stepped(potential, potential.start(), -1e4 * np.eye(potential.body.dimension)[0]))
+    extreme = variables(potential, stepped(potential, potential.start, -1e4 * np.eye(potential.body.dimension)[0]))
     assert example.value(np.where(extreme == 0.0, 1e-300, extreme)) >= 0.3 * potential.maximum
 
 
@@ -203,7 +203,7 @@ def test_spectral_state_is_the_gradient_of_the_value(generator):
     potential = example.potential
     slope = potential.maximum * (1 + 1 / (2 * np.log(6)))
     state = potential.step(
-        potential.start(), -slope / RADIUS * (0.75 * np.eye(3).ravel() + 0.02 * generator.normal(size=9))
+        potential.start, -slope / RADIUS * (0.75 * np.eye(3).ravel() + 0.02 * generator.normal(size=9))
     )
     point = potential.point(state)
     assert singular_values(point).min() > 0.1
@@ -239,7 +239,7 @@ def test_regret_of_mirror_descent_is_within_its_bound(example, generator):
     """sum <g_t, x_t - u> <= maximum / eta + eta sum |g_t|_Q*^2 / (2 modulus), at random and adversarial gradients."""
     potential, dimension = example.potential, example.potential.body.dimension
     rounds, rows = 60, 20
-    states = np.tile(potential.start(), (rows, 1))
+    states = np.tile(potential.start, (rows, 1))
     step_size = np.sqrt(potential.maximum / rounds)
     paid, total, squares = np.zeros(rows), np.zeros((rows, dimension)), np.zeros(rows)
     for round_number in range(rounds):
