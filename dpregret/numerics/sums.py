@@ -78,16 +78,8 @@ def _add_products(matrices: Array, rows: Array, into: Array) -> None:
         add_product(matrices[each], rows[each], into[each])
 
 
-PANEL = 512  # columns that stay in the processor's cache
 FEW = 8  # terms that are not worth to be gathered
 DEPTH = 256  # terms whose sixteen columns stay there
-
-
-@compiled
-def add_one(into: Array, a: Array, p: float) -> None:
-    """into += p a, with one rounding."""
-    for at in range(len(into)):
-        into[at] = fused(p, a[at], into[at])
 
 
 @compiled

@@ -24,7 +24,6 @@ ROOT = Path(__file__).resolve().parents[2]
 LIST = Path(__file__).with_name("mistakes.yaml")
 KERNELS = Path(os.environ.get("NUMBA_CACHE_DIR") or ROOT / ".cache" / "kernels")
 HANGS = 600  # seconds after which a test counts as hanging
-COMPILED = ("numerics.compiled import", "numba.extending import")  # in the text of a file with compiled code
 
 
 class MistakeError(Exception):
@@ -98,23 +97,18 @@ def copied() -> Iterator[Path]:
 
 
 @contextmanager
-def planted(mistake: Mistake, copy: Path) -> Iterator[Path]:
-    """A copy with a mistake in it, for as long as this lasts; the folder where its compiled code is kept.
-
-    That of the checkout, or, where the mistake is in a file of compiled code, one of the copy's own. The file's dates
-    come back too: compiled code is found by them.
-    """
+def planted(mistake: Mistake, copy: Path) -> Iterator[None]:
+    """A copy with a mistake in it, for as long as this lasts."""
     file = mistake.file(copy)
-    before, text = file.stat(), file.read_text(encoding="utf-8")
+    text = file.read_text(encoding="utf-8")
     file.write_text(mistake.edited(text), encoding="utf-8")
     try:
-        yield copy / ".cache" / "kernels" if any(mark in text for mark in COMPILED) else KERNELS
+        yield
     finally:
         file.write_text(text, encoding="utf-8")
-        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
-def failure(mistake: Mistake, copy: Path, kernels: Path = KERNELS) -> str:
+def failure(mistake: Mistake, copy: Path) -> str:
     """How the test of a mistake fails in a copy; empty where it passes.
 
     Raises MistakeError where it could not be judged: nothing collected, an import that fails, a hang.
@@ -122,7 +116,7 @@ def failure(mistake: Mistake, copy: Path, kernels: Path = KERNELS) -> str:
     own = {
         **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
         "PYTHONPATH": str(copy),
-        "NUMBA_CACHE_DIR": str(kernels),
+        "NUMBA_CACHE_DIR": str(KERNELS),
         "COLUMNS": "200",
     }
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}

@@ -34,10 +34,10 @@ MISTAKES = [
 ]  # fmt: skip
 
 
-def snakemake(copy: Path, kernels: Path, *words: str) -> int:
+def snakemake(copy: Path, *words: str) -> int:
     own = {
         "PYTHONPATH": str(copy),
-        "NUMBA_CACHE_DIR": str(kernels),
+        "NUMBA_CACHE_DIR": str(KERNELS),
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
     }
@@ -51,7 +51,7 @@ def kept() -> Iterator[Path]:
     with copied() as copy:
         (copy / "kept.yaml").write_text(PROFILE)
         results, reference = (copy / "results" / place / PAPER for place in ("kept", "reference/kept"))
-        assert snakemake(copy, KERNELS, *(f"results/kept/{PAPER}/{name}" for name in TABLES)) == 0
+        assert snakemake(copy, *(f"results/kept/{PAPER}/{name}" for name in TABLES)) == 0
         reference.mkdir(parents=True)
         for name in TABLES:
             shutil.copy(results / name, reference)
@@ -60,13 +60,13 @@ def kept() -> Iterator[Path]:
 
 @pytest.mark.nightly
 def test_an_unchanged_tree_passes(kept: Path) -> None:
-    assert snakemake(kept, KERNELS, "gate") == 0
+    assert snakemake(kept, "gate") == 0
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(("mistake", "line", "what"), MISTAKES, ids=[each[0].name for each in MISTAKES])
 def test_a_mistake_in_the_noise_fails_with_its_line(mistake: Mistake, line: str, what: str, kept: Path) -> None:
-    with planted(mistake, kept) as kernels:
-        assert snakemake(kept, kernels, "gate") != 0
+    with planted(mistake, kept):
+        assert snakemake(kept, "gate") != 0
     told = [each for each in (kept / "results/kept/log/gate.log").read_text().splitlines() if each.startswith(line)]
     assert any(what in each for each in told), told
