@@ -46,19 +46,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dpregret.algorithms.privacy import series
 from dpregret.algorithms.privacy.convolution import Halving, Streamed, convolution, root_convolution
 from dpregret.algorithms.privacy.noise import NoiseDistribution
 from dpregret.algorithms.privacy.prefix_sums import Fresh, HorizonSums, NoisePerItem, PrefixSums, WindowSums
-from dpregret.algorithms.privacy.series import (
-    Rational,
-    inverse_root_coefficients,
-    landau,
-    landau_constants,
-    reciprocal,
-    root_coefficients,
-    running_sum_strategy,
-    taylor,
-)
 from dpregret.numerics.arrays import Array
 
 PARAMETERS = Path(__file__).with_name("buffers.json")
@@ -99,7 +90,7 @@ class Toeplitz(LinearGaussian):
 
     def strategy_coefficients(self, count: int) -> Array:
         """c_0..c_{count-1}, c = 1 / ((1 - x) h)."""
-        return running_sum_strategy(self.noise_coefficients(count), count)
+        return series.running_sum_strategy(self.noise_coefficients(count), count)
 
     @property
     def nodes_per_item(self) -> float:
@@ -147,16 +138,16 @@ class WindowRoot(OverWindow):
     @property
     def nodes_per_item(self) -> float:
         """Landau's constant G_W."""
-        return landau(self.window)
+        return series.landau(self.window)
 
     @property
     def most_noisy_nodes(self) -> float:
         """G_W, from round W on."""
-        return landau(self.window)
+        return series.landau(self.window)
 
     def noise_coefficients(self, count: int) -> Array:
         """f_j for j < W, 0 after that."""
-        known = root_coefficients(min(count, self.window))
+        known = series.root_coefficients(min(count, self.window))
         return np.concatenate([known, np.zeros(count - len(known))])
 
     def init(self, rounds: int, runs: int, dimension: int) -> Any:
@@ -181,7 +172,7 @@ class Root(OverHorizon):
     @property
     def nodes_per_item(self) -> float:
         """Landau's constant."""
-        return landau(self.protected)
+        return series.landau(self.protected)
 
     def noise_coefficients(self, count: int) -> Array:
         """f_j as long as there are prefixes to release."""
@@ -209,15 +200,15 @@ class BandedInverseRoot(OverHorizon):
 
     def noise_coefficients(self, count: int) -> Array:
         """f_j for j < p, f_{p-1} after that."""
-        return root_coefficients(self.bands)[np.minimum(np.arange(count), self.bands - 1)]
+        return series.root_coefficients(self.bands)[np.minimum(np.arange(count), self.bands - 1)]
 
     def strategy_coefficients(self, count: int) -> Array:
         """1 / (first p terms of the inverse root)."""
-        return reciprocal(inverse_root_coefficients(self.bands), count)
+        return series.reciprocal(series.inverse_root_coefficients(self.bands), count)
 
     def init(self, rounds: int, runs: int, dimension: int) -> tuple[Any, Array]:
         """The rest h_j - f_{p-1} is short; the constant is a running sum."""
-        first = root_coefficients(self.bands)
+        first = series.root_coefficients(self.bands)
         short = convolution(lambda count: first[:count] - first[-1], self.bands, rounds, runs * dimension)
         return short, NoisePerItem().init(rounds, runs, dimension)
 
@@ -225,7 +216,7 @@ class BandedInverseRoot(OverHorizon):
         """The sum of both."""
         short, total = state
         sums = NoisePerItem().next(total, units, fresh)
-        sums *= float(root_coefficients(self.bands)[-1])
+        sums *= float(series.root_coefficients(self.bands)[-1])
         sums += short.next(units)
         return sums
 
@@ -269,11 +260,11 @@ class UnboundedToeplitz(Toeplitz):
 
     def noise_coefficients(self, count: int) -> Array:
         """By Cauchy's integral."""
-        return taylor(lambda x: (1 - x) ** -0.5 * _log_ratio(x) ** self.beta, count)
+        return series.taylor(lambda x: (1 - x) ** -0.5 * _log_ratio(x) ** self.beta, count)
 
     def strategy_coefficients(self, count: int) -> Array:
         """By Cauchy's integral."""
-        return taylor(lambda x: (1 - x) ** -0.5 * _log_ratio(x) ** -self.beta, count)
+        return series.taylor(lambda x: (1 - x) ** -0.5 * _log_ratio(x) ** -self.beta, count)
 
 
 def _log_ratio(x: Array) -> Array:
@@ -297,12 +288,12 @@ class BandedRoot(OverHorizon):
 
     def strategy_coefficients(self, count: int) -> Array:
         """f_j for j < p, 0 after that."""
-        known = root_coefficients(min(count, self.bands))
+        known = series.root_coefficients(min(count, self.bands))
         return np.concatenate([known, np.zeros(count - len(known))])
 
     def noise_coefficients(self, count: int) -> Array:
         """Running sums of the coefficients of 1 / c."""
-        return np.cumsum(reciprocal(self.strategy_coefficients(count), count))
+        return np.cumsum(series.reciprocal(self.strategy_coefficients(count), count))
 
 
 @dataclass(frozen=True)
@@ -323,11 +314,11 @@ class NormalisedRoot(HorizonSums, LinearGaussian):
     def lengths(self, rounds: int) -> Array:
         """d_i of items 0..rounds-1; 1 for those that no prefix holds."""
         last = max(1, self.horizon - 1)
-        return np.sqrt(landau_constants(last)[np.maximum(last - 1 - np.arange(rounds), 0)])
+        return np.sqrt(series.landau_constants(last)[np.maximum(last - 1 - np.arange(rounds), 0)])
 
     def noisy_nodes(self, rounds: int) -> Array:
         """Squared row norms of B, row by row: b_t = b_{t-1} + d_t (g_t, ..., g_0); O(rounds^2) steps."""
-        lengths, reversed_inverse = self.lengths(rounds), inverse_root_coefficients(rounds)[::-1].copy()
+        lengths, reversed_inverse = self.lengths(rounds), series.inverse_root_coefficients(rounds)[::-1].copy()
         row, found = np.zeros(rounds), np.empty(rounds)
         for t in range(rounds):
             row[: t + 1] += lengths[t] * reversed_inverse[rounds - 1 - t :]
@@ -336,7 +327,7 @@ class NormalisedRoot(HorizonSums, LinearGaussian):
 
     def init(self, rounds: int, runs: int, dimension: int) -> "NormalisedState":
         """All vectors are kept: memory grows with the horizon."""
-        whitened = convolution(inverse_root_coefficients, max(1, self.horizon), rounds, runs * dimension)
+        whitened = convolution(series.inverse_root_coefficients, max(1, self.horizon), rounds, runs * dimension)
         return NormalisedState(whitened, np.zeros((runs, dimension)))
 
     def next(self, state: "NormalisedState", units: Array, fresh: Fresh) -> Array:
@@ -397,9 +388,10 @@ class WindowBuffers(OverWindow):
         super().__post_init__()
         self.symbol()
 
-    def symbol(self) -> Rational:
+    def symbol(self) -> series.Rational:
         """h; 1 for a window of one round, where nothing can be gained."""
-        return Rational(*parameters("windows", self.window, self.buffers)) if self.window > 1 else Rational((), ())
+        fitted = parameters("windows", self.window, self.buffers) if self.window > 1 else ((), ())
+        return series.Rational(*fitted)
 
     @property
     def most_noisy_nodes(self) -> float:
@@ -432,14 +424,14 @@ class BufferedToeplitz(OverHorizon):
         super().__post_init__()
         self.strategy()
 
-    def strategy(self) -> Rational:
+    def strategy(self) -> series.Rational:
         """C."""
-        return Rational(*parameters("horizons", self.protected + 1, self.buffers))
+        return series.Rational(*parameters("horizons", self.protected + 1, self.buffers))
 
-    def symbol(self) -> Rational:
+    def symbol(self) -> series.Rational:
         """h = 1 / ((1 - x) C)."""
         strategy = self.strategy()
-        return Rational((1.0, *strategy.zeros), (0.0, *strategy.poles))
+        return series.Rational((1.0, *strategy.zeros), (0.0, *strategy.poles))
 
     def noise_coefficients(self, count: int) -> Array:
         """h_0 = 1, then one geometric series a buffer and a constant."""
@@ -456,7 +448,7 @@ class BufferedToeplitz(OverHorizon):
 
 def window_optimum(window: int) -> float:
     """G_W^2: what the window root reaches, and the limit of `window_lower_bound` as rounds grow."""
-    return landau(window) ** 2
+    return series.landau(window) ** 2
 
 
 def window_lower_bound(window: int, rounds: int) -> float:

@@ -23,15 +23,7 @@ from dpregret.algorithms.privacy import Joint, NoisePlan
 from dpregret.core.losses import Losses, LossSource
 from dpregret.datasets.bandit_streams import affine
 from dpregret.numerics.arrays import Array
-from dpregret.workflows.audit.neighbours import (
-    WATCHED_RUNS,
-    Audited,
-    Pair,
-    along_tree,
-    exact_epsilon,
-    generators,
-    share,
-)
+from dpregret.workflows.audit import neighbours
 
 EXTREME = 1e6
 PIECE = 2000
@@ -63,7 +55,7 @@ class Numbers:
         return np.broadcast_to(self.batch, points.shape[:-1])
 
 
-class AuditedBandit(Audited):
+class AuditedBandit(neighbours.Audited):
     """One learner on the unit disc, or with two arms; the first number is replaced."""
 
     usual_rounds = 25
@@ -77,11 +69,11 @@ class AuditedBandit(Audited):
         self.gaussian = isinstance(learner, NoisyLeader) and learner.distribution == "gaussian"
         if isinstance(learner, NoisyLeader) and any(learner.plan.scales):
             sums = learner.batches - 1 - learner.lag
-            self.exact = exact_epsilon(learner.plan, sums, range(1, sums + 1), self.budget)
+            self.exact = neighbours.exact_epsilon(learner.plan, sums, range(1, sums + 1), self.budget)
         elif learner.pure:
             self.exact = self.accounted  # every number is released once, with Laplace noise
 
-    def pairs(self, runs: int) -> Iterator[Pair]:
+    def pairs(self, runs: int) -> Iterator[neighbours.Pair]:
         """Three surroundings of the first number: smallest, middle and largest admissible ones."""
         for number, (name, around) in enumerate({"small": -EXTREME, "middle": 1.0, "large": EXTREME}.items()):
             inputs = [self._numbers(value, around) for value in (-EXTREME, EXTREME)]
@@ -92,7 +84,7 @@ class AuditedBandit(Audited):
 
     def reached(self) -> float:
         """Of leaders, whose points are those of all rounds along the first direction."""
-        learner, runs = self.made(1), WATCHED_RUNS
+        learner, runs = self.made(1), neighbours.WATCHED_RUNS
         if not isinstance(learner, NoisyLeader) or not any(learner.plan.scales):
             return math.nan
         public, own = (*self.seed, 2, 0), (*self.seed, 3)
@@ -102,7 +94,7 @@ class AuditedBandit(Audited):
             made: Any = self.made(runs)
             made.plan, drawn = used, directions_of(made)
             numbers = self._numbers(EXTREME if turned else -EXTREME, 1.0)
-            points = points_of(made, numbers, generators(public, runs), generators(own, runs))
+            points = points_of(made, numbers, neighbours.generators(public, runs), neighbours.generators(own, runs))
             tried = np.concatenate(drawn, axis=1)
             first[:] = [tried[:, 0]]
             return np.asarray(np.einsum("rtn,rn->tr", points, tried[:, 0] @ made.basis.T))
@@ -110,7 +102,7 @@ class AuditedBandit(Audited):
         def move(_: Array) -> Array:
             return np.broadcast_to(learner.leaf_sensitivity() * first[0], (learner.batches, *first[0].shape))
 
-        return share(learner.plan, played, move)
+        return neighbours.share(learner.plan, played, move)
 
     def transcript(self, given: Array, runs: int, seed: Sequence[int]) -> Array:
         """Piece by piece, each with generators of its own."""
@@ -122,7 +114,8 @@ class AuditedBandit(Audited):
 
     def _some(self, numbers: Array, runs: int, seed: Sequence[int], directions: Sequence[int]) -> Array:
         """directions: the same seed in all inputs."""
-        learner, public, own = self.made(runs), generators(directions, runs), generators(seed, runs)
+        learner = self.made(runs)
+        public, own = (neighbours.generators(each, runs) for each in (directions, seed))
         if isinstance(learner, BatchedArms):
             return estimates(learner, numbers, public, own)
         drawn = directions_of(learner) if isinstance(learner, NoisyLeader) else []
@@ -134,7 +127,7 @@ class AuditedBandit(Audited):
         else:
             first = points[:, 0] / np.linalg.norm(points[:, 0], axis=1, keepdims=True)
         later = points[:, 1:]
-        return along_tree(np.einsum("rtn,rn->rt", later[:, TELLING[later.shape[1] > TELLING]], first))
+        return neighbours.along_tree(np.einsum("rtn,rn->rt", later[:, TELLING[later.shape[1] > TELLING]], first))
 
 
 def directions_of(learner: NoisyLeader) -> list[Array]:
@@ -143,8 +136,8 @@ def directions_of(learner: NoisyLeader) -> list[Array]:
     tried: list[Array] = []
     made = learner.directions
 
-    def watched(generators: Sequence[np.random.Generator], dimension: int) -> Directions:
-        sphere = made(generators, dimension)
+    def watched(sources: Sequence[np.random.Generator], dimension: int) -> Directions:
+        sphere = made(sources, dimension)
         take = sphere.take
 
         def kept(rounds: int) -> Array:

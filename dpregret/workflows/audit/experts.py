@@ -36,17 +36,7 @@ from dpregret.algorithms.experts.sparse_vector import SparseVectorExperts
 from dpregret.algorithms.privacy import NoisePlan
 from dpregret.algorithms.privacy.switching import Switching
 from dpregret.numerics.arrays import Array
-from dpregret.workflows.audit.neighbours import (
-    WATCHED_RUNS,
-    Audited,
-    Pair,
-    along_tree,
-    exact_epsilon,
-    generators,
-    share,
-    table_epsilon,
-    worst,
-)
+from dpregret.workflows.audit import neighbours
 
 FEW_ROUNDS = 4
 """Of which the law of Algorithm 1 is known."""
@@ -90,7 +80,7 @@ def loss_tables(rounds: int, decodable: bool = False) -> dict[str, Neighbours]:
     return found
 
 
-class AuditedExperts(Audited):
+class AuditedExperts(neighbours.Audited):
     """One learner over two experts; see `loss_tables`."""
 
     def made(self, runs: int) -> ExpertLearner:
@@ -102,7 +92,7 @@ class AuditedExperts(Audited):
         self.tables = loss_tables(self.rounds, decodable=not (learner.exact or isinstance(learner, PrivateLeader)))
         if isinstance(learner, PrivateLeader):
             self.gaussian = learner.distribution == "gaussian"
-            self.exact = exact_epsilon(learner.plan, self.rounds - 1, range(1, self.rounds), self.budget)
+            self.exact = neighbours.exact_epsilon(learner.plan, self.rounds - 1, range(1, self.rounds), self.budget)
         elif isinstance(learner, SparseVectorExperts):
             self.exact = worst_epsilon(restless(learner.plan), self.delta)
         elif learner.exact:
@@ -110,7 +100,7 @@ class AuditedExperts(Audited):
                 chain_epsilon(learner, first, second, self.delta) for _, first, second in self.tables.values()
             )
 
-    def pairs(self, runs: int) -> Iterator[Pair]:
+    def pairs(self, runs: int) -> Iterator[neighbours.Pair]:
         for number, (name, (place, first, second)) in enumerate(self.tables.items()):
             yield self.pair(number, name, [(first, place), (second, place)], runs)
 
@@ -119,24 +109,26 @@ class AuditedExperts(Audited):
         learner = self.made(1)
         if not isinstance(learner, PrivateLeader):
             return math.nan
-        return worst([self._reached(learner.plan, number, *each) for number, each in enumerate(self.tables.values())])
+        tables = enumerate(self.tables.values())
+        return neighbours.worst([self._reached(learner.plan, number, *each) for number, each in tables])
 
     def _reached(self, plan: NoisePlan, number: int, place: int, first: Array, second: Array) -> float:
         def played(used: NoisePlan, turned: bool) -> Array:
             totals = []
             for end in (place + 1, self.rounds):
-                learner: Any = self.made(WATCHED_RUNS)
+                learner: Any = self.made(neighbours.WATCHED_RUNS)
                 learner.plan = used
                 blocks = [Table((second if turned else first)[:end, None])]
-                totals.append(learner.play(blocks, generators((*self.seed, 3, number), WATCHED_RUNS)).losses)
+                sources = neighbours.generators((*self.seed, 3, number), neighbours.WATCHED_RUNS)
+                totals.append(learner.play(blocks, sources).losses)
             return np.asarray(totals[1] - totals[0])[None]
 
         def move(_: Array) -> Array:
-            shift = np.zeros((self.rounds, WATCHED_RUNS, 2))
+            shift = np.zeros((self.rounds, neighbours.WATCHED_RUNS, 2))
             shift[place:] = (second - first)[place]
             return shift
 
-        return share(plan, played, move)
+        return neighbours.share(plan, played, move)
 
     def transcript(self, given: tuple[Array, int], runs: int, seed: Sequence[int]) -> Array:
         learner, (losses, place) = self.made(runs), given
@@ -144,11 +136,11 @@ class AuditedExperts(Audited):
             return draw_chain(learner, losses, runs, np.random.default_rng(list(seed)))
         blocks = [Table(losses[:, None])]
         if isinstance(learner, PrivateLeader):
-            pieces = list(learner.noisy_sums(blocks, generators(seed, runs)))
+            pieces = list(learner.noisy_sums(blocks, neighbours.generators(seed, runs)))
             sums = np.concatenate([piece for _, piece in pieces])[1:]  # before the first round nothing is summed
-            return np.concatenate([along_tree(sums[:, :, expert].T) for expert in (0, 1)], axis=1)
+            return np.concatenate([neighbours.along_tree(sums[:, :, expert].T) for expert in (0, 1)], axis=1)
         _make_restless(learner)
-        play = learner.play(blocks, generators(seed, runs))
+        play = learner.play(blocks, neighbours.generators(seed, runs))
         played: Any = (play.losses % 1 > 0).astype(np.int64)  # in that round expert 1 alone has a fraction
         return np.stack([play.losses - losses[place, played], played, play.draws], axis=1)
 
@@ -204,7 +196,7 @@ def _epoch_chain(learner: EpochLeader, losses: Array) -> tuple[Array, Array, Any
 def chain_epsilon(learner: ExpertLearner, first: Array, second: Array, delta: float) -> float:
     """Exact epsilon at delta between the laws of the whole sequence on two tables, in both directions."""
     one, other = (plays_law(*chain(learner, losses)) for losses in (first, second))
-    return table_epsilon(one, other, delta)
+    return neighbours.table_epsilon(one, other, delta)
 
 
 def plays_law(start: Array, moves: Array, shown: Any) -> Array:
@@ -293,16 +285,16 @@ def worst_epsilon(made: Switching, delta: float = 0.0) -> float:
     tables = np.array(list(itertools.product([0.0, 1.0], repeat=2 * FEW_ROUNDS)))
     laws = [law(made, table.reshape(FEW_ROUNDS, 2)) for table in tables]
     found = np.array([[each[events] for events in laws[0]] for each in laws])
-    worst = 0.0
+    largest = 0.0
     for index in range(FEW_ROUNDS):
         kept = np.delete(tables, [2 * index, 2 * index + 1], axis=1)
         _, group = np.unique(kept, axis=0, return_inverse=True)
         for number in range(4 ** (FEW_ROUNDS - 1)):
             same = found[group.ravel() == number]
             if delta == 0:
-                worst = max(worst, float(np.ptp(np.log(same), axis=0).max()))
+                largest = max(largest, float(np.ptp(np.log(same), axis=0).max()))
                 continue
             for one, other in itertools.permutations(same, 2):
-                if np.maximum(one - np.exp(worst) * other, 0).sum() > delta:
-                    worst = table_epsilon(one, other, delta)
-    return worst
+                if np.maximum(one - np.exp(largest) * other, 0).sum() > delta:
+                    largest = neighbours.table_epsilon(one, other, delta)
+    return largest

@@ -25,20 +25,8 @@ from dpregret.algorithms.online.private_switching import SwitchingLearner
 from dpregret.algorithms.privacy import NoisePlan
 from dpregret.datasets.losses import DirectionKink, DirectionSquare, Quadratic, RidgeSquared
 from dpregret.numerics.arrays import Array
+from dpregret.workflows.audit import neighbours
 from dpregret.workflows.audit.experts import restless
-from dpregret.workflows.audit.neighbours import (
-    ROUNDS,
-    TELLING,
-    WATCHED_RUNS,
-    Audited,
-    Pair,
-    Special,
-    along_tree,
-    exact_epsilon,
-    generators,
-    share,
-    worst,
-)
 
 MU, FLAT = 0.25, 0.05
 WINDOW = 8
@@ -76,12 +64,12 @@ LOSSES: Mapping[str, Losses] = MappingProxyType(
 )
 
 
-class AuditedOnline(Audited):
+class AuditedOnline(neighbours.Audited):
     """A learner that protects the last `window` losses at its last point."""
 
-    def prepare(self, special: Special) -> None:
+    def prepare(self, special: neighbours.Special) -> None:
         windowed = self.learner_class.card.windowed
-        self.rounds = special.rounds or (SOME_WINDOWS if windowed else ROUNDS)
+        self.rounds = special.rounds or (SOME_WINDOWS if windowed else neighbours.ROUNDS)
         window = WINDOW if windowed else self.rounds
         self.losses = LOSSES[special.losses]
         # L* is public; that of switchers is 0, so that points are left and draws depend on the losses
@@ -101,15 +89,15 @@ class AuditedOnline(Audited):
         plan = learner.noise_plan
         if plan is not None and not isinstance(learner, PocpIgd):  # whose hidden points move by an unknown amount
             protected, attained = range(self.oldest, self.rounds), self.losses.turn / plan.sensitivity
-            self.exact = exact_epsilon(plan, self.rounds - 1, protected, self.budget, attained)
+            self.exact = neighbours.exact_epsilon(plan, self.rounds - 1, protected, self.budget, attained)
         self.gaussian = plan is not None and plan.distribution == "gaussian"
 
-    def pairs(self, runs: int) -> Iterator[Pair]:
+    def pairs(self, runs: int) -> Iterator[neighbours.Pair]:
         """The oldest protected loss, the middle one and the last one are replaced; all beside the same transcripts."""
         first = self.transcript(self._sides(), runs, (*self.seed, 0))
         for name, place in self._places().items():
-            turned = self._sides(place)
-            yield Pair(f"the {name} loss replaced", first, self.transcript(turned, runs, (*self.seed, place)))
+            second = self.transcript(self._sides(place), runs, (*self.seed, place))
+            yield neighbours.Pair(f"the {name} loss replaced", first, second)
 
     def _places(self) -> dict[str, int]:
         return {"oldest": self.oldest, "middle": (self.oldest + self.rounds) // 2, "last": self.rounds - 1}
@@ -120,12 +108,12 @@ class AuditedOnline(Audited):
 
     def transcript(self, given: Array, runs: int, seed: Sequence[int]) -> Array:
         points = self._points(self.made(runs), given, seed)
-        return along_tree(np.stack([now * each for now, each in enumerate(points) if now], axis=1))
+        return neighbours.along_tree(np.stack([now * each for now, each in enumerate(points) if now], axis=1))
 
     def _points(self, learner: Learner, sides: Array, seed: Sequence[int]) -> Array:
         """Played in all rounds, (rounds, runs)."""
         watched: list[Any] = [_Watched(self.losses.make(each)) for each in sides]
-        play(learner, watched, generators(seed, learner.runs), [self.rounds])
+        play(learner, watched, neighbours.generators(seed, learner.runs), [self.rounds])
         return np.stack([each.points[0, :, 0] for each in watched])
 
     def reached(self) -> float:
@@ -133,10 +121,10 @@ class AuditedOnline(Audited):
         plan = self.made(1).noise_plan
         if plan is None:
             return math.nan
-        return worst([self._reached(plan, place) for place in self._places().values()])
+        return neighbours.worst([self._reached(plan, place) for place in self._places().values()])
 
     def _reached(self, plan: NoisePlan, place: int) -> float:
-        seed, runs = (*self.seed, 1, place), WATCHED_RUNS
+        seed, runs = (*self.seed, 1, place), neighbours.WATCHED_RUNS
         hidden = isinstance(self.made(1), PocpIgd)
         before, after = (self.losses.make(self._sides(turned)[place - 1]) for turned in (0, place))
 
@@ -145,7 +133,7 @@ class AuditedOnline(Audited):
             learner.noise_plan = used
             points = self._points(learner, self._sides(place * (turned and not hidden)), seed)
             if hidden and turned:  # where the point is inside, its noise moves it
-                inside = np.abs(points[place]) < 1 - TELLING
+                inside = np.abs(points[place]) < 1 - neighbours.TELLING
                 points[place, inside] = np.minimum(points[place, inside] + plan.sensitivity * QUIET / place, 1.0)
             return points
 
@@ -159,7 +147,7 @@ class AuditedOnline(Audited):
                 shift[first:, :, -1] = sign * (after.gradient(at) - before.gradient(at))[0, :, 0]
             return shift
 
-        return share(plan, played, move)
+        return neighbours.share(plan, played, move)
 
 
 def _noised_in(learner: Learner, place: int) -> int:

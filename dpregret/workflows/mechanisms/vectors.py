@@ -13,21 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from dpregret.algorithms.privacy import toeplitz
 from dpregret.algorithms.privacy.budget import Budget, gaussian_mu
 from dpregret.algorithms.privacy.prefix_sums import PrefixSums
 from dpregret.algorithms.privacy.series import inverse_root_coefficients, landau, root_coefficients
-from dpregret.algorithms.privacy.toeplitz import (
-    BandedInverseRoot,
-    BufferedToeplitz,
-    NormalisedRoot,
-    Root,
-    Toeplitz,
-    UnboundedToeplitz,
-    WindowBuffers,
-    WindowRoot,
-    sequence_lower_bound,
-    window_optimum,
-)
 from dpregret.algorithms.privacy.trees import BinaryTree, DecodedWindowTree, VarianceReducedTree, WindowTree
 from dpregret.core import boundary
 from dpregret.core.files import opened
@@ -69,21 +58,21 @@ def make() -> dict[str, Any]:
             "reduced_tree": VarianceReducedTree(64).noisy_nodes(63).tolist(),
         },
         "lower_bounds": {
-            "window": {str(window): window_optimum(window) for window in WINDOWS},
-            "horizon": {str(horizon): sequence_lower_bound(horizon - 1) for horizon in HORIZONS},
+            "window": {str(window): toeplitz.window_optimum(window) for window in WINDOWS},
+            "horizon": {str(horizon): toeplitz.sequence_lower_bound(horizon - 1) for horizon in HORIZONS},
         },
     }
 
 
-def window_mechanisms() -> Iterator[WindowTree | WindowRoot | WindowBuffers]:
+def window_mechanisms() -> Iterator[WindowTree | toeplitz.WindowRoot | toeplitz.WindowBuffers]:
     """For every window: both trees, the root, and each number of buffers that is stored."""
     for window in WINDOWS:
         yield WindowTree(window)
         yield DecodedWindowTree(window)
-        yield WindowRoot(window)
+        yield toeplitz.WindowRoot(window)
         known: set[tuple[float, ...]] = set()
         for buffers in (1, 2, 3, 4):
-            made = WindowBuffers(window, buffers)
+            made = toeplitz.WindowBuffers(window, buffers)
             if made.symbol().poles and made.symbol().poles not in known:
                 known.add(made.symbol().poles)
                 yield made
@@ -92,20 +81,20 @@ def window_mechanisms() -> Iterator[WindowTree | WindowRoot | WindowBuffers]:
 def horizon_mechanisms() -> Iterator[tuple[PrefixSums, int]]:
     """For every horizon those over it."""
     for horizon in HORIZONS:
-        yield from ((kind(horizon), horizon) for kind in (BinaryTree, VarianceReducedTree, Root))
-        yield from ((BufferedToeplitz(horizon, buffers), horizon) for buffers in (1, 2, 3, 4, 5))
+        yield from ((kind(horizon), horizon) for kind in (BinaryTree, VarianceReducedTree, toeplitz.Root))
+        yield from ((toeplitz.BufferedToeplitz(horizon, buffers), horizon) for buffers in (1, 2, 3, 4, 5))
         if horizon <= 2**17:
-            yield BandedInverseRoot(horizon, 64), horizon
-            yield UnboundedToeplitz(), horizon
+            yield toeplitz.BandedInverseRoot(horizon, 64), horizon
+            yield toeplitz.UnboundedToeplitz(), horizon
         if horizon <= DENSE:
-            yield NormalisedRoot(horizon), horizon
+            yield toeplitz.NormalisedRoot(horizon), horizon
 
 
 def entry(mechanism: PrefixSums, kind: str, size: int) -> dict[str, Any]:
     """One mechanism over a horizon, or after its first windows; kind: `horizon` or `window`."""
     variances = mechanism.noisy_nodes(size - 1) if kind == "horizon" else mechanism.noisy_nodes(2 * size)[size:]
     most, mean = float(variances.max()), float(variances.mean())
-    if isinstance(mechanism, WindowBuffers):  # fading, so they keep creeping up
+    if isinstance(mechanism, toeplitz.WindowBuffers):  # fading, so they keep creeping up
         most = mean = mechanism.symbol().square_sum()
     charged = float(mechanism.nodes_per_item)
     made: dict[str, Any] = {
@@ -117,14 +106,14 @@ def entry(mechanism: PrefixSums, kind: str, size: int) -> dict[str, Any]:
         "max_error": charged * most,
         "mean_error": charged * mean,
     }
-    if isinstance(mechanism, Toeplitz):
+    if isinstance(mechanism, toeplitz.Toeplitz):
         made["h"] = mechanism.noise_coefficients(FIRST).tolist()
         made["c"] = mechanism.strategy_coefficients(FIRST).tolist()
         if kind == "window":
             losses = np.square(mechanism.loss_by_age(4 * size)) * mechanism.nodes_per_item
             made["squared_loss_at_ages"] = {str(age - 1): float(losses[age - 1]) for age in range(size, 5 * size, size)}
-    if isinstance(mechanism, WindowBuffers | BufferedToeplitz):
-        fitted = mechanism.symbol() if isinstance(mechanism, WindowBuffers) else mechanism.strategy()
+    if isinstance(mechanism, toeplitz.WindowBuffers | toeplitz.BufferedToeplitz):
+        fitted = mechanism.symbol() if isinstance(mechanism, toeplitz.WindowBuffers) else mechanism.strategy()
         made |= {"buffers": mechanism.buffers, "decays": list(fitted.poles), "zeros": list(fitted.zeros)}
         made["weights"] = fitted.weights.tolist()
     made |= {name: getattr(mechanism, name) for name in ("bands", "beta") if hasattr(mechanism, name)}
