@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -33,7 +33,6 @@ TELLING = 1e-6
 """A smaller move of a point, as a share of the largest one, carries no information."""
 QUIET = 0.1
 """Scale of small noise, in units of the sensitivity: that of the plan may drive all points to the boundary."""
-NOTHING = np.zeros((0, 1, 1))
 Runs = Annotated[int, Field(ge=100)]
 
 
@@ -182,13 +181,8 @@ def generators(label: Sequence[int], runs: int) -> Joint:
     return Joint(np.random.default_rng(np.random.SeedSequence(list(label))), runs)
 
 
-def along_tree(values: Array) -> Array:
-    """Values (runs, rounds) beside their differences to the prefix whose nodes they share, t & (t - 1)."""
-    return np.concatenate([values, tree_differences(values)], axis=1)
-
-
 def tree_differences(values: Array) -> Array:
-    """The second half of `along_tree`."""
+    """Of values (runs, rounds): their differences to the prefix whose nodes they share, t & (t - 1)."""
     found = np.array(values, dtype=np.float64, order="F")
     for now in range(2, values.shape[1] + 1):
         if older := now & (now - 1):
@@ -196,17 +190,17 @@ def tree_differences(values: Array) -> Array:
     return found
 
 
+def along_tree(values: Array) -> Array:
+    """Values (runs, rounds) beside their `tree_differences`."""
+    return np.concatenate([values, tree_differences(values)], axis=1)
+
+
 @dataclass(frozen=True)
 class Moved(NoisePlan):
-    """A plan whose draws are `factor` times as large, and then moved by `shift`, (rounds, runs, d)."""
+    """A plan of one setting whose draws are `factor` times as large, and then moved by `shift`, (rounds, runs, d)."""
 
     factor: float = 1.0
-    shift: Array = field(default_factory=lambda: NOTHING)
-
-    @classmethod
-    def of(cls, plan: NoisePlan, factor: float, shift: Array = NOTHING) -> Moved:
-        """The plan of a learner with one setting."""
-        return cls(plan.distribution, plan.mechanisms, plan.scales, plan.sensitivity, plan.dimension, factor, shift)
+    shift: Array = field(default_factory=lambda: np.zeros((0, 1, 1)))
 
     def correlated(self, generators: Sequence[np.random.Generator], rounds: int = BLOCK) -> Iterator[list[Array]]:
         """The blocks before they are scaled."""
@@ -228,9 +222,9 @@ def share(plan: NoisePlan, play: Callable[[NoisePlan, bool], Array], move: Calla
         return math.nan
     found = [math.nan]
     for factor in (1.0, QUIET * plan.sensitivity / plan.scales[0]):
-        quiet = Moved.of(plan, factor)
+        quiet = Moved(**vars(plan), factor=factor)
         still = play(quiet, False)
-        turned, moved = play(quiet, True) - still, play(Moved.of(plan, factor, move(still)), False) - still
+        turned, moved = play(quiet, True) - still, play(replace(quiet, shift=move(still)), False) - still
         telling = np.abs(turned) > TELLING * max(np.abs(turned).max(), TELLING)
         for now in np.flatnonzero(telling.sum(axis=1) >= FEWEST):
             runs = telling[now]

@@ -19,7 +19,6 @@ from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.online.gauge_descent import corrected
 from dpregret.algorithms.privacy import (
     Budget,
-    NoiseDistribution,
     NoisePerItem,
     PrefixSums,
     WindowTree,
@@ -63,15 +62,13 @@ class Case:
         return (evidence.mu if self.gaussian else evidence.epsilon) > self.limit
 
 
-def noise(
-    distribution: NoiseDistribution, mechanism: PrefixSums, scale: float, rounds: int, runs: int, generator: Generator
-) -> Array:
+def noise(mechanism: PrefixSums, scale: float, rounds: int, runs: int, generator: Generator) -> Array:
     """Noise of the first outputs, (runs, rounds), by the code of learners; no later than the first window ends."""
 
     def unused(count: int) -> Array:
         return np.full((count, 1, runs), np.nan)  # the window before the first has no noise
 
-    units = unit_noise(distribution, [_seeded(generator)], rounds, runs)
+    units = unit_noise("gaussian", [_seeded(generator)], rounds, runs)
     return np.asarray(scale * mechanism.next(mechanism.init(rounds, 1, runs), units, unused)[:, 0].T)
 
 
@@ -81,33 +78,28 @@ def _seeded(generator: Generator) -> Generator:
 
 def _tree(rounds: int, item: float, scale: float, runs: int, generator: Generator) -> Array:
     """A plain tree whose first item is the changed one: differences along it, each a node, say all."""
-    return tree_differences(item + noise("gaussian", WindowTree(rounds), scale, rounds, runs, generator))
+    return tree_differences(item + noise(WindowTree(rounds), scale, rounds, runs, generator))
 
 
-def _scale(distribution: NoiseDistribution, nodes: float, sensitivity: float = 2.0) -> float:
-    return calibrate(distribution, APPROXIMATE if distribution == "gaussian" else PURE, sensitivity, nodes)
+def _scale(nodes: float) -> float:
+    return calibrate("gaussian", APPROXIMATE, 2.0, nodes)
 
 
 def halved(generator: Generator, runs: int, item: float, planted: bool) -> Array:
-    """Half the scale."""
-    return _tree(8, item, _scale("gaussian", 4) * (0.5 if planted else 1.0), runs, generator)
+    """Half the scale: also that of a norm bound of 1 where items move by 2, and of one node in place of four."""
+    return _tree(8, item, _scale(4) * (0.5 if planted else 1.0), runs, generator)
 
 
 def located(generator: Generator, runs: int, item: float, planted: bool) -> Array:
     """normal(scale) draws N(scale, 1)."""
-    scale = _scale("gaussian", 1)
+    scale = _scale(1)
     drawn = scale + generator.standard_normal((runs, 1)) if planted else scale * generator.standard_normal((runs, 1))
     return np.asarray(item + drawn)
 
 
-def removed(generator: Generator, runs: int, item: float, planted: bool) -> Array:
-    """The norm bound 1 where replacing an item moves it by 2."""
-    return _tree(8, item, _scale("gaussian", 4, 1.0 if planted else 2.0), runs, generator)
-
-
 def redrawn(generator: Generator, runs: int, item: float, planted: bool) -> Array:
     """Nodes get new noise each time they are used."""
-    scale = _scale("gaussian", 5)
+    scale = _scale(5)
     if not planted:
         return _tree(16, item, scale, runs, generator)
     nodes = np.bitwise_count(np.arange(1, 17))
@@ -116,14 +108,14 @@ def redrawn(generator: Generator, runs: int, item: float, planted: bool) -> Arra
 
 def reused(generator: Generator, runs: int, item: float, planted: bool) -> Array:
     """Blocks of 4 rounds, each with a tree of its own; here with the noise of the first."""
-    own = [noise("gaussian", WindowTree(4), _scale("gaussian", 3), 4, runs, generator) for _ in range(2)]
+    own = [noise(WindowTree(4), _scale(3), 4, runs, generator) for _ in range(2)]
     sums = np.concatenate([own[0], item + own[0 if planted else 1]], axis=1)
     return np.concatenate([sums, sums[:, 4:] - sums[:, :4]], axis=1)
 
 
 def expired(generator: Generator, runs: int, item: float, planted: bool) -> Array:
     """The window before enters clean one block too early: its suffixes carry no noise."""
-    scale, window = _scale("gaussian", 4), WindowTree(8)
+    scale, window = _scale(4), WindowTree(8)
     units, own = unit_noise("gaussian", [generator], 16, runs), _seeded(generator)
 
     def fresh(count: int) -> Array:
@@ -139,7 +131,7 @@ def shared(generator: Generator, runs: int, item: float, planted: bool) -> Array
     seed = int(generator.integers(2**63))
     public = np.random.default_rng(seed).standard_normal((4, runs))
     drawn = np.random.default_rng(seed if planted else seed + 1).standard_normal((4, runs))
-    sums = item + np.cumsum(_scale("gaussian", 1) * drawn, axis=0)
+    sums = item + np.cumsum(_scale(1) * drawn, axis=0)
     return np.concatenate([sums, np.cumsum(public, axis=0)]).T
 
 
@@ -175,13 +167,13 @@ def remembered(generator: Generator, runs: int, item: float, planted: bool) -> A
 def batched(generator: Generator, runs: int, item: float, planted: bool) -> Array:
     """The mean of a batch of 4 gets the noise of a mean over all 16 records."""
     mean = item / 4
-    return np.asarray(mean + _scale("gaussian", 1) / (16 if planted else 4) * generator.standard_normal((runs, 1)))
+    return np.asarray(mean + _scale(1) / (16 if planted else 4) * generator.standard_normal((runs, 1)))
 
 
 def unclipped(generator: Generator, runs: int, item: float, planted: bool) -> Array:
     """An item three times as long as it may be."""
     value = 3 * item if planted else float(np.clip(3 * item, -1, 1))
-    return _tree(8, value, _scale("gaussian", 4), runs, generator)
+    return _tree(8, value, _scale(4), runs, generator)
 
 
 def doubled(generator: Generator, runs: int, item: float, planted: bool) -> Array:
@@ -197,16 +189,11 @@ def measured(generator: Generator, runs: int, item: float, planted: bool) -> Arr
     return np.asarray(item + generator.laplace(scale=scale, size=(runs, 4)))
 
 
-def levelled(generator: Generator, runs: int, item: float, planted: bool) -> Array:
-    """A tree whose noise is that of a single node."""
-    return _tree(8, item, _scale("gaussian", 1 if planted else 4), runs, generator)
-
-
 def cumulated(generator: Generator, runs: int, item: float, planted: bool) -> Array:
     """Fresh noise on every one of 16 prefixes, at the price of noise on every item."""
     if not planted:
-        return tree_differences(item + noise("gaussian", NoisePerItem(), _scale("gaussian", 1), 16, runs, generator))
-    return tree_differences(item + _scale("gaussian", 1) * generator.standard_normal((16, runs)).T)
+        return tree_differences(item + noise(NoisePerItem(), _scale(1), 16, runs, generator))
+    return tree_differences(item + _scale(1) * generator.standard_normal((16, runs)).T)
 
 
 def restarted(generator: Generator, runs: int, item: float, planted: bool) -> Array:
@@ -216,7 +203,7 @@ def restarted(generator: Generator, runs: int, item: float, planted: bool) -> Ar
     drawn = window.next(state, units[:4], _nothing)
     later = window.next(window.init(7, 1, runs) if planted else state, units[4:], _nothing)
     added = np.concatenate([drawn, later])[:, 0].T  # to the last round that protects the item
-    return np.asarray(_scale("gaussian", window.nodes_per_item) * added + np.where(np.arange(11) >= 3, item, 0.0))
+    return np.asarray(_scale(window.nodes_per_item) * added + np.where(np.arange(11) >= 3, item, 0.0))
 
 
 def dropped(generator: Generator, runs: int, item: float, planted: bool) -> Array:
@@ -224,7 +211,7 @@ def dropped(generator: Generator, runs: int, item: float, planted: bool) -> Arra
     window = WindowRoot(2)
     used = WindowRoot(1) if planted else window
     added = used.next(used.init(6, 1, runs), unit_noise("gaussian", [generator], 6, runs), _nothing)[:, 0].T
-    return np.asarray(_scale("gaussian", window.nodes_per_item) * added + np.where(np.arange(6) >= 4, item, 0.0))
+    return np.asarray(_scale(window.nodes_per_item) * added + np.where(np.arange(6) >= 4, item, 0.0))
 
 
 def overlapped(generator: Generator, runs: int, item: float, planted: bool) -> Array:
@@ -240,7 +227,7 @@ def _phased(generator: Generator, runs: int, item: float, noise_of: int, phases_
     """
     steps = 0.25 ** np.arange(3.0)
     moved = np.where(np.arange(3) < phases_met, item * steps, 0.0)
-    scales = _scale("gaussian", 1) * steps * 0.25**noise_of
+    scales = _scale(1) * steps * 0.25**noise_of
     return np.asarray(moved + scales * generator.standard_normal((runs, 3)))
 
 
@@ -258,7 +245,7 @@ def ahead(generator: Generator, runs: int, item: float, planted: bool) -> Array:
 def unsubtracted(generator: Generator, runs: int, item: float, planted: bool) -> Array:
     """Online-to-batch sums t g(x_t) and takes nothing back: the record of round 4 of 7 moves four times as far."""
     sums = Root(8)
-    drawn = noise("gaussian", sums, _scale("gaussian", sums.nodes_per_item), 7, runs, generator)
+    drawn = noise(sums, _scale(sums.nodes_per_item), 7, runs, generator)
     return np.asarray(drawn + np.where(np.arange(7) >= 3, item * (4 if planted else 1), 0.0))
 
 
@@ -277,7 +264,7 @@ def leaked(generator: Generator, runs: int, item: float, planted: bool) -> Array
     """
     box, outer = make_set("box", 16), np.linspace(0.30, 0.29, 16)
     gradient, normal = np.full(16, item / 4), box.gauge()(outer)
-    drawn = _scale("gaussian", 1) * generator.standard_normal((runs, 16))
+    drawn = _scale(1) * generator.standard_normal((runs, 16))
     if planted:
         return corrected(gradient, outer, normal) + drawn
     return corrected(gradient + drawn, outer, normal)
@@ -292,8 +279,8 @@ CASES: Mapping[str, Case] = MappingProxyType(
     {
         "noise halved": Case(halved, MU),
         "scale passed as location": Case(located, MU),
-        "sensitivity without the factor of replacement": Case(removed, MU),
-        "noise of a single node in a whole tree": Case(levelled, MU),
+        "sensitivity without the factor of replacement": Case(halved, MU),
+        "noise of a single node in a whole tree": Case(halved, MU),
         "node noise redrawn at each use": Case(redrawn, MU),
         "node noise reused across blocks": Case(reused, MU),
         "fresh noise a prefix priced as noise an item": Case(cumulated, MU),
