@@ -6,13 +6,13 @@ them: an option is in one place. Only what a command needs is imported, so that 
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Annotated, Final, NoReturn
 
 import typer
@@ -230,7 +230,7 @@ def show(paper: str, profile: str | None, further: list[str]) -> NoReturn:
         runs = [file for file in runs if not file.resolve().is_relative_to(kept.resolve())]
         folders = [max(runs, key=lambda file: file.stat().st_mtime_ns).parents[1]] if runs else []
         folders.append(kept)
-    hand_over("paper_figs.tables.show", [paper, "--results", *map(str, folders), *further])
+    hand_over("paper_figs.tables.show:main", [paper, "--results", *map(str, folders), *further])
 
 
 @app.command()
@@ -266,16 +266,16 @@ def report(
             stop("no browser here: open that file in one")
 
 
-def hand_over(module: str, words: list[str]) -> NoReturn:
-    """Do what a module of ours does with these words; its exit code is that of the command."""
-    raise typer.Exit(importlib.import_module(f"dpregret.{module}").main(words) or 0)
+def hand_over(function: str, words: list[str]) -> NoReturn:
+    """Do what a function of ours does with these words; its exit code is that of the command."""
+    raise typer.Exit(resolve_name(f"dpregret.{function}")(words) or 0)
 
 
-def handed(name: str, module: str, about: str, default: Callable[[list[str]], list[str]] = list) -> None:
-    """A command whose options, and help, are those of a module; default: what words become before it reads them."""
+def handed(name: str, function: str, about: str, default: Callable[[list[str]], list[str]] = list) -> None:
+    """A command whose options, and help, are those of a function; default: what words become before it reads them."""
 
     def command(context: typer.Context) -> None:
-        hand_over(module, default(context.args))
+        hand_over(function, default(context.args))
 
     app.command(name, help=about, context_settings={**FURTHER, "help_option_names": []})(command)
 
@@ -359,20 +359,20 @@ def within(words: list[str]) -> list[str] | None:
     return [command, *rest]
 
 
-handed("check", "workflows.run.check", "Decide one claim of a paper: what it needs is played, or computed.",
+handed("check", "workflows.run.check:main", "Decide one claim of a paper: what it needs is played, or computed.",
        in_workplace)  # fmt: skip
-handed("compare", "workflows.run.load", "Compare two runs: folders, archives or addresses.", compared)
-handed("advise", "workflows.advice", "Advise which learner to use in a setting of yours.")
+handed("compare", "workflows.run.load:main", "Compare two runs: folders, archives or addresses.", compared)
+handed("advise", "workflows.advice:main", "Advise which learner to use in a setting of yours.")
 if study.FOLDER:
-    handed("audit", "workflows.audit.own", "Audit the private learners of a study on neighbouring inputs.")
+    handed("audit", "workflows.audit.own:main", "Audit the private learners of a study on neighbouring inputs.")
 else:
-    handed("audit", "workflows.mechanisms.own_mechanism", "Audit a mechanism of your own, exactly.")
-handed("new", "workflows.run.new_study", "Write an example study: learner, loss, data, experiments, claims.")
-handed("test", "workflows.run.contracts", "Test the learners and streams of a study against their contracts.")
-handed("gate", "workflows.run.study_gate", "Run, test, audit and compare a study with its reference.")
-handed("verify", "workflows.run.sums", "Verify a folder or an archive of results.")
-handed("fetch", "datasets.fetch", "Fetch a data set that is not shipped with it.", cached)
-handed("prune", "workflows.run.publish", "Delete results that no plan names.", in_workplace)
+    handed("audit", "workflows.mechanisms.own_mechanism:main", "Audit a mechanism of your own, exactly.")
+handed("new", "workflows.run.studies:new", "Write an example study: learner, loss, data, experiments, claims.")
+handed("test", "workflows.run.contracts:main", "Test the learners and streams of a study against their contracts.")
+handed("gate", "workflows.run.studies:gate", "Run, test, audit and compare a study with its reference.")
+handed("verify", "workflows.run.archive:main", "Verify a folder or an archive of results.")
+handed("fetch", "datasets.fetch:main", "Fetch a data set that is not shipped with it.", cached)
+handed("prune", "workflows.run.publish:main", "Delete results that no plan names.", in_workplace)
 for gone in GONE:
     removed(gone)
 

@@ -20,7 +20,7 @@ FAMILIES = {path.parent.name for path in (PACKAGE / "algorithms").glob("*/__init
 LEARNERS_MAY = ("numerics", "core", *(f"algorithms.{name}" for name in ("learner", "rounds", "privacy", "geometry")))
 JUDGED = ("numerics", "core", "paper_figs.text", "paper_figs.judge")
 DATA = ("numerics", "core", "algorithms", "datasets")
-BELOW = tuple(f"workflows.run.{name}" for name in ("child", "comparators", "fingerprint", "store"))
+BELOW = tuple(f"workflows.run.{name}" for name in ("child", "fingerprint", "store"))
 EVERYTHING = (*DATA, "paper_figs", "workflows")
 MAY_IMPORT = {
     "numerics": (),

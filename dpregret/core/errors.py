@@ -12,6 +12,7 @@ from dpregret import study
 
 LONGEST, HEAD, MOST_PROBLEMS = 1800, 1300, 50
 """Characters of a line, and of its beginning where it is shortened in the middle; lines of one refusal."""
+LONGEST_REASON: Final = 300
 LONGEST_WORD: Final = 80  # of which a nearest one is looked for
 KEPT: Final = Path(".snakemake") / "dpregret-fault.txt"
 
@@ -61,9 +62,18 @@ def fault(error: Exception, kept: Path = KEPT) -> str:
 
 def raised(error: BaseException) -> str:
     """The message of an error in one line; with its kind and `place`, if it is not a plain refusal."""
-    said, frames = one_line(error), traceback.extract_tb(error.__traceback__)
+    frames = traceback.extract_tb(error.__traceback__)
     refused = isinstance(error, ValueError) and (not frames or (frames[-1].line or "").startswith("raise"))
-    return said if refused else f"{type(error).__name__}: {said}{place(error)}"
+    return one_line(error) if refused else in_words(error)
+
+
+def in_words(error: BaseException) -> str:
+    """One line about what was raised, whatever it was, and where."""
+    try:
+        said = one_line(error)[:LONGEST_REASON]
+    except BaseException:
+        said = "(its message cannot be read)"
+    return f"{type(error).__name__}{': ' * bool(said)}{said}{place(error)}"
 
 
 def place(error: BaseException) -> str:

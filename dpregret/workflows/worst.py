@@ -30,7 +30,6 @@ from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
 from dpregret.workflows.plan.load import load_config
 from dpregret.workflows.plan.read import PAPERS, PROFILES, papers
-from dpregret.workflows.run.play import play
 
 REFERENCE: Final = Path("results") / "reference"
 CHOSEN: Final = 12
@@ -67,7 +66,7 @@ def growth(experiment: Any, learner: str, variant: str, ends: Ends, stream: str,
     horizons = tuple(sorted(each for pair in ends for each in pair))
     asked = experiment.model_copy(update={"streams": (stream,), "options": options, "horizon": horizons})
     family, draws = FAMILIES[experiment.family], Draws(TRAINING, experiment.runs)
-    rows = play(family, asked, family.learners[learner], variant, draws, lambda where: None)
+    rows = family.rows(asked, family.learners[learner], variant, draws)
     means = rows.groupby("checkpoint")["regret"].mean()
     shares = means / rows.groupby("checkpoint")["trivial_regret"].mean()
     if experiment.family == "bandits" and shares[list(horizons)].max() > SATURATED_SHARE:

@@ -32,7 +32,6 @@ from dpregret.paper_figs.judge.claims import Claim
 from dpregret.paper_figs.judge.verdicts import judge
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
-from dpregret.workflows.run.play import play
 
 
 @pytest.mark.parametrize(("terms", "place"), [(1, 0.7), (2, 3.0), (3, 0.0), (5, 11.0), (9, 20.0)])
@@ -146,7 +145,7 @@ def rows(statement: type[Statement], variant: str, dimension: list[int]):  # typ
         "horizon": [16], "epsilon": [1.0], "delta": [1e-3, 1e-6, 1e-12, 1e-24], "runs": 2,
         "learners": {statement.card.name: [variant]},
     })  # fmt: skip
-    frame = play(family, experiment, statement, variant, Draws(3, 2), lambda where: None)
+    frame = family.rows(experiment, statement, variant, Draws(3, 2))
     return frame.assign(
         experiment="lemma", learner=statement.card.name, variant=variant, anytime=False, status="ok", displacement=0.0
     )

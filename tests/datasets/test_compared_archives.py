@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from local_server import Handler, Place
 
-from dpregret.workflows.run import archive, load, sums
-from dpregret.workflows.run.sums import lock
+from dpregret.workflows.run import archive, load
+from dpregret.workflows.run.archive import lock
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPER = "lou_cheung_2020"
@@ -29,7 +29,7 @@ def run(tmp_path: Path) -> Path:
 
 def listed(results: Path) -> Path:
     """Write the list of what lies in a folder."""
-    sums.write_sums(results, [PAPER], {"lock": lock()})
+    archive.write_sums(results, [PAPER], {"lock": lock()})
     return results
 
 
@@ -53,8 +53,8 @@ def test_a_folder_its_archive_and_the_address_of_that_are_one_run(
 ) -> None:
     file = packed(run)
     monkeypatch.setitem(Handler.files, "run.tar.gz", file.read_bytes())
-    read, modes = sums.opened, []
-    monkeypatch.setattr(sums, "opened", lambda path: (modes.append(path.stat().st_mode), read(path))[1])
+    read, modes = archive.opened, []
+    monkeypatch.setattr(archive, "opened", lambda path: (modes.append(path.stat().st_mode), read(path))[1])
     url = f"{place.url}/moved/run.tar.gz"
     for one, other in ((run, file), (file, url)):
         assert load.main([str(one), str(other)]) == 0

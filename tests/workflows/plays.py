@@ -15,7 +15,6 @@ from dpregret.workflows.families.base import Draws
 from dpregret.workflows.plan.read import FORMAT, Part, Plan, Play
 from dpregret.workflows.run import child, fingerprint, stages
 from dpregret.workflows.run.job import labelled
-from dpregret.workflows.run.play import play
 
 NO_CODE = fingerprint.fingerprint([])
 SMALL: dict[str, tuple[str, dict[str, Any]]] = {
@@ -44,7 +43,7 @@ def rows_of(
     settings = config.experiment(paper, experiment)
     family = FAMILIES[settings.family]
     kind, draws = family.learners[learner], Draws(config.seed, settings.runs, data_dir)
-    rows = play(family, settings, kind, variant, draws, lambda where: None)
+    rows = family.rows(settings, kind, variant, draws)
     rows = rows.assign(anytime=bool(kind.card.anytime and family.anytime))
     part = Part(paper, experiment, "", "", config.hash(experiment, paper), (), {})
     return labelled(rows, part, Play(learner, variant, kind.__module__, "", ""), "")

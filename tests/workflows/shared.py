@@ -6,17 +6,17 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from dpregret.core.parquet import Stamp
-from dpregret.workflows.run import sums
+from dpregret.workflows.run import archive
 
 TIMED = (
     "*/oracles.parquet", "*/costs.*", "*/figures/*cost*", "*/exact/cpu.*", "winners/times.csv", "report.html",
-    "*/report.html", sums.ORIGIN, "plan.json",
+    "*/report.html", archive.ORIGIN, "plan.json",
 )  # fmt: skip
 
 
 def shared(results: Path) -> dict[str, str]:
     """File of a finished run -> its SHA-256; of rows a hash of all columns but the times."""
-    listed = {name: digest for name, digest in sums.listed(results).items() if not timed(name)}
+    listed = {name: digest for name, digest in archive.listed(results).items() if not timed(name)}
     return {name: Stamp.of(results / name).numbers if "/runs/" in name else digest for name, digest in listed.items()}
 
 

@@ -22,8 +22,8 @@ from dpregret.paper_figs.judge.result_tables import FILES, JOBS
 from dpregret.paper_figs.judge.runs import RunsError, read_runs
 from dpregret.paper_figs.tables import show
 from dpregret.paper_figs.validation.simulate import Sweep
-from dpregret.workflows.run import archive, sums
-from dpregret.workflows.run.sums import lock
+from dpregret.workflows.run import archive
+from dpregret.workflows.run.archive import lock
 
 pytestmark = pytest.mark.filterwarnings("default")
 PAPER = (*FILES.values(), JOBS)
@@ -128,7 +128,7 @@ def finished(root: Path) -> Path:
     (root / TABLE).parent.mkdir(parents=True, exist_ok=True)
     (root / TABLE).write_text("a,b\n1,2\n")
     parquet.write(ROWS, root / RUN, parquet.Stamp("5e77", "c0de"))
-    sums.write_sums(root, [KEPT.name], {"profile": "mine", "lock": lock()})
+    archive.write_sums(root, [KEPT.name], {"profile": "mine", "lock": lock()})
     return root
 
 
@@ -137,7 +137,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return finished(tmp_path_factory.mktemp("run"))
 
 
-@pytest.mark.parametrize("name", [sums.SUMS, sums.ORIGIN, TABLE, RUN])
+@pytest.mark.parametrize("name", [archive.SUMS, archive.ORIGIN, TABLE, RUN])
 @fuzz(15)
 @given(data=st.data())
 def test_no_damaged_byte_of_a_run_is_as_listed(name: str, data: st.DataObject, run: Path) -> None:
@@ -145,9 +145,9 @@ def test_no_damaged_byte_of_a_run_is_as_listed(name: str, data: st.DataObject, r
     spoilt = data.draw(damage(whole))
     (run / name).write_bytes(spoilt)
     try:
-        code, _ = called(sums.main, run)
+        code, _ = called(archive.main, run)
         assert (code == 0) == (spoilt == whole)
-        assert code != 2 or name == sums.SUMS
+        assert code != 2 or name == archive.SUMS
     finally:
         (run / name).write_bytes(whole)
 
@@ -170,7 +170,7 @@ def test_a_damaged_archive_is_refused_or_as_packed(
     path.write_bytes(
         gzip.compress(data.draw(damage(gzip.decompress(packed))), 1) if inside else data.draw(damage(packed))
     )
-    if called(sums.main, path)[0] == 0:
-        with sums.opened(path) as (folder, _):
-            found = {name: (folder / name).read_bytes() for name in sums.listed(folder)}
-        assert found == {name: (run / name).read_bytes() for name in sums.listed(run)}
+    if called(archive.main, path)[0] == 0:
+        with archive.opened(path) as (folder, _):
+            found = {name: (folder / name).read_bytes() for name in archive.listed(folder)}
+        assert found == {name: (run / name).read_bytes() for name in archive.listed(run)}

@@ -61,7 +61,7 @@ def fingerprints() -> dict[str, str]:
         ("algorithms/learner.py", {"cocop", "pocp", "audit"}),
         ("algorithms/privacy/buffers.json", {"cocop", "pocp", "audit"}),
         ("datasets/bundled.py", {"cocop", "pocp", "data"}),
-        ("workflows/run/play.py", {"cocop", "pocp"}),
+        ("workflows/families/base.py", {"cocop", "pocp", "audit"}),
         ("workflows/families/online.py", {"cocop", "pocp", "audit"}),
         ("datasets/risk_population.py", set()),
         ("dpregret/core/discovery.py", {"cocop", "pocp", "audit"}),

@@ -278,7 +278,7 @@ EXPLAINED = (
     "workflows.families.(bandits|erm|experts|lemmas|online)",  # the other families, in the registry
     # how a configuration is read and checked
     "workflows.plan.(checks|config|load)",
-    "workflows.plan.read|workflows.run.(child|data|fingerprint|job|publish|store)",  # how a job goes, rows are kept
+    "workflows.plan.read|workflows.run.(child|fingerprint|job|publish|store)",  # how a job goes, rows are kept
     "paper_figs.judge.(runs|vocabulary)",  # what refuses rows, and changes none
 )
 PROBE = """
@@ -287,11 +287,11 @@ from pathlib import Path
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
 from dpregret.workflows.plan.read import Play
-from dpregret.workflows.run.job import learner_of, play
+from dpregret.workflows.run.job import learner_of
 name, learner, module, experiment = sys.argv[1], sys.argv[2], sys.argv[3], json.loads(sys.argv[4])
 family, kind = FAMILIES[name], learner_of(Play(learner, "", module, "", ""))
 experiment = family.experiment.model_validate({**experiment, "learners": {learner: list(kind.card.variants)[:1]}})
-play(family, experiment, kind, next(iter(kind.card.variants)), Draws(7, 2, Path(), None), lambda where: None)
+family.rows(experiment, kind, next(iter(kind.card.variants)), Draws(7, 2, Path()))
 print(json.dumps([each for each in sys.modules if each.startswith("dpregret.")]))
 """
 

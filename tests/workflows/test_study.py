@@ -23,7 +23,7 @@ from dpregret.datasets.pool_streams import RecordsLogistic
 from dpregret.datasets.records import RecordFile
 from dpregret.paper_figs.compare.gate import Tables
 from dpregret.paper_figs.judge.result_tables import read_lines
-from dpregret.workflows.run import new_study
+from dpregret.workflows.run import studies
 from dpregret.workflows.run.contracts import stream_faults
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,7 +33,7 @@ DESCENT = Path("algorithms") / "online" / "my_descent.py"
 
 @pytest.fixture
 def written(tmp_path: Path) -> Path:
-    new_study.write(tmp_path / "my_study")
+    studies.write(tmp_path / "my_study")
     return tmp_path / "my_study"
 
 
@@ -53,13 +53,13 @@ def test_what_new_writes_is_a_study(written: Path) -> None:
     assert (written / ".gitignore").is_file()
     assert not (written / "printed.yaml").exists()
     with pytest.raises(FileExistsError):
-        new_study.write(written)
+        studies.write(written)
 
 
 @pytest.mark.parametrize("name", ["My-Study", "talwar_2015", "1st"])
 def test_new_refuses_names_that_no_study_may_have(name: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=name):
-        new_study.write(tmp_path / name)
+        studies.write(tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -222,7 +222,7 @@ def test_an_edit_of_a_loss_of_a_study_is_what_the_next_play_compiles(written: Pa
 
 
 def test_the_repository_of_the_docs_has_the_example_and_its_reference() -> None:
-    assert (REPOSITORY / "regret" / DESCENT).read_text() == (new_study.TEMPLATE / DESCENT).read_text()
+    assert (REPOSITORY / "regret" / DESCENT).read_text() == (studies.TEMPLATE / DESCENT).read_text()
     claims = yaml.safe_load((REPOSITORY / "regret" / "claims.yaml").read_text())["claims"]
     assert set(Tables.read({"": REPOSITORY / "regret" / "reference"}).lines["claim"]) == {each["id"] for each in claims}
     assert list(study.mistakes(REPOSITORY / "regret")) == []

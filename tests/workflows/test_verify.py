@@ -19,24 +19,29 @@ import pytest
 
 from dpregret.core import parquet
 from dpregret.core.files import checksum
-from dpregret.workflows.run import archive, sums
+from dpregret.workflows.run import archive
+from dpregret.workflows.run.archive import lock, origin
 from dpregret.workflows.run.fingerprint import ROOT, code_fingerprint
-from dpregret.workflows.run.sums import lock, origin
 
 PAPER = "lou_cheung_2020"
 RUN = f"{PAPER}/runs/horizon/ftal.plain.parquet"
 FRAME = pd.DataFrame({"x": [0.5, 1.5], "name": ["a", "b"]})
-LISTED = {f"{PAPER}/claims.csv", RUN, f"{PAPER}/figures/with spaces.csv", "report.html", sums.ORIGIN}
+LISTED = {f"{PAPER}/claims.csv", RUN, f"{PAPER}/figures/with spaces.csv", "report.html", archive.ORIGIN}
 
 
 def finish(root: Path) -> Path:
     """A small finished run, and what lies beside it: logs, a store, a kept reference, another profile."""
-    beside = {f"{each}/x.txt" for each in sums.BESIDE} | {"ci/SHA256SUMS", "ci/report.html", "new/log/x.txt", "new/x"}
-    for name in (LISTED - {RUN, sums.ORIGIN}) | beside | {f"{PAPER}/figures/{sums.MARK}"}:
+    beside = {f"{each}/x.txt" for each in archive.BESIDE} | {
+        "ci/SHA256SUMS",
+        "ci/report.html",
+        "new/log/x.txt",
+        "new/x",
+    }
+    for name in (LISTED - {RUN, archive.ORIGIN}) | beside | {f"{PAPER}/figures/{archive.MARK}"}:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(f"{name}\n1,2\n")
     parquet.write(FRAME, root / RUN, parquet.Stamp("5e77", "c0de"))
-    sums.write_sums(root, [PAPER, "report.html"], {"profile": "mine", "commit": "c0ffee", "lock": lock()})
+    archive.write_sums(root, [PAPER, "report.html"], {"profile": "mine", "commit": "c0ffee", "lock": lock()})
     return root
 
 
@@ -47,7 +52,7 @@ def run(tmp_path: Path) -> Path:
 
 def verified(place: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str]]:
     """The exit code, and what each line is about; one that cannot be checked has one line, on the other stream."""
-    code = sums.main([str(place)])
+    code = archive.main([str(place)])
     told = capsys.readouterr()
     assert (told.out == "") == (code == 2)
     assert told.err.count("\n") == (code == 2)
@@ -55,13 +60,13 @@ def verified(place: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, list
 
 
 def test_the_list_is_that_of_sha256sum_and_all_is_as_listed(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert set(sums.listed(run)) == LISTED
-    subprocess.run(["sha256sum", "--check", "--strict", "--quiet", sums.SUMS], cwd=run, check=True)
-    assert sums.faults(run) == []
-    assert sums.main([str(run)]) == 0
+    assert set(archive.listed(run)) == LISTED
+    subprocess.run(["sha256sum", "--check", "--strict", "--quiet", archive.SUMS], cwd=run, check=True)
+    assert archive.faults(run) == []
+    assert archive.main([str(run)]) == 0
     told = capsys.readouterr().out
     assert all(word in told for word in (str(run), str(len(LISTED)), "c0ffee", "mine"))
-    assert sums.main([str(run), str(run / "nowhere")]) == 2
+    assert archive.main([str(run), str(run / "nowhere")]) == 2
 
 
 def edit(path: Path) -> None:
@@ -76,7 +81,7 @@ def restamped(root: Path) -> None:
 
     table = pq.read_table(root / RUN)
     pq.write_table(table.set_column(0, "x", [[0.5, 2.5]]), root / RUN)
-    sums.write_sums(root, [PAPER, "report.html"], sums.described(root))
+    archive.write_sums(root, [PAPER, "report.html"], archive.described(root))
 
 
 def linked(root: Path, name: str) -> None:
@@ -107,7 +112,7 @@ def test_damage_is_told_by_name(run: Path, capsys: pytest.CaptureFixture[str], d
     change(run)
     code, told = verified(run, capsys)
     assert (code, set(told), len(told)) == (1, names, len(names))
-    assert archive.main([str(run), str(run.parent / "a.tar.gz")]) == 1
+    assert archive.pack([str(run), str(run.parent / "a.tar.gz")]) == 1
     assert not (run.parent / "a.tar.gz").exists()
 
 
@@ -122,16 +127,16 @@ LISTS = {
 
 @pytest.mark.parametrize("name", [*LISTS, "none", "link", "old"])
 def test_without_a_list_there_is_nothing_to_check(run: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
-    (run / sums.SUMS).rename(run.parent / "kept")
+    (run / archive.SUMS).rename(run.parent / "kept")
     if name in LISTS:
-        (run / sums.SUMS).write_text(LISTS[name], errors="surrogateescape")
+        (run / archive.SUMS).write_text(LISTS[name], errors="surrogateescape")
     if name == "link":
-        (run / sums.SUMS).symlink_to(run.parent / "kept")
+        (run / archive.SUMS).symlink_to(run.parent / "kept")
     if name == "old":
         (run / "manifest.json").write_text("{}")
     assert verified(run, capsys)[0] == 2
-    with pytest.raises(sums.UnreadableError, match=sums.SUMS):
-        sums.faults(run)
+    with pytest.raises(archive.UnreadableError, match=archive.SUMS):
+        archive.faults(run)
 
 
 def test_the_origin_tells_commit_and_machine_and_nobody(tmp_path: Path) -> None:
@@ -139,7 +144,7 @@ def test_the_origin_tells_commit_and_machine_and_nobody(tmp_path: Path) -> None:
     assert made["machine"].count(" cores") == 1
     assert made["kernels"]
     assert made["code"] == code_fingerprint()
-    assert made["lock"] == checksum(ROOT / sums.LOCK)
+    assert made["lock"] == checksum(ROOT / archive.LOCK)
     assert made["keys"] == {"report.html": "4e77"}
     assert {type(made["commit"]), type(made["dirty"])} in ({str, bool}, {type(None)})
     assert str(ROOT) not in json.dumps(made)
@@ -147,7 +152,7 @@ def test_the_origin_tells_commit_and_machine_and_nobody(tmp_path: Path) -> None:
 
 
 def packed(results: Path, name: str = "a.tar.gz") -> Path:
-    assert archive.main([str(results), str(results.parent / name)]) == 0
+    assert archive.pack([str(results), str(results.parent / name)]) == 0
     return results.parent / name
 
 
@@ -164,24 +169,24 @@ def test_an_archive_is_the_same_bytes_whoever_packs_it_where_and_when(
     monkeypatch.chdir(elsewhere)
     assert packed(elsewhere, "other.tar.gz").read_bytes() == one.read_bytes()
     with tarfile.open(one) as opened:
-        assert opened.getnames() == sorted({f"results/{name}" for name in (sums.SUMS, *LISTED)} | {sums.LOCK})
+        assert opened.getnames() == sorted({f"results/{name}" for name in (archive.SUMS, *LISTED)} | {archive.LOCK})
     shutil.rmtree(run)
     capsys.readouterr()
     assert verified(one, capsys)[0] == 0
-    with sums.opened(one) as (folder, found):
-        assert found == sums.faults(folder) == []
+    with archive.opened(one) as (folder, found):
+        assert found == archive.faults(folder) == []
     assert not folder.exists()
 
 
 def test_a_run_of_another_lock_is_not_packed(
     run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sums.write_sums(run, [PAPER, "report.html"], {"lock": ZERO})
-    assert archive.main([str(run), str(run.parent / "a.tar.gz")]) == 2
+    archive.write_sums(run, [PAPER, "report.html"], {"lock": ZERO})
+    assert archive.pack([str(run), str(run.parent / "a.tar.gz")]) == 2
     assert not (run.parent / "a.tar.gz").exists()
     archive.write(run, run.parent / "a.tar.gz")
     capsys.readouterr()
-    assert verified(run.parent / "a.tar.gz", capsys) == (1, [sums.LOCK])
+    assert verified(run.parent / "a.tar.gz", capsys) == (1, [archive.LOCK])
 
 
 def pack(path: Path, *members: tarfile.TarInfo) -> Path:
@@ -221,32 +226,32 @@ HOSTILE = {
 def test_a_hostile_archive_is_refused_in_one_line(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sums, "MOST_FILES", 10)
-    monkeypatch.setattr(sums, "MOST_BYTES", 1 << 17)
+    monkeypatch.setattr(archive, "MOST_FILES", 10)
+    monkeypatch.setattr(archive, "MOST_BYTES", 1 << 17)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
     (tmp_path / "scratch").mkdir()
     path = pack(tmp_path / "a.tar.gz", *HOSTILE[name])
     assert verified(path, capsys)[0] == 2
     assert list((tmp_path / "scratch").iterdir()) == []
     if name != "no list":
-        with pytest.raises(sums.UnreadableError):
-            sums.unpack(path, tmp_path / "scratch")
+        with pytest.raises(archive.UnreadableError):
+            archive.unpack(path, tmp_path / "scratch")
     assert {each.name for each in tmp_path.iterdir()} == {"a.tar.gz", "scratch"}
 
 
 def test_a_bomb_is_refused_before_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand times its size: of zeros, and of a header that announces more than there is."""
-    monkeypatch.setattr(sums, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(archive, "MOST_BYTES", 1 << 20)
     for size, content in ((1 << 26, bytes(1 << 26)), (1 << 60, b"")):
         header = member("results/x", size=size).tobuf(tarfile.GNU_FORMAT)
         (tmp_path / "a.tar.gz").write_bytes(gzip.compress(header + content))
-        with pytest.raises(sums.UnreadableError):
-            sums.unpack(tmp_path / "a.tar.gz", tmp_path / "out")
+        with pytest.raises(archive.UnreadableError):
+            archive.unpack(tmp_path / "a.tar.gz", tmp_path / "out")
         written = [path.stat().st_size for path in (tmp_path / "out").rglob("x")]
         assert sum(written) <= 1 << 20
         shutil.rmtree(tmp_path / "out")
-    for size in (-1, sums.AT_ONCE + 1):  # a name, say, of a gigabyte
-        with sums._Bounded(tmp_path / "a.tar.gz") as stream, pytest.raises(sums.UnreadableError):
+    for size in (-1, archive.AT_ONCE + 1):  # a name, say, of a gigabyte
+        with archive._Bounded(tmp_path / "a.tar.gz") as stream, pytest.raises(archive.UnreadableError):
             stream.read(size)
 
 
@@ -254,9 +259,9 @@ def test_a_crate_holds_and_names_what_the_run_lists(tmp_path: Path) -> None:
     results = tmp_path / "results"
     (results / "paper").mkdir(parents=True)
     (results / "paper" / "claims.csv").write_text("claim\n")
-    sums.write_sums(results, ["paper"], {"profile": "mine", "commit": "abc", "dpregret": "1.2.3"})
+    archive.write_sums(results, ["paper"], {"profile": "mine", "commit": "abc", "dpregret": "1.2.3"})
     output = tmp_path / "run.zip"
-    assert archive.main([str(results), str(output)]) == 0
+    assert archive.pack([str(results), str(output)]) == 0
     with zipfile.ZipFile(output) as packed:
         described = json.loads(packed.read(archive.METADATA))
         held = set(packed.namelist())
@@ -271,4 +276,4 @@ def test_a_crate_holds_and_names_what_the_run_lists(tmp_path: Path) -> None:
     assert {each["@id"] for each in entities["./"]["conformsTo"]} <= set(entities)
     assert str(tmp_path) not in told
     (results / "paper" / "claims.csv").write_text("edited\n")
-    assert archive.main([str(results), str(output)]) == 1
+    assert archive.pack([str(results), str(output)]) == 1

@@ -6,16 +6,20 @@ sets and the streams where they need them, not at their tops.
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import itertools
 import math
+import random
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from pkgutil import resolve_name
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -23,9 +27,10 @@ import pandas as pd
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
 from dpregret.core.checks import LearnerFault, finite, numbers
-from dpregret.core.errors import not_allowed
+from dpregret.core.errors import in_words, not_allowed
+from dpregret.core.files import atomic_write
 from dpregret.core.yaml_source import KeyPath
-from dpregret.workflows.run.comparators import comparator
+from dpregret.paper_figs.judge.runs import check_rows
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry import CountedSet
@@ -219,6 +224,19 @@ C = TypeVar("C")
 P = TypeVar("P")
 LARGEST_HELD = 2**16  # numbers of an array whose content is compared before and after a play
 ROUNDING = 1e-9
+PACKAGE = __name__.partition(".")[0]
+MACHINE = {
+    getattr(errno, name)
+    for name in ("ENOSPC", "EDQUOT", "EROFS", "EIO", "EMFILE", "ENFILE", "ESTALE", "ENOMEM", "ETIMEDOUT", "ENOLCK")
+    if hasattr(errno, name)
+}
+"""Faults of files that are the machine's, whatever requested the file."""
+PLAIN: dict[str, Any] = {
+    "window": 0, "noise_distribution": "none",
+    **dict.fromkeys(("noise_scale", "mu_gdp", "bound"), math.nan),
+    **dict.fromkeys(("noise_norm", "displacement", "violation", "comparator_gap"), 0.0),
+}  # fmt: skip
+"""Columns that a family without them may leave out."""
 
 
 def generators(seed: int, purpose: str, runs: int) -> list[np.random.Generator]:
@@ -248,8 +266,56 @@ class Draws:
         return generators(self.seed, purpose, self.runs)
 
     def comparator(self, kind: type[T], stream: Any, generators: Sequence[np.random.Generator], *asked: Any) -> T:
-        """`stream.comparator(generators, *asked)`, a `kind`, unless another play of the job has left it."""
-        return comparator(kind, stream, generators, *asked, folder=self.kept)
+        """`stream.comparator(generators, *asked)`, whose arrays are those of the dataclass `kind`.
+
+        The first play of a job that needs it leaves it in the folder `kept`, others read it there. Streams without
+        random rounds know theirs in closed form.
+        """
+        file = _file(self.kept, stream, generators, asked) if self.kept and stream.drawn else None
+        if file is not None and file.is_file():
+            with np.load(file) as arrays:
+                return kind(**{each.name: arrays.get(each.name) for each in fields(kind)})  # type: ignore[arg-type]
+        found: T = stream.comparator(generators, *asked)
+        if file is not None:
+            known = {each.name: getattr(found, each.name) for each in fields(kind)}  # type: ignore[arg-type]
+            with atomic_write(file) as temporary, temporary.open("wb") as opened:
+                np.savez(opened, **{name: each for name, each in known.items() if each is not None})
+        return found
+
+
+def _file(folder: Path, stream: Any, generators: Sequence[np.random.Generator], asked: tuple[Any, ...]) -> Path | None:
+    """Where a comparator is left, under a hash of the stream with its set and its data, number by number, the states
+    of its generators, and the request; None for a stream that holds what has no written form.
+    """
+    digest = hashlib.sha256()
+    try:
+        for part in _written([stream, [each.bit_generator.state for each in generators], asked]):
+            digest.update(part)
+    except TypeError:
+        return None
+    return folder / f"{digest.hexdigest()[:32]}.npz"
+
+
+def _written(value: Any) -> Iterator[bytes]:
+    """All that a value of numbers, arrays, containers and objects of ours holds, in one order; else TypeError."""
+    kind = type(value)
+    yield f"{kind.__module__}.{kind.__qualname__} ".encode()
+    if isinstance(value, np.ndarray | np.generic) and not value.dtype.hasobject:
+        yield f"{value.dtype.str} {value.shape} ".encode()
+        yield value.tobytes()
+    elif value is None or kind in (bool, int, float, str, bytes):
+        yield f"{value!r} ".encode()
+    elif isinstance(value, tuple | list | dict | MappingProxyType):
+        yield f"{len(value)} ".encode()
+        for each in value.items() if hasattr(value, "items") else value:
+            yield from _written(each)
+    elif isinstance(value, type) and "<locals>" not in value.__qualname__:
+        yield f"{value.__module__}.{value.__qualname__} ".encode()
+    elif kind.__module__.startswith(f"{PACKAGE}.") and "<locals>" not in kind.__qualname__:
+        slots = {name for each in kind.__mro__ for name in vars(each).get("__slots__", ()) if hasattr(value, name)}
+        yield from _written({name: getattr(value, name) for name in sorted(slots)} | getattr(value, "__dict__", {}))
+    else:
+        raise TypeError(f"no written form of {kind}")
 
 
 @dataclass(frozen=True)
@@ -384,6 +450,31 @@ def _content(item: Any) -> Mapping[str, Any]:
     return found
 
 
+@contextmanager
+def blamed(where: str) -> Iterator[None]:
+    """Turn whatever is raised into a LearnerFault that names the cell; faults of the machine stay what they are."""
+    try:
+        yield
+    except BaseException as fault:
+        if isinstance(fault, MemoryError) or (isinstance(fault, OSError) and fault.errno in MACHINE):
+            raise
+        raise LearnerFault(f"{fault if isinstance(fault, LearnerFault) else in_words(fault)}; {where}") from fault
+
+
+@contextmanager
+def own_generators() -> Iterator[None]:
+    """Refuse draws from the global random state of NumPy or Python: no seed of the configuration decides them."""
+    before = _global_state()
+    yield
+    if _global_state() != before:
+        raise LearnerFault("changes a global random state: draw from the generators that the learner is given")
+
+
+def _global_state() -> tuple[Any, ...]:
+    name, keys, *rest = np.random.get_state()  # noqa: NPY002
+    return name, np.asarray(keys).tobytes(), *rest, random.getstate()
+
+
 class Family(ABC, Generic[E, C, P]):
     """A kind of problem. A cell is one play of a sweep; the privacy settings of a play are batched where they can be.
 
@@ -431,6 +522,32 @@ class Family(ABC, Generic[E, C, P]):
     @abstractmethod
     def play(self, learner: Any, problem: P, cell: C, draws: Draws) -> pd.DataFrame:
         """One row per setting and run (and checkpoint); columns as in docs/architecture.md. Runs count from 0."""
+
+    def rows(
+        self,
+        experiment: E,
+        learner_class: type[Any],
+        variant: str,
+        draws: Draws,
+        say: Callable[[str], None] = lambda where: None,
+    ) -> pd.DataFrame:
+        """Rows of a learner variant over the whole grid of an experiment, of all runs together.
+
+        Columns as in docs/architecture.md, without the labels of an experiment. say: receives the cell that comes next.
+        Raises LearnerFault for whatever a learner does, MemoryError and OSError where it is the machine's.
+        """
+        frames = []
+        for cell in self.cells(experiment, learner_class.card):
+            where = f"on {cell}"
+            say(where)
+            problem = self.problem(cell, experiment, draws)
+            with blamed(where), own_generators():
+                learner = self.learner(learner_class, problem, cell, experiment, variant)
+                frame = self.play(learner, problem, cell, draws)
+                check_rows(frame, getattr(problem, "domain", None))
+            frames.append(frame)
+        rows = pd.concat(frames, ignore_index=True)
+        return rows.assign(**{name: value for name, value in PLAIN.items() if name not in rows})
 
     def audited(self, learner_class: type[Any]) -> type[Audited]:
         """The audit of a private learner, on neighbouring inputs chosen to expose it."""

@@ -16,11 +16,10 @@ from typing import Any, Final
 from dpregret.core.errors import ConfigError, nearest, not_allowed
 from dpregret.core.files import checksum
 from dpregret.core.yaml_source import Expanded, KeyPath, Source, expand, in_order, read_source, shown, validate
-from dpregret.datasets import records
 from dpregret.workflows.families.base import Experiment
 from dpregret.workflows.plan.checks import semantic_problems, size_problems
 from dpregret.workflows.plan.config import Config, Limits, long_lists, other_families
-from dpregret.workflows.plan.read import PAPERS, PROFILES, papers, profile_path
+from dpregret.workflows.plan.read import PAPERS, papers, profile_path
 
 OPTIONS = ("profile", "limits")
 """The keys of ``--config``."""
@@ -35,20 +34,6 @@ RANGE: Final = {"type": "string", "pattern": r"^\d+\^-?\d+(\.\.\d+\^-?\d+)?$"}
 WORD: Final = {"type": "string"}
 ONLY: Final = {"anyOf": [{"const": LISTED}, {"type": "array", "items": WORD, "minItems": 1}]}
 DEFAULTS: Final = {"type": "object"}
-
-
-def declared_sources() -> list[str]:
-    """Return the names of the data sets that can be downloaded on request."""
-    declared = read_source(PROFILES / "sources.yaml").data
-    return sorted(declared) if isinstance(declared, dict) else []
-
-
-def declaration(name: str) -> Any:
-    """The declaration of a data set that can be downloaded, or of records of the study; None of any other."""
-    if (own := records.declaration(name)) is not None:
-        return own
-    declared = read_source(PROFILES / "sources.yaml").data
-    return declared.get(name) if isinstance(declared, dict) else None
 
 
 def check_options(options: dict[str, Any]) -> Path:

@@ -91,7 +91,11 @@ def data_of(experiment: Experiment) -> list[str]:
 @cache
 def data_key(name: str) -> str:
     """The inputs of a prepared data set: code, versions, and its declaration where it is a download."""
-    declared = load.declaration(name)
+    from dpregret.datasets import fetch, records
+
+    declared = records.declaration(name)
+    if declared is None and (download := fetch.Declared.read_all().get(name)):
+        declared = download.model_dump(mode="json")
     return short([name, fingerprint.fingerprint(fingerprint.stage_files("data")), versions(), declared])
 
 

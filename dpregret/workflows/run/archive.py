@@ -1,31 +1,63 @@
-"""A finished run as one file: an archive of every file that it lists, or a Workflow Run RO-Crate of them.
+"""A finished run as files: what it lists, whether it still is what it was, and all of it as one file.
 
+    dpregret verify results
     python -m dpregret.workflows.run.archive results build/dpregret-full.tar.gz
     python -m dpregret.workflows.run.archive results build/dpregret-full.crate.zip
 
-An archive also has the lock of its packages. The same results give the same archive, whoever packs them, where and
-when: names are sorted, dates and owners left out. A crate has checksums, the workflow, and where it was made.
+`SHA256SUMS` lists the files of a run, `origin.json` says where they were made. An archive also has the lock of its
+packages. The same results give the same archive, whoever packs them, where and when: names are sorted, dates and owners
+left out. A Workflow Run RO-Crate has checksums, the workflow, and where it was made.
+
+Checksums reveal damage, edits and files of another run; they are not a signature: whoever can write the files can write
+their list too. Archives of strangers are unpacked within bounds, or refused in one line. No name of a user, host or
+folder is in an origin.
 """
 
 from __future__ import annotations
 
 import datetime
 import gzip
+import io
 import json
+import os
+import platform
+import re
+import shutil
 import sys
 import tarfile
+import tempfile
 import zipfile
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from dpregret.core import boundary
+from threadpoolctl import threadpool_info
+
+import dpregret
+from dpregret.core import boundary, parquet
+from dpregret.core.errors import one_line, shown
 from dpregret.core.files import atomic_write, checksum
 from dpregret.core.files import opened as plain_file
-from dpregret.workflows.run import sums
-from dpregret.workflows.run.fingerprint import ROOT
-from dpregret.workflows.run.sums import INSIDE, LOCK, lock
+from dpregret.core.machine import machine
+from dpregret.paper_figs.report.provenance import git
+from dpregret.workflows.run.fingerprint import ROOT, code_fingerprint
 
+SUMS, ORIGIN = "SHA256SUMS", "origin.json"
+BESIDE: Final = ("log", "benchmark", "store", "made", "reference", "check")
+"""Folders in one of results that are not part of the finished run."""
+MARK: Final = ".snakemake_timestamp"
+CELLS: Final = 3 * 10**7  # of a Parquet file: what is larger is not decoded
+TEXT: Final = 32 << 20  # bytes of the list, and of the origin
+_LINE: Final = re.compile(r"([0-9a-f]{64})  (.+)")
+INSIDE: Final = "results"
+"""Where the folder of results is in an archive."""
+LOCK: Final = "requirements/run.txt"
+"""The only other file in it."""
+MOST_FILES, MOST_BYTES, AT_ONCE = 50_000, 1 << 30, 16 << 20
+LONGEST, MOST_FOLDERS = 1000, 20
+"""Of a name."""
 METADATA: Final = "ro-crate-metadata.json"
 WORKFLOW: Final = "Snakefile"
 LANGUAGE: Final = "https://w3id.org/workflowhub/workflow-ro-crate#snakemake"
@@ -38,9 +70,209 @@ PROFILES: Final = {
 """Profile of the crate -> name and version."""
 
 
+class UnreadableError(ValueError):
+    """No results, no archive, no list of files: nothing can be checked. One line."""
+
+
+class _Bounded(gzip.GzipFile):
+    """A stream that gives up where an archive claims more than anyone may read."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        if size is None or not 0 <= size <= AT_ONCE or self.tell() + size > MOST_BYTES:
+            raise UnreadableError(f"larger than {MOST_BYTES >> 20} MiB, or damaged")
+        return super().read(size)
+
+
+def plain_name(name: str) -> bool:
+    """Whether a name leads to a place below its folder, in one way of writing only."""
+    parts = PurePosixPath(name).parts
+    odd = len(name) > LONGEST or name[:1] == "/" or ".." in parts or any(each in name for each in "\\\n\r\0")
+    return not odd and str(PurePosixPath(name)) == name != "." and len(parts) <= MOST_FOLDERS
+
+
+def unpack(path: Path, folder: Path) -> None:
+    """Write the files of an archive below an empty folder. Raises UnreadableError; what it wrote is then of no use."""
+    try:
+        with (
+            plain_file(path) as packed,
+            _Bounded(fileobj=packed) as stream,
+            tarfile.open(fileobj=stream, mode="r:") as opened,
+        ):
+            for number, member in enumerate(opened, 1):
+                if not (member.isreg() and not member.issparse() and plain_name(member.name)):
+                    raise UnreadableError(f"{member.name!r}: a link, no plain file, or a name that leads elsewhere")
+                if not member.name.startswith(f"{INSIDE}/") and member.name != LOCK:
+                    raise UnreadableError(f"{member.name!r}: not in archives of this version; compare folders instead")
+                content, target = opened.extractfile(member), folder / member.name
+                if number > MOST_FILES or target.exists():
+                    raise UnreadableError(f"{member.name!r}: there twice, or more than {MOST_FILES} files")
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with target.open("xb") as file:
+                    shutil.copyfileobj(content or io.BytesIO(), file)
+            while stream.read(1 << 16):  # so that the checksum of all is compared
+                pass
+    except (tarfile.TarError, OSError, EOFError, MemoryError, RecursionError, ValueError, zlib.error) as fault:
+        raise UnreadableError(one_line(fault) or type(fault).__name__) from None
+
+
+def origin(profile: str, keys: Mapping[str, str]) -> dict[str, Any]:
+    """Commit and machine of this moment, and the key of each published name; what cannot be known is None.
+
+    dirty: whether files that git follows differ from the commit. kernels: the linear algebra that NumPy and SciPy use,
+    whose rounding depends on the processor.
+    """
+    import scipy.linalg  # noqa: F401 - it brings its own library, and NumPy's
+
+    top = git(ROOT, "rev-parse", "--show-toplevel")
+    own = top is not None and Path(top).resolve() == ROOT  # not a repository that this folder happens to lie in
+    changed = git(ROOT, "status", "--porcelain", "--untracked-files=no") if own else None
+    blas = [each for each in threadpool_info() if each.get("user_api") == "blas"]
+    return {
+        "profile": profile,
+        "commit": git(ROOT, "rev-parse", "HEAD") if own else None,
+        "dirty": None if changed is None else bool(changed),
+        "dpregret": dpregret.__version__,
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "machine": machine(),
+        "kernels": sorted({f"{e['internal_api']} {e['version']} {e.get('architecture', '')}".strip() for e in blas}),
+        "code": code_fingerprint(),
+        "lock": lock(),
+        "keys": dict(sorted(keys.items())),
+    }
+
+
+def lock(root: Path = ROOT) -> str | None:
+    """SHA-256 of the lock below a folder, that of this code where none is given; None where there is no lock."""
+    return checksum(root / LOCK) if (root / LOCK).is_file() else None
+
+
+def write_sums(results: Path, names: Iterable[str], origin: Mapping[str, Any]) -> None:
+    """Write origin and list of a finished run; the name of a folder stands for all files below it. Raises OSError."""
+    with atomic_write(results / ORIGIN) as temporary:
+        temporary.write_text(json.dumps(origin, indent=1) + "\n", encoding="utf-8")
+    found = [results / ORIGIN]
+    for path in (results / name for name in names):
+        found += [each for each in path.rglob("*") if each.is_file() and each.name != MARK] if path.is_dir() else [path]
+    sums = {path.relative_to(results).as_posix(): checksum(path) for path in found}
+    if not all(map(plain_name, sums)):
+        raise ValueError(f"{results}: a name that no list of checksums can hold")
+    with atomic_write(results / SUMS) as temporary:
+        temporary.write_text(_written(sums), encoding="utf-8")
+
+
+def _written(sums: Mapping[str, str]) -> str:
+    return "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items()))
+
+
+def _plain(folder: Path, name: str) -> bool:
+    """Whether a name is that of a file in the folder, and no link leads to it."""
+    path = folder.resolve() / name
+    return path.is_file() and path.resolve() == path
+
+
+def _text(folder: Path, name: str) -> str:
+    if not _plain(folder, name):
+        raise UnreadableError(f"no {name}: not a finished run; run its command again")
+    if (folder / name).stat().st_size > TEXT:
+        raise UnreadableError(f"{name}: larger than {TEXT >> 20} MiB")
+    with plain_file(folder / name) as file:
+        return file.read(TEXT + 1).decode("utf-8", "backslashreplace")
+
+
+def listed(folder: Path) -> dict[str, str]:
+    """File -> SHA-256, as listed. Raises UnreadableError for a list that is not as `write_sums` writes it."""
+    text = _text(folder, SUMS)
+    sums = {found[2]: found[1] for line in text.split("\n") if (found := _LINE.fullmatch(line))}
+    if ORIGIN not in sums or _written(sums) != text or not all(map(plain_name, sums)):
+        raise UnreadableError(f"{SUMS}: edited or damaged")
+    return sums
+
+
+def described(folder: Path) -> dict[str, Any]:
+    """The origin of a run; empty where it cannot be read."""
+    try:
+        return dict(json.loads(_text(folder, ORIGIN)))
+    except (ValueError, TypeError, RecursionError):
+        return {}
+
+
+def faults(folder: Path) -> list[str]:
+    """One line for each file that is not as listed. Raises UnreadableError where there is no list, and OSError."""
+    sums = listed(folder)
+    found = [f"{name}: {fault}" for name, digest in sums.items() if (fault := _fault(folder, name, digest))]
+    for where, folders, names in os.walk(folder):
+        at = Path(where)
+        links = [each for each in folders if (at / each).is_symlink() and not (at == folder and each in BESIDE)]
+        if at == folder:  # other profiles, finished or not, have a list or logs of their own
+            others = {each for each in folders if (at / each / SUMS).is_file() or (at / each / "log").is_dir()}
+            folders[:] = [each for each in folders if each not in others.union(BESIDE)]
+        there = {(at / name).relative_to(folder).as_posix() for name in (*names, *links) if name != MARK}
+        further = sorted(there - {*sums, SUMS})
+        found += [f"{name}: not listed; left from another configuration, or put there by hand" for name in further]
+    return found
+
+
+def _fault(folder: Path, name: str, digest: str) -> str:
+    path = folder / name
+    if not os.path.lexists(path):
+        return "missing"
+    if not _plain(folder, name):
+        return "a link, or no plain file"
+    if checksum(path) != digest:
+        return "changed since the run was finished"
+    if path.suffix == ".parquet":
+        try:
+            with plain_file(path) as file:
+                parquet.read(file, most=CELLS)
+        except parquet.StampError as fault:
+            return str(fault)
+    return ""
+
+
+@contextmanager
+def opened(place: Path) -> Iterator[tuple[Path, list[str]]]:
+    """The folder of results at a place, and its faults; that of an archive is a temporary one.
+
+    Raises UnreadableError and OSError.
+    """
+    if place.is_dir():
+        yield place, faults(place)
+        return
+    if not place.is_file():
+        raise UnreadableError("no such file or folder")
+    with tempfile.TemporaryDirectory(prefix="dpregret-") as name:
+        unpack(place, Path(name))
+        folder = Path(name) / INSIDE
+        found = faults(folder)
+        if described(folder).get("lock") != lock(Path(name)):
+            found.append(f"{LOCK}: not the lock file that the run was made with")
+        yield folder, found
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """One line a fault. Exit code 0: all is as listed; 1: something is not; 2: there is nothing that can be checked."""
+    parser = boundary.Parser(prog="dpregret verify", description="Is a run what it was when it was finished?")
+    parser.add_argument("places", nargs="*", type=Path, metavar="PLACE", help="a folder of results, or an archive")
+    worst = 0
+    for place in parser.parse_args(words).places or [Path("results")]:
+        try:
+            with opened(place) as (folder, found):
+                made, count = described(folder), len(listed(folder))
+        except (UnreadableError, OSError, MemoryError) as fault:
+            print(shown(f"{place}: {one_line(fault) or type(fault).__name__}"), file=sys.stderr)
+            worst = 2
+            continue
+        commit = f"commit {made.get('commit')}{' and changes' * bool(made.get('dirty'))}, profile {made.get('profile')}"
+        for line in found or [f"{count} files as listed, made with {commit}"]:
+            print(shown(f"{place}: {line}"))
+        worst = max(worst, int(bool(found)))
+    return worst
+
+
 def write(results: Path, output: Path) -> None:
     """Archive what a folder of results lists. Raises UnreadableError and OSError."""
-    content = {f"{INSIDE}/{name}": results / name for name in (sums.SUMS, *sums.listed(results))}
+    content = {f"{INSIDE}/{name}": results / name for name in (SUMS, *listed(results))}
     content |= {LOCK: ROOT / LOCK} if (ROOT / LOCK).is_file() else {}
     with atomic_write(output) as temporary, temporary.open("wb") as raw:
         packed = gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0)
@@ -52,13 +284,13 @@ def write(results: Path, output: Path) -> None:
                     opened.addfile(member, file)
 
 
-def metadata(listed: Mapping[str, str], origin: Mapping[str, Any], finished: datetime.datetime) -> dict[str, Any]:
-    """The JSON-LD of a crate. listed: file -> SHA-256; origin: what origin.json says; finished: end of the run, UTC."""
+def metadata(files: Mapping[str, str], origin: Mapping[str, Any], finished: datetime.datetime) -> dict[str, Any]:
+    """The JSON-LD of a crate. files: name -> SHA-256; origin: what origin.json says; finished: end of the run, UTC."""
 
     def at(*names: str) -> list[dict[str, str]]:
         return [{"@id": name} for name in names]
 
-    files = {f"{INSIDE}/{name}": digest for name, digest in listed.items()}
+    files = {f"{INSIDE}/{name}": digest for name, digest in files.items()}
     (language,) = at(LANGUAGE)
     author = {"@id": "#contributors", "@type": "Organization", "name": "The dpregret contributors"}
     run = {
@@ -95,27 +327,27 @@ def metadata(listed: Mapping[str, str], origin: Mapping[str, Any], finished: dat
 
 def write_crate(results: Path, output: Path) -> None:
     """Pack what a folder of results lists, with its metadata. Raises UnreadableError and OSError."""
-    listed = sums.listed(results)
-    finished = datetime.datetime.fromtimestamp((results / sums.SUMS).stat().st_mtime, datetime.UTC)
-    described = metadata(listed, sums.described(results), finished.replace(microsecond=0))
+    files = listed(results)
+    finished = datetime.datetime.fromtimestamp((results / SUMS).stat().st_mtime, datetime.UTC)
+    about = metadata(files, described(results), finished.replace(microsecond=0))
     with atomic_write(output) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as packed:
-        packed.writestr(METADATA, json.dumps(described, indent=1) + "\n")
+        packed.writestr(METADATA, json.dumps(about, indent=1) + "\n")
         packed.write(ROOT / WORKFLOW if (ROOT / WORKFLOW).is_file() else ROOT / "dpregret" / WORKFLOW, WORKFLOW)
-        for name in sorted(listed):
+        for name in sorted(files):
             packed.write(results / name, f"{INSIDE}/{name}")
 
 
-def main(words: Sequence[str] | None = None) -> int:
+def pack(words: Sequence[str] | None = None) -> int:
     """Pack a run that is as it lists; exit codes are those of `dpregret verify`."""
     parser = boundary.Parser(
-        prog="python -m dpregret.workflows.run.archive", description=(__doc__ or "").split("\n")[0]
+        prog="python -m dpregret.workflows.run.archive", description="Put a finished run into one file."
     )
     parser.add_argument("results", type=Path, help="a folder of results")
     parser.add_argument("output", type=Path, metavar="FILE", help="what is written: .tar.gz, or .zip for a crate")
     given = parser.parse_args(words)
-    code = sums.main([str(given.results)])
+    code = main([str(given.results)])
     crate = given.output.suffix == ".zip"
-    if not code and not crate and sums.described(given.results).get("lock") != lock():
+    if not code and not crate and described(given.results).get("lock") != lock():
         print(f"{ROOT / LOCK}: not the lock file that the run was made with", file=sys.stderr)
         code = 2
     if code:
@@ -127,4 +359,4 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    boundary.end(main)
+    boundary.end(pack)

@@ -21,7 +21,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dpregret.core.errors import place, printable
+from dpregret.core.errors import LONGEST_REASON, in_words, printable
 
 try:
     import resource
@@ -29,7 +29,6 @@ except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
 LOOK = 0.2  # seconds between looks at a child that says nothing
-LONGEST = 300  # characters of a reason
 Say = Callable[[str], None]
 """The last reported place of a call, for the message on its end."""
 
@@ -68,15 +67,6 @@ def judged(work: Callable[[], tuple[int, Sequence[str]]], what: str, bounds: Bou
         answer = {"code": 2, "lines": [f"{what}: could not be judged: {fault}"]}
     print(printable("\n".join(answer["lines"])), file=sys.stderr if answer["code"] == 2 else sys.stdout)
     return int(answer["code"])
-
-
-def in_words(fault: BaseException) -> str:
-    """One line about what was raised, whatever it was, and where."""
-    try:
-        said = " ".join(str(fault).split())[:LONGEST]
-    except BaseException:
-        said = "(its message cannot be read)"
-    return f"{type(fault).__name__}{': ' * bool(said)}{said}{place(fault)}"
 
 
 def call(function: Callable[[Say], Any], bounds: Bounds = NO_BOUNDS, log: Path | None = None) -> Ended:
@@ -149,7 +139,7 @@ def _be(function: Callable[[Say], Any], writer: Connection, bounds: Bounds, log:
     word: dict[str, Any] = {"answer": None, "fault": ""}
     try:
         _bound_memory(bounds.gigabytes)
-        word["answer"] = function(lambda where: writer.send_bytes(json.dumps(where[:LONGEST]).encode()))
+        word["answer"] = function(lambda where: writer.send_bytes(json.dumps(where[:LONGEST_REASON]).encode()))
     except BaseException as fault:  # sys.exit too
         _bound_memory(math.inf)  # the last word takes some
         word["fault"] = in_words(fault)

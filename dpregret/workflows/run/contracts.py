@@ -26,8 +26,7 @@ from dpregret.workflows.families.base import Draws, Experiment, Family
 from dpregret.workflows.plan.load import load_config
 from dpregret.workflows.plan.make import data_files
 from dpregret.workflows.plan.read import PROFILES
-from dpregret.workflows.run import child, data
-from dpregret.workflows.run.play import play
+from dpregret.workflows.run import child, store
 
 ROUNDS: Final = 128
 RUNS: Final = 3
@@ -55,7 +54,7 @@ class Played:
     def rows(self, runs: int = RUNS, **changes: Any) -> Rows:
         """One row a setting, run and checkpoint. Raises LearnerFault."""
         experiment = self.small.model_copy(update={"runs": runs, **changes})
-        rows = play(self.family, experiment, self.kind, self.variant, Draws(SEED, runs, self.data), lambda cell: None)
+        rows = self.family.rows(experiment, self.kind, self.variant, Draws(SEED, runs, self.data))
         return rows[[name for name in rows if not str(name).startswith("seconds")]]
 
 
@@ -225,7 +224,7 @@ def tested(folder: Path) -> Iterator[tuple[str, list[str]]]:
     for settings in config.papers.values():
         for name, experiment in settings.experiments.items():
             family = FAMILIES[experiment.family]
-            data.link(data_files(experiment), folder)
+            store.link(data_files(experiment), folder)
             for learner, variants in experiment.learners.items():
                 kind = family.learners[learner]
                 for variant in variants if own(kind) else ():

@@ -120,7 +120,7 @@ def code_fingerprint() -> str:
 def play_files(family: str, learner: str, streams: Iterable[str]) -> list[Path]:
     """The code that decides the rows of a play: learner and streams are modules.
 
-    That is: the play, the modules of the family and of its settings, everything shared (learner loop, privacy,
+    That is: the modules of the family and of its settings, everything shared (learner loop, privacy,
     geometry) and, of the folders of learners and streams, only what these modules and the family's import. How a
     configuration is read and checked does not count: its content is part of the key.
     """
@@ -131,9 +131,8 @@ def play_files(family: str, learner: str, streams: Iterable[str]) -> list[Path]:
 def _play_files(family: str, learner: str, streams: tuple[str, ...]) -> list[Path]:
     shared = [ROOT / PACKAGE / "algorithms" / name for name in ("learner.py", "privacy", "geometry")]
     families = [f"families/{name}.py" for name in ("base", family)]
-    own = [f"run/{name}.py" for name in ("play", "comparators")]
     makers = [name for name in imports_of(WORKFLOWS / families[1]) if name.startswith(f"{PACKAGE}.datasets.")]
-    files = [WORKFLOWS / name for name in (*own, *families)]
+    files = [WORKFLOWS / name for name in families]
     return spread([*shared, *files, *imported_files([learner, *streams, *makers])])
 
 

@@ -13,15 +13,14 @@ import pandas as pd
 
 from dpregret.core import parquet
 from dpregret.core.checks import LearnerFault
-from dpregret.core.errors import printable
+from dpregret.core.errors import in_words, printable
 from dpregret.core.parquet import Stamp
 from dpregret.paper_figs.judge.runs import RunsError, empty_row
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.families.base import Draws, Experiment
+from dpregret.workflows.families.base import Draws, Experiment, blamed
 from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.read import Part, Plan, Play
-from dpregret.workflows.run import child, data, fingerprint, store
-from dpregret.workflows.run.play import blamed, play
+from dpregret.workflows.run import child, fingerprint, store
 from dpregret.workflows.run.publish import FAILED
 
 
@@ -38,7 +37,7 @@ def play_experiment(plan: Plan, part: Part, output: Path, log: Path | None = Non
     frames, failed, shared = [], [], False
     with TemporaryDirectory(prefix="dpregret-") as name:
         folder = Path(name)
-        data.link(part.data, folder)
+        store.link(part.data, folder)
         draws = Draws(config.seed, experiment.runs, folder, kept=folder)
         for each in part.plays:
             rows, fault = store.read(each.key), ""
@@ -102,7 +101,7 @@ def keep_play(
         say(where := f"while {each.module} is imported")
         with blamed(where):
             learner_class = learner_of(each)
-        rows = play(family, experiment, learner_class, each.variant, draws, say)
+        rows = family.rows(experiment, learner_class, each.variant, draws, say)
         check_code(plan, {each.code})
         anytime = bool(learner_class.card.anytime and family.anytime)
         store.write(rows.assign(anytime=anytime), each.key, part.settings, each.code, kept)
@@ -110,7 +109,7 @@ def keep_play(
         logging.exception("%s.%s failed", each.learner, each.variant)
         return {"failed": str(fault)}
     except (OSError, RunsError) as fault:
-        return {"stop": f"{each.learner}.{each.variant}: {child.in_words(fault)}"}
+        return {"stop": f"{each.learner}.{each.variant}: {in_words(fault)}"}
     return {"failed": ""}
 
 

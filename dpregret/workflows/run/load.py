@@ -22,8 +22,8 @@ from dpregret.paper_figs.judge.result_tables import read_lines
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN
 from dpregret.paper_figs.text.formats import DamageError, read_csv
-from dpregret.workflows.run import sums
-from dpregret.workflows.run.sums import UnreadableError
+from dpregret.workflows.run import archive
+from dpregret.workflows.run.archive import UnreadableError
 
 REFERENCE: Final = "reference"
 """The name of the committed reference; `reference/ci` is that of the profile ci."""
@@ -121,7 +121,7 @@ def opened(place: str) -> Iterator[Path]:
                 path = Path(file.name)
             elif scheme:
                 raise ConfigError(f"{place}: only https:// and http:// addresses are read")
-            folder, faults = stack.enter_context(sums.opened(path))
+            folder, faults = stack.enter_context(archive.opened(path))
             if faults:
                 more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
                 raise ConfigError(f"{place}: {faults[0]}{more}")

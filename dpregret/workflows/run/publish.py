@@ -65,7 +65,7 @@ def publish(plan: Plan) -> None:
 
 def list_files(plan: Plan) -> None:
     """Write SHA256SUMS and origin.json for what is published."""
-    from dpregret.workflows.run.sums import origin, write_sums
+    from dpregret.workflows.run.archive import origin, write_sums
 
     results = Path(plan.results)
     there = [name for name in (*plan.shown, PLAN) if (results / name).exists()]

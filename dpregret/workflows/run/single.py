@@ -18,8 +18,7 @@ from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws, Experiment, Family
 from dpregret.workflows.plan.checks import experiment_mistakes
 from dpregret.workflows.plan.make import data_files
-from dpregret.workflows.run import data
-from dpregret.workflows.run.play import play
+from dpregret.workflows.run import store
 
 SEED: Final = 20201214
 """That of the profiles: a play has the runs that the same experiment of a profile has."""
@@ -131,8 +130,8 @@ def play_one(
     if mistakes:
         raise ConfigError([f"{where(path)}: {message}" for path, message in mistakes])
     with TemporaryDirectory(prefix="dpregret-") as folder:
-        data.link(data_files(experiment), Path(folder))
-        rows = play(family, experiment, learner_class, variant, Draws(seed, runs, Path(folder)), lambda cell: None)
+        store.link(data_files(experiment), Path(folder))
+        rows = family.rows(experiment, learner_class, variant, Draws(seed, runs, Path(folder)))
     first = rows.iloc[0]
     window_of = int(first["window"]) if window is not None else 0
     return Played(

@@ -144,7 +144,7 @@ def audit_gate(script: Script) -> None:
 
 def data(script: Script) -> None:
     """Prepare a data set."""
-    from dpregret.workflows.run.data import prepare
+    from dpregret.workflows.run.store import prepare
 
     prepare(script.of, script.out)
 

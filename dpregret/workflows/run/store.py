@@ -1,4 +1,6 @@
-"""The store of plays: one Parquet file each, named by the hash of what decides its rows.
+"""What plays read and leave: prepared data, and the store of their rows, a Parquet file each.
+
+A file of the store is named by the hash of what decides its rows.
 
 What is there under its name is as fresh as if it were played now, on whatever branch or machine it was made: settings,
 code, data, versions and seed are all in the name. A file whose numbers are not those that were written counts as
@@ -9,16 +11,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import shutil
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
+from uuid import uuid4
 
-import pandas as pd
-
-from dpregret.core import parquet
 from dpregret.core.machine import machine
-from dpregret.core.parquet import Stamp, StampError
 
+if TYPE_CHECKING:  # the process of a whole run reads no rows, and imports no pandas
+    import pandas as pd
+
+DOWNLOADS: Final = Path("datasets") / "cache"
 STORE: Final = Path("results") / "store"
 
 
@@ -40,7 +46,9 @@ def here() -> str:
 
 def write(rows: pd.DataFrame, key: str, config: str, code: str, store: Path = STORE) -> None:
     """Keep the rows of a key; the file appears whole or not at all."""
-    parquet.write(rows, file_of(key, store), Stamp(config, code, labels={"key": key, "machine": here()}))
+    from dpregret.core import parquet
+
+    parquet.write(rows, file_of(key, store), parquet.Stamp(config, code, labels={"key": key, "machine": here()}))
 
 
 def read(key: str, store: Path = STORE) -> pd.DataFrame | None:
@@ -48,12 +56,14 @@ def read(key: str, store: Path = STORE) -> pd.DataFrame | None:
 
     Times that another machine has measured are left out.
     """
+    from dpregret.core import parquet
+
     file = file_of(key, store)
     if not file.is_file():
         return None
     try:
-        labels, rows = Stamp.of(file).labels, parquet.read(file)
-    except StampError:
+        labels, rows = parquet.Stamp.of(file).labels, parquet.read(file)
+    except parquet.StampError:
         return None
     if labels.get("key") != key:
         return None
@@ -67,6 +77,41 @@ def holds(key: str, store: Path = STORE) -> bool:
     return file_of(key, store).is_file()
 
 
-def missing(keys: Any, store: Path = STORE) -> list[str]:
-    """Those of some keys that have no file."""
-    return [key for key in keys if not holds(key, store)]
+def prepare(name: str, out: Path) -> None:
+    """Write a data set in the form that plays read, an .npz file.
+
+    Raises OSError and FetchError where it is a download that is neither there nor to be had.
+    """
+    from dpregret.datasets import bundled, expert_data, flights, records
+    from dpregret.datasets.fetch import Declared, Source, convert, fetch
+
+    if name in records.declared():
+        records.prepare(name, out)
+    elif name in Declared.read_all():
+        source = Source.find(name)
+        fetch(source, DOWNLOADS)
+        shutil.copyfile(convert(source, DOWNLOADS), out)
+    else:
+        makers = dict.fromkeys(expert_data.TASKS, expert_data.prepare) | dict.fromkeys(flights.TABLES, flights.prepare)
+        makers.get(name, bundled.prepare)(name, out)
+
+
+def prepared(name: str, file: Path) -> Path:
+    """The file of a prepared data set, made where it is not there. Raises as `prepare`."""
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        part = file.with_name(f".{uuid4().hex}.{file.name}")  # of the same suffix, which NumPy would append
+        try:
+            prepare(name, part)
+            os.replace(part, file)
+        finally:
+            part.unlink(missing_ok=True)
+    return file
+
+
+def link(files: Mapping[str, str], folder: Path) -> None:
+    """Give prepared data the names by which streams know them, in a folder. files: data set -> its file."""
+    for name, file in files.items():
+        named = folder / f"{name}.npz"
+        if not named.exists():
+            named.symlink_to(prepared(name, Path(file)).resolve())
