@@ -207,16 +207,18 @@ class Numbers:
         return batch
 
 
-def steps_of(made: Callable[[], Any], noisy: bool, values: Sequence[float]) -> tuple[Any, list[Array]]:
+def steps_of(
+    made: Callable[[int], Any], noisy: bool, values: Sequence[float], runs: int = RUNS
+) -> tuple[Any, list[Array]]:
     """A bandit that never moves: the sums that each step is handed, (runs, n)."""
-    learner, noise = made(), generators(7, "noise", RUNS if noisy else 1)
+    learner, noise = made(runs), generators(7, "noise", runs if noisy else 1)
     phases = [phase for _, phase in learner.phases] if isinstance(learner, PrivateBanditDoubling) else [learner]
     for each in phases:
         if not noisy:
             each.plan = silent(each.plan)
             each._unit_scales = lambda: np.zeros(1)
     seen = [watched(each, still=True) for each in phases]
-    learner.play(Given(Numbers(values), generators(7, "directions", RUNS), noise if noisy else noise * RUNS))
+    learner.play(Given(Numbers(values), generators(7, "directions", runs), noise if noisy else noise * runs))
     return learner, [sums.T for each in seen for sums in each.sums]
 
 
@@ -226,12 +228,12 @@ def bandits(kind: Any, variant: str) -> Released:
         return linear_bandit()
     if kind is BatchedArms:
         return batched_arms(variant)
-    horizon = 85 if kind is PrivateBanditDoubling else 81  # 1 + 4 + 16 + 64 rounds in phases
+    horizon = 85 if kind is PrivateBanditDoubling else 36  # 1 + 4 + 16 + 64 rounds in phases
     feasible = variant == "scaled" or getattr(kind, "feasible", False)  # on a set that is large enough
     size = 1 if feasible or kind is PrivateBanditDoubling else 3
 
-    def made() -> Any:
-        return kind(BanditProblem(make_set("ball", size), horizon, 1.0), [BUDGET], RUNS, variant)
+    def made(runs: int) -> Any:
+        return kind(BanditProblem(make_set("ball", size), horizon, 1.0), [BUDGET], runs, variant)
 
     middle = [0.5] * horizon
     (learner, noisy), (_, clean) = (steps_of(made, which, middle) for which in (True, False))
@@ -268,10 +270,10 @@ def bandits(kind: Any, variant: str) -> Released:
     return Released(noise[learner.lag : learner.lag + count], law, learner.ledger()[0], np.tri(count))
 
 
-def sensitivity_is_that_of_the_play(learner: Any, made: Callable[[], Any], horizon: int, place: int) -> None:
+def sensitivity_is_that_of_the_play(learner: Any, made: Callable[[int], Any], horizon: int, place: int) -> None:
     """A value goes from far below to far above its range: its sum moves as far as the ledger says, and no further."""
     low, high = (
-        np.array(steps_of(made, False, [end if now == place else 0.5 for now in range(horizon)])[1])
+        np.array(steps_of(made, False, [end if now == place else 0.5 for now in range(horizon)], 40)[1])
         for end in (-1e9, 1e9)
     )
     moved = (high - low)[-1]
