@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import released
-from released import Released
-from released_sums import ONE_PASS
+from released import ONE_PASS, Released
 from scipy import stats
 from scipy.linalg import solve_triangular
 

@@ -167,12 +167,6 @@ def test_bad_declarations_are_named(
     assert where in said(capsys)
 
 
-def test_an_unknown_source_is_one_line(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
-    assert fetch.main(["a8a", "--to", str(place.folder)]) == 2
-    assert "'a8a'" in said(capsys)
-    assert place.contents() == set()
-
-
 SHIPPED = fetch.Source.read_all()
 
 
@@ -308,11 +302,3 @@ def test_a_wide_file_is_hashed_into_few_columns(place: Place) -> None:
     assert np.abs(np.bincount(bucket) - 47_236 / 8).max() < 5 * np.sqrt(47_236 / 8)
     assert abs(sign.sum()) < 5 * np.sqrt(47_236)
     assert bucket[:4].tolist() == hashed_columns(4, 8)[0].tolist()  # of a column's number, not of how many there are
-
-
-def test_shipped_digests_and_addresses_are_those_of_scikit_learn() -> None:
-    from sklearn.datasets import _california_housing, _covtype
-
-    for name, theirs in {"covtype": _covtype.ARCHIVE, "california-housing": _california_housing.ARCHIVE}.items():
-        ours = SHIPPED[name]
-        assert (ours.filename, ours.url, ours.sha256) == (theirs.filename, theirs.url, theirs.checksum)

@@ -384,12 +384,6 @@ def test_steps_are_the_best_of_the_leading_terms(epsilon: float) -> None:
         assert Place(120, size, epsilon).bound(NOISES[1]) / 2.0**180 == pytest.approx(leading(size, math.inf), rel=1e-6)
 
 
-def test_zeta_never_exceeds_the_diameter() -> None:
-    learner = make([Budget(1e-3), FREE], horizon=256, size=4)
-    assert learner.zetas[0] == 2.0
-    assert np.isfinite(learner.bound()).all()
-
-
 def test_without_privacy_it_is_private_bandit_without_noise() -> None:
     ours = played(make([FREE, Budget(1.0)], 256), 256, 3, 2)
     theirs = played(make([FREE], 256, kind=PrivateBanditLaplace), 256, 3, 2)

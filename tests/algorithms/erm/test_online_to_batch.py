@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 from drawn import generators
-from scipy.optimize import minimize_scalar
 from tiny_risks import Bowls
 
 from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.one_pass_ftrl import OnePassLeader
-from dpregret.algorithms.erm.online_to_batch import CHOICES, Charge, Choice, OnlineToBatch
+from dpregret.algorithms.erm.online_to_batch import CHOICES, Choice, OnlineToBatch
 from dpregret.algorithms.erm.phased_sgd import PhasedSgd
 from dpregret.algorithms.geometry import CountedSet, make_set
 from dpregret.algorithms.learner import Learner, learners
@@ -124,21 +123,6 @@ def test_a_record_is_known_from_the_next_charge_on(place: int, monkeypatch: pyte
     assert np.array_equal(points[: place + 1], elsewhere[: place + 1])
     assert np.array_equal(first, second) == (place == 8)
     assert place == 8 or not np.array_equal(slopes[place], others[place])
-
-
-def test_charges_have_their_gradient_and_proximal_point() -> None:
-    generator = np.random.default_rng(1)
-    slope, center, point = generator.normal(size=(3, 1))
-    charge = Charge(slope, 0.7, center)
-    step = 1e-5
-    rise = (charge.value(point + step) - charge.value(point - step)) / (2 * step)
-    assert charge.gradient(point) == pytest.approx(rise, rel=1e-6)
-
-    def cost(place: float) -> float:
-        here = np.array([place])
-        return float(0.3 * charge.value(here) + 0.5 * np.square(here - point).sum())
-
-    assert charge.prox(point, 0.3) == pytest.approx(minimize_scalar(cost).x, abs=1e-6)
 
 
 PROVED = [name for name, choice in CHOICES.items() if choice.proved]

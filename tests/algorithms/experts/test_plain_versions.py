@@ -16,7 +16,6 @@ from tiny_streams import varying
 from dpregret.algorithms.experts import sparse_vector
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.batched_dartboard import tuned
-from dpregret.algorithms.experts.hedge import hedge_losses
 from dpregret.algorithms.experts.l2p import Copied, Still
 from dpregret.algorithms.experts.shrinking_dartboard import Tuning, play_by_the_box
 from dpregret.algorithms.experts.sparse_vector import SparseVectorExperts
@@ -97,23 +96,6 @@ def test_dartboards_by_the_box(batch: int, most: int) -> None:
     plays = [play_by_the_box(losses, tuning, most, each) for each in in_turn(RUNS // 2)]
     assert all(len(set(played[:batch])) == 1 for played in plays)
     assert p_value(Counter(tuple(played[::batch]) for played in plays), wanted) > 1e-4
-
-
-@pytest.mark.parametrize(("rounds", "experts", "batch"), [(5, 3, 1), (7, 2, 1), (1, 5, 1), (7, 3, 2), (7, 3, 3)])
-def test_dartboards_are_charged_with_their_expected_loss(rounds: int, experts: int, batch: int) -> None:
-    """While the draws last: exact expectation over all sequences against the closed form of Hedge on batches."""
-    losses = np.random.default_rng(rounds).random((rounds, experts))
-    sums = np.add.reduceat(losses, np.arange(0, rounds, batch), axis=0)
-    expected, without_draws = (
-        sum(
-            chance * sums[np.arange(len(sums)), list(played)].sum()
-            for played, chance in dartboard_law(losses, Tuning(batch, 0.2, 0.6), most).items()
-        )
-        for most in (rounds, 0)
-    )
-    closed = hedge_losses([varying(losses[:, None])], np.ones(experts), 0.6, batch)
-    assert closed == pytest.approx(np.array([expected]), rel=1e-12)
-    assert without_draws == pytest.approx(float(losses.mean(axis=1).sum()))
 
 
 @pytest.mark.parametrize(("keep_away", "eta", "most"), [(0.05, 0.3, 1), (0.3, 0.7, 2), (0.97, 0.4, 3)])

@@ -226,16 +226,6 @@ def test_an_item_lies_in_no_more_nodes_than_are_paid_for(horizon: int) -> None:
     assert max(members) == learner.levels or horizon & (horizon - 1)  # powers of two need all
 
 
-@given(st.floats(0.01, 100), st.integers(2, 2**22), st.integers(2, 2**18))
-def test_half_of_the_budget_each(epsilon: float, horizon: int, experts: int) -> None:
-    learner = TreeCounterExperts(ExpertProblem(np.array([1.0, experts - 1.0]), horizon), Budget(epsilon), 1, "single")
-    assert learner.delivered_epsilon() == pytest.approx([epsilon])
-    assert learner.levels / learner.scale == pytest.approx(epsilon / 2)
-    eta = 2 / learner.draw_scale
-    assert 3 * math.ceil(math.log2(experts)) * eta == pytest.approx(epsilon / 2)
-    assert learner.threshold == pytest.approx(4 / eta + learner.error)
-
-
 @pytest.mark.parametrize("limit", [5.0, CHUNK - 1.0, CHUNK + 0.0, 2.5 * CHUNK])
 def test_without_noise_it_leaves_when_the_count_exceeds_the_threshold(limit: float) -> None:
     """The count of round t holds t losses, so floor(limit) + 1 are suffered; then the better expert is drawn."""

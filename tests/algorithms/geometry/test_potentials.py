@@ -210,17 +210,6 @@ def test_spectral_state_is_the_gradient_of_the_value(generator):
     np.testing.assert_allclose(slope / RADIUS * state[:9], example.gradient(point), rtol=0, atol=1e-6)
 
 
-def test_spectral_steps_of_a_batch_are_those_of_single_matrices(generator):
-    """Other potentials step column by column."""
-    potential = EXAMPLES["spectral"]().potential
-    states = walk(potential, generator, 6).reshape(2, 3, -1)
-    gradients = generator.normal(size=(3, 9))
-    moved = potential.step(states, gradients)
-    for setting, run in np.ndindex(2, 3):
-        single = potential.step(states[setting, run], gradients[run])
-        np.testing.assert_allclose(moved[setting, run], single, rtol=0, atol=1e-13)
-
-
 @pytest.mark.parametrize("size", [1e-300, 1e-12, 1e6, 1e100])
 def test_tiny_and_huge_gradients_stay_in_the_set(example, size, generator):
     potential = example.potential
@@ -233,27 +222,6 @@ def test_tiny_and_huge_gradients_stay_in_the_set(example, size, generator):
         for sign in (3.0, -3.0):
             moved = stepped(potential, moved, np.tile(sign * size * np.eye(dimension)[0], (4, 1)))
         assert np.isfinite(moved).all()
-
-
-def test_regret_of_mirror_descent_is_within_its_bound(example, generator):
-    """sum <g_t, x_t - u> <= maximum / eta + eta sum |g_t|_Q*^2 / (2 modulus), at random and adversarial gradients."""
-    potential, dimension = example.potential, example.potential.body.dimension
-    rounds, rows = 60, 20
-    states = np.tile(potential.start, (rows, 1))
-    step_size = np.sqrt(potential.maximum / rounds)
-    paid, total, squares = np.zeros(rows), np.zeros((rows, dimension)), np.zeros(rows)
-    for round_number in range(rounds):
-        gradients = generator.normal(size=(rows, dimension))
-        # Half of the rows keep one direction for ten rounds at a time, then turn it round.
-        gradients[::2] = np.eye(dimension)[0] * (-1.0) ** (round_number // 10)
-        paid += np.vecdot(gradients, points_of(potential, states))
-        total += gradients
-        squares += np.vecdot(gradients, potential.body.linear_oracle(-gradients)) ** 2
-        states = stepped(potential, states, step_size * gradients)
-    regret = paid - np.vecdot(total, example.domain.linear_oracle(total))
-    bound = potential.maximum / step_size + step_size * squares / (2 * potential.modulus)
-    assert np.all(regret <= bound)
-    assert regret.max() >= 0.05 * bound.max()
 
 
 def second_difference(value, point, shift):
@@ -293,11 +261,6 @@ def test_moduli_of_the_q_norm_are_attained_and_the_printed_factor_halves_them(di
     assert half == pytest.approx(0.5 * own_norm**2, rel=1e-3)
 
 
-def test_modulus_of_the_q_norm_in_l1_is_at_least_e_to_the_minus_2():
-    for dimension in range(1, 3000, 7):
-        assert make_potential(make_set("l1-ball", dimension), "q-norm").modulus >= np.exp(-2) * (1 - 1e-12)
-
-
 @SETTINGS
 @given(seed=SEEDS, spread=SPREADS, step=STEPS, block_count=st.sampled_from([1, 2, 3, 10, 64]))
 def test_grouped_potential_has_modulus_one(seed, spread, step, block_count):
@@ -315,15 +278,6 @@ def test_modulus_of_the_grouped_potential_is_attained(block_count):
     point = np.tile([0.999 / block_count, 0.0, 0.0], block_count)
     gain = second_difference(grouped(block_count, 3), point, 1e-3 * point)
     assert gain == pytest.approx(make_potential(ball).modulus * ball.norm(1e-3 * point) ** 2, rel=2e-3)
-
-
-def test_maximum_of_the_grouped_potential_is_logarithmic():
-    """Printed O(sqrt(ln(p / k))); it is e ln N / (1 + 1 / ln N)."""
-    counts = np.array([8, 64, 512, 4096])
-    maxima = [make_potential(make_set("grouped-l1", int(count), block_size=1)).maximum for count in counts]
-    ratios = maxima / np.log(counts)
-    assert np.all((ratios > 0.6 * np.e) & (ratios < np.e))
-    assert np.all(np.diff(maxima / np.sqrt(np.log(counts))) > 0.5)
 
 
 @SETTINGS

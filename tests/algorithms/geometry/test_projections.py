@@ -44,17 +44,6 @@ def test_the_variational_inequality_sees_a_wrong_projection(exact_case, generato
     assert optimality_gap(exact_case, points, wrong).min() > 1e-4
 
 
-@pytest.mark.parametrize("scale", [0.1, 1.0, 30.0])
-def test_projection_agrees_with_the_reference_solver(exact_case, scale, generator):
-    constraint_set = exact_case.constraint_set
-    points = constraint_set.center() + scale * generator.normal(size=(2, 4, constraint_set.dimension))
-    reference = ReferenceProjection(constraint_set).project(points)
-    # A relative gap g is a distance of sqrt(2 g scale): the worst case counts where the solver stops at 1e-8.
-    gap = constraint_set.reference_tolerance
-    accuracy = 1e-6 if gap == 1e-10 else np.sqrt(2 * gap * max(1.0, np.abs(points).max()))
-    np.testing.assert_allclose(constraint_set.project(points), reference, rtol=0, atol=accuracy)
-
-
 def test_reference_reports_an_infeasible_set():
     class EmptySet(Ball):
         def cvxpy_constraints(self, variable):
@@ -136,14 +125,6 @@ def test_interior_points_are_returned_bit_by_bit(name, generator):
     constraint_set = make_set(name, 6)
     points = 0.9 * constraint_set.linear_oracle(generator.normal(size=(50, 6))) * generator.uniform(size=(50, 1))
     assert np.array_equal(constraint_set.project(points), points)
-
-
-@pytest.mark.parametrize("radius", [0.3, 1.0, 1.7, 3e5])
-def test_ball_handles_zero_and_the_sphere(radius):
-    ball = make_set("ball", 3, radius=radius)
-    points = np.array([[0.0, 0.0, 0.0], [radius, 0.0, 0.0], [0.0, -2 * radius, 0.0], [0.0, 0.0, 1e-300]])
-    expected = np.array([[0.0, 0.0, 0.0], [radius, 0.0, 0.0], [0.0, -radius, 0.0], [0.0, 0.0, 1e-300]])
-    assert np.array_equal(ball.project(points), expected)
 
 
 def test_a_batch_is_served_row_by_row(any_case, generator):
@@ -240,11 +221,3 @@ def test_flat_and_kinked_equations_fall_back_to_bisection():
 
     found = increasing_root(equation, np.zeros(3), np.ones(3))
     np.testing.assert_allclose(found, roots, rtol=1e-14)
-
-
-def test_a_root_outside_the_bracket_is_the_nearer_end():
-    def equation(points):
-        return points - np.array([-1.0, 2.0]), np.ones(2)
-
-    found = increasing_root(equation, np.zeros(2), np.ones(2))
-    np.testing.assert_allclose(found, [0.0, 1.0], rtol=0, atol=1e-15)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import tracemalloc
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
+from scipy.stats import chi, norm
 
 from dpregret.algorithms.geometry import gaussian_width, layered_edges, make_set
 from dpregret.algorithms.geometry.flow import FlowPolytope
 from dpregret.algorithms.geometry.submodular import CoveragePolytope
+from dpregret.algorithms.geometry.width import mean_largest_norm, mean_largest_normal
 from dpregret.core.oracles import SCRATCH, vertex
 from dpregret.numerics.arrays import Array
 
@@ -223,15 +227,6 @@ def test_target_is_in_the_set_away_from_the_center_and_no_vertex(name, dimension
         assert np.linalg.norm(target - constraint_set.linear_oracle(-target)) > 0.1 * constraint_set.diameter / 2
 
 
-def test_layered_flow():
-    flow = make_set("flow", 3 + 3 * 2 + 2, edges=layered_edges([3, 2]))
-    assert flow.graph.path_count == 6
-    assert flow.diameter == pytest.approx(np.sqrt(6.0), rel=1e-15)
-    np.testing.assert_allclose(flow.center(), np.repeat([1 / 3, 1 / 6, 1 / 2], [3, 6, 2]), rtol=1e-15)
-    with pytest.raises(ValueError, match="widths of at least 1"):
-        layered_edges([2, 0])
-
-
 def test_diameter_does_not_count_edges_that_all_paths_share():
     bridge_then_parallel_edges = [("source", "middle"), ("middle", "sink"), ("middle", "sink")]
     flow = make_set("flow", 3, edges=bridge_then_parallel_edges)
@@ -249,16 +244,6 @@ def test_large_grid_has_an_exact_center_and_oracle_without_listing_paths(generat
     np.testing.assert_array_equal(answers.sum(axis=-1), 38.0)
 
 
-def test_coverage_is_submodular() -> None:
-    domain = CoveragePolytope(5)
-    indicators, values = domain.subsets()
-    table = {tuple(row.astype(int)): value for row, value in zip(indicators, values, strict=True)}
-    table |= {(0,) * 5: 0.0, (1,) * 5: domain.total}
-    for one, other in itertools.product(table, repeat=2):
-        union, common = tuple(np.maximum(one, other)), tuple(np.minimum(one, other))
-        assert table[one] + table[other] >= table[union] + table[common]
-
-
 @pytest.mark.parametrize(("dimension", "corners"), [(3, 8), (5, 2), (7, 30), (33, 500)])
 def test_sign_vectors_are_different_of_length_one_and_with_their_opposites(dimension: int, corners: int) -> None:
     vertices = make_set("sign-polytope", dimension, corners=corners).vertices
@@ -271,14 +256,80 @@ def test_sign_vectors_are_different_of_length_one_and_with_their_opposites(dimen
         assert {row.tobytes() for row in few} < {row.tobytes() for row in vertices}
 
 
-def test_all_sign_vectors_are_the_corners_of_a_cube() -> None:
-    width, error = gaussian_width(make_set("sign-polytope", 4, corners=16), np.random.default_rng(1))
-    assert abs(width - 4 * np.sqrt(2 / np.pi) / 2) < 5 * error
-
-
 def test_default_polytope_is_a_regular_simplex_on_the_unit_sphere():
     for dimension in (1, 2, 5, 40):
         gram = make_set("polytope", dimension).vertices @ make_set("polytope", dimension).vertices.T
         expected = np.full_like(gram, -1.0 / dimension)
         np.fill_diagonal(expected, 1.0)
         np.testing.assert_allclose(gram, expected, rtol=0, atol=1e-14)
+
+
+def test_small_cases_in_closed_form():
+    half_normal = np.sqrt(2 / np.pi)
+    assert gaussian_width(make_set("ball", 1, radius=3.0))[0] == pytest.approx(3 * half_normal, rel=1e-12)
+    assert gaussian_width(make_set("ball", 2))[0] == pytest.approx(np.sqrt(np.pi / 2), rel=1e-12)
+    assert gaussian_width(make_set("ball", 3))[0] == pytest.approx(2 * half_normal, rel=1e-12)
+    assert gaussian_width(make_set("l1-ball", 1))[0] == pytest.approx(half_normal, rel=1e-12)
+    assert gaussian_width(make_set("l1-ball", 2, radius=0.5))[0] == pytest.approx(1 / np.sqrt(np.pi), rel=1e-12)
+    assert gaussian_width(make_set("simplex", 2))[0] == pytest.approx(1 / np.sqrt(np.pi), rel=1e-12)
+    assert gaussian_width(make_set("simplex", 3))[0] == pytest.approx(1.5 / np.sqrt(np.pi), rel=1e-12)
+    assert gaussian_width(make_set("box", 7, lower=2.0, upper=5.0))[0] == pytest.approx(21 / np.sqrt(2 * np.pi))
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 17, 1000, 10**6])
+def test_the_width_of_the_ball_is_a_ratio_of_gamma_functions(dimension):
+    assert gaussian_width(make_set("ball", dimension))[0] == pytest.approx(chi.mean(dimension), rel=1e-9)
+
+
+@pytest.mark.parametrize(("block_size", "block_count"), [(1, 10), (3, 50), (40, 2), (7, 10**7)])
+def test_largest_norm_agrees_with_its_density(block_size, block_count):
+    def integrand(size):
+        return size * block_count * chi.pdf(size, block_size) * chi.cdf(size, block_size) ** (block_count - 1)
+
+    expected = quad(integrand, 0, 20, points=[3, 5, 7, 9], epsabs=1e-11, limit=500)[0]
+    assert mean_largest_norm(block_size, block_count) == pytest.approx(expected, rel=1e-8)
+
+
+@pytest.mark.parametrize("count", [2, 10, 10**4, 10**8])
+def test_largest_normal_agrees_with_its_density(count):
+    def integrand(size):
+        return size * count * norm.pdf(size) * norm.cdf(size) ** (count - 1)
+
+    expected = quad(integrand, -8, 12, points=[0, 2, 4, 6], epsabs=1e-11, limit=500)[0]
+    assert mean_largest_normal(count) == pytest.approx(expected, rel=1e-8)
+
+
+def test_sampled_widths_agree_with_brute_force(any_case, generator):
+    """Every set, whatever way its width is computed, against its own support function."""
+    value, error = gaussian_width(any_case.constraint_set, np.random.default_rng(1), samples=4000)
+    maxima = any_case.support(generator.normal(size=(4000, any_case.constraint_set.dimension)))
+    assert abs(value - maxima.mean()) <= 5 * np.hypot(error, maxima.std() / np.sqrt(4000))
+
+
+def test_printed_width_of_the_grouped_l1_ball_is_wrong_at_one_block():
+    """sqrt(k ln(p / k)) is 0 for p = k and too large for many blocks; sqrt(k) + sqrt(2 ln(p / k)) is a bound."""
+    for block_size, block_count in [(256, 1), (64, 64), (4, 1024), (16, 4)]:
+        width, _ = gaussian_width(make_set("grouped-l1", block_size * block_count, block_size=block_size))
+        sharp = np.sqrt(block_size) + np.sqrt(2 * np.log(block_count))
+        assert 0.75 * sharp <= width <= sharp
+    assert np.sqrt(256 * np.log(1)) == 0 < 15.9 < gaussian_width(make_set("grouped-l1", 256, block_size=256))[0]
+    assert np.sqrt(64 * np.log(64)) > 1.6 * gaussian_width(make_set("grouped-l1", 4096, block_size=64))[0]
+
+
+def test_sampling_is_reproducible_and_takes_a_generator():
+    flow = make_set("flow", 12)
+    assert gaussian_width(flow) == gaussian_width(flow)
+    assert gaussian_width(flow) != gaussian_width(flow, np.random.default_rng(5))
+    assert gaussian_width(flow, samples=8000)[1] < 0.6 * gaussian_width(flow, samples=2000)[1]
+    with pytest.raises(ValueError, match="samples >= 2, not 1"):
+        gaussian_width(flow, samples=1)
+
+
+def test_memory_does_not_grow_with_the_samples():
+    polytope, samples = make_set("polytope", 256), 16_000
+    gaussian_width(polytope, samples=2)  # what it takes to compile is no memory of samples
+    tracemalloc.start()
+    gaussian_width(polytope, samples=samples)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < samples * 256 * 8 / 3

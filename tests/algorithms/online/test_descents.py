@@ -136,27 +136,6 @@ def test_a_pull_takes_its_square_from_the_distance_to_the_shrunk_set() -> None:
         assert (np.diff(squares, axis=0) <= -least * (1 - 1e-9)).all()
 
 
-def test_noise_on_a_block_is_cheaper_than_on_its_gradients() -> None:
-    """The same budget, one release an item either way; per-gradient keeps all noise of a block, per-block its last."""
-    per_block, per_gradient = (
-        started("private-blocked-descent", "l1-ball", 5, 64, PRIVATE, variant)
-        for variant in ("per-block", "per-gradient")
-    )
-    assert per_block.delivered_epsilon() == per_gradient.delivered_epsilon() == pytest.approx([8.0])
-    assert (per_block.bound(64) < per_gradient.bound(64)).all()
-    noise = np.random.default_rng(1).standard_normal((64, 1, RUNS, 5)).cumsum(axis=0)
-    kept: dict[str, list[Array]] = {}
-    for learner in (per_block, per_gradient):
-        heard = kept.setdefault(learner.variant, [])
-        learner.descend = lambda released, heard=heard: heard.append(released)
-        for now in range(64):
-            learner.round += 1
-            learner.observe(None, np.zeros((1, RUNS, 5)), noise[now])
-    fresh = np.diff(noise, axis=0, prepend=0.0)
-    assert np.array(kept["per-block"]) == pytest.approx(fresh[7::8])
-    assert np.array(kept["per-gradient"]) == pytest.approx(fresh.reshape(8, 8, 1, RUNS, 5).sum(axis=1))
-
-
 def test_the_bounds_are_those_of_the_boxes() -> None:
     """At T: R L sqrt T, (1 + R/r) R L sqrt T twice, 2 D L T^(3/4)."""
     steep = 1 + math.sqrt(7)

@@ -100,16 +100,3 @@ def test_small_loss_descent_stops_losing() -> None:
     assert (record.losses <= learner.bound(HORIZON)[0, 0]).all()
     assert learner.bound(HORIZON)[0, 0] == pytest.approx(2 * 4)
     assert record.losses[..., 1] == pytest.approx(record.losses[..., 0], rel=1e-6)
-
-
-def test_learners_say_what_they_miss() -> None:
-    problem, _ = problem_on("smooth-quadratic")
-    with pytest.raises(ValueError, match="ogd-small-loss needs a bound on the loss of the best point"):
-        SmallLossDescent(problem, [setting(1.0)], 1, "plain")
-    kinked, _ = problem_on("half-space")
-    with pytest.raises(ValueError, match="dp-ftrl needs smooth losses"):
-        SmoothLeader(kinked, [setting(1.0)], 1, "corrected")
-    from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
-
-    with pytest.raises(ValueError, match="ftal needs strongly convex losses"):
-        FollowTheApproximateLeader(kinked, [setting(1.0)], 1, "plain")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 
 import numpy as np
@@ -13,9 +12,9 @@ from scipy.spatial import cKDTree
 
 from dpregret.algorithms.experts.l2p import Copied
 from dpregret.algorithms.geometry import make_set
-from dpregret.algorithms.learner import Problem, Setting, play
+from dpregret.algorithms.learner import Problem, Setting
 from dpregret.algorithms.online.lazy_points import LazyNet, LazySampled, printed
-from dpregret.algorithms.online.private_switching import FINEST, GRID, STEPS, Form, NetExperts, SampledExperts, covering
+from dpregret.algorithms.online.private_switching import FINEST, NetExperts, SampledExperts, covering
 from dpregret.algorithms.privacy import Budget
 from dpregret.datasets.streams import make_stream
 
@@ -107,54 +106,6 @@ def test_hit_and_run_has_the_law_of_the_exponential_mechanism() -> None:
     counts = np.bincount(quarter(learner.point[0]), minlength=4)
     assert stats.chisquare(counts, distribution / distribution.sum() * runs).pvalue > 1e-4
     assert np.linalg.norm(learner.point[0], axis=1).max() <= 1 + 1e-9
-
-
-def walk_plainly(generator, domain, form: Form, scale: float):
-    """Hit-and-run as its docstring says, in NumPy."""
-    center, radius = domain.center(), domain.diameter / 2
-    point = center.copy()
-    for _ in range(STEPS * len(center) ** 2):
-        direction = generator.standard_normal(len(center))
-        direction /= np.linalg.norm(direction)
-        offset = point - center
-        along = direction @ offset
-        reach = math.sqrt(max(0.0, along**2 + radius**2 - offset @ offset))
-        places = -along - reach + 2 * reach * GRID
-        line = point + places[:, None] * direction
-        values = 0.5 * np.einsum("pi,ij,pj->p", line, form.matrix, line) - line @ form.linear + form.constant
-        scores = np.maximum(values, form.floor)
-        excess = scores - scores.min()
-        density = np.exp(-excess / scale) if scale else (excess <= 0) * 1.0
-        weight = np.concatenate([[0.0], np.cumsum(density[1:] + density[:-1])])
-        point = point + np.interp(generator.random() * weight[-1], weight, places) * direction
-    return point
-
-
-@pytest.mark.parametrize("epsilon", [30.0, math.inf])
-def test_the_compiled_walk_is_the_plain_one(epsilon: float) -> None:
-    domain = make_set("ball", 3)
-    problem = Problem(domain, 100, 1.0, 0.0, 1.0, 0.0)
-    learner = SampledExperts(problem, [Setting(100, Budget(epsilon, 1e-6))], 4, "zcdp")
-    learner.begin(generators(4))
-    for loss in make_stream("realizable-direction", domain).rounds(generators(4, 1), 50):
-        learner.count(loss)
-    for run in range(4):
-        form = Form(learner.matrix[run], learner.linear[run], learner.constant[run], learner.plans[0].best_loss)
-        plain = walk_plainly(copy.deepcopy(learner.own[0][run]), domain, form, learner.plans[0].draw_scale)
-        learner.move(0, run)
-        assert learner.point[0, run] == pytest.approx(plain, rel=1e-9, abs=1e-9)
-
-
-def test_without_privacy_the_net_finds_a_point_without_loss() -> None:
-    domain = make_set("ball", 1)
-    stream = make_stream("half-space", domain)
-    problem = Problem(domain, 400, stream.lipschitz, 0.0, np.inf, 0.0)
-    learner = NetExperts(problem, [Setting(400, Budget(math.inf)), Setting(400, Budget(50.0, 1e-6))], 4, "pure")
-    record = play(learner, stream.rounds(generators(4), 400), generators(4, 1), [400])
-    stay = stream.comparator(generators(4), [400]).stay
-    assert record.losses[0].mean() < 0.2 * stay.mean()
-    assert (learner.switches >= 0).all()
-    assert learner.delivered_epsilon()[1] == pytest.approx(50.0)
 
 
 def lazy_learner(rounds, runs, variant="tuned", epsilon=1.0, dimension=1, stream="half-space"):

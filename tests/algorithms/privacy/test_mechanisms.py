@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
+from scipy import linalg
 
 from dpregret.algorithms.privacy import (
     ALTERNATIVES,
@@ -19,13 +21,28 @@ from dpregret.algorithms.privacy import (
     horizon_sums,
     window_sums,
 )
-from dpregret.algorithms.privacy.audit import materialise, protected_nodes
+from dpregret.algorithms.privacy import convolution as convolution_module
+from dpregret.algorithms.privacy import convolution as kernels
+from dpregret.algorithms.privacy.audit import materialise, protected_nodes, transcript_losses
+from dpregret.algorithms.privacy.convolution import FIRST, Streamed, convolution, root_convolution
+from dpregret.algorithms.privacy.prefix_sums import Fresh
+from dpregret.algorithms.privacy.series import (
+    Rational,
+    inverse_root_coefficients,
+    landau,
+    landau_constants,
+    reciprocal,
+    root_coefficients,
+    root_decays,
+    taylor,
+)
 from dpregret.algorithms.privacy.toeplitz import (
     BandedInverseRoot,
     BandedRoot,
     BufferedToeplitz,
     NormalisedRoot,
     Root,
+    Toeplitz,
     UnboundedToeplitz,
     WindowBuffers,
     WindowRoot,
@@ -38,6 +55,7 @@ from dpregret.algorithms.privacy.trees import (
     VarianceReducedTree,
 )
 from dpregret.algorithms.privacy.window_blocks import WindowBlocks, WindowItems
+from dpregret.numerics.arrays import Array
 
 BLOCKS = [
     WindowBlocks(2, (2,)),
@@ -156,25 +174,6 @@ def test_a_run_gets_its_noise_from_its_own_seed_and_mechanism(mechanism: PrefixS
     assert np.array_equal(2 * among[:, 1], among[:, 3])
 
 
-@pytest.mark.parametrize("mechanism", STREAMED, ids=repr)
-def test_a_copy_of_the_state_goes_on_alike(mechanism: PrefixSums) -> None:
-    """All that a mechanism remembers is its state: not itself, and not the memory of the blocks that it was given."""
-    units = np.random.default_rng(6).standard_normal((9, BLOCK, 2, 3))
-
-    def fresh(seed: int) -> Callable[[int], np.ndarray]:
-        own = np.random.default_rng(seed)
-        return lambda count: own.standard_normal((count, 2, 3))
-
-    state = mechanism.init(BLOCK, 2, 3)
-    for block in units[:5]:
-        mechanism.next(state, block.copy(), fresh(1))
-    later = []
-    for used in (state, copy.deepcopy(state)):
-        source = fresh(2)
-        later.append([mechanism.next(used, block.copy(), source).copy() for block in units[5:]])
-    assert np.array_equal(*later)
-
-
 def test_further_draws_are_keyed_by_what_a_mechanism_is() -> None:
     """Of trees by the number of nodes, as a whole number; of others by name and parameters."""
     assert [WindowTree(16).key, BinaryTree(200).key, VarianceReducedTree(16).key] == [5, 8, 4]
@@ -202,23 +201,267 @@ def test_alternatives_need_less_noise_than_the_tree(variant: str) -> None:
     ("make", "message"),
     [
         (lambda: BinaryTree(0), "horizon must be at least 1, got 0"),
-        (lambda: Root(0), "horizon must be at least 1, got 0"),
-        (lambda: NormalisedRoot(0), "horizon must be at least 1, got 0"),
-        (lambda: WindowTree(0), "power of two"),
         (lambda: WindowTree(48), "power of two"),
-        (lambda: WindowItems(0), "window must be at least 1, got 0"),
-        (lambda: WindowRoot(0), "window must be at least 1, got 0"),
         (lambda: WindowBuffers(0), "window must be at least 1, got 0"),
         (lambda: WindowBuffers(16, 0), "buffers must be 1 to 4, got 0"),
         (lambda: BufferedToeplitz(16, 6), "buffers must be 1 to 5, got 6"),
         (lambda: BandedInverseRoot(4, 0), "bands must be at least 1, got 0"),
-        (lambda: BandedRoot(4, 0), "bands must be at least 1, got 0"),
         (lambda: UnboundedToeplitz(0.5), "beta must be above 1/2, got 0.5"),
         (lambda: WindowBlocks(8, ()), "radices must be 2 or more"),
-        (lambda: WindowBlocks(8, (1, 3)), "radices must be 2 or more"),
         (lambda: WindowBlocks(8, (3, 3)), "a block of 9 rounds is longer than the window of 8"),
     ],
 )
 def test_bad_arguments(make: Callable[[], PrefixSums], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()
+
+
+ALIKE = [case[0] for case in CASES if isinstance(case[0], Toeplitz | NormalisedRoot)]
+ROUNDS = 200
+
+# W -> G_W, and T -> largest and mean error of the root, by an independent program
+LANDAU = {
+    1: 1.0, 4: 1.488281250, 16: 1.943878847, 64: 2.388848108, 256: 2.831049932, 4096: 3.713883627, 65536: 4.596444241,
+}  # fmt: skip
+
+
+def lower(coefficients: np.ndarray) -> np.ndarray:
+    return linalg.toeplitz(coefficients, np.zeros(len(coefficients)))
+
+
+def matrices(mechanism: Toeplitz | NormalisedRoot, rounds: int) -> tuple[np.ndarray, np.ndarray]:
+    """(B, C) by their definition."""
+    if isinstance(mechanism, Toeplitz):
+        return lower(mechanism.noise_coefficients(rounds)), lower(mechanism.strategy_coefficients(rounds))
+    lengths = np.linalg.norm(lower(root_coefficients(max(1, mechanism.horizon - 1))), axis=0)[:rounds]
+    strategy = lower(root_coefficients(rounds)) / lengths
+    return np.tril(np.ones((rounds, rounds))) @ np.linalg.inv(strategy), strategy
+
+
+@pytest.mark.parametrize("mechanism", ALIKE, ids=repr)
+def test_the_running_code_is_the_matrix_of_the_definition(mechanism: Toeplitz | NormalisedRoot) -> None:
+    last = getattr(mechanism, "horizon", ROUNDS + 1) - 1
+    rounds = min(ROUNDS, max(1, last))
+    noise, strategy = matrices(mechanism, rounds)
+    streamed = materialise(mechanism, rounds)
+    assert np.abs(streamed[:, :rounds] - noise).max() < 2e-14
+    assert not streamed[:, rounds:].any()
+    np.testing.assert_allclose(noise @ strategy, np.tril(np.ones((rounds, rounds))), rtol=0, atol=1e-13)
+    if isinstance(mechanism, Toeplitz):
+        losses = transcript_losses(streamed)[:, 0] / mechanism.nodes_per_item
+        assert np.sqrt(losses) == pytest.approx(mechanism.loss_by_age(rounds), rel=1e-11)
+
+
+@pytest.mark.parametrize(("window", "constant"), LANDAU.items())
+def test_landau_constants_in_print(window: int, constant: float) -> None:
+    assert landau(window) == pytest.approx(constant, abs=1e-9)
+    assert WindowRoot(window).nodes_per_item == landau(window)
+    assert landau(window) == pytest.approx((np.log(window) + np.euler_gamma + 4 * np.log(2)) / np.pi, abs=0.09 / window)
+
+
+def test_the_endless_strategy_is_summed_to_the_end() -> None:
+    """Its tail sum_{j>=n} 1 / (pi j (ln j + C)^(2 beta)), C = gamma + 2 ln 2, is a tenth at a hundred thousand."""
+    for beta in (0.75, 1.0):
+        mechanism = UnboundedToeplitz(beta)
+        known = np.square(mechanism.strategy_coefficients(2**14)).sum()
+        depth = np.log(2**14) + np.euler_gamma + 2 * np.log(2)
+        assert mechanism.nodes_per_item - known == pytest.approx(
+            depth ** (1 - 2 * beta) / (2 * beta - 1) / np.pi, rel=0.03
+        )
+    mechanism = UnboundedToeplitz(0.75)
+    assert mechanism.nodes_per_item == pytest.approx(1.335549598414016, abs=1e-12)  # quadrature to 25 digits
+    assert mechanism.nodes_per_item * mechanism.noisy_nodes(2**10)[-1] == pytest.approx(41.2573614, abs=1e-6)
+
+
+def test_series() -> None:
+    f, g = root_coefficients(60), inverse_root_coefficients(60)
+    assert np.convolve(f, f)[:60] == pytest.approx(np.ones(60))
+    assert np.convolve(f, g)[:60] == pytest.approx(np.eye(60)[0], abs=1e-14)
+    assert reciprocal(f, 60) == pytest.approx(g, abs=1e-14)
+    assert g[:4] == pytest.approx([1, -1 / 2, -1 / 8, -1 / 16])
+    np.testing.assert_allclose(taylor(lambda x: (1 - x) ** -0.5, 5000), root_coefficients(5000), rtol=0, atol=1e-13)
+    assert landau_constants(3) == pytest.approx([1, 1.25, 1.25 + 9 / 64])
+    symbol = Rational((0.9, 0.5, 1.0), (0.8, 0.0, 0.95))
+    by_product = np.array([1.0] + [0.0] * 39)
+    for zero in symbol.zeros:
+        by_product[1:] -= zero * by_product[:-1].copy()
+    for pole in symbol.poles:
+        by_product = np.convolve(by_product, pole ** np.arange(40))[:40]
+    assert symbol.coefficients(40) == pytest.approx(by_product, abs=1e-14)
+    fading = Rational((0.9, 0.5), (0.8, 0.1))
+    assert fading.square_sum() == pytest.approx(np.square(fading.coefficients(2000)).sum(), rel=1e-12)
+
+
+ROOTS = [each for each in STREAMED if isinstance(each, Toeplitz | NormalisedRoot)]
+
+
+@pytest.mark.parametrize("direct", [True, False], ids=["products", "halving"])
+@pytest.mark.parametrize("mechanism", ROOTS, ids=repr)
+def test_noise_does_not_depend_on_the_size_of_the_blocks(
+    mechanism: PrefixSums, direct: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not direct:
+        monkeypatch.setattr(convolution_module, "DIRECT", 1)
+        monkeypatch.setattr(convolution_module, "SHORT", 100)
+    units = np.random.default_rng(0).standard_normal((896, 2, 3))
+    found = []
+    for size in (7, 64, 128, 896):
+        state, fresh = mechanism.init(size, 2, 3), lambda count: np.empty(0)
+        blocks = (units[at : at + size] for at in range(0, 896, size))
+        found.append(np.concatenate([mechanism.next(state, block, fresh) for block in blocks]))
+    assert isinstance(mechanism, Toeplitz | NormalisedRoot)
+    noise = matrices(mechanism, 896)[0]
+    expected = np.einsum("ts,srd->trd", noise, units)
+    for each in found:
+        np.testing.assert_allclose(each, expected, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("distribution", ["gamma", "laplace"])
+@pytest.mark.parametrize("mechanism", ROOTS, ids=repr)
+def test_pure_noise_is_refused_with_the_reason(mechanism: PrefixSums, distribution: str) -> None:
+    with pytest.raises(
+        ValueError, match=rf"takes Gaussian noise only, not {distribution}: a pure loss charges the l1 norm"
+    ):
+        NoisePlan(distribution, [mechanism], [1.0], 1.0, 2)  # type: ignore[arg-type]
+    NoisePlan(distribution, [WindowTree(4)], [1.0], 1.0, 2)  # type: ignore[arg-type]
+    for window in (16, 256):  # what the reason says
+        assert root_coefficients(window).sum() == pytest.approx(2 * np.sqrt(window / np.pi), rel=1 / window)
+
+
+# Planted mistakes
+
+
+@dataclass(frozen=True)
+class PricedByNoise(WindowBuffers):
+    """Charges sum h^2 where sum c^2 is due."""
+
+    @property
+    def nodes_per_item(self) -> float:
+        return self.symbol().square_sum()
+
+
+@dataclass(frozen=True)
+class Restarted(WindowBuffers):
+    """Forgets its buffers at block borders."""
+
+    def next(self, state: Any, units: Array, fresh: Fresh) -> Array:
+        return super().next(self.init(*units.shape), units, fresh)
+
+
+@dataclass(frozen=True)
+class DroppedEarly(WindowRoot):
+    """An item's noise goes one round before the item does."""
+
+    def init(self, rounds: int, runs: int, dimension: int) -> Any:
+        return convolution(root_coefficients, self.window - 1, rounds, runs * dimension)
+
+
+@dataclass(frozen=True)
+class DroppedLate(WindowRoot):
+    """Coefficients up to f_W, while G_W is charged and stated as the variance."""
+
+    def init(self, rounds: int, runs: int, dimension: int) -> Any:
+        return convolution(root_coefficients, self.window + 1, rounds, runs * dimension)
+
+
+@dataclass(frozen=True)
+class ChargedEarly(WindowRoot):
+    """c_0..c_{W-2} only."""
+
+    @property
+    def nodes_per_item(self) -> float:
+        return landau(self.window - 1)
+
+
+def findings(mechanism: Toeplitz, window: int) -> dict[str, bool]:
+    """Whether more is told than charged, and whether the noise is other than stated."""
+    rounds = max(5 * window, 160)  # some blocks
+    noise = materialise(mechanism, rounds)
+    return {
+        "loss": protected_nodes(noise, window) > mechanism.nodes_per_item * (1 + 1e-9),
+        "noise": not np.allclose(np.square(noise).sum(axis=1), mechanism.noisy_nodes(rounds), rtol=1e-9),
+    }
+
+
+@pytest.mark.parametrize("window", [8, 16, 63])
+@pytest.mark.parametrize(
+    ("planted", "right", "seen"),
+    [
+        (lambda window: PricedByNoise(window, 1), lambda window: WindowBuffers(window, 1), "loss"),
+        (lambda window: Restarted(window, 1), lambda window: WindowBuffers(window, 1), "loss"),
+        (DroppedEarly, WindowRoot, "loss"),
+        (ChargedEarly, WindowRoot, "loss"),
+        (DroppedLate, WindowRoot, "noise"),
+    ],
+    ids=["sum h^2 for sum c^2", "restarted buffers", "noise dropped early", "c charged to W - 1", "noise dropped late"],
+)
+def test_planted(window: int, planted, right, seen: str) -> None:
+    assert findings(planted(window), window)[seen]
+    assert findings(right(window), window) == {"loss": False, "noise": False}
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 7, 64])
+@pytest.mark.parametrize("terms", [1, 3, 8, 15])
+def test_convolve_on_a_ring(rounds: int, terms: int) -> None:
+    generator = np.random.default_rng([rounds, terms])
+    lags = generator.standard_normal(terms)
+    ring = generator.standard_normal((max(terms - 1, 1) + rounds, 48))
+    for first in {0, len(ring) // 2, len(ring) - 1}:
+        found = np.full((rounds, 48), np.nan)
+        kernels.convolve(lags, ring, first, found)
+        rows = ring[(first + np.arange(rounds)[:, None] - np.arange(terms)) % len(ring)]
+        np.testing.assert_allclose(found, np.einsum("j,tjc->tc", lags, rows), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("rounds", [1, 7, 64])
+@pytest.mark.parametrize(("count", "ending"), [(4, 0), (4, 4), (12, 8)])
+def test_decays_on_a_ring(rounds: int, count: int, ending: int) -> None:
+    generator = np.random.default_rng([rounds, count])
+    decays, weights, shares = generator.random(count), generator.random(count), generator.random(ending)
+    state = generator.standard_normal((count, 48))
+    ring, found = generator.standard_normal((rounds + 5, 48)), generator.standard_normal((rounds, 48))
+    expected, kept = found.copy(), state.copy()
+    every = np.concatenate([shares, np.zeros(count - ending)])
+    for t in range(rounds):
+        expected[t] += weights @ kept
+        kept = decays[:, None] * kept + ring[(3 + t) % len(ring)] - every[:, None] * ring[(1 + t) % len(ring)]
+    kernels.add_decays(decays, weights, shares, state, ring, 3, 1, found)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(state, kept, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("length", [5, 16, 17, 100, 1024])
+def test_a_coordinate_has_the_same_bits_alone_and_among_others(length: int) -> None:
+    units = np.random.default_rng(length).standard_normal((3, 64, 2, 301))
+    together, alone = root_convolution(length, 64, 602), root_convolution(length, 64, 1)
+    for block in units:
+        noise = together.next(block)
+        assert np.array_equal(noise[:, 1, 7], alone.next(block[:, 1:, 7:8].copy())[:, 0, 0])
+
+
+@pytest.mark.parametrize("length", [2**power for power in range(5, 21)])
+def test_the_stored_decays_are_the_root(length: int) -> None:
+    decays, weights = root_decays(length)
+    assert len(decays) % 4 == 0
+    assert len(decays) <= 48
+    assert decays[-1] > 0
+    assert decays[0] < 1
+    assert (np.diff(decays) < 0).all()
+    assert (weights > 0).all()
+    lags = np.unique(np.geomspace(FIRST, length - 1, 8000).astype(int))
+    errors = np.exp(np.log(decays) * (lags - FIRST)[:, None]) @ weights - root_coefficients(length)[lags]
+    assert np.abs(errors).max() < (1e-14 if length < 2**15 else 1e-13)  # a^j of a rounded a
+
+
+@pytest.mark.parametrize(("length", "rounds"), [(17, 300), (100, 500), (1000, 3000), (4096, 4500), (5000, 5200)])
+@pytest.mark.parametrize("lasting", [False, True])
+def test_one_noise_is_heard_until_its_window_ends(length: int, rounds: int, lasting: bool) -> None:
+    block = 100
+    sums = root_convolution(length, block, 1, lasting)
+    assert isinstance(sums, Streamed)
+    units = np.zeros((rounds, 1, 1))
+    units[3] = 1.0
+    heard = np.concatenate([sums.next(units[at : at + block]) for at in range(0, rounds, block)])[3:, 0, 0]
+    np.testing.assert_allclose(heard[:length], root_coefficients(length)[: len(heard)], rtol=0, atol=3e-14)
+    if not lasting:
+        assert np.abs(heard[length:]).max() < 3e-14

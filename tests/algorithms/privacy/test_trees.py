@@ -143,22 +143,6 @@ def test_node_variances_follow_their_recursion() -> None:
         below = combined
 
 
-def test_pure_loss_of_items_is_that_of_the_nodes_that_hold_them() -> None:
-    """Of a plain tree: node t covers (t & (t - 1), t]; with one noise a round the transcript tells all nodes."""
-    rounds = 11
-    nodes = [sum(1 for end in range(item, rounds + 1) if (end & (end - 1)) < item) for item in range(1, rounds + 1)]
-    assert item_pure_loss(BinaryTree(rounds + 1), rounds) == pytest.approx(nodes)
-    assert item_pure_loss(NoisePerItem(), rounds) == pytest.approx(np.ones(rounds))
-    assert item_pure_loss(NoisePerPrefix(rounds), rounds) == pytest.approx(np.arange(rounds, 0, -1))
-    padded = item_pure_loss(PaddedTree(rounds + 1), rounds)  # each output has further noise
-    assert (padded <= np.array(nodes) + 1e-9).all()
-    assert padded.max() > 0.7 * max(nodes)
-    for window in (1, 2, 4):
-        for rounds in (window, 2 * window + 1, 3 * window - 1):
-            protected = item_pure_loss(WindowTree(window), rounds)[-window:]
-            assert protected.max() == pytest.approx(WindowTree(window).nodes_per_item)
-
-
 def test_pure_loss_is_attained_and_never_passed() -> None:
     """The log ratio of the density of the outputs under independent Laplace noises, drawn and extreme ones."""
     rounds, generator = 6, np.random.default_rng(0)
