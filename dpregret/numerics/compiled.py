@@ -97,6 +97,7 @@ class _Text:
         self._numbers: dict[int, str] = {}
         self._generics: list[Any] = []
         self._kinds: list[type] = []
+        self._inside: list[str] = []  # modules that are being written down
         self._of(function)
         for kind in kinds:
             self._of(kind)
@@ -138,7 +139,7 @@ class _Text:
             return f"{named} {hashlib.sha256(Path(inspect.getfile(value._defn)).read_bytes()).hexdigest()}"
         elif isinstance(value, tuple):
             return f"{self._of(type(value))} {self._of(tuple(value))}"
-        return named  # nothing else is a constant of compiled code
+        return named if callable(value) else f"{named} {value!r}"  # an address in it compiles anew: never stale
 
     def _code(self, code: CodeType, function: FunctionType) -> str:
         constants = code.co_consts[1:] if code.co_consts[:1] == (function.__doc__,) else code.co_consts
@@ -153,7 +154,12 @@ class _Text:
         file = Path(getattr(module, "__file__", None) or sys.executable)
         if not file.is_relative_to(PACKAGE) and any(map(file.is_relative_to, _INSTALLED)):
             return module.__name__
-        return f"{module.__name__} {[self._of(vars(module)[each]) for each in names if each in vars(module)]}"
+        if module.__name__ in self._inside:
+            return module.__name__
+        self._inside.append(module.__name__)
+        said = [self._of(vars(module)[each], names) for each in names if each in vars(module)]
+        self._inside.pop()
+        return f"{module.__name__} {said}"
 
 
 def _digest(function: Any, kinds: Iterable[type]) -> str:

@@ -173,7 +173,7 @@ from typing import NamedTuple
 import numpy as np
 from dpregret.numerics.compiled import compiled, generic, inlined
 from dpregret.numerics.intrinsics import fused
-WEIGHT, TABLE = 2.0, np.array([1.0, 3.0])
+WEIGHT, TABLE, STEPS = 2.0, np.array([1.0, 3.0]), [19.0]
 class Line(NamedTuple):
     slope: float
 at = generic("at")
@@ -193,7 +193,7 @@ near = made(11)
 @compiled
 def whole(line, x):
     "Whole."
-    return fused(at(line, near(x)), WEIGHT, TABLE[1]) + made_here(x)
+    return fused(at(line, near(x)), WEIGHT, TABLE[1]) + made_here(x) + STEPS[0]
 def made_here(x):
     return at(Inner(13.0), x)
 class Inner(NamedTuple):
@@ -219,7 +219,12 @@ def test_all_that_decides_code_names_its_folder_and_nothing_else_does(monkeypatc
     plain = named(TEXT)
     assert named("\n\n" + TEXT.replace('"Near."', '"Nearer."').replace('"Whole."', '"All."')) == plain
     edits = [("2.0", "2.5"), ("3.0", "3.5"), ("5.0", "5.5"), ("7.0", "7.5"), ("(11)", "(12)"), ("13.0", "13.5")]
-    edits += [("17.0", "17.5"), ("    slope", "    rise: float\n    slope"), ("* x\ndef made(", "/ x\ndef made(")]
+    edits += [
+        ("17.0", "17.5"),
+        ("19.0", "19.5"),
+        ("    slope", "    rise: float\n    slope"),
+        ("* x\ndef made(", "/ x\ndef made("),
+    ]
     found = [named(TEXT.replace(old, new, 1)) for old, new in edits]
     assert len({plain, named(TEXT, line=False), *found}) == 2 + len(edits)
 
