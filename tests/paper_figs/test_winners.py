@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from dpregret.paper_figs.judge.fits import Estimate
 from dpregret.paper_figs.winners import table as measuring
 from dpregret.paper_figs.winners.laws import Law, beyond, coverage, setting
 from dpregret.paper_figs.winners.table import (
@@ -143,7 +144,7 @@ def test_ties_lone_runs_negative_regret_and_other_losses() -> None:
     apart = same[0], same[1].assign(trivial_regret=400.0)
     assert [winners(measured(*each)).iloc[0]["verdict"] for each in (same, apart)] == ["wins", "leads"]
     two, one = (Sample(np.arange(3), np.full(3, value), np.ones(3)) for value in (2.0, 1.0))
-    assert ratio(two, one) == (2, 2, 2)
+    assert ratio(two, one) == Estimate(2, 2, 2)
 
 
 def test_bounds_of_learners_for_stochastic_losses_do_not_count_elsewhere() -> None:

@@ -32,12 +32,6 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullForma
 from dpregret.paper_figs.judge.cells import LENGTHS
 from dpregret.paper_figs.judge.vocabulary import VALUE_COLUMN, Parameter, Rate, Response
 
-SYMBOLS: Final = {
-    "(log2 d)": r"(\log_2 d)", "(log2 W + 1)": r"(\log_2 W + 1)", "(log2 k)": r"(\log_2 k)", "eps": r"\varepsilon",
-    "mu_gdp": r"\mu_{\mathrm{GDP}}", "L*": "L^*", "mu": r"\mu", "(ln 1/beta)": r"(\ln 1/\beta)",
-    "(ln 1/delta)": r"(\ln 1/\delta)", "Gamma": r"\Gamma", "lambda": r"\lambda",
-}  # fmt: skip
-"""Symbol of a rate -> mathematics, where it is not the same."""
 AXES: Final[Mapping[Parameter, str]] = {
     "horizon": "horizon $T$ (rounds)", "samples": "records $n$", "dimension": "dimension $d$",
     "experts": "number of experts $d$", "window": "window $W$", "landau": "Landau's constant $G_W$ of the window",
@@ -143,22 +137,9 @@ def power_text(power: float) -> str:
 
 
 def rate_math(rate: Rate) -> str:
-    """A rate as mathematics, without dollar signs."""
-    symbol = SYMBOLS.get(rate.symbol, rate.symbol)
-    if rate.power == 1 and not rate.log_power and not rate.nodes:
-        return symbol.strip("()")
-    factors = []
-    if rate.power:
-        factors.append(symbol if rate.power == 1 else f"{symbol}^{{{power_text(rate.power)}}}")
-    if rate.log_power:
-        log = r"\ln" if rate.log == "ln" else r"\log_2"
-        raised = "" if rate.log_power == 1 else f"^{{{power_text(rate.log_power)}}}"
-        argument = rate.log_argument.replace("delta", r"\delta").replace("beta", r"\beta")
-        argument = symbol if argument == "parameter" else f"({argument})"
-        factors.append(rf"{log}{raised}\,{argument}")
-    if rate.nodes:
-        factors.append("A_W")
-    return r"\,".join(factors) or "1"
+    """A rate as mathematics, without dollar signs, its powers as fractions."""
+    text = rate.latex(written=power_text, gap=r"\,").replace(r"^\star", "^*")
+    return text.strip("()") if rate.power == 1 and not rate.log_power and not rate.nodes else text
 
 
 def interval(value: float, low: float, high: float) -> str:

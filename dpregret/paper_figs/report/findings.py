@@ -26,9 +26,10 @@ from dpregret.paper_figs.judge import result_tables
 from dpregret.paper_figs.judge.claims import Claim, ClaimsError, ClaimsFile, Erratum, PaperTexts, Strict, load_paper
 from dpregret.paper_figs.judge.result_tables import read_lines
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN, VIOLATED
+from dpregret.paper_figs.tables.printed import environment
 from dpregret.paper_figs.tables.write import MEASURED
 from dpregret.paper_figs.text import formats
-from dpregret.paper_figs.text.escaping import from_plain, in_html, plain
+from dpregret.paper_figs.text.escaping import from_plain
 from dpregret.paper_figs.text.formats import DASH, read_csv
 from dpregret.paper_figs.text.formula import marked_up, unicode
 
@@ -113,20 +114,13 @@ def write_errata_page(results: Path, papers: Sequence[str], texts: Path, out: Pa
     sections = [each for paper in papers if (each := section(results, load_paper(texts / paper)))["entries"]]
     refuted = refutations(results, texts, papers)
     for form in ("md", "html"):
-        page = environment(form).get_template(f"errata.{form}.j2").render(sections=sections, refuted=refuted)
+        page = templates(form).get_template(f"errata.{form}.j2").render(sections=sections, refuted=refuted)
         (out / f"errata.{form}").write_text(page, encoding="utf-8")
 
 
-def environment(form: str = "html") -> jinja2.Environment:
-    """Where templates are found and how text gets into them: escaped."""
-    made = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=form == "html",
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=plain if form == "md" else in_html,
-    )
+def templates(form: str = "html") -> jinja2.Environment:
+    """The templates of a form, in which formulas of sentences are shown by the filter `maths`."""
+    made = environment(TEMPLATES, form)
     made.filters["maths"] = unicode if form == "md" else lambda text: Markup(marked_up(text))
     return made
 

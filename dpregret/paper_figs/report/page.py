@@ -31,7 +31,6 @@ from dpregret.paper_figs.report.findings import (
     Record,
     TextTable,
     View,
-    environment,
     headlines,
     learner_name,
     lines_of,
@@ -41,10 +40,11 @@ from dpregret.paper_figs.report.findings import (
     records,
     refutable,
     section,
+    templates,
     text_table,
 )
 from dpregret.paper_figs.report.provenance import gather
-from dpregret.paper_figs.tables.printed import STYLE, fragment_of
+from dpregret.paper_figs.tables.printed import STYLE, fragment_of, slug
 from dpregret.paper_figs.tables.write import BOUND_LATEX, MEASURED, symbol_of
 from dpregret.paper_figs.text import formats, formula
 from dpregret.paper_figs.text.formats import DASH, significant
@@ -376,7 +376,7 @@ def write_report(
         further[paper] = list(unclaimed(shown, written.claims, experiments))
     tested = [(view, line) for view in views for line in view["tested"]]
     winners, scripts = winners_view(results, run.names), page_scripts()
-    template = environment()
+    template = templates()
     template.filters.update(slug=slug, short=short, zip=zip, stem=lambda text: re.split("[,:]", text)[0])
     template.filters.update(digits=lambda text: significant(float(text), 2) if text else "", of_privacy=of_privacy)
     template.globals.update(
@@ -440,11 +440,6 @@ def policy(scripts: Iterable[str]) -> str:
 def script_json(data: Any) -> str:
     """JSON that can stand inside a script element."""
     return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-
-
-def slug(text: Any) -> str:
-    """Text as part of an address inside the page."""
-    return re.sub(r"[^A-Za-z0-9_]+", "-", str(text)).strip("-")
 
 
 def short(cite: str) -> str:

@@ -394,15 +394,24 @@ WIDTH: Final = (
 """The width of the text; where that is narrow, the table reaches into both margins."""
 
 
+def environment(folder: Path, form: str = "html", **options: Any) -> jinja2.Environment:
+    """Where templates are found and how text gets into them: escaped."""
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder),
+        autoescape=form == "html",
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=escaping.plain if form == "md" else escaping.in_html,
+        **options,
+    )
+
+
 def html_page(table: FilledTable) -> str:
     """The table with its notes, as a document that opens alone."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True,
-        keep_trailing_newline=True, undefined=jinja2.StrictUndefined, finalize=escaping.in_html,
-    )  # fmt: skip
-    return environment.get_template("printed.html.j2").render(
+    return environment(TEMPLATES, keep_trailing_newline=True).get_template("printed.html.j2").render(
         table=table, columns=table.printed.columns, above=_above(table), style=Markup(STYLE), marks=MARKS,
-        colours=COLOURS, slug=_slug, formula=lambda sentence: Markup(formula.in_html(sentence)),
+        colours=COLOURS, slug=slug, formula=lambda sentence: Markup(formula.in_html(sentence)),
         share=100 / sum(column.width for column in table.printed.columns),
     )  # fmt: skip
 
@@ -421,9 +430,9 @@ def _above(table: FilledTable) -> list[tuple[str, int]]:
     return [(above, len(list(columns))) for above, columns in groupby(heads)] if any(heads) else []
 
 
-def _slug(text: str) -> str:
-    """Text as part of an address inside a page, as in the report."""
-    return re.sub(r"[^A-Za-z0-9_]+", "-", text).strip("-")
+def slug(text: object) -> str:
+    """Text as part of an address inside a page."""
+    return re.sub(r"[^A-Za-z0-9_]+", "-", str(text)).strip("-")
 
 
 def latex(table: FilledTable, label: str) -> str:

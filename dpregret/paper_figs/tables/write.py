@@ -40,17 +40,10 @@ from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.escaping import plain
 from dpregret.paper_figs.text.formats import DASH
 
-CALLS: Final = {
-    "projection": ("projections", "seconds_projection"),
-    "linear oracle": ("linear_oracles", "seconds_linear_oracle"),
-    "local oracle": ("local_oracles", "seconds_local_oracle"),
-}
-"""Operation -> columns of calls per round, and of CPU seconds per round and run spent in it."""
-FURTHER: Final = {
-    "gauge": ("gauges", "seconds_gauge"),
-    "separation": ("separations", "seconds_separation"),
-}
-"""The same of operations that only some papers' learners call: a table has them where one does."""
+CALLED: Final = ("projection", "linear oracle", "local oracle")
+"""Operations with their calls per round, and CPU seconds per round and run spent in them."""
+FURTHER: Final = ("gauge", "separation")
+"""Those that only some papers' learners call: a table has them where one does."""
 COSTS: Final = (
     "Cost per {unit} and run: counted calls and median CPU microseconds over runs. "
     "Plays that were measured on another machine are left out."
@@ -86,40 +79,32 @@ def costs_table(runs: pd.DataFrame, claims: ClaimsFile) -> pd.DataFrame:
     first: dict[tuple[str, str], TableRow] = {}  # a learner stands once
     for row in claims.rows:
         first.setdefault((row.learner, row.variant), row)
-    called = CALLS | {name: columns for name, columns in FURTHER.items() if columns[0] in timed.columns}
+    called = [*CALLED, *(operation for operation in FURTHER if f"{operation}s" in timed.columns)]
     played, none = dict(iter(timed.groupby(["learner", "variant"]))), timed.iloc[:0]
-    rows = []
-    for row in first.values():
-        rows += _row_costs(played.get((row.learner, row.variant), none), row, unit, called)
+    records = []
+    for name, row in first.items():
+        for (shape, dimension), group in played.get(name, none).groupby(["set", "dimension"], sort=True):
+            record: dict[str, object] = {
+                "algorithm": row.label,
+                "variant": row.variant,
+                "set": shape,
+                "dimension": formats.size(float(str(dimension))),
+                MEASURED_HERE: len(group),
+                "operation claimed": row.operation,
+                f"solves per {unit}": formats.significant(float(per_unit(group, "solves").mean())),
+                f"us per {unit}": formats.number(1e6 * float(np.median(per_unit(group, "seconds"))), 1),
+            }
+            for operation in called:
+                column = operation.replace(" ", "_")
+                calls = float(np.nan_to_num(per_unit(group, f"{column}s")).mean())
+                seconds = float(np.median(per_unit(group, f"seconds_{column}")))
+                record[f"{operation}s per {unit}"] = formats.significant(calls)
+                record[f"us per {operation}"] = formats.number(1e6 * seconds / calls, 2) if calls > 0 else DASH
+            records.append(record)
     titles = ["algorithm", "variant", "set", "dimension", MEASURED_HERE, "operation claimed"]
     titles += [f"{operation}s per {unit}" for operation in called] + [f"solves per {unit}", f"us per {unit}"]
     titles += [f"us per {operation}" for operation in called]
-    return pd.DataFrame(rows, columns=titles)
-
-
-def _row_costs(
-    rows: pd.DataFrame, row: TableRow, unit: str, called: Mapping[str, tuple[str, str]]
-) -> list[dict[str, object]]:
-    records = []
-    for (shape, dimension), group in rows.groupby(["set", "dimension"], sort=True):
-        record: dict[str, object] = {
-            "algorithm": row.label,
-            "variant": row.variant,
-            "set": shape,
-            "dimension": formats.size(float(str(dimension))),
-            MEASURED_HERE: len(group),
-            "operation claimed": row.operation,
-            f"solves per {unit}": formats.significant(float(per_unit(group, "solves").mean())),
-            f"us per {unit}": formats.number(1e6 * float(np.median(per_unit(group, "seconds"))), 1),
-        }
-        for operation, (calls_column, seconds_column) in called.items():
-            calls = float(np.nan_to_num(per_unit(group, calls_column)).mean())
-            seconds = float(np.median(per_unit(group, seconds_column)))
-            record[f"{operation}s per {unit}"] = formats.significant(calls)
-            per_call = formats.number(1e6 * seconds / calls, 2) if calls > 0 else formats.DASH
-            record[f"us per {operation}"] = per_call
-        records.append(record)
-    return records
+    return pd.DataFrame(records, columns=titles)
 
 
 EXPONENTS: Final = (

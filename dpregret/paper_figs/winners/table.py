@@ -37,6 +37,7 @@ from scipy import special
 
 from dpregret.core import parquet
 from dpregret.numerics.arrays import Array
+from dpregret.paper_figs.judge.fits import UNKNOWN, Estimate
 from dpregret.paper_figs.judge.runs import OPTIONS, ORACLES, RunsError
 from dpregret.paper_figs.text import formats
 
@@ -244,17 +245,6 @@ Cell = dict[str, Any]
 _NOBODY: Final[Cell] = {"learner": "", "bound": np.nan, "regret": np.nan, "could_be_private": False}
 
 
-class Ratio(NamedTuple):
-    """Of two mean regrets, with its 95 % interval; NaN where a mean is not positive."""
-
-    value: float
-    low: float
-    high: float
-
-
-_UNKNOWN: Final = Ratio(np.nan, np.nan, np.nan)
-
-
 class Sample(NamedTuple):
     """Regret and regret of the constant point, by run."""
 
@@ -289,23 +279,23 @@ def _same_losses(one: Sample, other: Sample) -> bool:
     return paired(one, other) is not None or abs(means[0] - means[1]) <= _NEAR * abs(means[0])
 
 
-def ratio(rival: Sample, winner: Sample) -> Ratio:
-    """Mean regret of the rival over the winner's."""
+def ratio(rival: Sample, winner: Sample) -> Estimate:
+    """Mean regret of the rival over the winner's, with its 95 % interval; NaN where a mean is not positive."""
     both = paired(rival, winner)
     over, under = both or (rival.regret, winner.regret)
     means = float(over.mean()), float(under.mean())
     if min(means) <= 0:
-        return _UNKNOWN
+        return UNKNOWN
     value = means[0] / means[1]
     if min(len(over), len(under)) < 2:
-        return Ratio(value, np.nan, np.nan)
+        return Estimate(value, np.nan, np.nan)
     parts = [over / means[0], under / means[1]]
     if both:
         error, free = float(np.std(parts[0] - parts[1], ddof=1)) / np.sqrt(len(over)), float(len(over) - 1)
     else:
         error, free = _welch(parts[0], parts[1])
     reach = quantile(free) * error
-    return Ratio(value, value * np.exp(-reach), value * np.exp(reach))
+    return Estimate(value, value * np.exp(-reach), value * np.exp(reach))
 
 
 def _welch(one: Array, other: Array) -> tuple[float, float]:
@@ -419,8 +409,7 @@ def _setting(competing: list[Cell], barred: list[Cell], reference: Cell | None) 
 
 def _ratio(name: str, cell: Cell, winner: Sample) -> dict[str, float]:
     """The columns of a ratio to the winner."""
-    found = ratio(cell["sample"], winner) if "sample" in cell else _UNKNOWN
-    return {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+    return (ratio(cell["sample"], winner) if "sample" in cell else UNKNOWN).columns(name)
 
 
 def _over(one: float, other: float) -> float:
