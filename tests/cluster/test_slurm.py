@@ -12,8 +12,7 @@ from pathlib import Path
 
 import one_node
 import pytest
-from checkout import ROOT, Checkout, make_checkout
-from shared import shared
+from checkout import ROOT, Checkout, make_checkout, shared
 
 pytestmark = [
     pytest.mark.slurm,
@@ -51,11 +50,7 @@ class Run:
 
     def __init__(self, checkout: Checkout, log: Path, *arguments: str) -> None:
         self.log = log
-        with log.open("wb") as out:
-            self.process = subprocess.Popen(
-                checkout.command(*arguments, *PROFILE), cwd=checkout.root, env=checkout.environment,
-                stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True,
-            )  # fmt: skip
+        self.process = checkout.start(log, *arguments, *PROFILE)
 
     @property
     def words(self) -> str:

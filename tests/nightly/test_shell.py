@@ -72,12 +72,6 @@ STRANGERS = {
     "exits": "os._exit(0)", "leaves": "sys.exit(0)", "dies": "os.kill(os.getpid(), 9)",
     "stops": "raise KeyboardInterrupt", "closes": "sys.stdout.close(); return 1 / 0",
     "forks": "os.fork(); os._exit(0)", "recurses": "return right()",
-    "words": "return 'noise'", "nothing": "return None", "shape": "return np.zeros((3, 3, 3))",
-    "array": "return np.full((64, 1), np.nan)",
-    "not a number": f"return {NOISY} np.full((64, dimension), np.nan)",
-    "too few rows": f"return {NOISY} generator.normal(size=(63, dimension))",
-    "square": f"return {NOISY} generator.normal(size=(64, dimension)) ** 2 * 30",
-    "one row": f"return {NOISY} one_row(30 * generator.normal(size=(64, dimension)))",
     "own draws": f"return {NOISY} np.random.default_rng(3).normal(size=(64, dimension))",
     "global draws": f"return {NOISY} np.random.normal(size=(64, dimension))",
 }  # fmt: skip
@@ -86,7 +80,6 @@ STRANGERS = {
 @pytest.mark.parametrize("how", STRANGERS)
 def test_strangers_code_is_never_taken_for_a_verdict(how: str, tmp_path: Path) -> None:
     text = f"import os, sys\nimport numpy as np\n\ndef right():\n    {STRANGERS[how]}\n"
-    text += "\ndef one_row(x):\n    x[5] *= abs(x[4])\n    x[9] *= 1e13\n    return x\n"
     (tmp_path / "own.py").write_text(text)
     refused(tmp_path, "audit", "own.py:right", "--rounds", "64", "--epsilon", "1", "--delta", "1e-6")
 

@@ -24,8 +24,7 @@ from pathlib import Path
 import psutil
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflows"))
-from checkout import Checkout, make_checkout
-from shared import shared
+from checkout import Checkout, make_checkout, shared
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 VICTIMS = ("main", "job", "child")
@@ -37,11 +36,7 @@ class Run:
 
     def __init__(self, checkout: Checkout, words: list[str]) -> None:
         self.began = time.monotonic()
-        with (checkout.root.parent / "told").open("wb") as log:
-            self.process = subprocess.Popen(
-                checkout.command(*words), cwd=checkout.root, env=checkout.environment, start_new_session=True,
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            )  # fmt: skip
+        self.process = checkout.start(checkout.root.parent / "told", *words)
 
     def wait(self, seconds: float | None = None) -> int | None:
         """The exit code; None where it still runs after so many seconds."""

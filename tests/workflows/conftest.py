@@ -1,5 +1,3 @@
-import fcntl
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -7,14 +5,14 @@ from typing import Any
 
 import pytest
 import yaml
-from checkout import Checkout, make_checkout
-from small_run import settings_of_a_run, with_settings
+from checkout import MINE, Checkout, make_checkout, once
+from plays import small
 
 
 @pytest.fixture
 def settings() -> dict[str, Any]:
     """A small valid configuration, free to be spoilt."""
-    return settings_of_a_run()
+    return small("online", "horizon", runs=2)
 
 
 @pytest.fixture
@@ -29,19 +27,6 @@ def write(tmp_path: Path) -> Callable[[Any], Path]:
     return write_to
 
 
-def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
-    """A place that has been made once for all workers of pytest-xdist."""
-    base = factory.getbasetemp()
-    place = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
-    done = place.with_suffix(".done")
-    with place.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not done.exists():
-            make(place)
-            done.touch()
-    return place
-
-
 @pytest.fixture
 def checkout(tmp_path: Path) -> Checkout:
     """A checkout in which nothing was run."""
@@ -50,14 +35,15 @@ def checkout(tmp_path: Path) -> Checkout:
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """A checkout in which `settings` have been run, once for all workers of pytest-xdist."""
+    """A checkout in which `settings` have been run."""
 
     def run(root: Path) -> None:
-        made = with_settings(make_checkout(root), settings_of_a_run())
-        done = made.snakemake("--config", "profile=mine.yaml", "--cores", "2")
+        made = make_checkout(root)
+        made.configure(small("online", "horizon", runs=2))
+        done = made.snakemake("--cores", "2", *MINE)
         assert done.returncode == 0, done.stdout + done.stderr
 
-    return Checkout(once(tmp_path_factory, "finished", run))
+    return once(tmp_path_factory, "finished", run)
 
 
 @pytest.fixture
@@ -70,4 +56,5 @@ def copied(finished: Checkout, tmp_path: Path) -> Checkout:
 @pytest.fixture
 def mine(checkout: Checkout, settings: dict[str, Any]) -> Checkout:
     """A checkout with the same settings, not run yet."""
-    return with_settings(checkout, settings)
+    checkout.configure(settings)
+    return checkout

@@ -49,12 +49,12 @@ def rows_of(
     return labelled(rows, part, Play(learner, variant, kind.__module__, "", ""), "")
 
 
-def small(family: str, **changes: Any) -> dict[str, Any]:
-    """A profile of the small experiment `small` of a family, some keys changed; a key that is None is left out."""
+def small(family: str, name: str = "small", **changes: Any) -> dict[str, Any]:
+    """A profile of the small experiment of a family, some keys changed; a key that is None is left out."""
     paper, own = SMALL[family]
     experiment = {"title": "Small", "delta": 1e-6, "runs": 3, **copy.deepcopy(own), **changes}
     experiment = {key: value for key, value in experiment.items() if value is not None}
-    return {"profile": "mine", "seed": 7, "papers": {paper: {"experiments": {"small": experiment}}}}
+    return {"profile": "mine", "seed": 7, "papers": {paper: {"experiments": {name: experiment}}}}
 
 
 def rows_of_small(config: Any, family: str, learner: str, variant: str, data_dir: Path | None = None) -> pd.DataFrame:

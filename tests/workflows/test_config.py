@@ -1,4 +1,4 @@
-"""Configurations: what decides their hash, profiles on top of each other, grids in short, the schema."""
+"""Configurations: what decides their hash, profiles on top of each other, grids in short, the schema, limits."""
 
 import json
 import math
@@ -7,66 +7,35 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from plays import small
 
 from dpregret.core.errors import ConfigError
 from dpregret.core.yaml_source import expand
 from dpregret.workflows.families.online import OnlineExperiment
-from dpregret.workflows.plan.config import Config, experiment_jobs
+from dpregret.workflows.plan import checks, config
+from dpregret.workflows.plan.config import Limits, experiment_jobs, given_limits
 from dpregret.workflows.plan.load import check_options, file_schema, load_config
 from dpregret.workflows.plan.read import PROFILES, short_names
 
 Write = Callable[[Any], Path]
+WHERE = "papers.lou_cheung_2020.experiments.small"
 
 
-HORIZON = "papers.lou_cheung_2020.experiments.horizon"
-
-
-def spoil(settings: dict[str, Any], path: str, value: Any) -> None:
-    """Set (or, with the value KeyError, delete) an entry; a path without a full stop at its start is below horizon."""
-    target = settings
-    parts = path[1:].split(".") if path.startswith(".") else [*HORIZON.split("."), *path.split(".")]
-    for part in parts[:-1]:
-        target = target[part]
-    if value is KeyError:
-        del target[parts[-1]]
-    else:
-        target[parts[-1]] = value
-
-
-def test_numbers_in_exponent_form_are_numbers(settings: dict[str, Any], write: Write) -> None:
-    path = write(settings)
+def test_numbers_in_exponent_form_are_numbers(write: Write) -> None:
+    path = write(small("online"))
     path.write_text(path.read_text().replace("delta: 1.0e-06", "delta: 1e-6").replace("- 8.0", "- 8e0\n        - .inf"))
-    experiment = load_config(path).experiment("lou_cheung_2020", "horizon")
+    experiment = load_config(path).experiment("lou_cheung_2020", "small")
     assert experiment.delta == 1e-6
     assert experiment.epsilon == (8.0, math.inf)
 
 
-def test_hash_follows_what_decides_the_numbers_and_nothing_else(settings: dict[str, Any], write: Write) -> None:
-    before = load_config(write(settings)).hash("horizon")
-    for path, value in (("title", "Another"), ("learners", {"ftal": ["plain"]}), ("epsilon", [8])):
-        spoil(settings, path, value)
-    assert load_config(write(settings)).hash("horizon") == before
-    seen = {before}
-    for path, value in (
-        (".seed", 8),
-        ("epsilon", [8.0, math.inf]),
-        ("window", ["horizon"]),
-        ("dimension", {"ball": [2]}),
-    ):
-        spoil(settings, path, value)
-        seen.add(load_config(write(settings)).hash("horizon"))
-    assert len(seen) == 5
+def test_hash_follows_what_decides_the_numbers_and_nothing_else(write: Write) -> None:
+    def hash_of(seed: int = 7, **changes: Any) -> str:
+        return load_config(write({**small("online", **changes), "seed": seed})).hash("small")
 
-
-def test_configuration_survives_the_way_to_a_script(settings: dict[str, Any], write: Write) -> None:
-    spoil(settings, "epsilon", [8.0, math.inf])
-    spoil(settings, "window", [4, "horizon"])
-    spoil(settings, "options", {"spread": 0.25, "period": 8, "flag": True})
-    config = load_config(write(settings), check=False)
-    again = Config.model_validate_json(config.to_json())
-    assert again == config
-    assert again.hash("horizon") == config.hash("horizon")
-    assert again.fingerprint("lou_cheung_2020") == config.fingerprint("lou_cheung_2020")
+    assert hash_of() == hash_of(title="Another", learners={"ftal": ["plain"]}, epsilon=[8])
+    others = ({"seed": 8}, {"epsilon": [8.0, math.inf]}, {"window": ["horizon"]}, {"dimension": {"ball": [2]}})
+    assert len({hash_of(**each) for each in ({}, *others)}) == 5
 
 
 def test_other_options_than_profile_are_refused() -> None:
@@ -142,3 +111,76 @@ def test_papers_have_short_names_that_tell_them_apart() -> None:
         "asi_et_al_2023": "asi_et_al_2023", "asi_2024": "asi_2024", "lou_cheung_2020": "lou_cheung",
         "descent": "descent",
     }  # fmt: skip
+
+
+# What no machine can finish is refused before anything of its size is made; so are learners that raise
+
+
+@pytest.mark.parametrize(
+    ("changes", "key"),
+    [
+        ({"runs": 10**12}, ".runs"),
+        ({"horizon": [2**38, 2**39, 2**40]}, ".horizon[0]"),
+        ({"dimension": [10**9]}, ".dimension[0]"),
+        ({"horizon": list(range(1, 1102))}, ".horizon"),
+        ({"window": [2**k for k in range(40)], "epsilon": list(range(1, 900))}, ""),  # cells
+        ({"horizon": [2**29, 2**30], "epsilon": list(range(1, 100))}, ""),  # gigabytes
+        ({"runs": 10**6, "horizon": [2**28], "epsilon": list(range(1, 100))}, ""),  # hours
+    ],
+)
+def test_what_is_too_large_is_refused_before_anything_is_made(
+    write: Write, changes: dict[str, Any], key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made(*_: object) -> None:
+        raise AssertionError("something was made")
+
+    monkeypatch.setattr(checks, "experiment_mistakes", made)
+    monkeypatch.setattr(checks, "_refused_set", made)
+    monkeypatch.setattr(config, "machine_gb", lambda: 64.0)
+    path = write(small("online", **changes))
+    with pytest.raises(ConfigError) as refusal:
+        load_config(path)
+    assert any(line.startswith(f"{path}:") and f": {WHERE}{key}: " in line for line in refusal.value.problems)
+
+
+def test_limits_are_lifted_by_the_profile_and_by_the_command(write: Write) -> None:
+    settings = small("online") | {"limits": {"runs": 2, "rounds": "2^6"}}
+    with pytest.raises(ConfigError) as refusal:
+        load_config(write(settings), check=False)
+    assert len(refusal.value.problems) == 2
+    assert load_config(write(settings), check=False, limits=given_limits("runs:3,rounds:2^7")).limits.rounds == 128
+    assert load_config(write(settings), check=False, limits=given_limits("off")).limits.runs == math.inf
+    assert given_limits(None) is None
+    assert given_limits({"runs": "1e7"}) == Limits(runs=1e7)
+
+
+@pytest.mark.parametrize(
+    ("raises", "key"),
+    [(OverflowError("too large"), ".learners.wdp-cocop-gamma[0]"), (SystemExit(0), ".learners.wdp-cocop-gamma[0]"),
+     (MemoryError(), ""), (checks.TooMuch(), "")],
+)  # fmt: skip
+def test_whatever_making_a_learner_raises_is_a_refusal_with_its_key(
+    write: Write, raises: BaseException, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def learner(*_: object) -> None:
+        raise raises
+
+    monkeypatch.setattr(type(checks.FAMILIES["online"]), "learner", learner)
+    with pytest.raises(ConfigError) as refusal:
+        load_config(write(small("online")))
+    assert all("\n" not in line for line in refusal.value.problems)
+    assert any(f": {WHERE}{key}" in line for line in refusal.value.problems)
+
+
+def endless() -> None:
+    with checks.guard(Limits(check_seconds=0.05)):
+        while True:
+            pass
+
+
+def test_endless_and_greedy_making_is_ended() -> None:
+    with pytest.raises(checks.TooMuch):
+        endless()
+    with pytest.raises(MemoryError), checks.guard(Limits(check_gb=0.25)):
+        bytearray(2**29)
+    assert len(bytearray(2**29)) == 2**29, "the bound is gone"

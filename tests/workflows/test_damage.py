@@ -22,7 +22,7 @@ from dpregret.paper_figs.judge.result_tables import FILES, JOBS
 from dpregret.paper_figs.judge.runs import RunsError, read_runs
 from dpregret.paper_figs.tables import show
 from dpregret.paper_figs.validation.simulate import Sweep
-from dpregret.workflows.run import archive
+from dpregret.workflows.run import archive, store
 from dpregret.workflows.run.archive import lock
 
 pytestmark = pytest.mark.filterwarnings("default")
@@ -43,25 +43,26 @@ def called(main: Callable[[list[str]], int], *words: object) -> tuple[int, str]:
     return code, said
 
 
-@pytest.fixture(scope="module")
-def stamped_file(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    path = tmp_path_factory.mktemp("rows") / "rows.parquet"
-    parquet.write(ROWS, path, parquet.Stamp("5e77", "c0de"))
-    return path.read_bytes()
-
-
 @fuzz(30)
 @given(data=st.data())
-def test_damaged_results_are_refused_or_as_written(data: st.DataObject, stamped_file: bytes, tmp_path: Path) -> None:
-    path = tmp_path / "rows.parquet"
-    path.write_bytes(data.draw(damage(stamped_file)))
+def test_damaged_results_are_refused_or_as_written(data: st.DataObject, tmp_path: Path) -> None:
+    """In the store, what is refused counts as missing."""
+    key = store.key_of("some")
+    path = store.file_of(key, tmp_path)
+    store.write(ROWS, key, "5e77", "c0de", tmp_path)
+    whole = store.read(key, tmp_path)
+    path.write_bytes(data.draw(damage(path.read_bytes())))
     found: list[pd.DataFrame] = []
     said = refusal(lambda path: found.append(parquet.read(path, most=10**6)), path, parquet.StampError)
-    check_words(said, "rows.parquet")
+    check_words(said, path.name)
     if not said:
         pd.testing.assert_frame_equal(found[0], ROWS, check_exact=True)
-    check_words(refusal(parquet.Stamp.of, path, parquet.StampError), "rows.parquet")
-    check_words(refusal(read_runs, tmp_path, RunsError), "rows.parquet")
+    kept = store.read(key, tmp_path)
+    if kept is not None and whole is not None:
+        pd.testing.assert_frame_equal(kept, whole[list(kept)], check_exact=True)
+        assert all(name.startswith("seconds") for name in set(whole) - set(kept))
+    check_words(refusal(parquet.Stamp.of, path, parquet.StampError), path.name)
+    check_words(refusal(read_runs, path.parent, RunsError), path.name)
 
 
 @fuzz(30)

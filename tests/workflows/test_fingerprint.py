@@ -1,10 +1,10 @@
 """What an edit makes run again, and what it does not."""
 
-from collections.abc import Iterator
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest
-from checkout import make_checkout
 
 from dpregret.workflows.run import fingerprint
 
@@ -13,35 +13,9 @@ STREAMS = ["dpregret.datasets.synthetic", "dpregret.datasets.pool_streams"]
 
 
 @pytest.fixture(scope="module")
-def tree(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
-    """A copy of the code, and its fingerprints."""
-    root = make_checkout(tmp_path_factory.mktemp("tree") / "checkout").root
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fingerprint, "ROOT", root)
-        patch.setattr(fingerprint, "WORKFLOWS", root / "dpregret" / "workflows")
-        patch.setattr(fingerprint, "PAPERS", root / "dpregret" / "workflows" / "papers")
-        return root, fingerprints()
-
-
-@pytest.fixture
-def copied(tree: tuple[Path, dict[str, str]], monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The copy, which every test leaves as it was."""
-    root, _ = tree
-    monkeypatch.setattr(fingerprint, "ROOT", root)
-    monkeypatch.setattr(fingerprint, "WORKFLOWS", root / "dpregret" / "workflows")
-    monkeypatch.setattr(fingerprint, "PAPERS", root / "dpregret" / "workflows" / "papers")
-    yield root
-    fingerprint.forget()
-
-
-@pytest.fixture
-def before(tree: tuple[Path, dict[str, str]]) -> dict[str, str]:
-    return tree[1]
-
-
-def fingerprints() -> dict[str, str]:
-    fingerprint.forget()
-    made = {
+def counted() -> dict[str, list[Path]]:
+    """The files that a fingerprint is of."""
+    return {
         "cocop": fingerprint.play_files("online", f"{ONLINE}.wdp_cocop", STREAMS),
         "pocp": fingerprint.play_files("online", f"{ONLINE}.pocp", STREAMS),
         "data": fingerprint.stage_files("data"),
@@ -50,7 +24,6 @@ def fingerprints() -> dict[str, str]:
         "oracles": fingerprint.stage_files("oracles"),
         "audit": fingerprint.stage_files("audit_family"),
     }
-    return {name: fingerprint.fingerprint(files) for name, files in made.items()}
 
 
 @pytest.mark.parametrize(
@@ -64,7 +37,7 @@ def fingerprints() -> dict[str, str]:
         ("workflows/families/base.py", {"cocop", "pocp", "audit"}),
         ("workflows/families/online.py", {"cocop", "pocp", "audit"}),
         ("datasets/risk_population.py", set()),
-        ("dpregret/core/discovery.py", {"cocop", "pocp", "audit"}),
+        ("core/discovery.py", {"cocop", "pocp", "audit"}),
         ("workflows/run/oracle_costs.py", {"oracles"}),
         ("workflows/run/stages.py", {"data", "tables", "page", "audit", "oracles"}),
         ("workflows/audit/settings.yaml", {"audit"}),
@@ -75,20 +48,23 @@ def fingerprints() -> dict[str, str]:
         ("workflows/plan/config.py", set()),
     ],
 )
-def test_edit_changes_exactly_what_depends_on_the_file(
-    copied: Path, before: dict[str, str], edited: str, changed: set[str]
+def test_a_file_counts_for_exactly_what_depends_on_it(
+    counted: dict[str, list[Path]], edited: str, changed: set[str]
 ) -> None:
-    path = copied / edited
-    text = path.read_text()
-    path.write_text(f"{text}\n# edited\n")
-    after = fingerprints()
-    path.write_text(text)
-    assert {name for name in before if before[name] != after[name]} == changed
+    file = fingerprint.ROOT / "dpregret" / edited
+    assert file.is_file()
+    assert {name for name, files in counted.items() if file in files} == changed
 
 
-def test_new_or_renamed_file_counts(copied: Path, before: dict[str, str]) -> None:
-    path = copied / "algorithms" / "geometry" / "another.py"
-    path.write_text("")
-    found = fingerprints()
-    path.unlink()
-    assert found["cocop"] != before["cocop"]
+def test_what_is_written_or_renamed_in_a_file_that_counts_is_another_fingerprint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fingerprint, "ROOT", tmp_path)
+    file = tmp_path / "a.py"
+    found = []
+    for name, text in (("a.py", "x = 1"), ("a.py", "x = 2"), ("b.py", "x = 2")):
+        file = file.rename(tmp_path / name) if file.exists() else file
+        file.write_text(text)
+        fingerprint.content.cache_clear()
+        found.append(fingerprint.fingerprint([tmp_path]))
+    assert len(set(found)) == 3

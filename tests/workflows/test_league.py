@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from shared import timed
+from checkout import timed
 
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.privacy import Budget, gaussian_mu, window_sums

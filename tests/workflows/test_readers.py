@@ -65,7 +65,9 @@ def parsed(path: Path) -> Any:
 def reread(path: Path) -> None:
     """Load a configuration; jobs read another form of it, which must be the same."""
     config = load_config(path)
-    assert Config.model_validate_json(config.to_json()) == config
+    again = Config.model_validate_json(config.to_json())
+    assert again == config
+    assert [again.fingerprint(each) for each in again.papers] == [config.fingerprint(each) for each in config.papers]
 
 
 READERS: dict[str, tuple[Callable[[], Any], Callable[[Path], object], type[Exception]]] = {
@@ -146,7 +148,10 @@ def test_no_file_or_a_folder_is_refused_with_its_name(kind: str, tmp_path: Path)
         assert path.name in str(fault.value)
 
 
-GROWS = {"dimension": None, "dimension_growth": {"factor": 1.0, "power": 0.5}}
+def grown(factor: float, power: float) -> dict[str, Any]:
+    return {"dimension": None, "dimension_growth": {"factor": factor, "power": power}}
+
+
 MISTAKES: list[tuple[str, dict[str, Any], str]] = [
     ("online", {"windows": [4]}, "windows"),
     ("online", {"epsilon": None}, "epsilon"),
@@ -166,7 +171,11 @@ MISTAKES: list[tuple[str, dict[str, Any], str]] = [
     ("online", {"learners": {"ftla": ["plain"]}}, "learners.ftla"),
     ("online", {"learners": {"ftal": ["plian"]}}, "learners.ftal[0]"),
     ("online", {"learners": {"pocp-giga": ["corrected"]}}, "learners.pocp-giga"),
-    ("erm", {**GROWS, "dimension": [4]}, ""),
+    ("erm", {"dimension": [4], "dimension_growth": {"factor": 1.0, "power": 0.5}}, ""),
+    ("erm", grown(math.inf, 1.0), "dimension_growth.factor"),
+    ("erm", grown(1.0, 1e308), "dimension_growth.power"),
+    ("erm", grown(1e308, 4.0), "dimension_growth"),
+    ("erm", grown(1e300, 1e-300), "dimension_growth"),
     ("erm", {"learners": {"noisy-eg": ["corrected"]}}, "learners.noisy-eg[0]"),
     ("erm", {"learners": {"noisy-gd-strong": ["corrected"]}}, "learners.noisy-gd-strong[0]"),
     ("erm", {"samples": [2, 128, 256, 512]}, "learners.noisy-gd[0]"),

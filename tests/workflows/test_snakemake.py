@@ -1,4 +1,6 @@
-"""The workflow as a user meets it: run, run again, edit, kill and resume, and what is refused."""
+"""The workflow as a user meets it: run, run again, edit, fail, kill and resume, and what is refused."""
+
+from __future__ import annotations
 
 import contextlib
 import os
@@ -11,15 +13,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import psutil
 import pytest
 import yaml
-from checkout import HANGS, ROOT, Checkout
-from shared import shared
+from checkout import HANGS, MINE, ROOT, Checkout, shared
 
 pytestmark = pytest.mark.workflow
 
-MINE = ("--config", "profile=mine.yaml")
 RESULTS = Path("results") / "mine" / "lou_cheung_2020"
 CLAIMS = RESULTS / "claims.csv"
 COMPLETE = str(RESULTS / "complete.txt")
@@ -31,9 +32,36 @@ HOLD = """
         while Path("hold").exists():
             time.sleep(0.02)
 """
+LIARS = '''
+"""Learners that take their process away, or lie, while a file says so."""
+
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from dpregret.algorithms.online.ftal import FollowTheApproximateLeader as Ftal
 
 
-def jobs(done: "subprocess.CompletedProcess[str]") -> dict[str, int]:
+def liar(name, deed):
+    def observe(self, loss, gradient, noise):
+        Ftal.observe(self, loss, gradient, noise)
+        if self.round == 9 and Path("lying").exists():
+            deed(self)
+
+    return type(name, (Ftal,), {"card": replace(Ftal.card, name=name), "observe": observe})
+
+
+Honest = liar("liar-honest", lambda self: None)
+Raiser = liar("liar-raise", lambda self: 1 / 0)
+Crasher = liar("liar-crash", lambda self: os.kill(os.getpid(), 11))
+Sleeper = liar("liar-hang", lambda self: time.sleep(600))
+'''
+SAID = {"liar-raise": "ZeroDivisionError", "liar-crash": "SIGSEGV", "liar-hang": "play_minutes"}
+"""All ends stand in test_child.py and test_lying_learners.py."""
+
+
+def jobs(done: subprocess.CompletedProcess[str]) -> dict[str, int]:
     """Number of jobs of each rule."""
     text = done.stdout + done.stderr
     assert done.returncode == 0, text
@@ -44,8 +72,8 @@ def jobs(done: "subprocess.CompletedProcess[str]") -> dict[str, int]:
     return {name: count for name, count in found.items() if name not in ("all", "total")}
 
 
-def planned(checkout: Checkout, *words: str, profile: str = "mine.yaml") -> dict[str, int]:
-    return jobs(checkout.snakemake("--cores", "1", "-n", *words, "--config", f"profile={profile}"))
+def planned(checkout: Checkout, *words: str) -> dict[str, int]:
+    return jobs(checkout.snakemake("--cores", "1", "-n", *words, *MINE))
 
 
 def store(root: Path) -> dict[str, int]:
@@ -65,40 +93,73 @@ def edited(path: Path, change: Callable[[str], str] = lambda text: f"{text}\n# e
 def test_nothing_is_made_again_whatever_dates_snakemakes_memory_and_published_files_say(
     finished: Checkout, checkout: Checkout
 ) -> None:
-    shutil.copytree(finished.root / "results", checkout.root / "results", dirs_exist_ok=True)
-    shutil.copy(finished.root / "mine.yaml", checkout.root)
-    for path in checkout.root.rglob("*.*"):
+    """Nor by the Snakefile where catalogs of workflows look."""
+    root = checkout.root
+    shutil.copytree(finished.root / "results", root / "results", dirs_exist_ok=True)
+    shutil.copytree(ROOT / "workflow", root / "workflow")
+    shutil.copy(finished.root / "mine.yaml", root)
+    for path in root.rglob("*.*"):
         os.utime(path, follow_symlinks=False)
-    for path in (checkout.root / "results" / "made").rglob("*"):
+    for path in (root / "results" / "made").rglob("*"):
         os.utime(path, (3786912000, 3786912000))  # 2090
-    (checkout.root / CLAIMS).write_text("edited")
-    (checkout.root / RESULTS / "table_1.md").unlink()
-    shutil.rmtree(checkout.root / RESULTS / "figures")
+    (root / CLAIMS).write_text("edited")
+    (root / RESULTS / "table_1.md").unlink()
+    shutil.rmtree(root / RESULTS / "figures")
     more = ("--set-resources", "play:mem_mb=9000*attempt", "--default-resources", "mem_mb=8000*attempt", "runtime=90")
-    assert planned(checkout, *more) == {}
-    assert shared(checkout.root / "results" / "mine") == shared(finished.root / "results" / "mine")
-    (changed,) = (checkout.root / "results" / "made" / "tables").iterdir()
+    assert planned(checkout, *more) == planned(checkout, "--snakefile", "workflow/Snakefile") == {}
+    assert shared(root / "results" / "mine") == shared(finished.root / "results" / "mine")
+    (changed,) = (root / "results" / "made" / "tables").iterdir()
     shutil.rmtree(changed)
     assert jobs(checkout.snakemake("--cores", "2", str(CLAIMS), *MINE)) == {"tables": 1, "copy": 1}
-    assert (checkout.root / CLAIMS).read_bytes() == (finished.root / CLAIMS).read_bytes()
+    assert (root / CLAIMS).read_bytes() == (finished.root / CLAIMS).read_bytes()
 
 
-def test_what_is_edited_is_made_again_and_nothing_else(finished: Checkout, copied: Checkout) -> None:
-    root, settings = copied.root, yaml.safe_load((copied.root / "mine.yaml").read_text())
-    before = store(root)
+def statuses(root: Path) -> dict[str, str]:
+    rows = pd.read_parquet(root / RESULTS / "runs" / "horizon.parquet").drop_duplicates(["learner", "status"])
+    assert not rows["learner"].duplicated().any()
+    return dict(zip(rows["learner"], rows["status"], strict=True))
+
+
+def test_what_is_new_or_has_failed_is_played_and_nothing_else(
+    finished: Checkout, copied: Checkout, settings: dict[str, Any]
+) -> None:
+    """A failed learner is a row that says so; the others are played, and the next command plays it again."""
+    root, liars = copied.root, copied.root / "algorithms" / "online" / "liars.py"
+    liars.write_text(LIARS.lstrip())
+    (root / "lying").touch()
     experiments = settings["papers"]["lou_cheung_2020"]["experiments"]
-    experiments["horizon"]["learners"]["ogd"] = ["plain"]
-    experiments["alone"] = {**experiments["horizon"], "learners": {"ogd": ["plain"]}, "epsilon": [4.0]}
-    with edited(root / "mine.yaml", lambda text: yaml.safe_dump(settings)):
-        done = copied.snakemake("--cores", "2", *MINE, "--until", "play")
-        assert jobs(done) == {"play": 2}
-        after = store(root)
-        assert len(after) == len(before) + 2
-        assert before.items() <= after.items(), "other learners are not played again"
-        with edited(root / "algorithms" / "online" / "wdp_cocop.py"):
-            found = planned(copied, str(CLAIMS))
-            assert found["play"] == found["tables"] == found["copy"] == 1, "not passed off as made"
-            assert not (root / CLAIMS).exists()
+    honest, before = [*experiments["horizon"]["learners"], "liar-honest"], store(root)
+    experiments["alone"] = {**experiments["horizon"], "learners": {"liar-honest": ["plain"]}, "epsilon": [4.0]}
+    experiments["horizon"]["learners"].update({name: ["plain"] for name in ("liar-honest", *SAID)})
+    with edited(root / "mine.yaml", lambda text: yaml.safe_dump({**settings, "limits": {"play_minutes": 0.05}})):
+        done = copied.snakemake(COMPLETE, "--cores", "2", *MINE)
+        assert done.returncode != 0
+        failed = [line.partition(".")[0] for line in done.stderr.splitlines() if "failed: " in line]
+        assert not set(honest) & set(failed)
+        said_of, table = statuses(root), (root / RESULTS / "jobs.csv").read_text()
+        assert said_of.keys() == {*honest, *SAID}
+        assert {said_of[name] for name in honest} == {"ok"}
+        for name, said in SAID.items():
+            assert "failed: " in said_of[name]
+            assert said in said_of[name]
+            assert said in table
+            assert f"{name}.plain in horizon failed" in done.stderr, "in the log of the job that failed"
+        rows = pd.read_parquet(root / RESULTS / "runs" / "horizon.parquet").set_index("learner")
+        assert rows.loc[list(SAID), ["regret", "bound", "delivered_epsilon"]].isna().all(axis=None)
+        assert not (root / COMPLETE).exists()
+        played = store(root)
+        assert before.items() <= played.items(), "other learners are not played again"
+        assert len(played) == len(before) + 2
+        (root / "lying").unlink()
+        assert jobs(copied.snakemake(COMPLETE, "--cores", "2", *MINE))["play"] == 1
+        assert statuses(root) == dict.fromkeys((*honest, *SAID), "ok")
+        assert played.items() <= store(root).items()
+        assert len(store(root)) == len(played) + len(SAID)
+    liars.unlink()
+    with edited(root / "algorithms" / "online" / "wdp_cocop.py"):
+        found = planned(copied, str(CLAIMS))
+        assert found["play"] == found["tables"] == found["copy"] == 1, "not passed off as made"
+        assert not (root / CLAIMS).exists()
     shutil.rmtree(root / ".snakemake")
     assert planned(copied) == {}
     assert shared(root / "results" / "mine") == shared(finished.root / "results" / "mine"), "published without a job"
@@ -111,11 +172,7 @@ class Held:
         self.root, self.log = checkout.root, checkout.root / "told"
         (self.root / "held").unlink(missing_ok=True)
         (self.root / "hold").touch()
-        with self.log.open("wb") as log:
-            self.main = subprocess.Popen(
-                checkout.command(*words), cwd=self.root, env=checkout.environment, start_new_session=True,
-                stdout=log, stderr=log,
-            )  # fmt: skip
+        self.main = checkout.start(self.log, *words)
         end = time.monotonic() + HANGS
         while not (self.root / "held").exists():
             assert self.main.poll() is None, self.log.read_text()
@@ -125,7 +182,7 @@ class Held:
         (child,) = (each for each in below if not each.children() and "stage.py" in " ".join(each.cmdline()))
         self.job = child.parent()
 
-    def __enter__(self) -> "Held":
+    def __enter__(self) -> Held:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -145,7 +202,7 @@ class Held:
 
 
 def test_killed_refused_and_edited_runs_are_resumed_and_end_equal(finished: Checkout, copied: Checkout) -> None:
-    """Code is edited under a job, a job and the main process are killed. Killed children stand in test_faults.py."""
+    """Code is edited under a job, a job and the main process are killed."""
     root, words = copied.root, (COMPLETE, "--cores", "2", *MINE)
     child = root / CHILD
     head, tail = child.read_text().split("    word: dict[str, Any] =")
@@ -191,12 +248,6 @@ def test_a_mistake_is_one_line_before_anything_is_made(mine: Checkout) -> None:
     assert {path.name for path in (mine.root / "results").iterdir()} == {"reference"}
 
 
-def test_catalogs_of_workflows_find_the_same_plan(checkout: Checkout) -> None:
-    shutil.copytree(ROOT / "workflow", checkout.root / "workflow")
-    found = planned(checkout, "--snakefile", "workflow/Snakefile", profile="smoke")
-    assert {"play", "tables", "figures", "winners", "html_report"} <= set(found)
-
-
 def test_the_full_profile_is_planned_on_a_cluster_of_one_core(checkout: Checkout) -> None:
     """`ci` is run by `make test`."""
     settings: Any = yaml.safe_load((checkout.root / "workflows/papers/lou_cheung_2020/experiments.yaml").read_text())
@@ -204,3 +255,36 @@ def test_the_full_profile_is_planned_on_a_cluster_of_one_core(checkout: Checkout
     found = jobs(done)
     assert found["play"] == len(settings["experiments"])
     assert found["tables"] == found["figures"] == found["complete"] == 1
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Any:
+    """A file system of 256 KiB; not every machine lets us make one."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(place)], capture_output=True)
+    if done.returncode:
+        pytest.skip("no right to mount a small disk")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def test_a_full_disk_and_one_that_cannot_be_written_are_told(mine: Checkout, small_disk: Path) -> None:
+    shutil.rmtree(mine.root / "results")
+    (mine.root / "results").symlink_to(small_disk)
+    words = ("--cores", "2", *MINE, "--until", "play")
+    (small_disk / "ballast").write_bytes(b"x" * (225 << 10))
+    done = mine.snakemake(*words)
+    assert done.returncode != 0
+    assert "No space left on device" in done.stdout + done.stderr
+    assert not list(small_disk.rglob(".*.parquet*"))
+    assert not list((small_disk / "made").rglob("*.parquet"))
+    (small_disk / "ballast").unlink()
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    done = mine.snakemake(*words)
+    assert done.returncode != 0
+    assert "Read-only file system" in done.stdout + done.stderr
+    subprocess.run(["mount", "-o", "remount,rw", str(small_disk)], check=True)
+    done = mine.snakemake(*words)
+    assert done.returncode == 0, done.stderr
+    assert set(pd.concat(map(pd.read_parquet, (small_disk / "made" / "runs").rglob("*.parquet")))["status"]) == {"ok"}

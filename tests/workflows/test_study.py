@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
 import shutil
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from checkout import HANGS
+from checkout import HANGS, ROOT, environment
 
 from dpregret import study
 from dpregret.algorithms.geometry import make_set
@@ -26,7 +25,6 @@ from dpregret.paper_figs.judge.result_tables import read_lines
 from dpregret.workflows.run import studies
 from dpregret.workflows.run.contracts import stream_faults
 
-ROOT = Path(__file__).resolve().parents[2]
 REPOSITORY = ROOT / "docs" / "examples" / "repository"
 DESCENT = Path("algorithms") / "online" / "my_descent.py"
 
@@ -39,9 +37,7 @@ def written(tmp_path: Path) -> Path:
 
 def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """`dpregret WORDS`, called beside the folder of a study."""
-    kernels = os.environ.get("NUMBA_CACHE_DIR") or str(ROOT / ".cache" / "kernels")
-    own = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "NUMBA_CACHE_DIR": kernels}
-    return subprocess.run([sys.executable, "-m", "dpregret", *words], cwd=folder.parent, env=os.environ | own,
+    return subprocess.run([sys.executable, "-m", "dpregret", *words], cwd=folder.parent, env=environment(ROOT),
                           capture_output=True, text=True, check=False, timeout=HANGS)  # fmt: skip
 
 
@@ -206,10 +202,10 @@ def test_an_edit_of_a_loss_of_a_study_is_what_the_next_play_compiles(written: Pa
     """What was compiled before the edit, and for a file that is gone, lies in the same folder of kernels."""
 
     def played(stream: str) -> float:
-        own = {"DPREGRET_STUDY": str(written), "NUMBA_CACHE_DIR": str(written.parent), "PYTHONPATH": str(ROOT)}
+        own = environment(ROOT) | {"DPREGRET_STUDY": str(written)}
         return float(
-            subprocess.run([sys.executable, "-c", PLAYED, stream], cwd=written.parent, env=os.environ | own,
-                           capture_output=True, text=True, check=True, timeout=HANGS).stdout
+            subprocess.run([sys.executable, "-c", PLAYED, stream], cwd=written.parent, env=own, capture_output=True,
+                           text=True, check=True, timeout=HANGS).stdout
         )  # fmt: skip
 
     file = written / "datasets" / "my_hinge.py"

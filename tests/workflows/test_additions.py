@@ -1,0 +1,249 @@
+"""A new learner, paper or kind of problem is new files, with no edit of the tree; the tutorial does what it says."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+from checkout import HANGS, MINE, ROOT, Checkout, make_checkout, once
+
+from dpregret.paper_figs.judge.result_tables import read_lines
+
+TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+STEPS = dict(re.findall(r"^```(?:python|yaml)\n# (\S+)\n(.*?)^```$", TUTORIAL, flags=re.MULTILINE | re.DOTALL))
+"""Path -> content of the code blocks of the tutorial that begin with the comment of a path."""
+MOST_LINES = 90
+AUDIT = """
+from dpregret.workflows.audit.plan import pair_rows
+from dpregret.workflows.audit.tables import findings
+for row in findings(pair_rows({"noisy-descent": "online"}, 1, 2000)).itertuples():
+    print(row.learner, row.variant, row.finding)
+"""
+FAMILY = '''
+"""Forecasting: a learner predicts a number a round and pays the squared error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from dpregret.workflows.families.base import Experiment, Family
+
+
+class ForecastExperiment(Experiment):
+    """``family: forecasts``."""
+
+    family: Literal["forecasts"]
+    sweep: Literal["horizon", "stream"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A stream and its length."""
+
+    stream: str
+    horizon: int
+
+
+class Forecasts(Family):
+    """Learners of algorithms/forecasts."""
+
+    name = "forecasts"
+    experiment = ForecastExperiment
+    source = "dpregret.datasets.forecast_streams:ForecastStream"
+
+    def cells(self, experiment, card):
+        return (Cell(stream, horizon) for stream in experiment.streams for horizon in experiment.horizon)
+
+    def problem(self, cell, experiment, draws):
+        numbers = self.streams[cell.stream](**experiment.options)
+        return numbers.sequence(draws.generators(f"forecasts {cell.stream}"), cell.horizon)
+
+    def learner(self, learner_class, problem, cell, experiment, variant):
+        return learner_class(cell.horizon, [], experiment.runs, variant)
+
+    def play(self, learner, problem, cell, draws):
+        paid = np.square(learner.forecasts(problem) - problem).sum(axis=1)
+        best = problem.var(axis=1) * cell.horizon
+        frame = pd.DataFrame({"run": np.arange(draws.runs), "regret": paid - best})
+        return frame.assign(
+            stream=cell.stream, set="line", dimension=1, horizon=cell.horizon, checkpoint=cell.horizon,
+            epsilon=np.inf, delta=0.0, delivered_epsilon=np.inf, tight=False,
+            trivial_regret=np.square(problem).sum(axis=1) - best,
+        )
+'''
+LEARNERS = '''
+"""The mean so far."""
+
+import numpy as np
+
+from dpregret.algorithms.learner import BaseLearner, Card
+
+
+class RunningMean(BaseLearner):
+    """Predicts the mean of what it has seen, at first 0."""
+
+    card = Card(name="running-mean", title="Running mean", paper="folklore", reference="-",
+                variants={"plain": "all numbers count alike"}, private=False)
+
+    def forecasts(self, numbers):
+        """(runs, rounds), each from the rounds before it."""
+        seen = np.cumsum(numbers, axis=1) - numbers
+        return seen / np.maximum(np.arange(numbers.shape[1]), 1)
+'''
+STREAMS = '''
+"""Sequences of numbers to be forecast."""
+
+import numpy as np
+
+from dpregret.datasets.base import Source
+
+
+class ForecastStream(Source):
+    """A sequence of numbers."""
+
+
+class NoisyLevel(ForecastStream):
+    """A level plus standard normal noise."""
+
+    name = "noisy-level"
+
+    def __init__(self, level: float = 1.0) -> None:
+        self.level = level
+
+    def sequence(self, generators, horizon):
+        """(runs, horizon)."""
+        return self.level + np.stack([generator.standard_normal(horizon) for generator in generators])
+'''
+EXPERIMENTS = """\
+defaults: {epsilon: [.inf], delta: 1.0e-6}
+experiments:
+  descent:
+    title: Descent and the leader
+    sweep: horizon
+    set: ball
+    streams: [norm-kink]
+    dimension: [2]
+    window: [1]
+    horizon: 2^8..2^11
+    runs: 4
+    learners: {ogd: [plain], ftal: [plain]}
+  forecasting:
+    family: forecasts
+    title: Forecasting against the horizon
+    sweep: horizon
+    streams: [noisy-level]
+    horizon: [64, 256, 1024, 4096]
+    runs: 8
+    options: {level: 2.0}
+    learners: {running-mean: [plain]}
+"""
+CLAIMS = """\
+title: A toy
+settings:
+  T: {experiment: descent, stream: norm-kink, parameter: horizon}
+claims:
+  - id: toy-ogd
+    says: descent has logarithmic regret
+    source: Theorem 1
+    at: T
+    learner: ogd.plain
+    rate: ln T
+    from: 256
+guarantees:
+  toy: {group: corrected, operation: one projection, bound_text: O(ln T)}
+tables:
+  - caption: A toy.
+    reference: {experiment: descent, stream: norm-kink}
+    rows:
+      - {id: ogd, label: descent, learner: ogd.plain, at: toy}
+      - {id: ftal, label: leader, learner: ftal.plain, at: toy}
+"""
+TOY = "workflows/papers/toy_et_al_2026"
+FILES = {
+    **{name: content for name, content in STEPS.items() if name != "mine.yaml"},
+    "workflows/families/forecasts.py": FAMILY.lstrip(),
+    "algorithms/forecasts/__init__.py": '"""Forecasting."""\n',
+    "algorithms/forecasts/mean.py": LEARNERS.lstrip(),
+    "datasets/forecast_streams.py": STREAMS.lstrip(),
+    f"{TOY}/experiments.yaml": EXPERIMENTS,
+    f"{TOY}/claims.yaml": CLAIMS,
+}
+
+
+def extended(root: Path) -> None:
+    """Make a checkout with new files, none of which was there, and play both new papers of the full profile."""
+    made = make_checkout(root)
+    for name, content in FILES.items():
+        path = root / name
+        assert not path.exists(), f"{name} would be edited"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(content)
+    profile = yaml.safe_load(STEPS["mine.yaml"])
+    profile["only"].append("toy_et_al_2026")
+    (root / "mine.yaml").write_text(yaml.safe_dump(profile, sort_keys=False))
+    toy = [f"results/mine/toy_et_al_2026/{name}" for name in ("claims.csv", "table_1_all.csv")]
+    done = made.snakemake("--cores", "2", "noisy_descent", *toy, *MINE)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "dpregret: done" in done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def added(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    return once(tmp_path_factory, "extended", extended)
+
+
+def test_the_tutorial_is_short() -> None:
+    assert set(STEPS) == {
+        "algorithms/online/noisy_descent.py", "mine.yaml", "workflows/papers/noisy_descent/claims.yaml",
+        "workflows/papers/noisy_descent/experiments.yaml",
+    }  # fmt: skip
+    assert sum(len(content.splitlines()) + 1 for content in STEPS.values()) <= MOST_LINES
+
+
+@pytest.mark.workflow
+def test_the_tutorials_learner_gets_its_verdict_and_its_curve(added: Checkout) -> None:
+    results = added.root / "results" / "mine" / "noisy_descent"
+    lines = read_lines(results).set_index("claim")
+    assert lines.loc["descent-T", "verdict"] == "reproduced up to logs"
+    assert lines.loc["descent-bound", ["kind", "verdict"]].tolist() == ["check", "holds"]
+    assert set(lines.loc[["descent-T", "descent-bound"], "runs"]) == {16}
+    value, low, high = lines.loc["descent-T", ["fitted", "fitted_low", "fitted_high"]]
+    assert f"| {value:.3f} [{low:.3f}, {high:.3f}] |" in TUTORIAL
+    assert "noisy-descent corrected" in (results / "report.html").read_text()
+
+
+@pytest.mark.workflow
+def test_the_tutorials_learner_is_audited_by_itself(added: Checkout) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", AUDIT], cwd=added.root, env=added.environment, capture_output=True, text=True,
+        check=False, timeout=HANGS,
+    )  # fmt: skip
+    assert done.stdout.splitlines() == ["noisy-descent corrected keeps its claim"], done.stderr
+
+
+@pytest.mark.workflow
+def test_a_new_folder_is_a_paper_of_the_full_profile(added: Checkout) -> None:
+    results = added.root / "results" / "mine" / "toy_et_al_2026"
+    claims = pd.read_csv(results / "claims.csv").set_index("claim")
+    assert claims["rate"].to_dict() == {"toy-ogd": "ln T"}
+    assert not claims["fitted"].isna().any()
+    table = pd.read_csv(results / "table_1_all.csv", keep_default_na=False)
+    assert list(table["algorithm"]) == ["descent", "leader"]
+    assert table["T exponent"][0] != "-"
+
+
+@pytest.mark.workflow
+def test_a_new_kind_of_problem_is_played(added: Checkout) -> None:
+    rows = pd.read_parquet(added.root / "results" / "mine" / "toy_et_al_2026" / "runs" / "forecasting.parquet")
+    assert set(rows["status"]) == {"ok"}
+    growth = rows.groupby("horizon")["regret"].mean()
+    assert (growth > 0).all()  # about ln T, where forecasting zero costs 4 T
+    assert growth[4096] < 4 * growth[64]
+    assert (rows["regret"] < rows["trivial_regret"]).all()
