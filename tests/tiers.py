@@ -1,7 +1,7 @@
 """Loops that are specialised for their arguments, played in Python while that is little work, compiled once it is much.
 
 To compile a loop takes seconds, for every combination of learner, loss and set; most tests play a few rounds of each.
-Both ways give the same bits, which `test_rounds.py`, `test_descent.py` and `make nightly` hold against each other.
+Both ways give the same bits: `test_rounds.py`, `test_mirror_descent.py` and `make nightly` hold them together.
 """
 
 from __future__ import annotations

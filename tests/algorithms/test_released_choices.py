@@ -1,6 +1,6 @@
 """What learners release that choose and add no noise to sums: their choices have the law that the ledger prices.
 
-Laws are computed here from the scale in the ledger. Algorithm 1 of experts is in experts/test_plain_versions.py.
+Laws are computed here from the scale in the ledger. Algorithm 1 of experts is in experts/test_lazy_learners.py.
 """
 
 from __future__ import annotations

@@ -301,3 +301,13 @@ def test_the_hard_gap_shrinks_and_the_leader_of_an_epoch_loses_the_next() -> Non
     assert swap.sizes.tolist() == [4.0, 3.0]
     leaders = [block.losses[0, 0].argmin() for block in swap.blocks([])]
     assert all(one != other for one, other in itertools.pairwise(leaders))
+
+
+def test_turns_alternate_and_epochs_switch_after_equal_blocks() -> None:
+    turns = _table(make_expert_stream("turns", 32, 60, epsilon=0.1), _generators(0))[:, 0]
+    first = np.arange(60)[:, None] // 10 % 2 == 0
+    assert (turns[:, :15] == first).all()
+    assert (turns[:, 15:30] != first).all()
+    table = _table(make_expert_stream("switch-epochs", 4, 2**15, epsilon=1 / 64), _generators(0, 1))
+    assert (table.reshape(-1, 8, 2, 4) == table[::8, None]).all()  # T/(T eps)^(4/3) = 8 rounds
+    assert abs(table[::8].mean() - 0.5) < 4 * 0.5 / math.sqrt(4096 * 8)

@@ -11,7 +11,6 @@ from dpregret.algorithms.geometry import (
     Simplex,
     UnsupportedSet,
     grid_edges,
-    make_potential,
     make_set,
 )
 from dpregret.algorithms.geometry.base import data_of
@@ -85,24 +84,6 @@ def test_sets_without_an_oracle_refuse_in_one_line(made, oracles):
             getattr(made, oracle)()
         assert isinstance(caught.value, ValueError)
         assert "\n" not in str(caught.value)
-
-
-def test_potentials_by_name():
-    for set_name, expected in {
-        "l1-ball": "entropy",
-        "ball": "euclidean",
-        "interpolation": "euclidean",
-        "hypersimplex": "euclidean",
-        "grouped-l1": "grouped",
-        "nuclear": "spectral",
-        "simplex": "entropy",
-    }.items():
-        assert make_potential(make_set(set_name, 4)).name == expected
-    assert make_potential(make_set("l1-ball", 4), "euclidean").name == "euclidean"
-    with pytest.raises(ValueError, match=r"unknown potential 'entropie', allowed: .*; did you mean 'entropy'"):
-        make_potential(make_set("simplex", 4), "entropie")
-    with pytest.raises(UnsupportedSet, match="'ball' has no potential 'entropy'; allowed: euclidean"):
-        make_potential(make_set("ball", 4), "entropy")
 
 
 def test_calls_are_counted_and_answers_are_those_of_the_set_inside(generator):

@@ -34,15 +34,6 @@ def test_the_induction_closes(name, noise):
     assert 0.5 < worst <= 1.0
 
 
-def test_rounded_constants():
-    """35.4 and 7.1 are 25 sqrt(2) and 5 sqrt(2), rounded up; 26 is above 5 sqrt(2) / 0.3."""
-    assert 0 < 35.4 - 25 * math.sqrt(2) < 0.1
-    assert 0 < 7.1 - 5 * math.sqrt(2) < 0.1
-    assert 0 < 26 - 5 * math.sqrt(2) / 0.3 < 3
-    noisy = SCHEDULES["unsquared"](Terms(1.0, 1.0, 1.0, 2.0, np.array([[1e-9], [100.0]]), np.zeros((2, 1))))
-    assert noisy.gap == pytest.approx(np.array([[35.4 * 4], [7.1 * 3 * 100]]))
-
-
 def test_printed_radius_and_gap():
     """Lines 1 to 3 and 6, written out for rho = 2, L = 1, mu = 1/2, D = 3, C_W of option I."""
     window = window_constant("gamma", 16, 0.5, 1e-6, 4)

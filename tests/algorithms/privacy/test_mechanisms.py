@@ -22,7 +22,6 @@ from dpregret.algorithms.privacy import (
     window_sums,
 )
 from dpregret.algorithms.privacy import convolution as convolution_module
-from dpregret.algorithms.privacy import convolution as kernels
 from dpregret.algorithms.privacy.audit import materialise, protected_nodes, transcript_losses
 from dpregret.algorithms.privacy.convolution import FIRST, Streamed, convolution, root_convolution
 from dpregret.algorithms.privacy.prefix_sums import Fresh
@@ -398,36 +397,6 @@ def findings(mechanism: Toeplitz, window: int) -> dict[str, bool]:
 def test_planted(window: int, planted, right, seen: str) -> None:
     assert findings(planted(window), window)[seen]
     assert findings(right(window), window) == {"loss": False, "noise": False}
-
-
-@pytest.mark.parametrize("rounds", [1, 2, 7, 64])
-@pytest.mark.parametrize("terms", [1, 3, 8, 15])
-def test_convolve_on_a_ring(rounds: int, terms: int) -> None:
-    generator = np.random.default_rng([rounds, terms])
-    lags = generator.standard_normal(terms)
-    ring = generator.standard_normal((max(terms - 1, 1) + rounds, 48))
-    for first in {0, len(ring) // 2, len(ring) - 1}:
-        found = np.full((rounds, 48), np.nan)
-        kernels.convolve(lags, ring, first, found)
-        rows = ring[(first + np.arange(rounds)[:, None] - np.arange(terms)) % len(ring)]
-        np.testing.assert_allclose(found, np.einsum("j,tjc->tc", lags, rows), rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("rounds", [1, 7, 64])
-@pytest.mark.parametrize(("count", "ending"), [(4, 0), (4, 4), (12, 8)])
-def test_decays_on_a_ring(rounds: int, count: int, ending: int) -> None:
-    generator = np.random.default_rng([rounds, count])
-    decays, weights, shares = generator.random(count), generator.random(count), generator.random(ending)
-    state = generator.standard_normal((count, 48))
-    ring, found = generator.standard_normal((rounds + 5, 48)), generator.standard_normal((rounds, 48))
-    expected, kept = found.copy(), state.copy()
-    every = np.concatenate([shares, np.zeros(count - ending)])
-    for t in range(rounds):
-        expected[t] += weights @ kept
-        kept = decays[:, None] * kept + ring[(3 + t) % len(ring)] - every[:, None] * ring[(1 + t) % len(ring)]
-    kernels.add_decays(decays, weights, shares, state, ring, 3, 1, found)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(state, kept, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("length", [5, 16, 17, 100, 1024])

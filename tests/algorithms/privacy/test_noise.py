@@ -31,12 +31,6 @@ def test_gamma_radius_and_direction(dimension):
         assert stats.kstest(noise[:, 0], stats.laplace.cdf).pvalue > 1e-3
 
 
-def test_gaussian_and_laplace_laws():
-    for distribution, reference in (("gaussian", stats.norm), ("laplace", stats.laplace)):
-        values = unit_noise(distribution, generators(5, 7), 500, 4).ravel()
-        assert stats.kstest(values, reference.cdf).pvalue > 1e-3
-
-
 def plain_noise(distribution, generator, rounds, dimension):
     """What one run draws, and in which order, (rounds, dimension)."""
     if distribution == "gaussian":

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from drawn import generators
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpregret.algorithms.privacy import BLOCK, NoisePerItem, NoisePerPrefix, NoisePlan, WindowTree
+from dpregret.algorithms.privacy import BLOCK, NoisePerItem, NoisePerPrefix, WindowTree
 from dpregret.algorithms.privacy.audit import item_mu, item_pure_loss, materialise
-from dpregret.algorithms.privacy.prefix_sums import KEPT
 from dpregret.algorithms.privacy.trees import (
     BinaryTree,
     DecodedWindowTree,
     PaddedTree,
-    add_rest,
     node_variance,
     tree_prefixes,
 )
@@ -103,16 +100,6 @@ def test_any_trees_in_any_pieces(height: int, pieces: list[int], whole: bool) ->
     assert np.array_equal(reached[:, -1], base)
 
 
-def test_whole_trees_need_what_they_begin_with_alone() -> None:
-    nodes, base = np.random.default_rng(1).standard_normal((2, 32, 3)), np.ones((2, 3))
-    found = nodes.copy()
-    tree_prefixes(found, 8, 0, base[:, None].copy())
-    assert np.array_equal(found, prefixes(nodes, 8, base))
-    rest, noise = np.arange(8.0).reshape(1, 8, 1), np.zeros((1, 8, 1))
-    add_rest(noise, 4, rest, 4)  # what is left of a tree is read backwards
-    assert noise[0, :, 0].tolist() == [0, 0, 0, 0, 7, 6, 5, 4]
-
-
 # Horizons
 
 
@@ -185,20 +172,6 @@ def test_decoding_is_least_squares_on_all_finished_nodes(window: int) -> None:
 
 
 # Plans
-
-
-def test_blocks_of_large_vectors_are_shorter_with_the_same_draws():
-    dimension = KEPT // 8 // 2 // 8  # eight rounds of two runs fill what is kept
-    plan = NoisePlan("gaussian", [WindowTree(1)], [1.0], 1.0, dimension)
-    assert plan.block(1) == 16
-    assert plan.block(2) == 8
-    assert NoisePlan("gaussian", [WindowTree(2)], [1.0], 1.0, dimension).block(2) == BLOCK
-    assert NoisePlan("gamma", [WindowTree(1)], [1.0], 1.0, dimension).block(2) == BLOCK
-    small = NoisePlan("gaussian", [WindowTree(1)], [1.0], 1.0, 3)
-    parts, whole = (small.correlated(generators(2, 3), rounds) for rounds in (16, BLOCK))
-    together = next(whole)[0]
-    for begun in range(0, BLOCK, 16):
-        assert np.array_equal(next(parts)[0], together[begun : begun + 16])
 
 
 def test_the_audit_sees_draws_that_are_kept_without_a_copy():
