@@ -46,11 +46,6 @@ def files(study: Path) -> list[Path]:
     return sorted(path for room in ROOMS for path in (study / room).glob("*.py"))
 
 
-def module_of(path: Path, study: Path) -> str:
-    """`dpregret.algorithms.online.my_descent` for a file of a study."""
-    return ".".join((PACKAGE.name, *path.relative_to(study).with_suffix("").parts))
-
-
 def mistakes(study: Path) -> Iterator[str]:
     """One line for each thing that keeps a folder from being a study."""
     if not study.is_dir():

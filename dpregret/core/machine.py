@@ -5,17 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+import resource
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 from dpregret.core.errors import ConfigError
-
-try:
-    import resource
-except ImportError:  # Windows
-    resource = None  # type: ignore[assignment]
 
 GIGABYTE: Final = 2.0**30
 LEAST_ADDRESSES: Final = 3.0  # GB that a process with all libraries maps, most of which it never touches
@@ -49,8 +45,6 @@ def _physical_gb() -> float:
 
 def check_addresses() -> None:
     """Raise `ConfigError` where the limit on addresses is such that libraries fail, or hang, while they are loaded."""
-    if resource is None:
-        return
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit != resource.RLIM_INFINITY and limit < LEAST_ADDRESSES * 1e9:
         raise ConfigError(

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Annotated, Any, Final, Literal, Protocol, TypeVar, Union, get_args, get_origin
+from types import UnionType
+from typing import Annotated, Any, Final, Protocol, TypeVar, Union, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, Tag, ValidationError
@@ -132,7 +132,7 @@ class Expanded:
     """Data put together from parts of files: ``places`` holds the place of each part, and of the whole."""
 
     data: object
-    places: Mapping[KeyPath, tuple[Source, KeyPath]]
+    places: Mapping[KeyPath, tuple[Located, KeyPath]]
 
     def at(self, path: KeyPath) -> str:
         """Return ``file:line: key`` in the terms of the file that holds the part."""
@@ -306,10 +306,13 @@ def _problems(
         kind, context = detail["type"], detail.get("ctx", {})
         if kind == "too_short" and detail["input"]:
             continue  # counts only the right items: the wrong ones have their own line
-        where, shape = _follow(model, detail["loc"][: -1 if kind == "extra_forbidden" else None])
+        *above, last = detail["loc"] or ("",)
+        where = _path(source.data, detail["loc"])
+        if kind == "missing":
+            where = (*where, last)
         if kind == "extra_forbidden":
-            key = str(detail["loc"][-1])
-            allowed = [*keys(shape), *further.get(len(where), ())]
+            key, where = str(last), _path(source.data, above)
+            allowed = [*_keys(model, above), *further.get(len(where), ())]
             where = (*where, key)
             if renamed.get(key) in allowed:
                 message = f"is called {renamed[key]!r} now"
@@ -321,7 +324,7 @@ def _problems(
             where = (*where, key)
             message = not_allowed(key, given, re.findall(r"'<?([^'<>]+)>?'", context["expected_tags"]))
         else:
-            message = _message(kind, detail, context, bool(keys(shape)))
+            message = _message(kind, detail, context, bool(_keys(model, detail["loc"])))
         yield source.at(where), message
 
 
@@ -342,66 +345,44 @@ def _short(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def keys(shape: Any) -> list[str]:
-    """The keys of a model as a file spells them."""
-    if not (isinstance(shape, type) and issubclass(shape, BaseModel)):
-        return []
-    return [field.alias or name for name, field in shape.model_fields.items()]
-
-
-def _follow(model: Any, location: Sequence[str | int]) -> tuple[KeyPath, Any]:
-    """A pydantic location as a path of the data, without the tags of unions, and the model that is there."""
-    shape, path = _bare(model), []
+def _path(data: Any, location: Sequence[str | int]) -> KeyPath:
+    """A pydantic location as a path of the data: without the names of types, which are no keys of it."""
+    path: list[str | int] = []
     for part in location:
-        shape, shown = _step(shape, part)
-        path += [part] if shown else []
-    return tuple(path), _only_model(shape)
+        inside = part in data if isinstance(data, Mapping) else isinstance(data, list) and isinstance(part, int)
+        if inside:
+            path.append(part)
+            data = data[part]
+    return tuple(path)
 
 
-def _step(shape: Any, part: str | int) -> tuple[Any, bool]:
-    """One part further: what is there, and whether the part is one of the data."""
-    if part == "[key]":
-        return shape, False
-    if get_origin(shape) in (Union, UnionType):
-        choices = [each for each in get_args(shape) if each is not NoneType]
-        chosen = next((each for each in choices if part in _tags(each)), None)
-        if chosen is not None:
-            return _bare(chosen), False
-        if len(choices) > 1 and isinstance(part, str) and not any(part in keys(_bare(each)) for each in choices):
-            return shape, not all(_is_leaf(_bare(each)) for each in choices)
-        shape = next((_bare(each) for each in choices if part in keys(_bare(each))), _bare(choices[0]))
-    if isinstance(shape, type) and issubclass(shape, BaseModel):
-        fields = {field.alias or name: field.annotation for name, field in shape.model_fields.items()}
-        return _bare(fields.get(str(part))), True
-    arguments = get_args(shape)
-    if get_origin(shape) is dict:
-        return _bare(arguments[1]), True
-    return (_bare(arguments[0]) if arguments else None), True
+def _keys(model: Any, location: Sequence[str | int]) -> list[str]:
+    """The keys, as a file spells them, of the model at a place."""
+    shapes = [model]
+    for part in location:
+        if isinstance(part, str) and part.startswith("<"):  # the tag of a union
+            shapes = [kind for shape in shapes for kind in _kinds(shape, part)]
+        else:
+            shapes = [inner for shape in shapes for kind in _kinds(shape) for inner in _inner(kind, part)]
+    models = [kind for shape in shapes for kind in _kinds(shape) if hasattr(kind, "model_fields")]
+    return [field.alias or name for each in models for name, field in each.model_fields.items()]
 
 
-def _bare(annotation: Any) -> Any:
-    while get_origin(annotation) is Annotated:
-        annotation = get_args(annotation)[0]
-    return annotation
+def _kinds(shape: Any, tag: str = "") -> Iterator[Any]:
+    """The types that a value may have; of a union with tags those of a tag, all where none is given."""
+    if get_origin(shape) is Annotated:
+        tags = {each.tag for each in shape.__metadata__ if isinstance(each, Tag)}
+        if not tag or not tags or tag in tags:
+            yield from _kinds(get_args(shape)[0], tag)
+    elif get_origin(shape) in (Union, UnionType):
+        for each in get_args(shape):
+            yield from _kinds(each, tag)
+    else:
+        yield shape
 
 
-def _is_leaf(shape: Any) -> bool:
-    return shape in (int, float, str, bool) or get_origin(shape) is Literal
-
-
-def _tags(choice: Any) -> set[str]:
-    """Names of union members in a location: its tag, or the one value of its discriminating field."""
-    if get_origin(choice) is Annotated:
-        named = {each.tag for each in choice.__metadata__ if isinstance(each, Tag)}
-        return named | _tags(get_args(choice)[0])
-    if isinstance(choice, type) and issubclass(choice, BaseModel):
-        literals = [each.annotation for each in choice.model_fields.values() if get_origin(each.annotation) is Literal]
-        return {str(get_args(each)[0]) for each in literals if len(get_args(each)) == 1}
-    return set()
-
-
-def _only_model(shape: Any) -> Any:
-    """The model of an optional one."""
-    models = [_bare(each) for each in get_args(shape) if each is not NoneType] if get_origin(shape) in (
-        Union, UnionType) else [shape]  # fmt: skip
-    return models[0] if len(models) == 1 else shape
+def _inner(kind: Any, part: str | int) -> Sequence[Any]:
+    """What a type says of a part of its values."""
+    if hasattr(kind, "model_fields"):
+        return [field.annotation for name, field in kind.model_fields.items() if part == (field.alias or name)]
+    return get_args(kind)[1:] if get_origin(kind) is dict else get_args(kind)[:1]

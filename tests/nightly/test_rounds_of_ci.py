@@ -16,7 +16,6 @@ from dpregret.algorithms.erm.mirror_descent import MirrorDescent
 from dpregret.algorithms.learner import play
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
-from dpregret.workflows.plan.config import experiment_jobs
 from dpregret.workflows.plan.load import load_config
 from dpregret.workflows.plan.read import PROFILES
 
@@ -28,16 +27,21 @@ Key = Callable[[Any, str, Any], Any]
 def combined(family: str, key: Key) -> Iterator[tuple[str, Any, Any, str, Any]]:
     """One play for each key of the ci profile that is not None: (name, experiment, learner's class, variant, cell)."""
     config, held, met = load_config(PROFILES / "ci.yaml"), FAMILIES[family], set()
-    for job in experiment_jobs(config):
-        experiment = config.experiment(job.paper, job.experiment)
-        if experiment.family != family:
-            continue
-        kind = held.learners[job.learner]
+    experiments = [each for paper in config.papers.values() for each in paper.experiments.values()]
+    jobs = [
+        (each, learner, variant)
+        for each in experiments
+        if each.family == family
+        for learner, variants in each.learners.items()
+        for variant in variants
+    ]
+    for experiment, learner, variant in jobs:
+        kind = held.learners[learner]
         for cell in held.cells(experiment, kind.card):
-            found = (key(kind, job.variant, cell), cell.stream, cell.set_name)
+            found = (key(kind, variant, cell), cell.stream, cell.set_name)
             if found[0] is not None and found not in met and held.streams[cell.stream].data is None:
                 met.add(found)
-                yield f"{job.learner} on {cell.stream}, {cell.set_name}", experiment, kind, job.variant, cell
+                yield f"{learner} on {cell.stream}, {cell.set_name}", experiment, kind, variant, cell
 
 
 def made(family: str, experiment: Any, kind: Any, variant: str, cell: Any) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""The models of a configuration, how large it may be, and the jobs that follow from it. It is read in load.py.
+"""The models of a configuration, and how large it may be. It is read in load.py.
 
 A run that no machine can finish is refused in one line before anything of its size is made. `--config limits=off` lifts
 all bounds, `--config limits=rounds:2^42,runs:1e7` some, and `limits: {rounds: 2^42}` in a profile does it for good.
@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Mapping
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, Final, Self
 
 from pydantic import BaseModel, Discriminator, Field, Tag
 
@@ -167,15 +167,6 @@ def long_lists(value: object, limits: Limits, path: KeyPath = ()) -> Iterator[Mi
             yield from long_lists(each, limits, (*path, key))
 
 
-class Job(NamedTuple):
-    """The work of one process: one learner variant over the whole grid of one experiment."""
-
-    paper: str
-    experiment: str
-    learner: str
-    variant: str
-
-
 class Config(Settings):
     """A whole configuration file.
 
@@ -222,12 +213,3 @@ def _digest(content: dict[str, Any]) -> str:
 
     text = json.dumps(content, sort_keys=True, default=plain)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-def experiment_jobs(config: Config) -> Iterator[Job]:
-    """Yield every job of a configuration, in the file's order."""
-    for paper, settings in config.papers.items():
-        for name, experiment in settings.experiments.items():
-            for learner, variants in experiment.learners.items():
-                for variant in variants:
-                    yield Job(paper, name, learner, variant)

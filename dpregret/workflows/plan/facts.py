@@ -1,74 +1,23 @@
 """What pages show of learners, streams and experiments: displayed names, and the facts for the table of winners.
 
 Titles are on the cards of learners and on the classes of streams and sets. Variants go by the same few words in many
-learners, so these are here; whatever is not listed is its identifier without hyphens.
+learners, so these are in `variants.yaml`; whatever is not listed is its identifier without hyphens.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, Final
 
+from dpregret.core.yaml_source import read_source
 from dpregret.datasets.risks import FRESH, STORED
 from dpregret.paper_figs.judge.runs import OPTIONS
 from dpregret.paper_figs.winners.table import OBLIVIOUS, RECORDS, STOCHASTIC, ExperimentFacts, Facts, StreamFacts
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.plan.config import Config
 
-VARIANTS: Final = {
-    "approximate": "approximate DP",
-    "balanced": "balanced steps",
-    "cold": "guess from 1",
-    "corrected-reduced": "reduced variance",
-    "descent-buffers": "descent, buffers",
-    "descent-tree": "descent, tree",
-    "every-round": "batches of one",
-    "fading": "fading noise",
-    "gamma": "Gamma noise",
-    "gaussian": "Gaussian",
-    "gaussian-padded": "Gaussian, padded tree",
-    "gaussian-reduced": "Gaussian, reduced variance",
-    "gumbel": "Gumbel noise",
-    "horizon": "eta for T",
-    "isotropic": "isotropic noise",
-    "kst": "noise of KST 2012",
-    "lambda-double": "2 lambda",
-    "lambda-eightfold": "8 lambda",
-    "lambda-eighth": "lambda / 8",
-    "lambda-fourfold": "4 lambda",
-    "lambda-half": "lambda / 2",
-    "lambda-quarter": "lambda / 4",
-    "lambda-sixteenth": "lambda / 16",
-    "laplace": "Laplace",
-    "padded": "padded tree",
-    "paper": "constants as printed",
-    "paper-tolerance": "tolerance as printed",
-    "per-block": "noise per block",
-    "per-gradient": "noise per gradient",
-    "plain": "",
-    "practical-zcdp": "zCDP, tuned",
-    "printed": "as printed",
-    "printed-approximate": "as printed, approximate DP",
-    "printed-lambda": "lambda as printed",
-    "printed-noise": "noise as printed",
-    "printed-pure": "as printed, pure DP",
-    "projection": "exact projection",
-    "published": "as published",
-    "pure": "pure DP",
-    "restart": "restarted phases",
-    "root": "root factor",
-    "sampled": "sampled records",
-    "scaled": "shrunk set",
-    "single": "",
-    "small-loss": "eta for L*",
-    "starved-pure": "starved, pure DP",
-    "starved-zcdp": "starved, zCDP",
-    "unit": "eta = 1",
-    "unmixed": "no exploration",
-    "unsquared": "alpha as printed",
-    "warm": "guess at a switch",
-    "zcdp": "zCDP",
-}
+VARIANTS: Final[dict[str, str]] = read_source(Path(__file__).with_name("variants.yaml")).data  # type: ignore[assignment]
 PRINTED: Final = "printed"
 FEEDBACK: Final = {"online": "full", "bandits": "bandit", "experts": "experts", "erm": "erm"}
 """Family -> what its learners see, in one word; a new family goes by its own name."""

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from dpregret.core.errors import ConfigError, nearest, not_allowed
 from dpregret.core.files import checksum
-from dpregret.core.yaml_source import Expanded, KeyPath, Source, expand, in_order, read_source, shown, validate
+from dpregret.core.yaml_source import Expanded, KeyPath, Located, Source, expand, in_order, read_source, shown, validate
 from dpregret.workflows.families.base import Experiment
 from dpregret.workflows.plan.checks import semantic_problems, size_problems
 from dpregret.workflows.plan.config import Config, Limits, long_lists, other_families
@@ -29,7 +28,7 @@ ROOT_PROFILE = "papers"  # what `full` extends: the experiments of every paper's
 LISTED = "listed"
 TOP_KEYS, PAPER_KEYS = ("extends", "only", "defaults"), ("only", "defaults")
 """Keys that say how files are put together, at the top of a profile and in one of its papers."""
-Places = dict[KeyPath, tuple[Source, KeyPath]]
+Places = dict[KeyPath, tuple[Located, KeyPath]]
 RANGE: Final = {"type": "string", "pattern": r"^\d+\^-?\d+(\.\.\d+\^-?\d+)?$"}
 WORD: Final = {"type": "string"}
 ONLY: Final = {"anyOf": [{"const": LISTED}, {"type": "array", "items": WORD, "minItems": 1}]}
@@ -105,7 +104,7 @@ def read_profile(
     places: Places = {}
     for layer in _layers(path, folder, {} if read is None else read):
         if not isinstance(layer.data, dict):
-            raise ConfigError(f"{layer.name}: must be a mapping that starts with 'profile:'")
+            raise ConfigError(f"{layer.at(())}: must be a mapping that starts with 'profile:'")
         data.pop("profile", None)  # every file has its own
         places.pop(("profile",), None)
         problems = list(_problems(layer.data, data, layer))
@@ -124,14 +123,16 @@ def read_profile(
     return expanded
 
 
-def _layers(path: Path, folder: Path, read: dict[str, str]) -> list[Source]:
+def _layers(path: Path, folder: Path, read: dict[str, str]) -> list[Located]:
     """The files of a profile, the base of all first."""
-    layers: list[Source] = []
+    layers: list[Located] = []
+    names: list[str] = []
     while True:
         source = read_source(path, shown(path))
         read[str(path)] = checksum(path)
-        if any(source.name == each.name for each in layers):
+        if source.name in names:
             raise ConfigError(f"{source.at(('extends',))}: extends itself")
+        names.append(source.name)
         layers.insert(0, source)
         base = source.data.get("extends") if isinstance(source.data, dict) else None
         if base is None:
@@ -145,21 +146,13 @@ def _layers(path: Path, folder: Path, read: dict[str, str]) -> list[Source]:
             raise ConfigError(f"{source.at(('extends',))}: {error}") from None
 
 
-@dataclass(frozen=True)
-class _Root(Source):
+def _root(folder: Path) -> Expanded:
     """The experiments of all papers, each in the words of its own file."""
-
-    sources: Mapping[str, Source]
-
-    def at(self, path: KeyPath) -> str:
-        return self.sources[str(path[1])].at(path[2:]) if len(path) > 1 else self.name
-
-
-def _root(folder: Path) -> Source:
     files = {name: folder / name / "experiments.yaml" for name in papers(folder)}
     sources = {name: read_source(file, shown(file)) for name, file in files.items() if file.exists()}
-    data = {"papers": {name: source.data for name, source in sources.items()}}
-    return _Root(shown(folder), data, {}, sources)
+    places: Places = {(): (Source(shown(folder), {}, {}), ())}
+    places |= {("papers", name): (source, ()) for name, source in sources.items()}
+    return Expanded({"papers": {name: source.data for name, source in sources.items()}}, places)
 
 
 def _at(node: object, *path: str) -> dict[str, Any]:
@@ -169,7 +162,7 @@ def _at(node: object, *path: str) -> dict[str, Any]:
     return node if isinstance(node, dict) else {}
 
 
-def _problems(layer: dict[str, Any], base: dict[str, Any], source: Source) -> Iterator[str]:
+def _problems(layer: dict[str, Any], base: dict[str, Any], source: Located) -> Iterator[str]:
     """The faults in how a profile changes the one below it."""
     known = _at(base, "papers")
     parts: list[tuple[KeyPath, dict[str, Any], dict[str, Any], dict[str, Any]]]
@@ -215,7 +208,7 @@ def _keep(entries: dict[str, Any], only: object, listed: Mapping[str, Any]) -> N
         del entries[name]
 
 
-def _lay_defaults(source: Source, data: dict[str, Any], places: Places) -> None:
+def _lay_defaults(source: Located, data: dict[str, Any], places: Places) -> None:
     """Lay the defaults of a file, and those of its papers, over all experiments, new ones too."""
     layer = _at(source.data)
     for paper in dict.fromkeys([*_at(data, "papers"), *_at(layer, "papers")]):
@@ -231,7 +224,7 @@ def _lay_defaults(source: Source, data: dict[str, Any], places: Places) -> None:
 
 
 def _lay(
-    values: Mapping[str, Any], target: dict[str, Any], places: Places, source: Source, here: KeyPath, start: KeyPath
+    values: Mapping[str, Any], target: dict[str, Any], places: Places, source: Located, here: KeyPath, start: KeyPath
 ) -> None:
     """Lay values over those at a key of the data: papers and experiments key by key, anything else as a whole.
 

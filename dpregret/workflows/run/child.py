@@ -12,6 +12,7 @@ import json
 import math
 import multiprocessing
 import os
+import resource
 import signal
 import sys
 import threading
@@ -22,11 +23,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dpregret.core.errors import LONGEST_REASON, in_words, printable
-
-try:
-    import resource
-except ImportError:  # Windows
-    resource = None  # type: ignore[assignment]
 
 LOOK = 0.2  # seconds between looks at a child that says nothing
 Say = Callable[[str], None]
@@ -74,7 +70,7 @@ def call(function: Callable[[Say], Any], bounds: Bounds = NO_BOUNDS, log: Path |
 
     log: where its standard output goes, and the place where it crashed. What it leaves running is ended.
     """
-    context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    context: Any = multiprocessing.get_context("fork")
     reader, writer = context.Pipe(duplex=False)
     sys.stdout.flush()
     sys.stderr.flush()
@@ -121,7 +117,7 @@ def _ending(code: int | None) -> str:
 
 def _end(child: Any) -> None:
     """End a child and all that it has started."""
-    with contextlib.suppress(OSError, AttributeError):
+    with contextlib.suppress(OSError):
         os.killpg(child.pid, signal.SIGKILL)
     child.kill()
     child.join()
@@ -129,8 +125,7 @@ def _end(child: Any) -> None:
 
 def _be(function: Callable[[Say], Any], writer: Connection, bounds: Bounds, log: Path | None) -> None:
     """In the child: call, and say what came of it as the last word."""
-    if hasattr(os, "setsid"):
-        os.setsid()
+    os.setsid()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if log is not None:
         stream = log.open("a", encoding="utf-8", errors="replace", buffering=1)
@@ -152,8 +147,6 @@ def _be(function: Callable[[Say], Any], writer: Connection, bounds: Bounds, log:
 
 
 def _bound_memory(gigabytes: float) -> None:
-    if resource is None:
-        return
     with contextlib.suppress(OSError, ValueError):
         most = resource.getrlimit(resource.RLIMIT_DATA)[1]
         if gigabytes < math.inf:
