@@ -6,17 +6,22 @@ import math
 
 import numpy as np
 import pytest
+from drawn import generators
 from scipy.optimize import minimize
 
 from dpregret.algorithms.geometry import CountedSet, make_set
+from dpregret.algorithms.geometry.simplex import Simplex
 from dpregret.algorithms.learner import Problem, Setting, learners, play
+from dpregret.algorithms.online.dp_ftrl import SmoothLeader
+from dpregret.algorithms.online.dp_ftrl_lipschitz import LipschitzLeader
 from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 from dpregret.algorithms.online.restarted_leader import RestartedLeader
-from dpregret.algorithms.online.wdp_cocol import local_radius
+from dpregret.algorithms.online.small_loss_descent import SmallLossDescent
+from dpregret.algorithms.online.wdp_cocol import PROVEN, SCHEDULES, Terms, local_radius, window_constant
 from dpregret.algorithms.privacy import Budget, NoisePlan, WindowTree
 from dpregret.algorithms.privacy.audit import item_mu, materialise
 from dpregret.algorithms.privacy.trees import BlockTrees
-from dpregret.datasets.streams import make_stream
+from dpregret.datasets.streams import Stream, make_stream
 
 PRIVATE = Setting(4, Budget(2.0, 1e-5))
 CLEAN = Setting(4, Budget(math.inf, 1e-5))
@@ -389,3 +394,174 @@ def test_an_item_costs_the_nodes_of_its_own_block_for_ever(window: int) -> None:
     tree = materialise(WindowTree(window), window)
     size = min(window, rounds)
     np.testing.assert_allclose((noise @ noise.T)[:size, :size], (tree @ tree.T)[:size, :size])
+
+
+HORIZON = 512
+
+
+def problem_on(stream: str, dimension: int = 4, horizon: int = HORIZON) -> tuple[Problem, Stream]:
+    domain = make_set("ball", dimension)
+    losses = make_stream(stream, domain)
+    best = getattr(losses, "best_loss", None)
+    return Problem(domain, horizon, losses.lipschitz, losses.strong_convexity, losses.smoothness, best), losses
+
+
+def setting(epsilon: float) -> Setting:
+    return Setting(HORIZON, Budget(epsilon, 1e-6))
+
+
+def test_every_point_minimises_the_regularised_noisy_sum() -> None:
+    problem, losses = problem_on("realizable-direction")
+    learner = SmoothLeader(problem, [setting(2.0), setting(8.0)], 3, "corrected")
+    assert learner.noise_plan is not None
+    noise = next(learner.noise_plan.blocks(generators(3)))
+    total = np.zeros((2, 3, 4))
+    for now, loss in enumerate(losses.rounds(generators(3, 1), 20)):
+        gradient = loss.gradient(learner.point)
+        total += gradient
+        learner.observe(loss, gradient, noise[now])
+        slope = total + noise[now] + learner.regularisation[:, None, None] * (learner.point - learner.domain.center())
+        # first-order optimality on the ball: no direction into the set descends
+        best = learner.domain.linear_oracle(slope)
+        assert (np.vecdot(slope, best - learner.point) >= -1e-9).all()
+
+
+def test_the_corrected_regularisation_minimises_the_proven_bound() -> None:
+    problem, _ = problem_on("realizable-direction")
+    bounds = {
+        variant: float(SmoothLeader(problem, [setting(1.0)], 1, variant).bound(HORIZON)[0, -1])
+        for variant in ("corrected", "lambda-half", "lambda-double", "lambda-fourfold")
+    }
+    assert min(bounds, key=lambda name: bounds[name]) == "corrected"
+    learner = SmoothLeader(problem, [setting(1.0)], 1, "corrected")
+    variance = float(learner.variances(HORIZON).sum())
+    assert learner.regularisation[0] == pytest.approx(np.cbrt(8 * variance / 4))
+    assert bounds["corrected"] == pytest.approx(
+        4 * learner.regularisation[0] + 4 * variance / learner.regularisation[0] ** 2
+    )
+
+
+def test_printed_constants() -> None:
+    problem, _ = problem_on("realizable-direction")
+    steep = problem.lipschitz / 2
+    wanted = 32 + np.cbrt(steep**2 * HORIZON * 4 * math.log(HORIZON) * math.log(1e6) / 64)
+    for variant in ("printed", "printed-lambda"):
+        assert SmoothLeader(problem, [setting(8.0)], 1, variant).regularisation[0] == pytest.approx(wanted)
+    printed = SmoothLeader(problem, [setting(8.0)], 1, "printed")
+    assert printed.delivered_epsilon()[0] > 2 * 8.0  # noise for a loss set to zero, and a loose formula
+    assert SmoothLeader(problem, [setting(8.0)], 1, "printed-lambda").delivered_epsilon()[0] == pytest.approx(8.0)
+
+
+@pytest.mark.parametrize("variant", ["corrected", "corrected-reduced", "lambda-double", "root", "buffers"])
+@pytest.mark.parametrize("stream", ["realizable-direction", "realizable-quadratic"])
+def test_regret_stays_below_the_bound(stream: str, variant: str) -> None:
+    problem, losses = problem_on(stream)
+    learner = SmoothLeader(problem, [setting(1.0), setting(16.0)], 8, variant)
+    record = play(learner, losses.rounds(generators(8), HORIZON), generators(8, 1), [HORIZON])
+    assert (record.losses[..., 0].mean(axis=1) <= learner.bound(HORIZON)[:, -1]).all()
+
+
+@pytest.mark.parametrize("variant", ["corrected", "root", "buffers"])
+def test_lipschitz_regularisation_and_its_bound(variant: str) -> None:
+    problem, losses = problem_on("half-space")
+    learner = LipschitzLeader(problem, [setting(4.0)], 16, variant)
+    record = play(learner, losses.rounds(generators(16), HORIZON), generators(16, 1), [64, HORIZON])
+    assert (record.losses.mean(axis=1) <= learner.bound(HORIZON)[:, [63, HORIZON - 1]]).all()
+    root = np.sqrt(learner.variances(HORIZON)).sum()
+    best = math.sqrt(HORIZON * problem.lipschitz**2 + 2 * problem.lipschitz * root) / 2
+    assert learner.regularisation[0] == pytest.approx(best)
+
+
+def test_small_loss_descent_stops_losing() -> None:
+    problem, losses = problem_on("realizable-direction")
+    learner = SmallLossDescent(problem, [setting(math.inf)], 8, "plain")
+    assert learner.eta == pytest.approx(1 / 2)
+    record = play(learner, losses.rounds(generators(8), HORIZON), generators(8, 1), [128, HORIZON])
+    assert (record.losses <= learner.bound(HORIZON)[0, 0]).all()
+    assert learner.bound(HORIZON)[0, 0] == pytest.approx(2 * 4)
+    assert record.losses[..., 1] == pytest.approx(record.losses[..., 0], rel=1e-6)
+
+
+def radius(schedule, mu, now):
+    """r_t, (settings, 1), by the text that plays."""
+    return local_radius.py_func(now, mu, schedule.regulariser, schedule.outer, schedule.inner, schedule.growing)
+
+
+def left_side(name, ratio, lipschitz, noise):
+    """(1 - a + a^2 r^2) A^2 + sqrt(2) a M A over K^2, at the largest g."""
+    terms = Terms(lipschitz, 1.0, 1.0, ratio, np.array([[noise]]), np.zeros((1, 1)))
+    made = SCHEDULES[name](terms)
+    alpha, gap, first = made.alpha, float(made.gap[0, 0]), 1 + float(made.regulariser[0, 0])
+    reach = math.sqrt(first / (first - 1)) * gap + math.sqrt(2) * lipschitz
+    spread = math.sqrt(2) * alpha * (1 + ratio) * noise
+    return ((1 - alpha + (alpha * ratio) ** 2) * reach**2 + spread * reach) / gap**2
+
+
+@pytest.mark.parametrize("name", PROVEN)
+@pytest.mark.parametrize("noise", [0.0, 1e-9, 0.01, 1.0, 20.0, 1e4])
+def test_the_induction_closes(name, noise):
+    worst = max(left_side(name, ratio, 1.0, noise) for ratio in np.geomspace(1.0, 50.0, 60))
+    assert 0.5 < worst <= 1.0
+
+
+def test_printed_radius_and_gap():
+    """Lines 1 to 3 and 6, written out for rho = 2, L = 1, mu = 1/2, D = 3, C_W of option I."""
+    window = window_constant("gamma", 16, 0.5, 1e-6, 4)
+    assert window == pytest.approx(4 * 8 * math.log(4 / 0.05) / 0.5)
+    made = SCHEDULES["printed"](Terms(1.0, 0.5, 3.0, 2.0, np.ones((1, 1)), np.array([[window]])))
+    alpha, regulariser = 1 / 20, 100.0**2
+    constant = 26 * 4 * 2.5 * (1 + 2 * alpha * window / (1 - alpha))
+    assert (made.alpha, float(made.regulariser[0, 0])) == (alpha, regulariser)
+    curvature = 0.5 * (7 + regulariser)
+    printed = math.sqrt(4 * constant**2 / curvature / curvature) + 2 * 2.5 / curvature
+    assert radius(made, 0.5, 7) == pytest.approx(np.array([[printed]]))
+
+
+@pytest.mark.parametrize("now", [1, 2, 7])
+def test_radius_of_every_schedule_by_hand(now):
+    """rho = 2, L = 3/2, mu = 1/2; without noise and with N = 4. The printed one is above."""
+    terms = Terms(1.5, 0.5, 3.0, 2.0, np.array([[0.0], [4.0]]), np.zeros((2, 1)))
+    for name, first, gaps in (
+        ("unsquared", (100, 100), (26 * 4 * 1.5, 35.4 * 4 * 1.5)),
+        ("proved", (32, 64), (16 * math.sqrt(2) * 4 * 1.5, 32 * math.sqrt(2) * 4 * 1.5)),
+    ):
+        wanted = []
+        for regulariser, gap in zip(first, gaps, strict=True):
+            seen = now + regulariser
+            reach = math.sqrt(2) * 1.5 + gap * math.sqrt(seen / (seen - 1))
+            wanted.append([math.sqrt(2) * reach / (0.5 * seen)])
+        assert radius(SCHEDULES[name](terms), 0.5, now) == pytest.approx(np.array(wanted))
+    assert radius(SCHEDULES["practical"](terms), 0.5, now) == pytest.approx(
+        np.array([[6.0], [10.0]]) / (0.5 * (now + 1))
+    )
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_the_oracle_is_asked_within_the_radius_of_its_round(name, monkeypatch):
+    """r_t in round t, at most the diameter."""
+
+    class Watched(Simplex):
+        def local_oracle(self):
+            return super().local_oracle()
+
+    domain = Watched(5)
+    problem = Problem(domain, 9, 0.01, 1.0)
+    learner = learners("online")["wdp-cocol-gaussian"](problem, [Setting(4, Budget(1e3, 1e-6))], 1, name)
+    asked, real = [], learner.local.answer
+    monkeypatch.setattr(
+        learner.local, "answer", lambda weights, radius, cost: (asked.append(radius), real(weights, radius, cost))[1]
+    )
+    stream = make_stream("random-kink", domain)
+    rngs = [np.random.default_rng(1)]
+    play(learner, stream.rounds(rngs, 9), rngs, [9])
+    wanted = [
+        np.minimum(domain.diameter, radius(learner.schedule, learner.strong_convexity, now)) for now in range(1, 10)
+    ]
+    assert np.array(asked)[:, None, None] == pytest.approx(np.array(wanted))
+    assert min(map(np.min, wanted)) < domain.diameter or name in ("paper", "printed")
+
+
+def test_no_privacy_adds_nothing_to_the_gap():
+    assert window_constant("gaussian", 16, math.inf, 1e-6, 4) == 0
+    gaussian = window_constant("gaussian", 16, 1.0, 1e-6, 4)
+    assert gaussian == pytest.approx(2 * 8 * math.log(1e6) * math.sqrt(math.log(20)))
