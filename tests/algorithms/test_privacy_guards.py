@@ -27,7 +27,6 @@ from dpregret.algorithms.privacy.toeplitz import Root, window_lower_bound
 from dpregret.algorithms.privacy.window_blocks import WindowBlocks, WindowItems, best_radices
 from dpregret.datasets.losses import NormKink
 from dpregret.datasets.risks import make_risk
-from dpregret.workflows.families.base import accounts
 
 CLEAN = Setting(64, Budget(math.inf, 1e-6))
 
@@ -106,42 +105,7 @@ def test_the_delay_of_explicit_pocp_holds_its_sensitivity() -> None:
     assert worst(mu) > 0.2  # the promise of losses that bend by mu only, on losses that bend by more
 
 
-# What a learner is given as a setting is what it uses
-
-
-ONLINE = [
-    (name, variant)
-    for name, kind in sorted(learners("online").items())
-    if kind.card.private and not kind.card.needs & {"quadratic", "quadratic-sums"}
-    for variant in kind.card.variants
-]
-
-
-def _made(name: str, variant: str, settings: list[Setting]) -> Any:
-    problem = Problem(CountedSet(make_set("ball", 2)), 64, 1.0, 0.5, 2.0, best_loss=4.0)
-    return learners("online")[name](problem, settings, 2, variant)
-
-
-@pytest.mark.parametrize(("name", "variant"), ONLINE)
-def test_settings_side_by_side_are_those_alone(name: str, variant: str) -> None:
-    """Each with its own window, epsilon and delta; more delta and less window never cost more noise."""
-    windows = (4, 64) if learners("online")[name].card.windowed else (64,)
-    settings = [
-        Setting(window, Budget(epsilon, delta))
-        for window, epsilon, delta in itertools.product(windows, (1.0, 4.0), (1e-9, 1e-3))
-    ]
-    together = accounts(_made(name, variant, settings))
-    alone = [accounts(_made(name, variant, [setting])) for setting in settings]
-    np.testing.assert_array_equal(together.scales, [each.scales[0] for each in alone])
-    np.testing.assert_array_equal(together.delivered, [each.delivered[0] for each in alone])
-    scales = dict(zip(settings, together.scales.tolist(), strict=True))
-    pure = _made(name, variant, settings).pure
-    for window, epsilon in itertools.product(windows, (1.0, 4.0)):
-        strict, lax = (scales[Setting(window, Budget(epsilon, delta))] for delta in (1e-9, 1e-3))
-        if not math.isnan(strict):  # no sums, so no scale of their noise
-            assert strict == lax if pure else strict > lax
-    if len(windows) > 1 and variant not in ("items", "printed-noise"):
-        assert all(scales[Setting(4, each.budget)] <= scales[Setting(64, each.budget)] for each in settings)
+# Budgets without delta
 
 
 EXPERTS = [
@@ -164,7 +128,7 @@ def test_an_expert_learner_keeps_its_claim_without_delta_or_refuses(name: str, v
     assert delivered <= 1 + 1e-9
 
 
-# Noise beyond the first block of draws, and streamed products of odd lengths
+# Noise beyond the first block of draws
 
 
 @pytest.mark.parametrize("variant", ["corrected", "gumbel"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tracemalloc
 from collections import deque
-from collections.abc import Callable
 from typing import Any
 
 import cvxpy as cp
@@ -241,23 +240,6 @@ def _short(name: str, set_name: str, dimension: int, mu: float) -> Stream:
     return make_stream(name, make_set(set_name, dimension), strong_convexity=mu, **options.get(name, {}))
 
 
-def _membership(set_name: str, point: cp.Variable) -> list[cp.Constraint]:
-    """The set written for a conic solver, its size read off the set's own oracle."""
-    dimension = point.shape[0]
-    domain = make_set(set_name, dimension)
-    corner = -domain.linear_oracle(-np.ones(dimension))
-    constraints: dict[str, Callable[[], list[cp.Constraint]]] = {
-        "ball": lambda: [cp.norm(point, 2) <= np.linalg.norm(corner)],
-        "l1-ball": lambda: [cp.norm(point, 1) <= np.abs(corner).sum()],
-        "simplex": lambda: [point >= 0, cp.sum(point) == 1],
-        "box": lambda: [
-            point >= domain.linear_oracle(np.ones(dimension)),
-            point <= domain.linear_oracle(-np.ones(dimension)),
-        ],
-    }
-    return constraints[set_name]()
-
-
 def _total(losses: list[Loss], run: int, point: cp.Variable) -> cp.Expression:
     terms = []
     for loss in losses:
@@ -290,7 +272,9 @@ def test_comparator_equals_a_conic_solver(name: str, mu: float, set_name: str) -
     for row, checkpoint in enumerate(CHECKPOINTS):
         for run in range(2):
             point = cp.Variable(3)
-            problem = cp.Problem(cp.Minimize(_total(losses[:checkpoint], run, point)), _membership(set_name, point))
+            problem = cp.Problem(
+                cp.Minimize(_total(losses[:checkpoint], run, point)), stream.domain.cvxpy_constraints(point)
+            )
             problem.solve(solver="CLARABEL")
             assert found.losses[row, run] == pytest.approx(problem.value, rel=1e-6, abs=1e-8)
 

@@ -1,15 +1,12 @@
-"""Hulls, inner balls, gauges and separation, and local linear oracles, by brute force; constants that cannot be halved."""
+"""Hulls, inner balls, gauges, separation and local linear oracles by brute force; no constant can be halved."""
 
 from __future__ import annotations
 
 import cvxpy
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from dpregret.algorithms.geometry import Ball, ConstraintSet, make_set
-from dpregret.algorithms.geometry.simplex import exchange_mass, move_mass
 from dpregret.algorithms.online.gauge_descent import corrected
 from dpregret.numerics.arrays import Array
 
@@ -202,27 +199,6 @@ def test_smaller_mass_is_not_enough_for_even_dimensions(name, options):
     assert cost @ oracle.answer(constraint_set.center(), 0.99 * radius, cost) > best_within_radius + 1e-3
 
 
-@settings(database=None, max_examples=100)
-@given(
-    length=st.floats(0.0, 1.0),
-    angle=st.floats(0.0, np.pi),
-    radius=st.floats(0.0, 3.0),
-    scale=st.sampled_from([1e-6, 1.0, 1e6]),
-)
-def test_ball_answer_is_a_minimiser_in_the_plane(length, angle, radius, scale):
-    """Against a fine listing of the boundary of the intersection of two discs."""
-    point, cost = np.array([length, 0.0]), scale * np.array([np.cos(angle), np.sin(angle)])
-    turns = np.linspace(0.0, 2.0 * np.pi, 2001)
-    circle = np.stack([np.cos(turns), np.sin(turns)], axis=-1)
-    candidates = np.vstack([circle, point + radius * circle, point])
-    inside = np.linalg.norm(candidates, axis=-1) <= 1.0 + 1e-12
-    near = np.linalg.norm(candidates - point, axis=-1) <= radius + 1e-12
-    answer = make_set("ball", 2).local_oracle().answer(point, radius, cost)
-    assert np.linalg.norm(answer) <= 1.0 + 1e-12
-    assert np.linalg.norm(answer - point) <= radius + 1e-7
-    assert cost @ answer <= (candidates[inside & near] @ cost).min() + 1e-9 * scale
-
-
 def test_lift_then_point_is_the_identity(case, generator):
     oracle = case.constraint_set.local_oracle()
     points = np.vstack([case.sample(generator, 30), case.constraint_set.center(), case.constraint_set.target()])
@@ -243,32 +219,3 @@ def test_batch_and_broadcast_equal_row_by_row(case, generator):
     for setting, run in np.ndindex(2, 3):
         single = oracle.answer(weights[setting, run], float(radii[setting, 0]), costs[run])
         np.testing.assert_allclose(answers[setting, run], single, rtol=0, atol=1e-14)
-
-
-@settings(database=None, max_examples=60)
-@given(seed=st.integers(0, 2**32 - 1), mass=st.floats(0.0, 1.0), rank=st.integers(1, 4))
-def test_mass_moves_are_optimal(seed, mass, rank):
-    """Against the linear programme over total variation `mass`."""
-    from scipy.optimize import linprog
-
-    generator = np.random.default_rng(seed)
-    scores = generator.integers(-3, 4, size=5).astype(float)
-    subsets = np.array([generator.permutation(np.repeat([1.0, 0.0], [rank, 5 - rank])) for _ in range(4)])
-    weights = generator.dirichlet(np.ones(4)) @ subsets
-    moved = exchange_mass(weights, scores, mass, rank)
-    # Variables: weight added and weight removed.
-    programme = linprog(
-        np.concatenate([scores, -scores]),
-        A_ub=[np.repeat([1.0, 0.0], 5)],
-        b_ub=[mass],
-        A_eq=[np.repeat([1.0, -1.0], 5)],
-        b_eq=[0.0],
-        bounds=[(0.0, 1.0 - weight) for weight in weights] + [(0.0, weight) for weight in weights],
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-    )
-    assert scores @ (moved - weights) == pytest.approx(programme.fun, abs=1e-9)
-    assert moved.min() >= -1e-15
-    assert moved.max() <= 1 + 1e-15
-    assert moved.sum() == pytest.approx(rank, abs=1e-14)
-    if rank == 1:
-        np.testing.assert_allclose(move_mass(weights, scores, mass) @ scores, moved @ scores, rtol=0, atol=1e-14)

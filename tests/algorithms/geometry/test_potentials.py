@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from potential_steps import points_of, stepped
 
 from dpregret.algorithms.geometry import ConstraintSet, Potential, make_potential, make_set
-from dpregret.algorithms.geometry.potential import keep_powers
 from dpregret.numerics.elementary import softmax
 
 SETTINGS = settings(database=None, max_examples=60)
@@ -324,25 +323,3 @@ def test_modulus_of_the_entropy_is_attained():
     shift = np.array([1e-3, -1e-3])
     gain = second_difference(entropy(2), np.array([0.5, 0.5]), shift)
     assert gain == pytest.approx(make_potential(make_set("simplex", 2)).modulus * l1(shift) ** 2, rel=1e-5)
-
-
-@SETTINGS
-@given(
-    seed=SEEDS,
-    exponent=st.sampled_from([1.0, 1.1, 4.0, 10.0, 17.0]),
-    size=st.sampled_from([1e-3, 0.3, 1.0, 50.0, 1e8]),
-)
-def test_kept_powers_meet_the_ball(seed, exponent, size):
-    values = size * np.abs(np.random.default_rng(seed).normal(size=(4, 30)))
-    kept, work = np.empty_like(values), np.empty((2, 30))
-    for row in range(4):
-        keep_powers(values[row], exponent, kept[row], work)
-    sums = np.sum(kept**exponent, axis=-1)
-    inside = np.sum(values**exponent, axis=-1) <= 1.0
-    np.testing.assert_allclose(sums[~inside], 1.0, rtol=1e-12)
-    np.testing.assert_allclose(kept[inside], values[inside], rtol=0, atol=1e-15 * size)
-    # One threshold for all: what was taken away is equal where something is left, and covers the rest.
-    taken = values - kept
-    for row in range(4):
-        assert np.ptp(taken[row][kept[row] > 0.0]) <= 1e-15 * size * 10
-        assert np.all(taken[row] <= taken[row].max() * (1 + 1e-12))

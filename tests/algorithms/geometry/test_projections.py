@@ -6,7 +6,6 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import brentq
 
 from dpregret.algorithms.geometry import Ball, make_set, reference
-from dpregret.algorithms.geometry.interpolation import increasing_root
 from dpregret.algorithms.geometry.reference import ReferenceProjection
 from dpregret.numerics.orthogonal import symmetric
 
@@ -199,25 +198,3 @@ def test_values_that_nearly_agree_are_told_apart(spread: float) -> None:
     )
     mirrored = points + points.swapaxes(-1, -2)
     np.testing.assert_allclose(symmetric(mirrored)[0], np.linalg.eigvalsh(mirrored), rtol=1e-13)
-
-
-@pytest.mark.parametrize("power", [0.2, 1.0, 3.0, 15.0])
-def test_roots_of_powers_are_found_to_rounding(power):
-    """Concave, linear and convex equations, a batch of roots at once."""
-    roots = np.geomspace(1e-6, 1.0, 50).reshape(5, 10)
-
-    def equation(points):
-        return points**power - roots**power, power * points ** (power - 1.0)
-
-    found = increasing_root(equation, np.full_like(roots, 1e-7), np.ones_like(roots))
-    np.testing.assert_allclose(found, roots, rtol=1e-14 * max(1.0, 1.0 / power))
-
-
-def test_flat_and_kinked_equations_fall_back_to_bisection():
-    roots = np.array([0.1, 0.3, 0.9])
-
-    def equation(points):
-        return np.sign(points - roots) * np.sqrt(np.abs(points - roots)), np.zeros(3)
-
-    found = increasing_root(equation, np.zeros(3), np.ones(3))
-    np.testing.assert_allclose(found, roots, rtol=1e-14)

@@ -1,4 +1,4 @@
-"""Sets by name: oracles, reach, diameter, center, target and width against vertices, textbooks and support functions."""
+"""Sets by name: oracles, reach, diameter, center, target and width against vertices, textbooks and supports."""
 
 from __future__ import annotations
 
