@@ -100,10 +100,6 @@ class Contender:
     operations: Size
     remark: str = ""
 
-    def offered(self, size: int) -> bool:
-        """Whether its exact error is computed at this size."""
-        return size <= LONGEST.get(self.name, size)
-
 
 def _always(number: float) -> Size:
     return lambda size: number
@@ -187,14 +183,6 @@ def window_errors(mechanism: PrefixSums, window: int) -> tuple[float, float]:
     return float(errors.max()), float(errors.mean())
 
 
-def _table(size: str, described: Sequence[str], rows: Iterable[tuple[object, ...]]) -> pd.DataFrame:
-    """Rows of (size, mechanism, what describes it, largest and mean error, least that is possible), with a ratio."""
-    errors = ("largest error", "mean error", "lower bound")
-    frame = pd.DataFrame(rows, columns=[size, "mechanism", *described, *errors])
-    frame["mean / bound"] = frame["mean error"] / frame["lower bound"]
-    return frame
-
-
 def _gaussian(
     size: str,
     contenders: Sequence[Contender],
@@ -202,21 +190,20 @@ def _gaussian(
     errors: Callable[[PrefixSums, int], tuple[float, float]],
     bound: Callable[[int], float],
 ) -> pd.DataFrame:
-    pairs, rows = [], []
+    rows = []
     for number in sizes:
         least = bound(number)
         for each in contenders:
-            if each.offered(number):
-                mechanism = each.make(number)
-                charged = float(mechanism.nodes_per_item)
-                pairs.append((number, each))
-                rows.append((number, each.name, charged, *errors(mechanism, number), least))
-    frame = _table(size, ["squared sensitivity"], rows)
-    frame.insert(6, "largest / bound", frame["largest error"] / frame["lower bound"])
-    frame["vectors kept"] = [float(each.vectors(number)) for number, each in pairs]
-    frame["multiply-adds"] = [float(each.operations(number)) for number, each in pairs]
-    frame["remark"] = [each.remark for _, each in pairs]
-    return frame
+            if number > LONGEST.get(each.name, number):
+                continue
+            mechanism = each.make(number)
+            largest, mean = errors(mechanism, number)
+            row = {size: number, "mechanism": each.name, "squared sensitivity": float(mechanism.nodes_per_item)}
+            row |= {"largest error": largest, "mean error": mean, "lower bound": least}
+            row |= {"largest / bound": largest / least, "mean / bound": mean / least}
+            row |= {"vectors kept": float(each.vectors(number)), "multiply-adds": float(each.operations(number))}
+            rows.append(row | {"remark": each.remark})
+    return pd.DataFrame(rows)
 
 
 def sequences(horizons: Iterable[int] = HORIZONS) -> pd.DataFrame:
@@ -263,9 +250,12 @@ def _settled(mechanism: PrefixSums, window: int) -> Array:
     return np.asarray(mechanism.nodes_per_item**2 * mechanism.noisy_nodes(start + period)[start:])
 
 
-def _pure_row(size: int, name: str, mechanism: PrefixSums, errors: Array, least: float) -> tuple[object, ...]:
+def _pure_row(kind: str, size: int, name: str, mechanism: PrefixSums, errors: Array, least: float) -> dict[str, object]:
     radices = ", ".join(map(str, mechanism.radices)) if isinstance(mechanism, WindowBlocks) else ""
-    return size, name, radices, float(mechanism.nodes_per_item), float(errors.max()), float(errors.mean()), least
+    row = {kind: size, "mechanism": name, "radices": radices, "nodes of an item": float(mechanism.nodes_per_item)}
+    mean = float(errors.mean())
+    row |= {"largest error": float(errors.max()), "mean error": mean, "lower bound": least}
+    return row | {"mean / bound": mean / least}
 
 
 def pure_windows(sizes: Iterable[int] = SIZES[1:15]) -> pd.DataFrame:
@@ -282,8 +272,8 @@ def pure_windows(sizes: Iterable[int] = SIZES[1:15]) -> pd.DataFrame:
             "blocks, tapered": tapered,
         }
         for name, mechanism in mechanisms.items():
-            rows.append(_pure_row(window, name, mechanism, _settled(mechanism, window), window_optimum(window)))
-    return _table("W", ["radices", "nodes of an item"], rows)
+            rows.append(_pure_row("W", window, name, mechanism, _settled(mechanism, window), window_optimum(window)))
+    return pd.DataFrame(rows)
 
 
 def pure_sequences() -> pd.DataFrame:
@@ -297,8 +287,8 @@ def pure_sequences() -> pd.DataFrame:
         }
         for name, mechanism in mechanisms.items():
             errors = mechanism.nodes_per_item**2 * mechanism.noisy_nodes(horizon - 1)
-            rows.append(_pure_row(horizon, name, mechanism, errors, sequence_lower_bound(horizon - 1)))
-    return _table("T", ["radices", "nodes of an item"], rows)
+            rows.append(_pure_row("T", horizon, name, mechanism, errors, sequence_lower_bound(horizon - 1)))
+    return pd.DataFrame(rows)
 
 
 def against_gaussian() -> pd.DataFrame:
