@@ -10,11 +10,11 @@ Algorithm   Asi et al. 2023, Alg. 1; constants in dpregret.algorithms.privacy.sw
             line 6      k = k + 1, q = 0; open a new test
             line 7    play x; add l_t(x) to q and l_t to C
             `play_by_the_box` is this. `Switcher` leaps from event to event and has the same law: the halting round of a
-            test has a closed form (see algorithms.privacy.above_threshold), so a horizon of 2^22 costs a few dozen
+            test has a closed form (see algorithms.privacy.switching), so a horizon of 2^22 costs a few dozen
             events a run.
 Privacy     Unit: the losses of one round; neighbours: they are replaced by any others. The sequence of played experts
             is protected. Threshold tests at eps/2, K draws at eps/2 (starved: nine tenths and one tenth). Pure
-            variants are pure up to delta = 1e-14: tests far below their threshold never halt (above_threshold.py).
+            variants are pure up to delta = 1e-14: tests far below their threshold never halt (switching.py).
 Guarantee   Asi et al. 2023, Thm 1: with probability 1 - 2 beta the loss is at most
             (K + 1) (L* + 4/eta + 2 accuracy + 1).
 Deviations  printed-*: threshold with accuracy 8 B/eps, although the tests have eps/2 only. zcdp: draws priced by zCDP
@@ -28,9 +28,8 @@ import numpy as np
 from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play, RunOfBlock, play_runs
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
-from dpregret.algorithms.privacy.above_threshold import Watch
 from dpregret.algorithms.privacy.selection import draw_group
-from dpregret.algorithms.privacy.switching import CALIBRATIONS, Switching
+from dpregret.algorithms.privacy.switching import CALIBRATIONS, Switching, Watch
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.elementary import exp
 

@@ -15,7 +15,7 @@ Algorithm   Asi et al. 2023, Section 4.1: Algorithm 1 with the points of the set
             hit-and-run, for losses whose sums are quadratic forms.
 Privacy     Unit: one loss; neighbours: it is replaced by another. Losses are divided by L D, the largest value of an
             L-Lipschitz loss that vanishes somewhere on the set, and clipped to [0, 1]; then that of
-            dpregret.algorithms.privacy.switching. Pure up to delta = 1e-14 (above_threshold.py). Sampled: only up to
+            dpregret.algorithms.privacy.switching. Pure up to delta = 1e-14 (switching.py). Sampled: only up to
             the total variation between the hit-and-run samples and the law that they approximate: nothing here
             bounds it.
 Guarantee   Asi et al. 2023, Thm 3. Net: L D times that of Algorithm 1 for N experts of which one loses at most
@@ -35,9 +35,8 @@ import numpy as np
 
 from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
 from dpregret.algorithms.privacy import keyed_generators
-from dpregret.algorithms.privacy.above_threshold import Watch
 from dpregret.algorithms.privacy.selection import draw_group
-from dpregret.algorithms.privacy.switching import Switching
+from dpregret.algorithms.privacy.switching import Switching, Watch
 from dpregret.core.losses import Losses, laid_out, lay_out
 from dpregret.core.oracles import SCRATCH, slope_at
 from dpregret.core.sets import ConstraintSet

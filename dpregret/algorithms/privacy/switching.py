@@ -9,18 +9,183 @@ Privacy     Replace the losses of one round. Threshold tests of different interv
 Constants   B = ln(2 T^2 / beta), K = 6 ceil(log2 d) + ceil(24 ln(1/beta)); the logarithm has base 2, for the potential
             starts at d and halves in every epoch. A switch must prove a loss of 4/eta, so the threshold is
             L* + 4/eta + accuracy, with the accuracy 8 B / e of the sparse vector at its own budget e.
+
+The threshold test tells which query is the first above a threshold (the sparse vector technique; class `Watch`):
+
+  Algorithm   Dwork & Roth 2014, AboveThreshold: the threshold gets Laplace(2/eps) noise once, every query
+              Laplace(4/eps) noise of its own; the first query whose noisy value reaches the noisy threshold ends it.
+  Privacy     eps-DP for any number of queries, chosen adaptively, each of which moves by at most 1 when one item is
+              replaced. The computed law cuts off what is below 5e-27, see FAR: read pure as delta = 1e-14.
+  Guarantee   Dwork & Roth 2014, Thm 3.24: see `accuracy`.
+
+Given the noisy threshold, a query halts with a probability that is known in closed form, independently of all others.
+So the halting round is the first at which the cumulated -ln(1 - probability) reaches one exponential variate: two
+random numbers an instance, whatever the number of queries, and the same law as drawing noise for each of them.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Literal
 
-from dpregret.algorithms.privacy.above_threshold import AboveThreshold, accuracy
+import numpy as np
+from numpy.typing import NDArray
+
 from dpregret.algorithms.privacy.budget import Budget
 from dpregret.algorithms.privacy.selection import Selection, largest_choice_epsilon
+from dpregret.numerics.arrays import Array, without_gaps
+from dpregret.numerics.compiled import compiled, inlined
+from dpregret.numerics.elementary import exp_of, log_of
+
+FAR = 60.0  # in units of the noise: further below the threshold a query halts with less than 5e-27
+LOST = 38.0  # where less than e^-LOST of what is left is taken, subtraction changes no bit of it
+CHUNK = 64  # rounds whose chances are computed side by side
+
+
+@dataclass(frozen=True)
+class AboveThreshold:
+    """The mechanism for queries of sensitivity 1; epsilon = inf halts at the first query above the threshold."""
+
+    epsilon: float
+    threshold: float
+
+    def rates(self, gaps: Array) -> Array:
+        """-ln(1 - P(halt)) of queries that are `gaps` below the noisy threshold (negative: above it)."""
+        if math.isinf(self.epsilon):
+            return np.where(gaps < 0, np.inf, 0.0)
+        scaled = np.asarray(gaps) * (self.epsilon / 4)
+        below = -np.log1p(-0.5 * np.exp(-np.maximum(scaled, 0.0)))
+        above = math.log(2) - np.minimum(scaled, 0.0)
+        return np.where(scaled >= 0, below, above)
+
+
+def accuracy(epsilon: float, queries: float, failure: float) -> float:
+    """8 ( ln n + ln(2/beta) ) / eps, Dwork & Roth 2014, Thm 3.24.
+
+    With probability 1 - failure, none of n queries before the halt exceeds threshold + accuracy, and the one that
+    halts is at least threshold - accuracy.
+    """
+    return 0.0 if math.isinf(epsilon) else 8 * (math.log(queries) + math.log(2 / failure)) / epsilon
+
+
+class Watch:
+    """One instance of the mechanism a run; all runs step together, or each follows a path of its own.
+
+    generators: one a run. levels: noisy thresholds, (runs,).
+    """
+
+    def __init__(self, mechanism: AboveThreshold, generators: Sequence[np.random.Generator]):
+        self.mechanism, self.generators = mechanism, generators
+        self.levels, self.left = np.empty(len(generators)), np.empty(len(generators))
+        for run in range(len(generators)):
+            self.open(run)
+
+    def open(self, run: int) -> None:
+        """Begin a fresh instance for one run."""
+        generator = self.generators[run]
+        noise = 0.0 if math.isinf(self.mechanism.epsilon) else generator.laplace(scale=2 / self.mechanism.epsilon)
+        self.levels[run] = self.mechanism.threshold + noise
+        self.left[run] = generator.standard_exponential()
+
+    def step(self, queries: Array) -> NDArray[np.bool_]:
+        """Ask one query a run, (runs,); tell which halt."""
+        _ask(self.mechanism.epsilon, self.levels, self.left, queries)
+        return self.left <= 0
+
+    def walk(self, run: int, query: float, losses: Array, rounds: int) -> int | None:
+        """Ask a query in each of some rounds; the first that halts, None if none does.
+
+        The query starts at `query` and grows by each round's loss, losses >= 0: (rounds,), or (1,) where all are alike.
+        """
+        level, left = self.levels[run], self.left[run]
+        found, self.left[run] = _walk(self.mechanism.epsilon, level, left, query, without_gaps(losses), rounds)
+        return None if found < 0 else found
+
+    def constant(self, run: int, query: float, rounds: int) -> int | None:
+        """`walk` for the same query in all rounds, in closed form: the halting round is geometric."""
+        level, left = self.levels[run], self.left[run]
+        found, self.left[run] = _stay(self.mechanism.epsilon, level, left, query, rounds)
+        return None if found < 0 else found
+
+
+@compiled
+def _rate(epsilon: float, gap: float) -> float:
+    """`AboveThreshold.rates` of one query."""
+    if np.isinf(epsilon):
+        return math.inf if gap < 0 else 0.0
+    scaled = gap * (epsilon / 4)
+    return -math.log1p(-0.5 * math.exp(-scaled)) if scaled >= 0 else math.log(2.0) - scaled
+
+
+@inlined
+def _rate_at(scaled: float) -> float:
+    """The same at a finite epsilon, of gap * epsilon / 4; several can go side by side."""
+    halved = -0.5 * exp_of(-max(scaled, 0.0))
+    rest = 1.0 + halved
+    lost = 1.0 if rest == 1.0 else halved / (rest - 1.0)  # what rounding took from 1 + halved
+    return -min(scaled, 0.0) - (halved if rest == 1.0 else log_of(rest) * lost)
+
+
+@compiled
+def _ask(epsilon: float, levels: Array, left: Array, queries: Array) -> None:
+    """One query a run, (runs,): take its rate from what is left of the exponential variate."""
+    for run in range(len(levels)):
+        left[run] -= _rate(epsilon, levels[run] - queries[run])
+
+
+@compiled
+def _stay(epsilon: float, level: float, left: float, query: float, rounds: int) -> tuple[int, float]:
+    """`_walk` for the same query in all rounds, in closed form: the halting round is geometric."""
+    rate = _rate(epsilon, level - query)
+    if rate * rounds >= left:
+        return int(min(rounds, max(1.0, np.ceil(left / rate)))) - 1, left  # rounding may lead past the end
+    return -1, left - rate * rounds
+
+
+@compiled
+def _walk(epsilon: float, level: float, left: float, query: float, losses: Array, rounds: int) -> tuple[int, float]:
+    """The first of `rounds` rounds in which a query halts (-1: none), and what is left of the exponential variate.
+
+    The query of a round is `query` plus the losses (non-negative; one number: the same in all rounds) of those before
+    it. Queries that are FAR below the threshold are passed over: all of 2^40 would halt with less than 1e-14;
+    so are those that rounding would lose.
+    """
+    constant = len(losses) == 1
+    if constant and losses[0] == 0.0:
+        return _stay(epsilon, level, left, query, rounds)
+    sharp = np.isinf(epsilon)
+    near = level if sharp else level - min(FAR, LOST - math.log(left)) * 4 / epsilon
+    gathered, now = 0.0, 0
+    if constant:
+        now = int(min(max((near - query) / losses[0] - 1, 0.0), rounds))
+        gathered = now * losses[0]
+    rates = np.empty(CHUNK)
+    while now < rounds:
+        if query + gathered <= near:
+            gathered += losses[0] if constant else losses[now]
+            now += 1
+            continue
+        if sharp:
+            return now, -np.inf
+        count = min(CHUNK, rounds - now)
+        if constant:
+            for k in range(count):
+                rates[k] = _rate_at((level - (query + (gathered + k * losses[0]))) * (epsilon / 4))
+            gathered += count * losses[0]
+        else:
+            for k in range(count):
+                rates[k] = level - (query + gathered)
+                gathered += losses[now + k]
+            for k in range(count):
+                rates[k] = _rate_at(rates[k] * (epsilon / 4))
+        for k in range(count):
+            left -= rates[k]
+            if left <= 0:
+                return now + k, left
+        now += count
+    return -1, left
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,8 @@ from dpregret.algorithms.privacy import (
     gaussian_mu,
     unit_noise,
 )
-from dpregret.algorithms.privacy.above_threshold import AboveThreshold
 from dpregret.algorithms.privacy.audit import audit, least_probability
+from dpregret.algorithms.privacy.switching import AboveThreshold
 from dpregret.algorithms.privacy.toeplitz import Root, WindowBuffers, WindowRoot
 from dpregret.numerics.arrays import Array
 from dpregret.workflows.audit.neighbours import tree_differences

@@ -16,7 +16,6 @@ from scipy.special import logsumexp, softmax
 from scipy.stats import binomtest, chisquare
 
 from dpregret.algorithms.privacy import Budget, gaussian_epsilon
-from dpregret.algorithms.privacy.above_threshold import AboveThreshold, Watch, accuracy
 from dpregret.algorithms.privacy.selection import (
     Selection,
     _times_rademacher,
@@ -26,7 +25,7 @@ from dpregret.algorithms.privacy.selection import (
     selection_noise,
     zcdp_epsilon,
 )
-from dpregret.algorithms.privacy.switching import CALIBRATIONS, Switching
+from dpregret.algorithms.privacy.switching import CALIBRATIONS, AboveThreshold, Switching, Watch, accuracy
 
 
 def worse_of_two(gap):
