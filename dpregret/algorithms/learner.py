@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import repeat
 from time import process_time
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dpregret.algorithms.privacy import BLOCK, Budget, NoisePlan, Release
 from dpregret.algorithms.privacy.prefix_sums import by_run
+from dpregret.algorithms.privacy.selection import Selection
 from dpregret.algorithms.rounds import CompiledRounds
 from dpregret.core.checks import FLOAT, check_inside, check_near, check_shape
 from dpregret.core.discovery import discover
@@ -81,19 +82,8 @@ class Card:
         return self.needs if self.convex else self.needs | {"strongly-convex"}
 
 
-class Spent(Protocol):
-    """A line of a privacy ledger: what was released, and what it costs."""
-
-    @property
-    def scale(self) -> float:
-        """Scale of the noise."""
-
-    @property
-    def distribution(self) -> str:
-        """Distribution of the noise."""
-
-    def epsilon(self, delta: float) -> float:
-        """Epsilon at delta."""
+Spent = Release | Selection
+"""A line of a privacy ledger: what was released, and what it costs."""
 
 
 class BaseLearner(ABC):

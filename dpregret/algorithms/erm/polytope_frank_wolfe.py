@@ -21,9 +21,7 @@ Deviations  printed: T = (Gamma n eps / (L1 |C|_1))^(2/3), Laplace scale L1 |C|_
 """
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 from scipy.special import digamma
@@ -44,30 +42,15 @@ from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import product
 
 
-class Corners(ABC):
-    """Corners s_1..s_k of a polytope; count: k; l1_norm: max |s|_1."""
-
-    count: int
-    l1_norm: float
-
-    @abstractmethod
-    def scores(self, gradient: Array) -> Array:
-        """<s, gradient> of every corner, (..., p) -> (..., k)."""
-
-    @abstractmethod
-    def step(self, points: Array, chosen: np.ndarray, step: float) -> None:
-        """points (runs, p) <- (1 - step) points + step * chosen corner (runs,), in place."""
-
-
-class AxisCorners(Corners):
-    """Corners on the axes: +-radius e_j (signed), or radius e_j."""
+class AxisCorners:
+    """Corners on the axes: +-radius e_j (signed), or radius e_j; count: of them; l1_norm: max |s|_1."""
 
     def __init__(self, dimension: int, radius: float, signed: bool):
         self.dimension, self.l1_norm, self.signed = dimension, radius, signed
         self.count = 2 * dimension if signed else dimension
 
     def scores(self, gradient: Array) -> Array:
-        """Radius times (gradient, -gradient), or times the gradient."""
+        """<s, gradient> of every corner, (..., p) -> (..., k): radius times (gradient, -gradient), or the gradient."""
         scores = np.empty((*gradient.shape[:-1], self.count))
         np.multiply(gradient, self.l1_norm, out=scores[..., : self.dimension])
         if self.signed:
@@ -80,14 +63,14 @@ class AxisCorners(Corners):
         return chosen - self.dimension * flipped, np.where(flipped, -self.l1_norm, self.l1_norm)
 
     def step(self, points: Array, chosen: np.ndarray, step: float) -> None:
-        """One coordinate a run moves away from 0."""
+        """points (runs, p) <- (1 - step) points + step * chosen corner (runs,), in place: one coordinate a run."""
         coordinate, length = self.axis(chosen)
         points *= 1.0 - step
         points[np.arange(len(points)), coordinate] += step * length
 
 
-class ListedCorners(Corners):
-    """Corners given one by one, (k, p)."""
+class ListedCorners:
+    """The same, given one by one, (k, p)."""
 
     def __init__(self, vertices: Array):
         self.vertices = vertices
@@ -103,7 +86,7 @@ class ListedCorners(Corners):
         points += step * self.vertices[chosen]
 
 
-def corners_of(domain: ConstraintSet) -> Corners:
+def corners_of(domain: ConstraintSet) -> AxisCorners | ListedCorners:
     """Corners of an l1 ball, a simplex or a polytope given by its vertices.
 
     Raises UnsupportedSet for every other set: its corners are too many or infinitely many.
@@ -122,14 +105,6 @@ def corners_of(domain: ConstraintSet) -> Corners:
             )
 
 
-@runtime_checkable
-class QuadraticRisk(Protocol):
-    """A risk theta' G theta / 2 - <c, theta> + constant whose Gram matrix gives out columns in O(p)."""
-
-    def gram_columns(self, coordinates: np.ndarray) -> Array:
-        """G[:, j] of the run's coordinate j, (runs,) -> (runs, p)."""
-
-
 def score_noise(
     distribution: SelectionNoise, generators: Sequence[np.random.Generator], choices: int, candidates: int
 ) -> Iterator[Array]:
@@ -142,8 +117,8 @@ def score_noise(
 class CornerFrankWolfe(FrankWolfe):
     """Private choice among the corners of a polytope.
 
-    On l1 balls and simplices the gradient of a squared loss follows a step by a Gram column: O(p) a step, whatever n;
-    hence a higher cap on T than elsewhere.
+    On l1 balls and simplices the gradient of a squared loss follows a step by a column of its Gram matrix, where the
+    risk gives `gram_columns`, (runs,) -> (runs, p): O(p) a step, whatever n; hence a higher cap on T than elsewhere.
     Raises ValueError for a set whose corners are not listed, and where delta = 0.
     """
 
@@ -211,6 +186,7 @@ class CornerFrankWolfe(FrankWolfe):
     def _descend(self, setting: int, rounds: int, generators: Sequence[np.random.Generator]) -> Array:
         points = np.tile(self.domain.center(), (self.runs, 1))  # line 1
         gradient, constant = (self.risk.gradient(each) for each in (points, np.zeros_like(points)))
+        columns = getattr(self.risk, "gram_columns", None)
         noise, scale = score_noise(self.distribution, generators, rounds - 1, self.corners.count), self.scales[setting]
         for now in range(1, rounds):  # line 2
             scores = self.corners.scores(gradient)
@@ -219,9 +195,9 @@ class CornerFrankWolfe(FrankWolfe):
             chosen = np.argmin(scores, axis=-1)  # line 4
             step = self._step(now, rounds)
             self.corners.step(points, chosen, step)  # line 5
-            if isinstance(self.corners, AxisCorners) and isinstance(self.risk, QuadraticRisk):
+            if isinstance(self.corners, AxisCorners) and columns is not None:
                 coordinates, lengths = self.corners.axis(chosen)
-                towards = self.risk.gram_columns(coordinates) * (step * lengths)[:, None]
+                towards = columns(coordinates) * (step * lengths)[:, None]
                 gradient = gradient * (1 - step) + towards + step * constant  # = G theta + grad L(0)
             else:
                 gradient = self.risk.gradient(points)

@@ -18,7 +18,7 @@ Deviations  corrected: full gradients, so no sampling; noise and T of mirror_des
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,19 +27,10 @@ from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.mirror_descent import Descent, MirrorDescent, Plan
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, gaussian_mu
-from dpregret.core.losses import Losses
 from dpregret.numerics.arrays import Array
 
 ORDERS = (*range(2, 17), *range(18, 33, 2), 40, 48, 64, 96, 128)
 CHUNK = 256
-
-
-@runtime_checkable
-class RecordLosses(Protocol):
-    """A risk that may offer its records' losses."""
-
-    def record_losses(self, records: NDArray[np.int64]) -> Losses | None:
-        """Those of records (rounds, runs)."""
 
 
 class NoisySgd(MirrorDescent):
@@ -101,7 +92,8 @@ class NoisySgd(MirrorDescent):
 
     def _risk_of(self, records: NDArray[np.int64]) -> Any:
         """Losses of these records (rounds, runs), one a step, or what gives their gradients, one after the other."""
-        losses = self.risk.record_losses(records) if isinstance(self.risk, RecordLosses) else None
+        offered = getattr(self.risk, "record_losses", None)
+        losses = None if offered is None else offered(records)
         numbers = iter(records)
 
         def gradient(points: Array) -> Array:

@@ -14,7 +14,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -179,23 +179,12 @@ class ExpertLearner(BaseLearner):
         return [math.nan]
 
 
-class Player(Protocol):
-    """One run of a learner."""
+def play_runs(players: Sequence[Any], blocks: Iterable[Block], groups: int) -> Play:
+    """Total losses of the played experts and numbers of draws, one a player: one run of a learner.
 
-    @property
-    def total(self) -> float:
-        """Loss of the played experts so far."""
-
-    @property
-    def draws(self) -> int:
-        """Number of draws so far, without the uniform first one."""
-
-    def play_block(self, losses: RunOfBlock, before: Array) -> None:
-        """Play all rounds of a block. before: losses of the groups up to its first round, (groups,)."""
-
-
-def play_runs(players: Sequence[Player], blocks: Iterable[Block], groups: int) -> Play:
-    """Total losses of the played experts and numbers of draws, one a player."""
+    Players have the loss so far, `total`, the number of `draws` without the uniform first one, and `play_block`
+    (losses, before): all rounds of a `RunOfBlock`, before (groups,) the losses up to its first round.
+    """
     before = np.zeros((1, groups))
     for block in blocks:
         each = [RunOfBlock(block, run) for run in range(block.losses.shape[1])]  # one where all runs are alike

@@ -14,7 +14,7 @@ Deviations  corrected: exact Gaussian-DP calibration. reconstructed: Lou & Cheun
 
 import math
 from collections.abc import Sequence
-from typing import Protocol, cast
+from typing import Any
 
 import numpy as np
 
@@ -26,13 +26,6 @@ from dpregret.numerics.orthogonal import symmetric
 from dpregret.numerics.sums import vecdot
 
 SENSITIVITY = 3 / math.sqrt(2)
-
-
-class SquaredLoss(Protocol):
-    """A round of the regression problem."""
-
-    features: Array
-    labels: Array
 
 
 class Pqftl(Learner):
@@ -65,7 +58,7 @@ class Pqftl(Learner):
 
     def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:
         """Leader of the noisy quadratics."""
-        squared = cast(SquaredLoss, loss)
+        squared: Any = loss
         dimension = self.domain.dimension
         self.moment += squared.features[..., :, None] * squared.features[..., None, :]
         self.response += squared.labels[..., None] * squared.features

@@ -29,7 +29,7 @@ import itertools
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -227,18 +227,12 @@ def covering(domain: ConstraintSet, radius: float) -> Array:
     return np.unique(np.round(inside[near], 12), axis=0)
 
 
-class QuadraticLoss(Protocol):
-    """A loss whose sums are quadratic forms."""
-
-    def quadratic_form(self) -> tuple[Array, Array, Array]:
-        """(A, b, c) with f(x) = <x, A x>/2 - <b, x> + c."""
-
-
-def form_of(loss: Loss, name: str) -> tuple[Array, Array, Array]:
-    """A, b and c of a loss. Raises ValueError that names the learner for a loss without them."""
+def form_of(loss: Any, name: str) -> tuple[Array, Array, Array]:
+    """(A, b, c) of a loss f(x) = <x, A x>/2 - <b, x> + c. Raises ValueError that names the learner for another."""
     if not hasattr(loss, "quadratic_form"):
         raise ValueError(f"{name} needs losses with a quadratic form")
-    return cast(QuadraticLoss, loss).quadratic_form()
+    form: tuple[Array, Array, Array] = loss.quadratic_form()
+    return form
 
 
 class SampledExperts(SwitchingLearner):

@@ -244,7 +244,7 @@ def _ledger(learner: ErmLearner) -> dict[str, Any]:
     mus = [line.mu() if line.nodes else 0.0 for line in gaussian]
     return ledger.columns(learner) | {
         "delta": [budget.delta for budget in learner.budgets],
-        "noise_distribution": [line.distribution for line in ledger.lines] or ["none"] * settings,
+        "noise_distribution": [str(line.distribution) for line in ledger.lines] or ["none"] * settings,
         "mu_gdp": mus if len(mus) == settings else [math.nan] * settings,
         "capped": capped & learner.card.private,
     }

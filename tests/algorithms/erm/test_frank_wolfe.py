@@ -10,7 +10,7 @@ from drawn import generators
 from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.frank_wolfe import FrankWolfe
 from dpregret.algorithms.erm.general_frank_wolfe import GeneralFrankWolfe
-from dpregret.algorithms.erm.polytope_frank_wolfe import CornerFrankWolfe, QuadraticRisk
+from dpregret.algorithms.erm.polytope_frank_wolfe import CornerFrankWolfe
 from dpregret.algorithms.geometry import gaussian_width, make_set
 from dpregret.algorithms.privacy import Budget, gaussian_mu
 from dpregret.algorithms.privacy.budget import binomial_epsilon
@@ -95,8 +95,8 @@ def test_what_a_linear_risk_keeps_of_its_initial_gap(count, rounds):
 def test_gram_columns_keep_the_gradient(variant, risk, dimension, samples, set_name):
     case = problem(risk, set_name, dimension, samples)
     slow = ErmProblem(case.domain, Slow(case.risk))
-    assert isinstance(case.risk, QuadraticRisk)
-    assert not isinstance(slow.risk, QuadraticRisk)
+    assert hasattr(case.risk, "gram_columns")
+    assert not hasattr(slow.risk, "gram_columns")
     budgets = [PRIVATE, Budget(8.0, 1e-6)]
     fast = CornerFrankWolfe(case, budgets, 2, variant).fit(generators(2, 11))
     full = CornerFrankWolfe(slow, budgets, 2, variant).fit(generators(2, 11))
