@@ -189,12 +189,6 @@ def planted_risk_paper() -> pd.DataFrame:
         risk_frame(lambda row: 1e-5, by_samples(large), **{**fw, **plain, "learner": "fw"}),
         risk_frame(lambda row: 0.01 * np.log(2 * row["dimension"]), powers, learner="noisy-eg", **l1),
         risk_frame(lambda row: 0.002 * row["dimension"] ** 0.5, powers, **l1),
-        risk_frame(lambda row: 0.01 * row["width"], width_cells(), experiment="width"),
-        risk_frame(
-            lambda row: 1 / (1 + (row["active"] * 0.2367 / (2 * row["dimension"] ** 0.5)) ** 2),
-            [{"dimension": p, "n": n, "active": k} for p in (16, 64) for n in (1000, 8000) for k in (16, 64, 256)],
-            experiment="collapse", stream="collapse",
-        ),
     ]  # fmt: skip
     budgets: list[dict[str, object]] = [{"epsilon": 1.0}, {"epsilon": 4.0}]
     for stream in ("diabetes-risk", "digits-risk"):

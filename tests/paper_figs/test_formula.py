@@ -124,13 +124,10 @@ def test_what_is_printed_is_read_again(rate: Rate) -> None:
     ("text", "rate"),
     [
         ("1", Rate()),
-        ("T", Rate("T", 1.0)),
         ("ln T", Rate("T", 0.0, 1.0)),
-        ("T^0.5 ln(T)^1.5", Rate("T", 0.5, 1.5)),
         ("n^(-2/3) ln(n/delta)^2", Rate("n", -0.6666666667, 2.0, "n/delta")),
         ("ln(2p)", Rate("", 0.0, 1.0, "2p")),
         ("d log2(d)^1.5", Rate("d", 1.0, 1.5, "parameter", "log2")),
-        ("(log2 W + 1)^1.5", Rate("(log2 W + 1)", 1.5)),
         ("eps^-1", Rate("eps", -1.0)),
         ("(log2 W + 1)^0.5 A_W", Rate("(log2 W + 1)", 0.5, nodes=True)),
     ],

@@ -12,7 +12,7 @@ from dpregret.algorithms.privacy.series import landau as landau_of
 from dpregret.paper_figs.figures.layout import Page
 from dpregret.paper_figs.figures.mechanisms import crossover
 from dpregret.paper_figs.judge.cells import NotRun, best_regularisation, collect_cells, coordinate, landau
-from dpregret.paper_figs.judge.claims import Claim, ClaimsFile, Measure, load_claims
+from dpregret.paper_figs.judge.claims import Claim, ClaimsFile, Measure
 from dpregret.paper_figs.judge.gains import gains, ratio, write_gains
 from dpregret.paper_figs.judge.verdicts import judge, rate_text
 from dpregret.paper_figs.tables.write import measure
@@ -20,16 +20,6 @@ from dpregret.paper_figs.validation.simulate import Sweep, make_claim
 
 WINDOWS = (1.0, 4.0, 16.0, 64.0, 256.0)
 CONSTANTS = np.array([landau_of(int(window)) for window in WINDOWS])
-PAPER = """\
-title: A chapter
-chapter: true
-claims: [{id: one, source: us, learner: wdp-cocop-gamma.root, experiment: window, stream: norm-kink, parameter: landau,
-  rate: G_W, says: it grows}]
-gains: [{learner: wdp-cocop-gamma.corrected, variants: [root, absent], experiment: window, parameter: window}]
-tables:
-  - {caption: A table., reference: {experiment: window, stream: norm-kink}, rows: [{id: a, label: a, group: derived,
-    learner: wdp-cocop-gamma.root, privacy: p, neighbouring: n, operation: o, bound_text: b}]}
-"""
 
 
 def sweep(factor: float, variant: str = "root", noise: float = 1.0, **settings: object) -> pd.DataFrame:
@@ -98,16 +88,13 @@ def test_ratio_of_means_and_its_interval() -> None:
 
 def test_gains_of_a_chapter(tmp_path: Path) -> None:
     runs = pd.concat([sweep(3.0, "corrected", noise=5.0), sweep(1.0)], ignore_index=True)
-    folder = tmp_path / "chapter"
-    folder.mkdir()
-    (folder / "claims.yaml").write_text(PAPER)
-    write_gains(runs, load_claims(folder / "claims.yaml"), tmp_path / "out")
-    found = pd.read_csv(tmp_path / "out" / "gains.csv")
+    write_gains(runs, chapter("root", "absent"), tmp_path)
+    found = pd.read_csv(tmp_path / "gains.csv")
     assert list(found["value"]) == list(WINDOWS)  # the absent variant has no row
     assert found["ratio"].to_numpy() == pytest.approx(3.0)
     assert found["noise"].to_numpy() == pytest.approx(5.0)
     assert (found["with"] == "root").all()
-    assert "| 3.00 [3.00, 3.00] |" in (tmp_path / "out" / "gains.md").read_text()
+    assert "| 3.00 [3.00, 3.00] |" in (tmp_path / "gains.md").read_text()
 
 
 ROW = {"id": "r", "label": "r", "group": "g", "learner": "wdp-cocop-gamma.corrected", "privacy": "p",
