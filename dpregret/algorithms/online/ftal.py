@@ -44,12 +44,8 @@ def _(leader: Leader, loss, domain, t, x, gradient, noise, s):  # line 1
     mu, total, over = leader.mu, leader.total, t if leader.averaged else 1.0
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
-            slope = gradient[k, r] / mu if mu != 1.0 else gradient[k, r]  # divisions are dear, and mu is mostly 1
-            total[k, r] = (total[k, r] + x[k, r]) - slope  # line 2, and the sum of line 3
-            if leader.noisy:
-                x[k, r] = (total[k, r] - (noise[k, r] / mu if mu != 1.0 else noise[k, r])) / over  # line 3
-            else:
-                x[k, r] = total[k, r] / over
+            total[k, r] = (total[k, r] + x[k, r]) - gradient[k, r] / mu  # line 2, and the sum of line 3
+            x[k, r] = (total[k, r] - noise[k, r] / mu if leader.noisy else total[k, r]) / over  # line 3
     project(domain, x, s)  # lines 3, 4
 
 
