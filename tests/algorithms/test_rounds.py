@@ -92,10 +92,10 @@ def test_python_plays_what_is_compiled(monkeypatch, compiled, name, variant, pla
 
 @pytest.mark.parametrize(("runs", "dimension"), [(1, 1), (1, 64), (5, 17), (37, 3)])
 def test_runs_in_tiles_get_the_bits_of_all_together(monkeypatch, runs, dimension):
-    found = played("wdp-cocop-gamma", "corrected", "ball", "random-kink", dimension, runs, 300)
+    found = played("wdp-cocop-gamma", "corrected", "ball", "random-kink", dimension, runs, 100)
     monkeypatch.setattr(rounds, "FEWEST", 4)
     monkeypatch.setattr(rounds, "MOST", 4)
-    cut = played("wdp-cocop-gamma", "corrected", "ball", "random-kink", dimension, runs, 300)
+    cut = played("wdp-cocop-gamma", "corrected", "ball", "random-kink", dimension, runs, 100)
     assert max(tile.x.shape[1] for tile in cut[0].compiled.tiles) <= 4
     equal(found, cut)
 
