@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -31,21 +31,6 @@ DELTA = 1e-6
 MANY = 10**6
 ROUNDS = (100, 10**4, MANY)
 DELTAS = (1e-3, 1e-6, 1e-8, 1e-10, 1e-12, 1e-15)
-
-
-class ProofPage(NamedTuple):
-    """A page, what is between its marks, and what draws its figure."""
-
-    path: Path
-    parts: Mapping[str, Callable[[], str]]
-    draw: Callable[[], None]
-
-    def renew(self, check: bool = False) -> bool:
-        """Renew the parts and the figure; return whether no part changed. `check` writes nothing."""
-        current = renew(self.path, lambda text: filled(text, self.parts), check)
-        if not check:
-            self.draw()
-        return current
 
 
 @contextmanager
@@ -200,12 +185,16 @@ def window_figure() -> None:
         axis.legend(loc="upper left")
 
 
-PAGES: Final = {
-    "frank_wolfe_privacy": ProofPage(
-        PROOFS / "frank_wolfe_privacy.md", {"losses": losses, "edges": edges}, frank_wolfe_figure
-    ),
-    "noisy_min_range": ProofPage(PROOFS / "noisy_min_range.md", {"prices": prices}, range_figure),
+PAGES: Final[Mapping[str, Mapping[str, Callable[[], str]]]] = {
+    "frank_wolfe_privacy": {"losses": losses, "edges": edges},
+    "noisy_min_range": {"prices": prices},
 }
+"""Page -> what is between its marks."""
+
+
+def renewed(page: Path, parts: Mapping[str, Callable[[], str]], check: bool = False) -> bool:
+    """Renew the parts of a page; return whether none changed. `check` writes nothing."""
+    return renew(page, lambda text: filled(text, parts), check)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -213,9 +202,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = boundary.Parser(prog="python -m dpregret.workflows.proof_pages", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 where a page differs")
     check = parser.parse_args(arguments).check
-    current = [page.renew(check) for page in PAGES.values()]
+    current = [renewed(PROOFS / f"{name}.md", parts, check) for name, parts in PAGES.items()]
     if not check:
-        window_figure()
+        for draw in (frank_wolfe_figure, range_figure, window_figure):
+            draw()
     return int(check and not all(current))
 
 
