@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpregret.core.sets import ConstraintSet
 from dpregret.numerics.arrays import Array
+
+if TYPE_CHECKING:  # sets bring compiled oracles, which who reads rows has no use for
+    from dpregret.core.sets import ConstraintSet
 
 TOLERANCE = 1e-6
 """Largest violation of a set, in its diameters. All honest learners of a full run stay below 1e-12."""

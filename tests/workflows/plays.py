@@ -45,7 +45,7 @@ def rows_of(
     kind, draws = family.learners[learner], Draws(config.seed, settings.runs, data_dir)
     rows = family.rows(settings, kind, variant, draws)
     rows = rows.assign(anytime=bool(kind.card.anytime and family.anytime))
-    part = Part(paper, experiment, "", "", config.hash(experiment, paper), (), {})
+    part = Part(paper, experiment, "", "", config.hash(paper, experiment), (), {})
     return labelled(rows, part, Play(learner, variant, kind.__module__, "", ""), "")
 
 

@@ -31,7 +31,7 @@ def test_numbers_in_exponent_form_are_numbers(write: Write) -> None:
 
 def test_hash_follows_what_decides_the_numbers_and_nothing_else(write: Write) -> None:
     def hash_of(seed: int = 7, **changes: Any) -> str:
-        return load_config(write({**small("online", **changes), "seed": seed})).hash("small")
+        return load_config(write({**small("online", **changes), "seed": seed})).hash("lou_cheung_2020", "small")
 
     assert hash_of() == hash_of(title="Another", learners={"ftal": ["plain"]}, epsilon=[8])
     others = ({"seed": 8}, {"epsilon": [8.0, math.inf]}, {"window": ["horizon"]}, {"dimension": {"ball": [2]}})

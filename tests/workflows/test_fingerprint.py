@@ -16,8 +16,8 @@ STREAMS = ["dpregret.datasets.synthetic", "dpregret.datasets.pool_streams"]
 def counted() -> dict[str, list[Path]]:
     """The files that a fingerprint is of."""
     return {
-        "cocop": fingerprint.play_files("online", f"{ONLINE}.wdp_cocop", STREAMS),
-        "pocp": fingerprint.play_files("online", f"{ONLINE}.pocp", STREAMS),
+        "cocop": fingerprint.play_files("online", f"{ONLINE}.wdp_cocop", *STREAMS),
+        "pocp": fingerprint.play_files("online", f"{ONLINE}.pocp", *STREAMS),
         "data": fingerprint.stage_files("data"),
         "tables": fingerprint.stage_files("tables", "lou_cheung_2020"),
         "page": fingerprint.stage_files("report", "lou_cheung_2020", "talwar_2015"),

@@ -316,7 +316,7 @@ def test_all_code_of_a_play_is_in_its_key_or_decides_no_number() -> None:
     for (family, _, module, changes), said in zip(cases, done.stdout.splitlines(), strict=True):
         names = changes.get("streams", changes.get("risks"))
         counted = set(
-            fingerprint.play_files(family, module, [FAMILIES[family].streams[each].__module__ for each in names])
+            fingerprint.play_files(family, module, *(FAMILIES[family].streams[each].__module__ for each in names))
         )
         loaded = {name: fingerprint.module_file(name) for name in json.loads(said)}
         others = {name for name, file in loaded.items() if file and file not in counted and file.name != "__init__.py"}

@@ -149,7 +149,7 @@ def job(settings: Any, family: str, name: str) -> tuple[Spy, pd.DataFrame]:
         rows = rows_of(config, "paper", "experiment", name, variant)
     held = FAMILIES[family]
     streams = [held.streams[each].__module__ for each in settings.streams]
-    files = fingerprint.play_files(family, held.learners[name].__module__, streams)
+    files = fingerprint.play_files(family, held.learners[name].__module__, *streams)
     others = {"/".join(file.parts[-2:]).removeprefix("workflows/") for file in spy.files - set(files)}
     assert others <= ELSEWHERE, "code that is not in the key of the play"
     return spy, rows

@@ -186,17 +186,14 @@ class Config(Settings):
         """Return one experiment; KeyError when the configuration has no such paper or experiment."""
         return self.papers[paper].experiments[experiment]
 
-    def hash(self, experiment: str, paper: str | None = None) -> str:
+    def hash(self, paper: str, experiment: str) -> str:
         """Return 12 hexadecimal digits of everything that decides the numbers of one experiment's jobs.
 
         That is the seed and the experiment's settings, without its title and its list of learners: a new
-        learner does not make the others run again. ``paper`` is needed only where two papers share a name.
+        learner does not make the others run again.
         """
-        papers = [name for name, each in self.papers.items() if experiment in each.experiments]
-        if paper is None and len(papers) != 1:
-            raise KeyError(f"experiment {experiment!r} is in {len(papers)} papers: say which")
-        settings = self.experiment(paper or papers[0], experiment)
-        return _digest({"seed": self.seed, **settings.model_dump(exclude={"title", "learners"})})
+        settings = self.experiment(paper, experiment).model_dump(exclude={"title", "learners"})
+        return _digest({"seed": self.seed, **settings})
 
     def fingerprint(self, paper: str) -> str:
         """Return 12 hexadecimal digits of everything that a paper's tables and figures can show."""

@@ -6,7 +6,7 @@ learners, so these are in `variants.yaml`; whatever is not listed is its identif
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +18,6 @@ from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.plan.config import Config
 
 VARIANTS: Final[dict[str, str]] = read_source(Path(__file__).with_name("variants.yaml")).data  # type: ignore[assignment]
-PRINTED: Final = "printed"
 FEEDBACK: Final = {"online": "full", "bandits": "bandit", "experts": "experts", "erm": "erm"}
 """Family -> what its learners see, in one word; a new family goes by its own name."""
 POPULATION: Final = "population"
@@ -45,14 +44,9 @@ def display_names() -> dict[str, str]:
             names[name] = learner.card.title
             for variant in learner.card.variants:
                 words = names[f".{variant}"] = VARIANTS.get(variant, _spaced(variant))
-                alone = not words or (variant == "corrected" and not _has_printed(learner.card.variants))
-                names[f"{name}.{variant}"] = names[name] if alone else f"{names[name]}, {words}"
+                told = variant != "corrected" or any("printed" in other for other in learner.card.variants)
+                names[f"{name}.{variant}"] = f"{names[name]}, {words}" if words and told else names[name]
     return names
-
-
-def _has_printed(variants: Iterable[str]) -> bool:
-    """Whether 'corrected' needs saying."""
-    return any(PRINTED in variant for variant in variants)
 
 
 def _spaced(identifier: str) -> str:

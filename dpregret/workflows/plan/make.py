@@ -72,7 +72,7 @@ def plays(config: Config, experiment: Experiment) -> Iterator[tuple[Play, list[P
     streams = [family.streams[name].__module__ for name in experiment.streams]
     for learner, variants in experiment.learners.items():
         module = family.learners[learner].__module__
-        files = fingerprint.play_files(family.name, module, streams)
+        files = fingerprint.play_files(family.name, module, *streams)
         code = fingerprint.fingerprint(files)
         for variant in variants:
             key = store.key_of({**common, "learner": learner, "variant": variant, "code": code})
@@ -166,7 +166,7 @@ class _Maker:
                 key = short([paper, name, named, self._note(gather)])
                 file = f"{MADE}/runs/{paper}/{name}.{key}.parquet"
                 self.parts[paper][key] = {
-                    "experiment": name, "file": file, "settings": self.config.hash(name, paper), "data": data,
+                    "experiment": name, "file": file, "settings": self.config.hash(paper, name), "data": data,
                     "plays": some,
                 }  # fmt: skip
                 several = f".{first // most}" if most < len(found) else ""

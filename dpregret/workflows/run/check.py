@@ -270,7 +270,7 @@ def part_of(config: Config, paper: str, claim: Claim) -> tuple[Plan, Part]:
     }
     plays = tuple(play for play, _ in found)
     key = make.short([paper, name, [each.key for each in plays]])
-    part = Part(paper, name, key, "", config.hash(name, paper), plays, make.data_files(experiment))
+    part = Part(paper, name, key, "", config.hash(paper, name), plays, make.data_files(experiment))
     return Plan(Path(), content), part
 
 

@@ -69,7 +69,8 @@ def history(paper: str) -> dict[str, list[dict[str, str]]]:
         changed = {claim: what for claim, what in changes(before, now).items() if commit in after.get(claim, ())}
         for claim, what in sorted(changed.items()):
             found.setdefault(claim, []).append({"commit": commit[:9], "date": date, "what": ", ".join(what)})
-    return {claim: found[claim] for claim in now_claims(paper) if found.get(claim)}
+    listed = _claims((PAPERS / paper / "claims.yaml").read_text(encoding="utf-8"))
+    return {claim: found[claim] for claim in listed if found.get(claim)}
 
 
 def changes(before: Sequence[Mapping[str, Facts]], now: Mapping[str, Facts]) -> dict[str, list[str]]:
@@ -89,11 +90,6 @@ def renamed(before: Mapping[str, Facts], now: Mapping[str, Facts]) -> dict[str, 
     pairs = [(old, each) for old in gone for each in new if _plain(before[old]) == _plain(now[each])]
     olds, news = [old for old, _ in pairs], [each for _, each in pairs]
     return {old: each for old, each in pairs if olds.count(old) == news.count(each) == 1}
-
-
-def now_claims(paper: str) -> list[str]:
-    """The claims of a paper as it is, in the order of its file."""
-    return list(_claims((PAPERS / paper / "claims.yaml").read_text(encoding="utf-8")))
 
 
 def _commits(paper: str) -> list[tuple[str, list[str], str]]:
@@ -212,24 +208,16 @@ def _plain(value: object) -> object:
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the files, or with --check exit 1 when one is stale."""
-    parser = boundary.Parser(prog="python -m dpregret.workflows.run.claim_history", description=__doc__)
-    parser.add_argument("--check", action="store_true")
-    options = parser.parse_args(arguments)
+def main() -> int:
+    """Write the files."""
     if git("rev-parse", "--is-shallow-repository").strip() != "false":
         print("claim_history: the whole history of git is needed here", file=sys.stderr)
         return 2
-    stale = 0
     for paper in papers():
-        path = PAPERS / paper / CHANGES
         text = "# Commits that changed how a claim is judged, by `python -m dpregret.workflows.run.claim_history`.\n"
         text += yaml.safe_dump(history(paper), sort_keys=False, width=120, default_flow_style=None)
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            stale += 1
-            if not options.check:
-                path.write_text(text, encoding="utf-8")
-    return int(options.check and stale > 0)
+        (PAPERS / paper / CHANGES).write_text(text, encoding="utf-8")
+    return 0
 
 
 if __name__ == "__main__":

@@ -91,7 +91,7 @@ def imported_files(modules: Iterable[str]) -> set[Path]:
 
 def forget() -> None:
     """Read every file again: for processes that see files change."""
-    for cached in (module_file, content, imports_of, code_fingerprint, _play_files):
+    for cached in (module_file, content, imports_of, code_fingerprint, play_files):
         cached.cache_clear()
 
 
@@ -117,18 +117,14 @@ def code_fingerprint() -> str:
     return fingerprint(path for folder in FOLDERS for path in (ROOT / PACKAGE / folder).rglob("*.py"))
 
 
-def play_files(family: str, learner: str, streams: Iterable[str]) -> list[Path]:
+@functools.cache
+def play_files(family: str, learner: str, *streams: str) -> list[Path]:
     """The code that decides the rows of a play: learner and streams are modules.
 
-    That is: the modules of the family and of its settings, everything shared (learner loop, privacy,
-    geometry) and, of the folders of learners and streams, only what these modules and the family's import. How a
-    configuration is read and checked does not count: its content is part of the key.
+    That is: the modules of the family, everything shared (learner loop, privacy, geometry) and, of the folders of
+    learners and streams, only what these modules and the family's import. How a configuration is read and checked does
+    not count: its content is part of the key.
     """
-    return _play_files(family, learner, tuple(sorted(streams)))
-
-
-@functools.cache
-def _play_files(family: str, learner: str, streams: tuple[str, ...]) -> list[Path]:
     shared = [ROOT / PACKAGE / "algorithms" / name for name in ("learner.py", "privacy", "geometry")]
     families = [f"families/{name}.py" for name in ("base", family)]
     makers = [name for name in imports_of(WORKFLOWS / families[1]) if name.startswith(f"{PACKAGE}.datasets.")]

@@ -16,7 +16,6 @@ import pandas as pd
 
 from dpregret.core.errors import ConfigError, not_allowed, one_line, printable
 from dpregret.core.files import reference
-from dpregret.datasets.fetch import FetchError, download
 from dpregret.paper_figs.compare import compare
 from dpregret.paper_figs.judge.result_tables import read_lines
 from dpregret.paper_figs.judge.runs import read_runs
@@ -112,8 +111,13 @@ def opened(place: str) -> Iterator[Path]:
     try:
         with contextlib.ExitStack() as stack:
             if scheme and scheme.group().lower() in ("https://", "http://"):
+                from dpregret.datasets.fetch import FetchError, download  # late: they bring compiled code
+
                 file = stack.enter_context(tempfile.NamedTemporaryFile(prefix="dpregret-", suffix=".tar.gz"))
-                content = download(place, MOST_BYTES)
+                try:
+                    content = download(place, MOST_BYTES)
+                except FetchError as fault:
+                    raise ConfigError(one_line(fault)) from None
                 size, digest = len(content), hashlib.sha256(content).hexdigest()
                 file.write(content)
                 file.flush()
@@ -128,8 +132,6 @@ def opened(place: str) -> Iterator[Path]:
             yield folder
             if scheme:
                 print(printable(f"{place}: {size} bytes, sha256 {digest}"), file=sys.stderr)
-    except FetchError as fault:
-        raise ConfigError(one_line(fault)) from None
     except (UnreadableError, OSError) as fault:
         raise ConfigError(f"{place}: {one_line(fault) or type(fault).__name__}") from None
 
