@@ -38,7 +38,7 @@ def folder(repository: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(("right", "wrong", "said"), [
     ("[alg1-printed-gamma]", "[alg1-printed-gama]", "rows[3][3].measured.as printed: unknown claim 'alg1-"),
-    (r"\frac{d\ln^{2.5}T}{\epsilon}", r"\frac{d\ln^{2.5}T}", "rows[2][3].parts[0].rate: "),
+    (r"\frac{d\ln^{2.5}T}{\epsilon}", r"\frac{d\ln^{2.5}T}", "rows[2][3].rate: "),
     (r"$\epsilon$-DP", r"$\input{x}$-DP", r"\input is not a command allowed"),
     ("    - linear equation\n", "", "rows[1]: 3 cells, the table has 4 columns"),
     ("name: Table I", "nam: Table I", "nam: unknown key"),

@@ -20,7 +20,7 @@ import jinja2
 import numpy as np
 import pandas as pd
 from markupsafe import Markup
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from dpregret.core.errors import not_allowed, printable
 from dpregret.core.yaml_source import KeyPath, in_order, validate
@@ -70,16 +70,14 @@ class Part(Strict):
     measured: dict[Sentence, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(default_factory=dict)
 
 
-class Cell(Strict):
-    """A cell of a printed table."""
+def _parts(cell: Any) -> list[Any]:
+    """The parts of a cell, which the file writes in short where there is one, or where one is a sentence."""
+    parts = cell if isinstance(cell, list) else [cell]
+    return [{"rate": part} if isinstance(part, str | int | float) else part for part in parts]
 
-    parts: tuple[Part, ...]
 
-    @model_validator(mode="before")
-    @classmethod
-    def _in_short(cls, data: Any) -> Any:
-        parts = data if isinstance(data, list) else [data]
-        return {"parts": [{"rate": part} if isinstance(part, str | int | float) else part for part in parts]}
+Cell = Annotated[tuple[Part, ...], BeforeValidator(_parts)]
+"""A cell of a printed table."""
 
 
 class Column(Strict):
@@ -126,8 +124,8 @@ def _faults(table: PrintedTable, known: Collection[str]) -> Iterator[tuple[KeyPa
         if len(row) != len(table.columns):
             yield ("rows", line), f"{len(row)} cells, the table has {len(table.columns)} columns"
         for index, cell in enumerate(row):
-            for position, part in enumerate(cell.parts):
-                place: KeyPath = ("rows", line, index, *([position] if len(cell.parts) > 1 else []))
+            for position, part in enumerate(cell):
+                place: KeyPath = ("rows", line, index, *([position] if len(cell) > 1 else []))
                 for side, ids in part.measured.items():
                     for name in ids:
                         if name not in known:
@@ -142,7 +140,7 @@ def as_printed(claims: ClaimsFile, table: Table) -> PrintedTable:
         ids = tuple(dict.fromkeys(row.exponents.values()))
         parts = [Part(rate=_words(text)) for text in (row.label, row.privacy, row.operation)]
         parts.append(Part(rate=bound, measured={row.group or "measured": ids} if ids else {}))
-        rows.append(tuple(Cell.model_construct(parts=(part,)) for part in parts))
+        rows.append(tuple((part,) for part in parts))
     widths = {"algorithm": 1.6, "privacy": 1.0, "operation": 1.2, "bound": 4.0}
     columns = tuple(Column(head=head, width=width) for head, width in widths.items())
     return PrintedTable.model_construct(
@@ -212,9 +210,7 @@ def not_here(missing: int, among: int) -> str:
 def fill(printed: PrintedTable, claims: ClaimsFile, judged: pd.DataFrame) -> FilledTable:
     """Verdicts (rows of claims.csv and checks.csv) put beneath the rates that they are about."""
     by_id: dict[str, Record] = {str(row["claim"]): row for row in judged.to_dict("records")}  # type: ignore[misc]
-    rows = tuple(
-        tuple(tuple(_shown(part, by_id, claims) for part in cell.parts) for cell in row) for row in printed.rows
-    )
+    rows = tuple(tuple(tuple(_shown(part, by_id, claims) for part in cell) for cell in row) for row in printed.rows)
     return FilledTable(claims.paper, claims.cite, printed, rows)
 
 
