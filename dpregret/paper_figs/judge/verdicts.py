@@ -28,7 +28,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 import pandas as pd
-from scipy import optimize, stats
+from scipy import optimize
 
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge import cells as cell
@@ -54,6 +54,8 @@ WITH_LOGARITHM: Final = (*LENGTHS, "dimension")
 @lru_cache(maxsize=64)
 def reach(runs: int) -> float:
     """c above: how many standard errors beyond the tolerance a slope must lie to be noticed."""
+    from scipy import stats  # a third of a second, which who prints a table does not wait for
+
     freedom = runs - 1
     levels = (np.arange(NODES) + 0.5) / NODES
     scales = np.sqrt(stats.chi2.ppf(levels, freedom) / freedom)
