@@ -51,10 +51,3 @@ def copied(finished: Checkout, tmp_path: Path) -> Checkout:
     """A copy of the finished checkout, free to be changed."""
     shutil.copytree(finished.root, tmp_path / "copied", symlinks=True)
     return Checkout(tmp_path / "copied")
-
-
-@pytest.fixture
-def mine(checkout: Checkout, settings: dict[str, Any]) -> Checkout:
-    """A checkout with the same settings, not run yet."""
-    checkout.configure(settings)
-    return checkout

@@ -151,7 +151,8 @@ def test_the_declaration_of_data_is_in_the_keys_of_what_is_played_on_it(
     experiment(settings).update(streams=["digits"], dimension=[64])
     settings["papers"][PAPER]["experiments"]["plain"] = {**experiment(settings), "streams": ["drift"]}
     before = made(settings)
-    monkeypatch.setattr(make.records, "declaration", lambda name: {"url": name} if name == "digits" else None)
+    declared = {"digits": {"url": "digits"}}
+    monkeypatch.setattr("dpregret.datasets.records.declaration", declared.get)
     anew()
     after = made(settings)
     assert moved(keys(before), keys(after)) == {name for name in keys(before) if name.startswith("horizon/")}

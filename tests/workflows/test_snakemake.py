@@ -96,6 +96,7 @@ def test_nothing_is_made_again_whatever_dates_snakemakes_memory_and_published_fi
     """Nor by the Snakefile where catalogs of workflows look."""
     root = checkout.root
     shutil.copytree(finished.root / "results", root / "results", dirs_exist_ok=True)
+    shutil.copytree(finished.root / ".snakemake" / "plans", root / ".snakemake" / "plans")
     shutil.copytree(ROOT / "workflow", root / "workflow")
     shutil.copy(finished.root / "mine.yaml", root)
     for path in root.rglob("*.*"):
@@ -131,7 +132,7 @@ def test_what_is_new_or_has_failed_is_played_and_nothing_else(
     honest, before = [*experiments["horizon"]["learners"], "liar-honest"], store(root)
     experiments["alone"] = {**experiments["horizon"], "learners": {"liar-honest": ["plain"]}, "epsilon": [4.0]}
     experiments["horizon"]["learners"].update({name: ["plain"] for name in ("liar-honest", *SAID)})
-    with edited(root / "mine.yaml", lambda text: yaml.safe_dump({**settings, "limits": {"play_minutes": 0.05}})):
+    with edited(root / "mine.yaml", lambda text: yaml.safe_dump({**settings, "limits": {"play_minutes": 0.1}})):
         done = copied.snakemake(COMPLETE, "--cores", "2", *MINE)
         assert done.returncode != 0
         failed = [line.partition(".")[0] for line in done.stderr.splitlines() if "failed: " in line]
@@ -160,7 +161,9 @@ def test_what_is_new_or_has_failed_is_played_and_nothing_else(
         found = planned(copied, str(CLAIMS))
         assert found["play"] == found["tables"] == found["copy"] == 1, "not passed off as made"
         assert not (root / CLAIMS).exists()
-    shutil.rmtree(root / ".snakemake")
+    for memory in (root / ".snakemake").iterdir():
+        if memory.name != "plans":
+            shutil.rmtree(memory)
     assert planned(copied) == {}
     assert shared(root / "results" / "mine") == shared(finished.root / "results" / "mine"), "published without a job"
 
@@ -237,15 +240,14 @@ def test_killed_refused_and_edited_runs_are_resumed_and_end_equal(finished: Chec
     assert not list((root / "results" / "made" / "runs").rglob(".*"))
 
 
-def test_a_mistake_is_one_line_before_anything_is_made(mine: Checkout) -> None:
+def test_a_mistake_is_one_line_before_anything_is_made(checkout: Checkout, settings: dict[str, Any]) -> None:
     """Others of the same front door stand in test_readers.py."""
-    text = (mine.root / "mine.yaml").read_text()
-    (mine.root / "mine.yaml").write_text(text.replace("seed: 7", "seed: x"))
-    done = mine.snakemake(*MINE, "--cores", "1")
+    checkout.configure({**settings, "seed": "x"})
+    done = checkout.snakemake(*MINE, "--cores", "1")
     assert done.returncode == 1
     (said,) = [each for each in done.stderr.splitlines() if not each.startswith(("Using workflow", "Assuming"))]
     assert said.startswith("mine.yaml:2: seed: ")
-    assert {path.name for path in (mine.root / "results").iterdir()} == {"reference"}
+    assert {path.name for path in (checkout.root / "results").iterdir()} == {"reference"}
 
 
 def test_the_full_profile_is_planned_on_a_cluster_of_one_core(checkout: Checkout) -> None:
@@ -269,22 +271,23 @@ def small_disk(tmp_path: Path) -> Any:
     subprocess.run(["umount", "-l", str(place)], check=True)
 
 
-def test_a_full_disk_and_one_that_cannot_be_written_are_told(mine: Checkout, small_disk: Path) -> None:
-    shutil.rmtree(mine.root / "results")
-    (mine.root / "results").symlink_to(small_disk)
+def test_a_full_disk_and_one_that_cannot_be_written_are_told(copied: Checkout, small_disk: Path) -> None:
+    """And the same command goes on when there is room."""
+    shutil.rmtree(copied.root / "results")
+    (copied.root / "results").symlink_to(small_disk)
     words = ("--cores", "2", *MINE, "--until", "play")
     (small_disk / "ballast").write_bytes(b"x" * (225 << 10))
-    done = mine.snakemake(*words)
+    done = copied.snakemake(*words)
     assert done.returncode != 0
     assert "No space left on device" in done.stdout + done.stderr
     assert not list(small_disk.rglob(".*.parquet*"))
     assert not list((small_disk / "made").rglob("*.parquet"))
     (small_disk / "ballast").unlink()
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
-    done = mine.snakemake(*words)
+    done = copied.snakemake(*words)
     assert done.returncode != 0
     assert "Read-only file system" in done.stdout + done.stderr
     subprocess.run(["mount", "-o", "remount,rw", str(small_disk)], check=True)
-    done = mine.snakemake(*words)
+    done = copied.snakemake(*words)
     assert done.returncode == 0, done.stderr
     assert set(pd.concat(map(pd.read_parquet, (small_disk / "made" / "runs").rglob("*.parquet")))["status"]) == {"ok"}

@@ -125,7 +125,8 @@ class _Maker:
         self.keys: dict[str, str] = {}
         self.shown: dict[str, tuple[str, str]] = {}
         self.parts: dict[str, dict[str, Any]] = {}
-        self.words = short(facts.display_names())
+        self.names = facts.display_names()
+        self.words = short(self.names)
 
     def plan(self, read: Mapping[str, str]) -> dict[str, Any]:
         """All of it in types of JSON."""
@@ -142,7 +143,8 @@ class _Maker:
         return {
             "format": FORMAT, "profile": self.config.profile, "results": self.results, "config": self.config.to_json(),
             "read": {_near(name): digest for name, digest in read.items()},
-            "papers": short_names(papers), "families": list(FAMILIES),
+            "papers": short_names(papers), "families": list(FAMILIES), "names": self.names,
+            "settings": {paper: self.config.fingerprint(paper) for paper in papers},
             "sizes": {**audit.model_dump(), **simulated.model_dump(), "seed": self.config.seed},
             "parts": self.parts, "made": self.made, "shown": self.shown, "everything": everything,
             "paper_targets": {paper: [f"{stage}/{paper}" for stage in stages] for paper in papers},

@@ -38,7 +38,7 @@ NOT_PROFILES = {"sources", "resources"}  # declared downloads and what jobs requ
 KEPT = Path(".snakemake") / "plans"
 MOST_KEPT = 8
 MADE = Path("results") / "made"
-FORMAT = 1
+FORMAT = 2
 DIGITS = 12
 """Of a key in a file's name; in the store all of them stand."""
 VERSIONS = ("numpy", "scipy", "numba", "llvmlite", "cvxpy", "dp-accounting", "scikit-learn")

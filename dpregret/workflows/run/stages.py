@@ -7,6 +7,7 @@ that its key holds (`fingerprint.stage_files`).
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import os
 import shutil
@@ -72,6 +73,10 @@ class Script:
             if not link.exists():
                 _link(link, Path(part.file))
         return folder
+
+    def experiments(self, paper: str) -> set[str]:
+        """The names of a paper's experiments."""
+        return {part.experiment for part in self.plan.parts[paper].values()}
 
     def results(self) -> Path:
         """A folder of results, as it will be published, with what this is made of."""
@@ -170,11 +175,16 @@ def tables(script: Script) -> None:
     from dpregret.paper_figs.judge.result_tables import ExactLoss
     from dpregret.paper_figs.tables.write import write_tables
 
-    paper, runs, config = PAPERS / script.of, script.runs(script.of), script.config
-    experiments = set(config.papers[script.of].experiments)
     needed = "exact_losses/all" in script.plan.made[script.name].inputs
     known = ExactLoss.read(script.file("exact_losses/all")) if needed else {}
-    write_tables(runs, paper, script.out, experiments, known, config.profile)
+    write_tables(
+        script.runs(script.of),
+        PAPERS / script.of,
+        script.out,
+        script.experiments(script.of),
+        known,
+        script.plan.content["profile"],
+    )
 
 
 def figures(script: Script) -> None:
@@ -182,7 +192,6 @@ def figures(script: Script) -> None:
     import gc
 
     from dpregret.paper_figs.figures.write import write_figures
-    from dpregret.workflows.plan.facts import display_names
 
     gc.set_threshold(50_000, 20, 100)  # figures are many small objects: to look for cycles takes a tenth of the time
     further = {
@@ -194,8 +203,8 @@ def figures(script: Script) -> None:
         script.runs(script.of),
         PAPERS / script.of,
         script.out,
-        experiments=set(script.config.papers[script.of].experiments),
-        names=display_names(),
+        experiments=script.experiments(script.of),
+        names=script.plan.content["names"],
         **further,
     )
 
@@ -216,24 +225,25 @@ def complete(script: Script) -> None:
 def report(script: Script) -> None:
     """Write the report of a run, or of one of its papers; a profile that is not built in is named by its file."""
     from dpregret.paper_figs.report.page import Run, write_report
-    from dpregret.workflows.plan.facts import display_names
 
-    config, results = script.config, script.results()
-    papers = [script.of] if script.of in config.papers else list(config.papers)
-    benchmarks = Path(script.plan.results) / "benchmark"
+    plan, results = script.plan, script.results()
+    papers = [script.of] if script.of in plan.parts else list(plan.parts)
+    benchmarks = Path(plan.results) / "benchmark"
     for file in benchmarks.rglob("*.*"):
-        if key_in(file) in (None, *script.plan.keys):  # not of a job of before
-            _link(results / file.relative_to(script.plan.results), file)
+        if key_in(file) in (None, *plan.keys):  # not of a job of before
+            _link(results / file.relative_to(plan.results), file)
     for paper in papers:
         script.runs(paper)
+    configured = json.loads(plan.config)["papers"]
     titles = {
-        paper: {name: experiment.title for name, experiment in config.papers[paper].experiments.items()}
+        paper: {name: experiment["title"] for name, experiment in configured[paper]["experiments"].items()}
         for paper in papers
     }
-    built_in = (PROFILES / f"{config.profile}.yaml").exists()
-    option = "" if config.profile == "full" else config.profile if built_in else f"{config.profile}.yaml"
-    settings = " ".join(config.fingerprint(paper) for paper in papers)
-    shown = Run(profile=config.profile, option=option, config=settings, names=display_names())
+    profile = plan.content["profile"]
+    built_in = (PROFILES / f"{profile}.yaml").exists()
+    option = "" if profile == "full" else profile if built_in else f"{profile}.yaml"
+    settings = " ".join(plan.content["settings"][paper] for paper in papers)
+    shown = Run(profile=profile, option=option, config=settings, names=plan.content["names"])
     write_report(results, script.folder / "runs", titles, PAPERS, script.out, shown)
 
 
@@ -241,21 +251,21 @@ def errata_page(script: Script) -> None:
     """Write the errata of all papers on one page."""
     from dpregret.paper_figs.report.findings import write_errata_page
 
-    write_errata_page(script.results(), list(script.config.papers), PAPERS, script.out)
+    write_errata_page(script.results(), list(script.plan.parts), PAPERS, script.out)
 
 
 def winners(script: Script) -> None:
     """Find out who wins in every setting, from the runs of all papers."""
     from dpregret.paper_figs.winners.table import read_refutations
     from dpregret.paper_figs.winners.write import write_winners
-    from dpregret.workflows.plan.facts import display_names, facts
+    from dpregret.workflows.plan.facts import facts
 
     config = script.config
     audits = [script.file("audit_tables/all") / "audit.csv"] if config.audit else []
     known = facts(config, read_refutations(*audits, script.file("exact_losses/all")))
     files = [Path(file) for paper in config.papers for file in script.plan.runs(paper)]
     files = [file for file in files if (file.parent.name, file.name.split(".")[0]) in known.experiments]
-    write_winners(files, known, script.out, display_names())
+    write_winners(files, known, script.out, script.plan.content["names"])
 
 
 def validation(script: Script) -> None:
