@@ -65,6 +65,6 @@ def test_what_is_written_or_renamed_in_a_file_that_counts_is_another_fingerprint
     for name, text in (("a.py", "x = 1"), ("a.py", "x = 2"), ("b.py", "x = 2")):
         file = file.rename(tmp_path / name) if file.exists() else file
         file.write_text(text)
-        fingerprint.content.cache_clear()
+        fingerprint.forget()
         found.append(fingerprint.fingerprint([tmp_path]))
     assert len(set(found)) == 3

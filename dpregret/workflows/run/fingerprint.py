@@ -91,7 +91,7 @@ def imported_files(modules: Iterable[str]) -> set[Path]:
 
 def forget() -> None:
     """Read every file again: for processes that see files change."""
-    for cached in (module_file, content, imports_of, code_fingerprint, play_files):
+    for cached in (module_file, content, imports_of, code_fingerprint, play_files, _fingerprint):
         cached.cache_clear()
 
 
@@ -105,8 +105,13 @@ def spread(paths: Iterable[Path]) -> list[Path]:
 
 def fingerprint(paths: Iterable[Path]) -> str:
     """Return 12 hexadecimal digits of the contents of files and of all the files below folders."""
+    return _fingerprint(tuple(spread(paths)))
+
+
+@functools.cache
+def _fingerprint(files: tuple[Path, ...]) -> str:
     digest = hashlib.sha256()
-    for path in spread(paths):
+    for path in files:
         digest.update(name_of(path).encode() + b"\0" + content(path) + b"\0")
     return digest.hexdigest()[:12]
 
