@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import brentq
+from scipy.special import expit
 
 from dpregret.datasets.losses import (
     DirectionKink,
@@ -171,6 +173,21 @@ def test_smooth_prox_solves_its_equation(name: str, seed: int, dimension: int, m
     answer = loss.prox(points, step)
     scale = 1.0 + step * (10.0 + float(np.max(_bend(loss))))
     np.testing.assert_allclose(answer + step * loss.gradient(answer), points, rtol=0, atol=1e-14 * scale * 10)
+
+
+@pytest.mark.parametrize("step", [1e-12, 1e-3, 1.0, 1e4, 1e10])
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e3, 1e8])
+def test_logistic_prox_matches_a_bracketing_root_finder(step: float, size: float) -> None:
+    shrink = 1.0 + 0.5 * step
+    for label in (-1.0, 1.0):
+        for point in (-size, size):
+            answer = RidgeLogistic(np.array([3.0]), np.array(label), 0.5).prox(np.array([point]), step)[0]
+            bound = (abs(point) + 3.0 * step) / shrink + 1.0
+            expected = brentq(
+                lambda x, y=label, w=point: float(shrink * x - w - step * y * 3.0 * expit(-y * 3.0 * x)),
+                -bound, bound, xtol=1e-300, rtol=1e-15, maxiter=500,
+            )  # fmt: skip
+            assert answer == pytest.approx(expected, rel=1e-12, abs=1e-15 * bound)
 
 
 def test_logistic_neither_overflows_nor_loses_small_losses() -> None:

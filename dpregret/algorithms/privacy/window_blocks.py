@@ -24,6 +24,7 @@ Error       Var z_t = V(r) + sum over the blocks before of c_h, or of tau(e) for
             x_l div b_{l-1}. A middle level costs (k - 1)^2 / (6 k) in the mean.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cache
 
@@ -59,7 +60,7 @@ class WindowBlocks(PrefixSums):
     @property
     def block(self) -> int:
         """b."""
-        return int(np.prod(self.radices))
+        return math.prod(self.radices)
 
     @property
     def before(self) -> int:
