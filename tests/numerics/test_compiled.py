@@ -207,7 +207,8 @@ def _(line: Inner, x):
 def test_all_that_decides_code_names_its_folder_and_nothing_else_does(monkeypatch):
     from dpregret.numerics.compiled import _digest
 
-    monkeypatch.setattr("dpregret.numerics.compiled.GENERICS", [])
+    for name in ("GENERICS", "_KERNELS"):
+        monkeypatch.setattr(f"dpregret.numerics.compiled.{name}", [])
     monkeypatch.setitem(sys.modules, "text", None)
 
     def named(text, line=True):
