@@ -19,7 +19,7 @@ from dpregret.algorithms.rounds import CompiledRounds
 from dpregret.core.checks import FLOAT, check_inside, check_near, check_shape
 from dpregret.core.discovery import discover
 from dpregret.core.losses import Loss as Loss
-from dpregret.core.losses import Rounds, one_by_one, together
+from dpregret.core.losses import Losses, Rounds, one_by_one, together
 from dpregret.core.sets import ConstraintSet
 from dpregret.core.sets import LocalOracle as LocalOracle
 from dpregret.numerics.arrays import Array, sum_rows
@@ -238,8 +238,8 @@ def play(
 ) -> Record:
     """Play the learner for max(checkpoints) rounds.
 
-    losses: one per round. noise_generators: one per run. checkpoints: increasing rounds after which the cumulative
-    loss of the released points is recorded.
+    losses: one per round; those of a list are played several at a time. noise_generators: one per run. checkpoints:
+    increasing rounds after which the cumulative loss of the released points is recorded.
     Raises FloatingPointError when a cumulative loss is not finite, LearnerFault when a point is of another type or
     shape than it has to be, or lies outside the set (looked at where a checkpoint or a 1024th round is; in `_plain`,
     in the first 256 rounds and a quarter of the others, for whether it is no farther than the set is wide).
@@ -254,6 +254,8 @@ def play(
     rounds = learner.compiled if learner.is_compiled() else None
     violation, now = np.zeros(settings), 0
     where = {checkpoint: index for index, checkpoint in enumerate(checkpoints)}
+    if isinstance(losses, list | Losses):
+        losses = Rounds([losses])
     coming = losses if isinstance(losses, Rounds) else one_by_one(losses)
     started = process_time()
     for noise in _noise(learner, noise_generators):

@@ -14,7 +14,7 @@ from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.geometry.base import CountedSet
 from dpregret.algorithms.learner import Problem, Setting, learners, play
 from dpregret.algorithms.privacy import BLOCK, Budget, unit_noise
-from dpregret.core.losses import Rounds
+from dpregret.core.losses import Losses, Rounds
 from dpregret.datasets.losses import RidgeSquared
 from dpregret.datasets.streams import make_stream
 
@@ -76,7 +76,7 @@ def test_ridge_regression(benchmark: Any, small: bool, who: str) -> None:
     generator = np.random.default_rng(3)
     features = generator.standard_normal((rounds, 1, dimension)) / dimension**0.5
     labels = np.clip(generator.standard_normal((rounds, 1)), -1.0, 1.0)
-    losses = [RidgeSquared(each, label, mu) for each, label in zip(features, labels, strict=True)]
+    losses = Losses(RidgeSquared, [features, labels], [mu])
     problem = Problem(make_set("ball", dimension, radius=1e6), rounds, 1.0, mu)
     half = math.sqrt(0.5)  # river's squared loss has no 1/2
     rows = [dict(enumerate((half * features[now, 0]).tolist())) for now in range(rounds)]
