@@ -19,7 +19,7 @@ from dpregret.algorithms.rounds import CompiledRounds
 from dpregret.core.checks import FLOAT, check_inside, check_near, check_shape
 from dpregret.core.discovery import discover
 from dpregret.core.losses import Loss as Loss
-from dpregret.core.losses import Losses, Rounds, one_by_one, together
+from dpregret.core.losses import in_rounds, together
 from dpregret.core.sets import ConstraintSet
 from dpregret.core.sets import LocalOracle as LocalOracle
 from dpregret.numerics.arrays import Array, sum_rows
@@ -254,9 +254,7 @@ def play(
     rounds = learner.compiled if learner.is_compiled() else None
     violation, now = np.zeros(settings), 0
     where = {checkpoint: index for index, checkpoint in enumerate(checkpoints)}
-    if isinstance(losses, list | Losses):
-        losses = Rounds([losses])
-    coming = losses if isinstance(losses, Rounds) else one_by_one(losses)
+    coming = in_rounds(losses)
     started = process_time()
     for noise in _noise(learner, noise_generators):
         first, more = now, True

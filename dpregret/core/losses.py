@@ -294,9 +294,11 @@ class Rounds(Iterator[Loss]):
         return part
 
 
-def one_by_one(losses: Iterable[Loss]) -> Rounds:
-    """Losses that come one by one, of which no more are requested than are taken."""
-    return Rounds([each] for each in losses)
+def in_rounds(losses: Iterable[Loss]) -> Rounds:
+    """Losses as `Rounds`: a list is one block; of others no more are requested than are taken."""
+    if isinstance(losses, Rounds):
+        return losses
+    return Rounds([losses] if isinstance(losses, list | Losses) else ([each] for each in losses))
 
 
 def together(losses: Sequence[Loss]) -> Losses | None:

@@ -120,7 +120,7 @@ class WindowBlocks(PrefixSums):
 
     def init(self, rounds: int, runs: int, dimension: int) -> "BlocksState":
         """b + W/b vectors beside a block's nodes; tapered W + b of them."""
-        sizes = [self.block // int(np.prod(self.radices[:level])) for level in range(len(self.radices) + 1)]
+        sizes = [self.block // math.prod(self.radices[:level]) for level in range(len(self.radices) + 1)]
         rests = np.zeros((runs, self.before + 1, self.block if self.tapered else 1, dimension))
         coming, sums = np.zeros((runs, sum(sizes), dimension)), np.zeros((runs, self.block, dimension))
         return BlocksState(coming, sums, rests, np.zeros((runs, self.before + 1, dimension)))
