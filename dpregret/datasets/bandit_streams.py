@@ -43,7 +43,7 @@ class BanditComparator:
 
 
 class BanditStream(Source, ABC):
-    """A sequence of losses. lipschitz: L in l2 norm, exact or an upper bound. sets: where it lives, if not everywhere.
+    """A sequence of losses. lipschitz: L in l2 norm, here 1. sets: where it lives, if not everywhere.
 
     aimed: made for one horizon and one epsilon, its second and third argument. The trait ``linear``: affine losses;
     ``arms``: besides, they lie in [0, 1] on the simplex. tight: errors enter to first order everywhere. Raises
@@ -52,14 +52,10 @@ class BanditStream(Source, ABC):
 
     sets: ClassVar[tuple[str, ...]] = ()
     aimed: ClassVar[bool] = False
+    lipschitz = 1.0
 
-    def __init__(self, domain: ConstraintSet, lipschitz: float) -> None:
-        self.domain, self.lipschitz = domain, lipschitz
-
-    @property
-    def linear(self) -> bool:
-        """Every loss is affine."""
-        return "linear" in self.traits
+    def __init__(self, domain: ConstraintSet) -> None:
+        self.domain = domain
 
     @classmethod
     def require(cls, domain: ConstraintSet) -> None:
@@ -84,9 +80,6 @@ class Cone(BanditStream):
     name = "cone"
     title = "norm cone"
     tight = True
-
-    def __init__(self, domain: ConstraintSet) -> None:
-        super().__init__(domain, 1.0)
 
     @cached_property
     def anchor(self) -> Array:
@@ -113,13 +106,7 @@ class PlacedCone(Cone):
 
     def __init__(self, domain: ConstraintSet, share: float = 0.5, towards: int = 0) -> None:
         super().__init__(domain)
-        if not 0.0 <= share <= 1.0:
-            raise ValueError(f"option share must lie in [0, 1], got {share}")
-        self.share, self.towards = share, towards
-
-    @cached_property
-    def anchor(self) -> Array:
-        return place(self.domain, self.share, self.towards)
+        self.anchor = place(domain, share, towards)
 
 
 def pieces(horizon: int) -> Iterator[int]:
@@ -154,9 +141,6 @@ class LinearStream(BanditStream):
 
     traits = frozenset({"linear"})
     stochastic = True
-
-    def __init__(self, domain: ConstraintSet) -> None:
-        super().__init__(domain, 1.0)
 
     @abstractmethod
     def vectors(self, dimension: int) -> Array:
@@ -203,7 +187,7 @@ class EntryStream(BanditStream):
     stochastic = True
 
     def __init__(self, domain: ConstraintSet, truth: Array) -> None:
-        super().__init__(domain, 1.0)
+        super().__init__(domain)
         self.given = truth
 
     @cached_property
@@ -368,7 +352,7 @@ class Arms(BanditStream):
     tight = stochastic = True
 
     def __init__(self, domain: ConstraintSet, gap: float = 0.25) -> None:
-        super().__init__(domain, 1.0)
+        super().__init__(domain)
         if not 0 < gap <= 0.5:
             raise ValueError(f"option gap must lie between 0 and 1/2, got {gap}")
         self.arms, self.gap = len(domain.center()), gap

@@ -31,7 +31,7 @@ PLACES = [
 def start(stream: str, set_name: str, dimension: int, variant: str, horizon: int) -> Any:
     domain = make_set(set_name, dimension)
     losses = make_bandit_stream(stream, domain)
-    problem = BanditProblem(CountedSet(domain), horizon, losses.lipschitz, losses.linear)
+    problem = BanditProblem(CountedSet(domain), horizon, losses.lipschitz, "linear" in losses.traits)
     budgets = [Budget(math.inf), Budget(50.0, 1e-6)]
     return learners("bandits")["private-bandit-gaussian"](problem, budgets, 3, variant), losses
 
@@ -125,7 +125,7 @@ def test_feasible_rounds_are_those_of_the_box(name: str, stream: str, set_name: 
                 "linear_oracle": lambda self, x: super(type(self), self).linear_oracle(x),
             })  # fmt: skip
         losses = make_bandit_stream(stream, domain)
-        problem = BanditProblem(CountedSet(domain), horizon, losses.lipschitz, losses.linear)
+        problem = BanditProblem(CountedSet(domain), horizon, losses.lipschitz, "linear" in losses.traits)
         budgets = [Budget(math.inf), Budget(50.0, 1e-6)][: 2 if kind.card.private else 1]
         learner = kind(problem, budgets, 3, next(iter(kind.card.variants)))
         wanted = by_the_box(learner, losses.source(generators(3, 1)), generators(3, 2), generators(3, 3))
@@ -221,7 +221,7 @@ def test_rounds_of_the_linear_bandit_are_those_of_the_box(stream: str, dimension
     """Whole plays on the same draws, in pieces of any length."""
     domain = make_set("ball", dimension)
     losses = make_bandit_stream(stream, domain)
-    problem = BanditProblem(CountedSet(domain), 700, 1.0, losses.linear)
+    problem = BanditProblem(CountedSet(domain), 700, 1.0, "linear" in losses.traits)
     learner = PrivateLinearBandit(problem, [Budget(math.inf), Budget(5.0)], 3, "corrected")
     total, clipped = linear_by_the_box(learner, losses.source(generators(3, 1)), generators(3, 2), generators(3, 3))
     learner.ahead, told = ahead, list[int]()
