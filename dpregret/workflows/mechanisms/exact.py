@@ -244,51 +244,52 @@ def cpu() -> pd.DataFrame:
 
 
 def _settled(mechanism: PrefixSums, window: int) -> Array:
-    """Errors under pure noise over a window, or a whole block, once a window has passed."""
+    """Noisy nodes over a window, or a whole block, once a window has passed."""
     period = mechanism.block if isinstance(mechanism, WindowBlocks) else window
     start = -(-window // period) * period
-    return np.asarray(mechanism.nodes_per_item**2 * mechanism.noisy_nodes(start + period)[start:])
+    return mechanism.noisy_nodes(start + period)[start:]
 
 
-def _pure_row(kind: str, size: int, name: str, mechanism: PrefixSums, errors: Array, least: float) -> dict[str, object]:
-    radices = ", ".join(map(str, mechanism.radices)) if isinstance(mechanism, WindowBlocks) else ""
-    row = {kind: size, "mechanism": name, "radices": radices, "nodes of an item": float(mechanism.nodes_per_item)}
-    mean = float(errors.mean())
-    row |= {"largest error": float(errors.max()), "mean error": mean, "lower bound": least}
-    return row | {"mean / bound": mean / least}
+def _pure(
+    kind: str,
+    sizes: Iterable[int],
+    make: Callable[[int], Mapping[str, PrefixSums]],
+    nodes: Callable[[PrefixSums, int], Array],
+    bound: Callable[[int], float],
+) -> pd.DataFrame:
+    rows = []
+    for size in sizes:
+        least = bound(size)
+        for name, mechanism in make(size).items():
+            errors = mechanism.nodes_per_item**2 * nodes(mechanism, size)
+            mean = float(errors.mean())
+            row = {kind: size, "mechanism": name, "radices": ", ".join(map(str, getattr(mechanism, "radices", ())))}
+            row |= {"nodes of an item": float(mechanism.nodes_per_item), "largest error": float(errors.max())}
+            rows.append(row | {"mean error": mean, "lower bound": least, "mean / bound": mean / least})
+    return pd.DataFrame(rows)
+
+
+def _pure_windows(window: int) -> dict[str, PrefixSums]:
+    blocks = window_sums("blocks", window)
+    tapered = replace(blocks, tapered=True) if isinstance(blocks, WindowBlocks) else blocks
+    trees = {"window tree": WindowTree(window), "window tree, best decoder": DecodedWindowTree(window)}
+    return trees | {"items": WindowItems(window), "blocks": blocks, "blocks, tapered": tapered}
+
+
+def _pure_sequences(horizon: int) -> dict[str, PrefixSums]:
+    trees = {"tree": BinaryTree(horizon), "tree, best decoder": VarianceReducedTree(horizon)}
+    return trees | {"blocks": horizon_sums("blocks", horizon)}
 
 
 def pure_windows(sizes: Iterable[int] = SIZES[1:15]) -> pd.DataFrame:
     """One row per window and mechanism under pure noise."""
-    rows = []
-    for window in sizes:
-        blocks = window_sums("blocks", window)
-        tapered = replace(blocks, tapered=True) if isinstance(blocks, WindowBlocks) else blocks
-        mechanisms = {
-            "window tree": WindowTree(window),
-            "window tree, best decoder": DecodedWindowTree(window),
-            "items": WindowItems(window),
-            "blocks": blocks,
-            "blocks, tapered": tapered,
-        }
-        for name, mechanism in mechanisms.items():
-            rows.append(_pure_row("W", window, name, mechanism, _settled(mechanism, window), window_optimum(window)))
-    return pd.DataFrame(rows)
+    return _pure("W", sizes, _pure_windows, _settled, window_optimum)
 
 
 def pure_sequences() -> pd.DataFrame:
     """One row per horizon T and mechanism under pure noise, prefixes 1..T-1."""
-    rows = []
-    for horizon in HORIZONS[::2]:
-        mechanisms = {
-            "tree": BinaryTree(horizon),
-            "tree, best decoder": VarianceReducedTree(horizon),
-            "blocks": horizon_sums("blocks", horizon),
-        }
-        for name, mechanism in mechanisms.items():
-            errors = mechanism.nodes_per_item**2 * mechanism.noisy_nodes(horizon - 1)
-            rows.append(_pure_row("T", horizon, name, mechanism, errors, sequence_lower_bound(horizon - 1)))
-    return pd.DataFrame(rows)
+    nodes, bound = lambda mechanism, size: mechanism.noisy_nodes(size - 1), lambda size: sequence_lower_bound(size - 1)
+    return _pure("T", HORIZONS[::2], _pure_sequences, nodes, bound)
 
 
 def against_gaussian() -> pd.DataFrame:
@@ -297,8 +298,8 @@ def against_gaussian() -> pd.DataFrame:
     One row per dimension and epsilon. Blocks or items, whichever has less, against (sensitivity / mu)^2 G_W^2 at delta.
     """
     sizes = [2**power for power in range(19)]
-    least = [float(_settled(window_sums("blocks", window), window).mean()) for window in sizes]
-    ratios = np.array([error / window_optimum(window) for error, window in zip(least, sizes, strict=True)])
+    blocks = _pure("W", sizes, lambda window: {"": window_sums("blocks", window)}, _settled, window_optimum)
+    ratios = blocks["mean / bound"].to_numpy()
     rows = []
     for dimension in (1, 2, 4, 8):
         for epsilon in (0.1, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0):
@@ -325,15 +326,8 @@ CURVES: dict[str, Callable[[Array, int], Array]] = {
     "logarithmic": lambda age, window: (1 + np.log2(age + 1)) / (1 + np.log2(window)),
 }
 """The first four allow a young item what a window does; the others let the loss begin small. All are 1 at age W - 1."""
-MECHANISMS: dict[str, Callable[[int], PrefixSums]] = {
-    "window tree": WindowTree,
-    "window tree, best decoder": DecodedWindowTree,
-    "window root": WindowRoot,
-    "1 buffer": lambda window: WindowBuffers(window, 1),
-    "3 buffers": WindowBuffers,
-    "noise on every prefix": NoisePerPrefix,
-    "noise on every item": lambda window: NoisePerItem(),
-}
+UNSEEN = ("window tree, all nodes ahead", "2 buffers", "4 buffers")
+MECHANISMS = {each.name: each.make for each in WINDOWS if each.name not in UNSEEN}
 
 
 def squared_losses(mechanism: PrefixSums, window: int, ages: int) -> Array:
@@ -418,15 +412,8 @@ def noise(
     rows = []
     for horizon in horizons:
         for window in (*(each for each in windows if each < horizon), horizon):
-            mechanisms = {
-                "normalised root over T": NormalisedRoot(horizon),
-                "window tree": WindowTree(window),
-                "window tree, best decoder": DecodedWindowTree(window),
-                "window root": WindowRoot(window),
-                "3 buffers": WindowBuffers(window),
-                "noise on every item": NoisePerItem(),
-                "noise on every prefix": NoisePerPrefix(window),
-            }
+            mechanisms: dict[str, PrefixSums] = {"normalised root over T": NormalisedRoot(horizon)}
+            mechanisms |= {name: make(window) for name, make in MECHANISMS.items() if name != "1 buffer"}
             means = {name: sequence_errors(mechanism, horizon)[1] for name, mechanism in mechanisms.items()}
             first, second = sorted(means, key=lambda name: means[name])[:2]
             row = {"T": horizon, "W": window, "least noise": first, "mean error": means[first], "next": second}
