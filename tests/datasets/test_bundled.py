@@ -88,6 +88,9 @@ def test_a_failed_conversion_leaves_nothing(tmp_path: Path, monkeypatch: pytest.
     assert list(tmp_path.iterdir()) == []
 
 
+WRONG, UNKNOWN = (np.where(np.arange(768).reshape(3, 256) == 519, value, 0.0) for value in (2.0, np.nan))
+
+
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
@@ -98,21 +101,18 @@ def test_a_failed_conversion_leaves_nothing(tmp_path: Path, monkeypatch: pytest.
         ({"features": [[0.1, 0.9]], "labels": [3.0]}, "or label 3 exceeds 1"),
         ({"features": [[0.1, 0.9]]}, "not a readable"),
         ({"features": [["a"]], "labels": [1.0]}, "are numbers"),
+        ({"errors": WRONG}, "loss in row 2, column 7 is 2.0, neither 0 nor 1"),
+        ({"errors": UNKNOWN}, "loss in row 2, column 7 is nan, neither"),
+        ({"errors": np.zeros((3, 5))}, r"errors of shape \(3, 5\), expected \(samples, 256\)"),
+        ({"errors": np.full((3, 256), "0")}, "errors of type <U1, expected numbers"),
     ],
 )
-def test_damaged_copies_are_named(arrays: dict[str, list[float]], message: str, tmp_path: Path) -> None:
-    path = tmp_path / "digits.npz"
-    np.savez(path, **{name: np.array(values) for name, values in arrays.items()})  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=rf"digits\.npz: .*{message}") as caught:
-        bundled.load("digits", tmp_path)
+def test_damaged_copies_are_named(arrays: dict[str, Any], message: str, tmp_path: Path) -> None:
+    name, load = ("digits-experts", expert_data.load) if "errors" in arrays else ("digits", bundled.load)
+    np.savez(tmp_path / f"{name}.npz", **{key: np.array(values) for key, values in arrays.items()})
+    with pytest.raises(ValueError, match=rf"{name}\.npz: .*{message}") as caught:
+        load(name, tmp_path)
     assert "\n" not in str(caught.value)
-
-
-def test_a_truncated_copy_is_named(tmp_path: Path) -> None:
-    for content in (b"", b"PK", b"no archive at all"):
-        (tmp_path / "digits.npz").write_bytes(content)
-        with pytest.raises(ValueError, match=r"digits\.npz: not a readable \.npz"):
-            bundled.load("digits", tmp_path)
 
 
 SAMPLES = {"digits-experts": 899, "breast-cancer-experts": 285}  # the larger halves of 1797 and 569
@@ -155,29 +155,6 @@ def test_a_subset_is_spread_and_keeps_the_best(experts: int) -> None:
     steps = np.diff(places)
     assert set(steps) <= {256 // experts, -(-256 // experts)}
     assert 256 - places[-1] <= -(-256 // experts)
-
-
-def _with(value: float) -> Any:
-    errors = np.zeros((3, expert_data.EXPERTS))
-    errors[2, 7] = value
-    return errors
-
-
-@pytest.mark.parametrize(
-    ("arrays", "message"),
-    [
-        ({"errors": _with(2)}, "loss in row 2, column 7 is 2.0, neither 0 nor 1"),
-        ({"errors": _with(np.nan)}, "loss in row 2, column 7 is nan, neither"),
-        ({"errors": np.zeros((3, 5))}, r"errors of shape \(3, 5\), expected \(samples, 256\)"),
-        ({"errors": np.full((3, 256), "0")}, "errors of type <U1, expected numbers"),
-        ({"labels": np.zeros((3, 256))}, "not a readable"),
-    ],
-)
-def test_damaged_tables_are_named(arrays: dict[str, Any], message: str, tmp_path: Path) -> None:
-    np.savez(tmp_path / "digits-experts.npz", **arrays)
-    with pytest.raises(ValueError, match=rf"digits-experts\.npz: .*{message}") as caught:
-        expert_data.load("digits-experts", tmp_path)
-    assert "\n" not in str(caught.value)
 
 
 MU = 0.1

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binomtest, chisquare
+from scipy.stats import chisquare
 
 from dpregret.algorithms.experts.epoch_leader import lengths
 from dpregret.datasets import expert_data, expert_streams
@@ -130,26 +130,6 @@ def test_lower_bound_of_a_given_length(length: int, bound: float) -> None:
     assert not table[: 20 - length].any()
     assert (table[20 - length :].sum(axis=1) == 1023).all()
     assert (table.sum(axis=0) == 0).sum() == 1
-
-
-def test_bernoulli_losses_have_their_law() -> None:
-    probability, horizon = 0.3, 4000
-    stream = make_expert_stream("bernoulli", 5, horizon, probability=probability)
-    table = _table(stream, _generators(0, 1))
-    assert set(np.unique(table)) == {0.0, 1.0}
-    assert not table[..., 0].any()
-    others = table[..., 1:].reshape(horizon, -1)
-    for losses in others.T:
-        assert binomtest(int(losses.sum()), horizon, probability).pvalue > 1e-3
-    pairs = [
-        others[:-1, 0] * others[1:, 0],  # rounds
-        others[:, 0] * others[:, 1],  # experts
-        others[:, 0] * others[:, 4],  # runs
-    ]
-    for both in pairs:
-        assert binomtest(int(both.sum()), len(both), probability**2).pvalue > 1e-3
-    certain = make_expert_stream("bernoulli", 4, 10, probability=1.0)
-    np.testing.assert_array_equal(certain.comparator(_generators(0)).uniform, 7.5)
 
 
 @pytest.mark.parametrize("name", sources(ExpertStream))
@@ -281,15 +261,21 @@ def test_epochs_are_the_sums_of_the_rounds(horizon: int, monkeypatch: pytest.Mon
     assert np.array_equal(_table(stream, _generators(0, 1, 2)), table)
 
 
-def test_rounds_are_independent_draws_of_one_law() -> None:
-    """All joint outcomes of two experts in rounds 2 and 3, one epoch, and in rounds 4 and 7, the ends of another."""
+@pytest.mark.parametrize(
+    ("name", "experts", "options", "chances"),
+    [("gap", 2, {"gap": 0.4}, (0.3, 0.7)), ("bernoulli", 3, {"probability": 0.3}, (0.3, 0.3))],
+)
+def test_rounds_are_independent_draws_of_one_law(
+    name: str, experts: int, options: dict[str, float], chances: tuple[float, float]
+) -> None:
+    """Joint outcomes of the last two experts in rounds 2 and 3, one epoch, and 4 and 7, the ends of another."""
     runs = 10_000
-    table = _table(make_expert_stream("gap", 2, 7, gap=0.4), _generators(*range(runs))).astype(int)
-    best, other = np.array([0.7, 0.3]), np.array([0.3, 0.7])  # chances of no loss, and of one
-    expected = runs * np.kron(np.kron(best, other), np.kron(best, other))
+    table = _table(make_expert_stream(name, experts, 7, **options), _generators(*range(runs))).astype(int)
+    assert name == "gap" or not table[..., 0].any()
+    once = np.kron(*(np.array([1 - chance, chance]) for chance in chances))  # of no loss, and of one
     for first, last in ((1, 2), (3, 6), (0, 6)):
-        outcomes = np.concatenate([table[first], table[last]], axis=1) @ [8, 4, 2, 1]
-        assert chisquare(np.bincount(outcomes, minlength=16), expected).pvalue > 1e-4
+        outcomes = np.concatenate([table[first, :, -2:], table[last, :, -2:]], axis=1) @ [8, 4, 2, 1]
+        assert chisquare(np.bincount(outcomes, minlength=16), runs * np.kron(once, once)).pvalue > 1e-4
 
 
 def test_the_hard_gap_shrinks_and_the_leader_of_an_epoch_loses_the_next() -> None:

@@ -22,9 +22,15 @@ from dpregret.datasets.losses import DirectionKink, Quadratic, RidgeLogistic, Ri
 from dpregret.datasets.pool_streams import PoolStream
 from dpregret.datasets.streams import Stream, make_stream
 
-SYNTHETIC = ["smooth-quadratic", "random-kink", "norm-kink", "huber-kink", "drift", "ridge-logistic", "lasso"]
+SYNTHETIC = ["smooth-quadratic", "random-kink", "norm-kink", "huber-kink", "placed-kink", "drift", "ridge-logistic"]
+SYNTHETIC += ["lasso"]
 REALIZABLE = ["realizable-quadratic", "realizable-direction", "half-space"]
-SMALL = {"ridge-logistic": {"pool_size": 50}, "lasso": {"pool_size": 50}, "drift": {"period": 24}}
+SMALL = {
+    "ridge-logistic": {"pool_size": 50},
+    "lasso": {"pool_size": 50},
+    "drift": {"period": 24},
+    "placed-kink": {"share": 0.37, "towards": 11, "radius": 0.3, "lipschitz": 60.0},
+}
 
 
 def _stream(name: str, set_name: str = "ball", dimension: int = 4, mu: float = 1.0) -> Stream:
@@ -102,22 +108,16 @@ def test_lipschitz_constants_are_attained_on_the_ball(mu: float) -> None:
     """Against the worst admissible loss at the worst point -e_1 the bound is an equality (x0 = e_1 / 2)."""
     domain = make_set("ball", 3)
     first = np.array([1.0, 0.0, 0.0])
-    worst: dict[str, Loss] = {
-        "smooth-quadratic": Quadratic(domain.target() + 0.5 * first, mu),
-        "random-kink": DirectionKink(first, domain.target(), mu),
-        "ridge-logistic": RidgeLogistic(first, np.array(1.0), mu),
-        "lasso": RidgeSquared(first, np.array(1.0), mu),
+    worst: dict[str, tuple[Loss, float]] = {
+        "smooth-quadratic": (Quadratic(domain.target() + 0.5 * first, mu), 2.0 * mu),
+        "random-kink": (DirectionKink(first, domain.target(), mu), 1.0 + 1.5 * mu),
+        "ridge-logistic": (RidgeLogistic(first, np.array(1.0), mu), expit(1.0) + mu),
+        "lasso": (RidgeSquared(first, np.array(1.0), mu), 2.0 + mu),
     }
-    expected = {
-        "smooth-quadratic": 2.0 * mu,
-        "random-kink": 1.0 + 1.5 * mu,
-        "ridge-logistic": expit(1.0) + mu,
-        "lasso": 2.0 + mu,
-    }
-    for name, loss in worst.items():
+    for name, (loss, expected) in worst.items():
         stream = _stream(name, "ball", 3, mu)
         assert np.linalg.norm(loss.gradient(-first)) == pytest.approx(stream.lipschitz, rel=1e-14)
-        assert stream.lipschitz == pytest.approx(expected[name], rel=1e-14)
+        assert stream.lipschitz == pytest.approx(expected, rel=1e-14)
     assert _stream("norm-kink", "ball", 3, mu).lipschitz == pytest.approx(1.0 + 1.5 * mu, rel=1e-14)
     for name in ("norm-kink", "huber-kink"):
         assert make_stream(name, domain, strong_convexity=mu, lipschitz=2.0).lipschitz == pytest.approx(2.0, rel=1e-14)
@@ -230,13 +230,13 @@ def test_a_clipped_stream_shows_no_gradient_longer_than_declared() -> None:
 
 
 SETS = ["ball", "l1-ball", "simplex", "box"]
-CLOSED = ["smooth-quadratic", "drift", "random-kink", "norm-kink", "half-space"]
+CLOSED = ["smooth-quadratic", "drift", "random-kink", "norm-kink", "placed-kink", "half-space"]
 CLOSED += ["realizable-quadratic", "realizable-direction"]
 CHECKPOINTS = [1, 3, 10, 17]
 
 
 def _short(name: str, set_name: str, dimension: int, mu: float) -> Stream:
-    options = {"ridge-logistic": {"pool_size": 12}, "lasso": {"pool_size": 12}, "drift": {"period": 16}}
+    options = SMALL | {"ridge-logistic": {"pool_size": 12}, "lasso": {"pool_size": 12}, "drift": {"period": 16}}
     return make_stream(name, make_set(set_name, dimension), strong_convexity=mu, **options.get(name, {}))
 
 
@@ -269,14 +269,12 @@ def test_comparator_equals_a_conic_solver(name: str, mu: float, set_name: str) -
     assert (found.gaps <= 1e-8).all()
     stay = np.cumsum([loss.value(np.tile(stream.domain.center(), (2, 1))) for loss in losses], axis=0)
     np.testing.assert_allclose(found.stay, stay[np.array(CHECKPOINTS) - 1], rtol=1e-12)
-    for row, checkpoint in enumerate(CHECKPOINTS):
-        for run in range(2):
-            point = cp.Variable(3)
-            problem = cp.Problem(
-                cp.Minimize(_total(losses[:checkpoint], run, point)), stream.domain.cvxpy_constraints(point)
-            )
-            problem.solve(solver="CLARABEL")
-            assert found.losses[row, run] == pytest.approx(problem.value, rel=1e-6, abs=1e-8)
+    point = cp.Variable(3)
+    within = stream.domain.cvxpy_constraints(point)
+    for row, run in ((0, 1), (2, 0), (3, 1)):
+        problem = cp.Problem(cp.Minimize(_total(losses[: CHECKPOINTS[row]], run, point)), within)
+        problem.solve(solver="CLARABEL")
+        assert found.losses[row, run] == pytest.approx(problem.value, rel=1e-6, abs=1e-8)
 
 
 @pytest.mark.parametrize("set_name", ["ball", "l1-ball", "simplex", "flow"])
