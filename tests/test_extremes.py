@@ -22,10 +22,10 @@ from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting, play
 from dpregret.algorithms.privacy import Budget
+from dpregret.datasets.expert_streams import ExpertBlock
 from dpregret.datasets.losses import DirectionSquare
 from dpregret.workflows.audit.bandits import by_text
 from dpregret.workflows.audit.erm import DIMENSION, SAMPLES, LinearRisk, LinearSample
-from dpregret.workflows.audit.experts import Table
 from dpregret.workflows.audit.neighbours import Special, generators
 from dpregret.workflows.audit.online import LOSSES
 from dpregret.workflows.audit.plan import load_settings
@@ -97,7 +97,7 @@ def test_experts(name: str, variant: str, epsilon: float) -> None:
             if learner is None:
                 assert epsilon == 1e-3
                 continue
-            found = learner.play([Table(losses[:, None])], generators((1,), 1))
+            found = learner.play([ExpertBlock(losses[:, None], len(losses))], generators((1,), 1))
             assert np.isfinite(found.losses).all()
             assert (found.losses >= 0).all()
             assert (found.losses <= rounds).all()

@@ -58,12 +58,13 @@ from dpregret.algorithms.online.projected_descent import GradientDescent
 from dpregret.algorithms.online.restarted_leader import RestartedLeader
 from dpregret.algorithms.privacy import Budget, NoisePlan, Release
 from dpregret.algorithms.privacy.audit import materialise
+from dpregret.datasets.expert_streams import ExpertBlock
 from dpregret.datasets.losses import Quadratic
 from dpregret.numerics.orthogonal import symmetric
 from dpregret.workflows.audit.bandits import by_text
 from dpregret.workflows.audit.erm import DIMENSION as SLOPE_DIMENSION
 from dpregret.workflows.audit.erm import FRESH_SAMPLES, LinearSample
-from dpregret.workflows.audit.experts import Table, chain, halting, law, restless
+from dpregret.workflows.audit.experts import chain, halting, law, restless
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import generators
 
@@ -693,7 +694,7 @@ def test_a_counter_has_the_noise_of_its_ledger() -> None:
         wanted[round(losses[0, first] + losses[1, first], 6), 0.0] += (1 - leaves) / 2
         for then in (0, 1):
             wanted[round(losses[0, first] + losses[1, then], 6), 1.0] += leaves * again[then] / 2
-    record = learner.play([Table(losses[:, None])], generators(7, "noise", MANY))
+    record = learner.play([ExpertBlock(losses[:, None], len(losses))], generators(7, "noise", MANY))
     assert p_value(Counter(zip(record.losses.round(6).tolist(), record.draws.tolist(), strict=True)), wanted) > SELDOM
 
 
@@ -718,7 +719,7 @@ def test_released_losses_of_a_guess_have_the_noise_of_their_ledger() -> None:
             laws = after
         for phase, share in laws.items():
             wanted[float(phase), float(len(events) - 1)] += share
-    record = learner.play([Table(losses[:, None])], generators(7, "noise", MANY))
+    record = learner.play([ExpertBlock(losses[:, None], len(losses))], generators(7, "noise", MANY))
     assert record.phases is not None
     assert p_value(Counter(zip(record.phases.tolist(), record.draws.tolist(), strict=True)), wanted) > SELDOM
 
@@ -780,4 +781,6 @@ def test_hedge_is_charged_by_the_chain_that_is_audited(name: str, variant: str) 
     for now, loss in enumerate(losses):
         total += float(marginal @ loss[shown])
         marginal = marginal @ moves[now] if now < len(moves) else marginal
-    assert learner.play([Table(losses[:, None])], generators(7, "noise", 1)).losses == pytest.approx(total, rel=1e-12)
+    assert learner.play([ExpertBlock(losses[:, None], len(losses))], generators(7, "noise", 1)).losses == pytest.approx(
+        total, rel=1e-12
+    )

@@ -18,7 +18,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -35,6 +35,7 @@ from dpregret.algorithms.experts.shrinking_dartboard import LazyHedge
 from dpregret.algorithms.experts.sparse_vector import SparseVectorExperts
 from dpregret.algorithms.privacy import NoisePlan
 from dpregret.algorithms.privacy.switching import Switching
+from dpregret.datasets.expert_streams import ExpertBlock
 from dpregret.numerics.arrays import Array
 from dpregret.workflows.audit import neighbours
 
@@ -42,18 +43,6 @@ FEW_ROUNDS = 4
 """Of which the law of Algorithm 1 is known."""
 Events = tuple[tuple[int, int], ...]  # (round of a draw, expert drawn); the first is the uniform one of round 0
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
-
-
-@dataclass(frozen=True)
-class Table:
-    """Losses of all rounds, (rounds, 1, 2), as a block of a stream."""
-
-    losses: Array
-
-    @property
-    def rounds(self) -> int:
-        """Number of rounds."""
-        return len(self.losses)
 
 
 class Neighbours(NamedTuple):
@@ -118,7 +107,7 @@ class AuditedExperts(neighbours.Audited):
             for end in (place + 1, self.rounds):
                 learner: Any = self.made(neighbours.WATCHED_RUNS)
                 learner.plan = used
-                blocks = [Table((second if turned else first)[:end, None])]
+                blocks = [ExpertBlock((second if turned else first)[:end, None], end)]
                 sources = neighbours.generators((*self.seed, 3, number), neighbours.WATCHED_RUNS)
                 totals.append(learner.play(blocks, sources).losses)
             return np.asarray(totals[1] - totals[0])[None]
@@ -134,7 +123,7 @@ class AuditedExperts(neighbours.Audited):
         learner, (losses, place) = self.made(runs), given
         if learner.exact:
             return draw_chain(learner, losses, runs, np.random.default_rng(list(seed)))
-        blocks = [Table(losses[:, None])]
+        blocks = [ExpertBlock(losses[:, None], self.rounds)]
         if isinstance(learner, PrivateLeader):
             pieces = list(learner.noisy_sums(blocks, neighbours.generators(seed, runs)))
             sums = np.concatenate([piece for _, piece in pieces])[1:]  # before the first round nothing is summed
