@@ -21,14 +21,6 @@ from dpregret.workflows.mechanisms import exact
 from dpregret.workflows.plan.read import PAPERS
 
 
-@pytest.mark.parametrize("horizon", [16, 45])
-@pytest.mark.parametrize("each", exact.SEQUENCES, ids=lambda each: each.name)
-def test_errors_of_whole_sequences_are_those_of_dense_matrices(each: exact.Contender, horizon: int) -> None:
-    mechanism = each.make(horizon)
-    dense = np.square(materialise(mechanism, horizon - 1)).sum(axis=1) * mechanism.nodes_per_item
-    assert exact.sequence_errors(mechanism, horizon) == pytest.approx((dense.max(), dense.mean()), rel=1e-12)
-
-
 @pytest.mark.parametrize("window", [1, 16])
 @pytest.mark.parametrize("each", exact.WINDOWS[:-1], ids=lambda each: each.name)
 def test_errors_of_windows_are_those_of_dense_matrices(each: exact.Contender, window: int) -> None:

@@ -24,6 +24,7 @@ import argparse
 import inspect
 import runpy
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -73,21 +74,29 @@ class Claim:
     separation: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("rounds", "window", "participations", "separation"):
-            if getattr(self, name) < 1:
-                raise OwnNoiseError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.rounds > MOST_ROUNDS:
-            raise OwnNoiseError(f"rounds must be at most {MOST_ROUNDS}, as matrices are dense; got {self.rounds}")
-        for name in ("epsilon", "sensitivity"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise OwnNoiseError(f"{name} must be positive, got {getattr(self, name)}")
-        if not 0 < self.delta < 1:
-            raise OwnNoiseError(f"delta must lie between 0 and 1, got {self.delta}")
+        whole = {"rounds": MOST_ROUNDS, "window": np.inf, "participations": np.inf, "separation": np.inf}
+        for name, most in whole.items():
+            if not 1 <= getattr(self, name) <= most:  # matrices are dense
+                raise OwnNoiseError(f"{name} must lie between 1 and {most}, got {getattr(self, name)}")
+        for name, most in {"epsilon": np.inf, "sensitivity": np.inf, "delta": 1}.items():
+            if not 0 < getattr(self, name) < most:
+                raise OwnNoiseError(f"{name} must lie between 0 and {most}, got {getattr(self, name)}")
         if self.participations > 1 and self.window < self.rounds:
             raise OwnNoiseError("participations above 1 are for the whole sequence: leave the window out")
         if (self.participations - 1) * self.separation >= self.rounds:
             apart = f"{self.participations} participations {self.separation} rounds apart"
             raise OwnNoiseError(f"{apart} need more than {self.rounds} rounds")
+
+
+@contextmanager
+def blamed(what: str) -> Iterator[None]:
+    """Turn whatever the user's code raises into an OwnNoiseError that says what went wrong."""
+    try:
+        yield
+    except OwnNoiseError:
+        raise
+    except Exception as error:
+        raise OwnNoiseError(f"{what}: {type(error).__name__}: {one_line(error)}") from error
 
 
 def load(place: str) -> Callable[..., Any]:
@@ -97,10 +106,8 @@ def load(place: str) -> Callable[..., Any]:
         raise OwnNoiseError(f"{place}: expected FILE.py:FUNCTION")
     if not Path(path).is_file():
         raise OwnNoiseError(f"{path}: there is no such file")
-    try:
+    with blamed(f"{path}: cannot be imported"):
         defined = runpy.run_path(path, run_name="own_noise")
-    except Exception as error:
-        raise OwnNoiseError(f"{path}: cannot be imported: {type(error).__name__}: {one_line(error)}") from error
     if not callable(defined.get(name)):
         functions = sorted(each for each, value in defined.items() if inspect.isfunction(value))
         raise OwnNoiseError(f"{path}: has no function {name!r}, there are: {', '.join(functions) or 'none'}")
@@ -128,21 +135,17 @@ def noise_matrix(make: Callable[..., Any], claim: Claim, per_item: bool = True) 
 
 
 def _streamed(matrix: Any, given: Any, rounds: int, per_item: bool) -> Array:
-    try:
+    with blamed("the standard deviation is not a number"):
         sd = float(given)
-    except (TypeError, ValueError) as error:
-        raise OwnNoiseError(f"the standard deviation is not a number: {one_line(error)}") from error
     if not 0 < sd < np.inf:
         raise OwnNoiseError(f"the standard deviation of a streaming matrix must be positive, got {sd}")
 
     def multiplied(draws: Array) -> Array:
-        try:
+        with blamed("the streaming matrix failed"):
             state, rows = matrix.init_multiply(draws[0]), []
             for draw in draws:
                 row, state = matrix.multiply_next(draw, state)
                 rows.append(row)
-        except Exception as error:
-            raise OwnNoiseError(f"the streaming matrix failed: {type(error).__name__}: {one_line(error)}") from error
         return _checked(rows, rounds, rounds)
 
     matrix_read = multiplied(np.eye(rounds))
@@ -211,10 +214,8 @@ def _check_linear(matrix: Array, draws: Array, played: Array) -> None:
 
 
 def _checked(found: Any, rounds: int, dimension: int) -> Array:
-    try:
+    with blamed("the noise is not an array of numbers"):
         array = np.asarray(found)
-    except ValueError as error:
-        raise OwnNoiseError(f"the noise is not an array of numbers: {one_line(error)}") from error
     if array.dtype.kind not in "iuf" or array.dtype.itemsize < 4:
         raise OwnNoiseError(f"the noise must be numbers of at least single precision, got {array.dtype}")
     if array.shape != (rounds, dimension):
@@ -225,23 +226,11 @@ def _checked(found: Any, rounds: int, dimension: int) -> Array:
 
 
 def _call(function: Callable[..., Any], offered: Mapping[str, Any]) -> Any:
-    wanted = inspect.signature(function).parameters
-    unknown = [
-        name
-        for name, each in wanted.items()
-        if name not in offered
-        and each.default is each.empty
-        and each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)
-    ]
-    name = getattr(function, "__name__", type(function).__name__)
-    if unknown:
-        raise OwnNoiseError(f"{name} asks for {', '.join(unknown)}; it is given {', '.join(offered)}")
-    try:
-        return function(**{key: value for key, value in offered.items() if key in wanted})
-    except OwnNoiseError:
-        raise
-    except Exception as error:
-        raise OwnNoiseError(f"{name} failed: {type(error).__name__}: {one_line(error)}") from error
+    signature, name = inspect.signature(function), getattr(function, "__name__", type(function).__name__)
+    with blamed(f"{name} may have the arguments {', '.join(offered)}"):
+        wanted = signature.bind(**{key: value for key, value in offered.items() if key in signature.parameters})
+    with blamed(f"{name} failed"):
+        return function(*wanted.args, **wanted.kwargs)
 
 
 @dataclass(frozen=True, repr=False)
