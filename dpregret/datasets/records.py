@@ -15,7 +15,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from dpregret import study
-from dpregret.core.errors import ConfigError, not_allowed
+from dpregret.core.errors import ConfigError, not_allowed, one_line
 from dpregret.core.files import checksum, opened
 from dpregret.core.yaml_source import Expanded, read_source, validate
 from dpregret.datasets.examples import save
@@ -61,11 +61,7 @@ class RecordFile(BaseModel):
     @property
     def features(self) -> list[str]:
         """Names of the features, from the first line of the file. Raises ConfigError for names that it has not."""
-        try:
-            with opened(self.path) as file:
-                names = list(map(str, pd.read_csv(file, nrows=0).columns))
-        except (OSError, ValueError) as error:
-            raise ConfigError(f"{self.path}: not a CSV file of records: {' '.join(str(error).split())}") from None
+        names = list(map(str, self._table(nrows=0).columns))
         for name in (self.label, *self.drop):
             if name not in names:
                 raise ConfigError(f"{self.path}:1: {not_allowed('column', name, names)}")
@@ -76,18 +72,20 @@ class RecordFile(BaseModel):
 
         Raises ConfigError, one line that names the file, the line and the column of what is wrong.
         """
-        columns = self.features
-        try:
-            with opened(self.path) as file:
-                table = pd.read_csv(file, dtype=str, keep_default_na=False, skip_blank_lines=False)
-        except ValueError as error:  # a line of too many fields, which pandas names
-            raise ConfigError(f"{self.path}: not a CSV file of records: {' '.join(str(error).split())}") from None
+        columns, table = self.features, self._table()
         if not columns or table.empty:
             raise ConfigError(f"{self.path}: {len(table)} records of {len(columns)} features: at least one of each")
         features = np.stack([self._numbers(table[name]) for name in columns], axis=1)
         norms = np.sqrt(vecdot(features, features))
         features *= np.minimum(1.0, self.norm / np.maximum(norms, self.norm))[:, None]
         return features, self._labels(table[self.label])
+
+    def _table(self, nrows: int | None = None) -> pd.DataFrame:
+        try:
+            with opened(self.path) as file:
+                return pd.read_csv(file, nrows=nrows, dtype=str, keep_default_na=False, skip_blank_lines=False)
+        except (OSError, ValueError) as error:  # a line of too many fields, which pandas names
+            raise ConfigError(f"{self.path}: not a CSV file of records: {one_line(error)}") from None
 
     def _numbers(self, column: pd.Series[str]) -> Array:
         found: Array = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
