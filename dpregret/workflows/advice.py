@@ -18,10 +18,12 @@ are listed for less, and say so.
 from __future__ import annotations
 
 import argparse
+import inspect
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,10 +40,7 @@ from dpregret.paper_figs.winners.laws import AVERAGES, FEWEST, Law, Prediction, 
 from dpregret.paper_figs.winners.table import CALLS, CELLS, FOLDER, OBLIVIOUS, STOCHASTIC, TIMES
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
-from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.facts import FEEDBACK, POPULATION, family_of, stream_facts
-from dpregret.workflows.plan.load import load_config
-from dpregret.workflows.plan.read import PROFILES
 from dpregret.workflows.run.fingerprint import ROOT
 
 ABOUT: Final = """\
@@ -56,6 +55,7 @@ examples:
   dpregret advise --rounds 1e6 --dimension 1024 --epsilon 0.5 --feedback experts --adversarial --why
   dpregret advise --rounds 20000 --dimension 100 --epsilon 1 --feedback erm --set l1-ball --format csv"""
 WORDS: Final = {"rounds": "T", "dimension": "d", "epsilon": "eps", "window": "W", "delta": "delta"}
+DELTA: Final = 1e-6
 MOST_NUMBERS: Final = 2**24
 """Rounds (or numbers of a data set) beyond which nothing is made for the sake of a bound."""
 
@@ -68,7 +68,7 @@ class Request:
     dimension: int
     epsilon: float
     window: int | None = None
-    delta: float = 1e-6
+    delta: float = DELTA
     feedback: str = "full"
     set: str | None = None
     loss: str | None = None
@@ -165,37 +165,42 @@ def _size(text: object) -> float:
     return float(base) ** float(power) if raised else float(base)
 
 
-@cache
-def _config() -> Config:
-    """The profile `full`, unchecked."""
-    return load_config(PROFILES / "full.yaml", check=False)
-
-
 def bound_of(
     cell: pd.Series, learner: str, variant: str, request: Request, window: int, data_dir: Path | None = None
 ) -> float | None:
     """The learner's own bound on the stream and set of a measured cell; None where it is unknown or too large to be
     made.
 
-    The learner is made, as a job would, on a problem of the profile `full`, whose experiments say with what options.
-    window 0: the whole sequence. Raises ValueError where the learner refuses the setting.
+    The learner is made, as a job would, for an experiment of the requested setting alone. window 0: the whole sequence.
+    Raises ValueError where the learner refuses the setting.
     """
-    family = FAMILIES[family_of(str(cell["feedback"]))]
-    numbers = request.rounds * (request.dimension if family.name == "erm" else 1)
+    family, stream = FAMILIES[family_of(str(cell["feedback"]))], str(cell["stream"])
+    if max(request.rounds * (request.dimension if family.name == "erm" else 1), request.dimension) > MOST_NUMBERS:
+        return None
     pairs = (word.partition("=") for word in str(cell["options"]).split())
     options = {name: _number(value) for name, _, value in pairs}
-    every = [each for settings in _config().papers.values() for each in settings.experiments.values()]
-    experiments = [
-        each
-        for each in every
-        if each.family == family.name and cell["stream"] in each.streams and cell["set"] in getattr(each, "sets", ())
-    ]
-    if not experiments or max(numbers, request.dimension) > MOST_NUMBERS:
-        return None
-    # if possible one with a list of options that has the cell's
-    experiment = max(experiments, key=lambda each: len(options.keys() & {*each.options, *type(each).model_fields}))
-    asked = experiment.model_copy(update=_changes(experiment, cell, options, request, window))
-    learner_class, draws = family.learners[learner], Draws(_config().seed, 2, data_dir)
+    best_loss, taken = options.pop("best_loss", None), inspect.signature(family.streams[stream]).parameters
+    settings: dict[str, Any] = {
+        "family": family.name,
+        "title": "One setting",
+        "sweep": "none",
+        "horizon": [request.rounds],
+        "dimension": [request.dimension],
+        "epsilon": [request.epsilon],
+        "streams": [stream],
+        "sets": str(cell["set"]),
+        "runs": 2,
+        "delta": request.delta or DELTA,
+        "window": [window or "horizon"],
+        "strong_convexity": options.pop("strong_convexity", 1.0),
+        "best_loss": None if best_loss is None else [best_loss],
+        "options": {name: value for name, value in options.items() if name in taken},
+        "set_options": {name: value for name, value in options.items() if name not in taken},
+        "learners": {learner: [variant]},
+    }
+    kind = family.experiment
+    known = {kind.key(name): value for name, value in settings.items() if name in kind.model_fields}
+    learner_class, draws, asked = family.learners[learner], Draws(0, 2, data_dir), kind.model_validate(known)
     play = next(iter(family.cells(asked, learner_class.card)))
     try:
         problem = family.problem(play, asked, draws)
@@ -207,34 +212,11 @@ def bound_of(
     return bound if math.isfinite(bound) else None
 
 
-def _number(text: str) -> float | str:
+def _number(text: str) -> Any:
     try:
-        return float(text)
+        return json.loads(text)
     except ValueError:
         return text
-
-
-def _changes(
-    experiment: Any, cell: pd.Series, options: dict[str, float | str], request: Request, window: int
-) -> dict[str, Any]:
-    """Fields of an experiment that make it one of the requested setting alone."""
-    known = type(experiment).model_fields
-    changed: dict[str, Any] = {
-        "horizon": (request.rounds,),
-        "dimension": (request.dimension,),
-        "epsilon": (request.epsilon,),
-        "streams": (str(cell["stream"]),),
-        "sets": (str(cell["set"]),),
-        "runs": 2,
-        "delta": request.delta or experiment.deltas[0],
-        "window": (window or "horizon",),
-        "strong_convexity": options.pop("strong_convexity", None),
-        "best_loss": (options.pop("best_loss", None),),
-    }
-    changed = {name: value for name, value in changed.items() if name in known and value not in (None, (None,))}
-    for name in known.keys() & {"options", "set_options"}:
-        changed[name] = {key: options.get(key, value) for key, value in getattr(experiment, name).items()}
-    return changed
 
 
 def advise(
@@ -431,7 +413,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--rounds", type=_whole, required=True, metavar="T", help=rounds)
     made.add_argument("--dimension", type=size, required=True, metavar="d", help="dimension, or number of experts")
     made.add_argument("--epsilon", type=positive, required=True, help="privacy budget")
-    made.add_argument("--delta", type=share, default=1e-6, help="0: pure privacy only (default: 1e-6)")
+    made.add_argument("--delta", type=share, default=DELTA, help="0: pure privacy only (default: 1e-6)")
     made.add_argument("--window", type=_whole, metavar="W", help="protect the last W rounds only (default: all)")
     feedbacks = [*FEEDBACK.values(), POPULATION]
     made.add_argument("--feedback", choices=feedbacks, default="full", help="what is seen (default: full)")
