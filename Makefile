@@ -43,27 +43,8 @@ PEERS := build/peers/bin/python -m pip install -qq --disable-pip-version-check -
 BENCH := TF_CPP_MIN_LOG_LEVEL=3 $(firstword $(wildcard build/peers/bin/python) $(BIN)/python)
 SNAKEMAKE := $(PY) snakemake --config profile=$(PROFILE)
 
-# targets of earlier versions, and what to use instead
-GONE_table := dpregret table PAPER
-GONE_claims := dpregret claims PAPER
-GONE_compare := dpregret compare
-GONE_mutants := make nightly
-GONE_bench-compare := make bench at both commits; .github/workflows/speed.yml keeps the history
-GONE_provenance := results/origin.json says what made the files, results/benchmark how long it took
-GONE_resources := what jobs ask for stands in profiles/slurm/config.yaml
-GONE_predict := dpregret run -n lists the jobs of a run; nothing predicts what they take
-GONE_rates := $(GONE_predict)
-GONE_growth := $(GONE_predict)
-GONE_measure := $(GONE_predict)
-GONE_screenshots := make test leaves pictures of the report in build/screenshots
-GONE_surroundings := docs/running.md has a table of unusual machines
-GONE_trials := DPREGRET_FUZZ=10000 pytest tests/workflows/test_readers.py tests/workflows/test_damage.py
-GONE := $(patsubst GONE_%,%,$(filter GONE_%,$(.VARIABLES)))
-
 .PHONY: help setup links reproduce report test lint bench peers vectors processors ci-check nightly slurm-check \
-  sbom pip-audit archive crate reference schema unlock kills docs linkcheck metadata dist lock clean $(GONE)
-$(GONE):
-	@echo "make $@ is gone: $(GONE_$@)" >&2; exit 2
+  sbom pip-audit archive crate reference schema unlock kills docs linkcheck metadata dist lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'

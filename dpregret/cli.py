@@ -23,8 +23,6 @@ from dpregret.core.errors import ConfigError, not_allowed
 from dpregret.core.files import reference
 from dpregret.workflows.plan.read import WHOLE, papers, profile_names, profile_path, short_names
 
-GONE: Final = {"predict": "nothing is predicted any more; `dpregret run -n` lists the jobs of a run"}
-"""Commands of earlier versions, and what to use instead."""
 PACKAGE: Final = Path(__file__).resolve().parent
 OWN: Final = PACKAGE.parent
 """The clone that this code lies in, if it lies in one."""
@@ -305,15 +303,6 @@ def in_workplace(words: list[str]) -> list[str]:
     return words
 
 
-def removed(name: str) -> None:
-    """Answer a command that is gone with what to use instead."""
-
-    def command() -> None:
-        stop(f"{name} is gone: {GONE[name]}")
-
-    app.command(name, hidden=True, context_settings={**FURTHER, "help_option_names": []})(command)
-
-
 IN_STUDY: Final = ("run", "table", "claims", "report", "check", "audit", "test", "gate", "advise")
 """Commands that take the folder of a study for a paper."""
 PROFILED: Final = ("run", "table", "claims", "report", "check")
@@ -373,8 +362,6 @@ handed("gate", "workflows.run.studies:gate", "Run, test, audit and compare a stu
 handed("verify", "workflows.run.archive:main", "Verify a folder or an archive of results.")
 handed("fetch", "datasets.fetch:main", "Fetch a data set that is not shipped with it.", cached)
 handed("prune", "workflows.run.publish:main", "Delete results that no plan names.", in_workplace)
-for gone in GONE:
-    removed(gone)
 
 
 def called(words: list[str] | None) -> object:

@@ -67,7 +67,7 @@ def test_a_subfolder_will_do_and_files_are_named_from_there(
     ("words", "name"),
     [(["run", "lou_chung"], "lou_cheung"), (["run", "-p", "fulll"], "full"), (["run", "-p", "no.yaml"], "no.yaml"),
      (["run", "--config", "profile=ci", "lou_cheung"], "--profile"), (["table", "nobody"], "nobody"),
-     (["predict", "large", "--cores", "4"], "dpregret run -n"), (["verify", "nowhere"], "nowhere")],
+     (["verify", "nowhere"], "nowhere")],
 )  # fmt: skip
 def test_a_mistake_is_told_at_once_with_what_to_type(become: list[str], words: list[str], name: str) -> None:
     done = call(*words)
@@ -137,14 +137,6 @@ def test_papers_and_profiles_complete() -> None:
     assert offered("table", "ta") == ["talwar"]
     assert offered("run", "--profile", "la") == ["large", "large-slice"]
     assert "advise" in offered("a")
-
-
-@pytest.mark.parametrize("target", ["predict", "rates", "mutants", "provenance", "table"])
-def test_a_target_of_before_names_another_way(target: str) -> None:
-    apart = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}  # `make test` is around
-    done = subprocess.run(["make", target], cwd=ROOT, env=apart, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"make {target} is gone: ")
 
 
 def test_results_are_pruned_in_the_clone_wherever_the_command_is_typed(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from dpregret.paper_figs.judge.claims import ClaimsError
+from dpregret.paper_figs.judge.claims import CHANGES, ClaimsError, load_changes
 from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.cross_references import check_mentions, text_problems
 from dpregret.workflows.plan.load import load_config
@@ -96,3 +96,11 @@ def test_a_mistake_in_the_texts_of_a_paper_is_refused(tmp_path: Path) -> None:
     claims.write_text(claims.read_text().replace("stream: norm-kink", "stream: norm-kinck", 1))
     with pytest.raises(ClaimsError, match=r"claims\.yaml:\d+: .*stream: "):
         check_mentions(small("smoke"), tmp_path / "papers")
+
+
+def test_changes_of_another_form_are_refused_by_file(tmp_path: Path) -> None:
+    assert load_changes(tmp_path) == {}
+    (tmp_path / CHANGES).write_text("a-b: [{commit: x}]\n")
+    with pytest.raises(ClaimsError, match=CHANGES):
+        load_changes(tmp_path)
+    assert all("(2026-" in text for each in load_changes(PAPERS / "prefix_sums").values() for text in each)

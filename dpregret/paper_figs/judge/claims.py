@@ -559,7 +559,7 @@ def located_paper(folder: Path | str) -> tuple[PaperTexts, Located, Located | No
 
 
 def load_changes(folder: Path | str) -> Changes:
-    """The generated file of a paper's folder; nothing where there is none. Raises ClaimsError."""
+    """The changes of a paper's claims; nothing where there is no file. Raises ClaimsError."""
     path = Path(folder) / CHANGES
     if not path.exists():
         return UNCHANGED
@@ -570,8 +570,7 @@ def load_changes(folder: Path | str) -> Changes:
             for claim, commits in (data or {}).items()
         }
     except (KeyError, TypeError, AttributeError):
-        command = "python -m dpregret.workflows.run.claim_history"
-        raise ClaimsError(f"{shown(path)}: not as `{command}` writes it: write it again") from None
+        raise ClaimsError(f"{shown(path)}: a claim has a list of changes, each with commit, date and what") from None
 
 
 def cited_claims(text: str) -> list[str]:
