@@ -1,6 +1,13 @@
-"""The league, curves of expiry and maps of bounds against brute force, dense matrices, and plays."""
+"""The league, curves of expiry, maps of bounds and test vectors against brute force and dense matrices; exact noise."""
 
 from __future__ import annotations
+
+import copy
+import functools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -8,8 +15,11 @@ import pytest
 from checkout import timed
 
 from dpregret.algorithms.geometry import make_set
+from dpregret.algorithms.learner import Problem, Setting, play
+from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 from dpregret.algorithms.privacy import Budget, gaussian_mu, window_sums
 from dpregret.algorithms.privacy.audit import materialise, protected_nodes, transcript_losses
+from dpregret.algorithms.privacy.integer_sums import WholeSums, WholeWindowRoot, WholeWindowTree
 from dpregret.algorithms.privacy.prefix_sums import NoisePerItem, NoisePerPrefix
 from dpregret.algorithms.privacy.toeplitz import WindowBuffers, WindowRoot, norm_floor, window_lower_bound
 from dpregret.algorithms.privacy.trees import WindowTree
@@ -17,7 +27,8 @@ from dpregret.algorithms.privacy.window_blocks import WindowItems
 from dpregret.datasets.streams import make_stream
 from dpregret.paper_figs.judge.cells import mean_root
 from dpregret.paper_figs.judge.claims import load_claims
-from dpregret.workflows.mechanisms import exact
+from dpregret.workflows.families.base import generators
+from dpregret.workflows.mechanisms import exact, exactness, vectors
 from dpregret.workflows.plan.read import PAPERS
 
 
@@ -178,3 +189,74 @@ def test_the_largest_dimension_is_the_last_on_its_side() -> None:
     assert free < tree
     tree, free = exact.totals(most + 1, 16, 2**10, 8.0)
     assert free >= tree
+
+
+@pytest.mark.parametrize("sums", [WholeWindowTree, WholeWindowRoot])
+def test_without_noise_it_is_ftal_but_for_the_grid(sums: type[WholeSums]) -> None:
+    silent = type("Silent", (sums,), {"noise": lambda self: np.zeros_like(self.expired)})
+    horizon, runs, domain = 200, 3, make_set("ball", 5)
+    stream = make_stream("random-kink", domain)
+    problem = Problem(domain, horizon, stream.lipschitz, stream.strong_convexity, stream.smoothness)
+    setting = Setting(8, Budget(1.0, 1e-6))
+    found = []
+    for learner in (
+        exactness.WholeLeader(problem, setting, silent, generators(1, "noise", runs)),
+        FollowTheApproximateLeader(problem, [setting], runs, "plain"),
+    ):
+        losses = stream.rounds(generators(1, "data", runs), horizon)
+        found.append(play(learner, losses, generators(1, "noise", runs), [50, horizon]).losses)
+    assert found[0] == pytest.approx(found[1], rel=0.01)
+    assert not np.array_equal(found[0], found[1])
+
+
+def test_a_row_of_the_table() -> None:
+    row = exactness.measure("window tree", 4, 2.0, horizon=64, runs=3)
+    assert 1.06 < row["deviation_ratio"] < 1.08  # type: ignore[operator]
+    ratio, half = exactness.ratio_of_means(np.array([2.0, 4.0, 6.0]), np.array([1.0, 2.0, 3.0]))
+    assert (ratio, half) == (2.0, 0.0)
+
+
+@pytest.fixture(scope="module")
+def kept() -> Any:
+    return json.loads(vectors.TARGET.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def once() -> Iterator[None]:
+    """The vectors are computed once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vectors, "make", functools.cache(vectors.make))
+        yield
+
+
+def test_vectors_are_current(kept: Any) -> None:
+    assert list(vectors.differences(kept, vectors.make())) == []
+
+
+def test_vectors_fit_their_schema(kept: Any) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads(vectors.TARGET.with_name("test_vectors.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.Draft202012Validator(schema).validate(kept)
+    for spoil in (lambda made: made.pop("root"), lambda made: made["windows"][0].update(charged=-1.0)):
+        spoiled = copy.deepcopy(kept)
+        spoil(spoiled)
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.Draft202012Validator(schema).validate(spoiled)
+
+
+def test_a_wrong_number_is_named(kept: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spoiled = copy.deepcopy(kept)
+    spoiled["gaussian_mu"][3]["mu"] *= 1.0001
+    spoiled["root"]["coefficients"][2] = 0.5
+    del spoiled["lower_bounds"]["window"]["16"]
+    lines = list(vectors.differences(spoiled, kept))
+    assert len(lines) == 3
+    assert any(line.startswith(".root.coefficients[2]: 0.5, should be 0.375") for line in lines)
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps(spoiled), encoding="utf-8")
+    assert vectors.main(["--check", str(path)]) == 1
+    assert len(capsys.readouterr().out.splitlines()) == 3
+    path.write_text("[1, 2", encoding="utf-8")
+    assert vectors.main(["--check", str(path)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
