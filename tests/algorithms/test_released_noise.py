@@ -630,15 +630,6 @@ def one_noise_has_its_law(found: Released) -> None:
         assert stats.kstest(first.ravel(), stats.laplace.cdf).pvalue > RARE
 
 
-def test_every_private_learner_is_measured() -> None:
-    """Whoever is no chooser has a captured sum; a new learner fails above until it has one."""
-    private = {
-        (family, name) for family, held in FAMILIES.items() for name, kind in held.learners.items() if kind.card.private
-    }
-    assert {(family, name) for family, name, _ in ADDERS} <= private
-    assert len(private) > 30
-
-
 MANY, SELDOM = 4000, 1e-6
 
 

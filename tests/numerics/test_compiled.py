@@ -2,20 +2,18 @@
 
 import os
 import platform
-import shutil
 import subprocess
 import sys
 import types
 from pathlib import Path
 
-import numba
 import pytest
 from checkout import make_checkout
 
 ROOT = Path(__file__).resolve().parents[2]
 NUMBERS = """
 import hashlib, numba, numpy as np
-from dpregret.algorithms.privacy import BufferedToeplitz, Root, WindowBuffers, WindowRoot
+from dpregret.algorithms.privacy import WindowBuffers, WindowRoot
 from dpregret.numerics.elementary import exp, log, power_of
 from dpregret.numerics.random import addresses, fill_exponentials, fill_normals
 from dpregret.numerics.sums import product, vecdot
@@ -26,7 +24,7 @@ fill_normals(addresses(generators), drawn)
 fill_exponentials(addresses(generators), waits)
 square = product(drawn[0].T, drawn[1])
 found = [drawn, waits, square, vecdot(drawn, drawn), exp(30 * drawn), log(waits), power(waits)]
-for made in (WindowRoot(16), WindowRoot(200), WindowBuffers(64), Root(900), BufferedToeplitz(900)):
+for made in (WindowRoot(16), WindowRoot(200), WindowBuffers(64)):
     state, units = made.init(64, 2, 9), np.random.default_rng(0).standard_normal((5, 64, 2, 9))
     found += [made.next(state, block, None).copy() for block in units] + [np.array(made.nodes_per_item)]
 print(hashlib.sha256(b"".join(np.ascontiguousarray(each).tobytes() for each in found)).hexdigest())
@@ -75,95 +73,50 @@ from dpregret.numerics.compiled import inlined
 def bend(square, radius):
     return (radius * radius) * ((1.0 + square / (radius * radius)) ** 0.5 - 1.0)
 """,
-    "pseudo_huber": """
+    "study": """
 from typing import NamedTuple
 import numpy as np
-from dpregret.core.losses import PerRun, loss
-from dpregret.core.oracles import inner, slope_at
+from dpregret.numerics.compiled import generic, specialised
 from helper import bend
 
-@loss
 class PseudoHuber(NamedTuple):
-    center: PerRun
     radius: float
 
-@slope_at.add
-def _(loss: PseudoHuber, x, gradient, value, s):
-    for k in range(x.shape[0]):
-        for r in range(x.shape[1]):
-            gradient[k, r] = x[k, r] - loss.center[k, r]
-    inner(gradient, gradient, s[8], s)
-    for r in range(x.shape[1]):
-        value[r] = bend(s[8, r], loss.radius)
-        s[8, r] = 1.0 / np.sqrt(1.0 + s[8, r] / loss.radius**2)
-    for k in range(x.shape[0]):
-        for r in range(x.shape[1]):
-            gradient[k, r] *= s[8, r]
-""",
-    "small_steps": """
-from typing import Any, NamedTuple
-from dpregret.algorithms.learner import Learner
-from dpregret.algorithms.online.gradient_descent import OnlineGradientDescent
-from dpregret.core.oracles import project, step
-from steps import length
+value_of = generic("value_of")
 
-class Small(NamedTuple):
-    mu: float
+@value_of.add
+def _(loss: PseudoHuber, x):
+    return bend(x * x, loss.radius)
 
-@step.add
-def _(learner: Small, loss, domain, t, x, gradient, noise, s):
-    for k in range(x.shape[0]):
-        for r in range(x.shape[1]):
-            x[k, r] -= length(t, learner.mu) * gradient[k, r]
-    project(domain, x, s)
+def total(loss, points):
+    found = 0.0
+    for place in range(len(points)):
+        found += value_of(loss, points[place])
+    return found
 
-class SmallSteps(OnlineGradientDescent):
-    def state(self, setting: int, runs: int) -> Any:
-        return Small(self.strong_convexity)
-""",
-    "steps": """
-from dpregret.numerics.compiled import inlined
-
-@inlined
-def length(t, mu):
-    return 1.0 / (mu * t)
+loops = specialised(total, PseudoHuber)
+found = loops(PseudoHuber(0.5), np.linspace(-1.0, 2.0, 41))
+print(sum(loops.kernel.stats.cache_misses.values()), found.hex())
 """,
 }
-STUDIED = """
-import math, sys
-import numpy as np
-from dpregret.algorithms.geometry import CountedSet, make_set
-from dpregret.algorithms.learner import Problem, Setting, play
-from dpregret.algorithms.privacy import Budget
-from dpregret.numerics import compiled
-from dpregret.core.losses import Losses
-from pseudo_huber import PseudoHuber
-from small_steps import SmallSteps
-centers = np.random.default_rng(1).normal(size=(40, 3, 5))
-domain = CountedSet(make_set("ball", 5))
-learner = SmallSteps(Problem(domain, 40, 1.0, 1.0), [Setting(64, Budget(math.inf))], 3, "plain")
-record = play(learner, Losses(PseudoHuber, [centers], [0.5]), [np.random.default_rng(0)] * 3, [40])
-loops = compiled.specialised(learner.compiled.played, *learner.compiled.kinds(PseudoHuber)).kernel
-print(sum(loops.stats.cache_misses.values()), float(record.losses.sum()).hex())
-"""
+
+
+def studied(folder, **edited):
+    """A loop, and a text with a helper in another file, all from outside of the package."""
+    for name, text in (STUDY | edited).items():
+        (folder / f"{name}.py").write_text(text)
+    environment = {"PYTHONPATH": f"{ROOT}{os.pathsep}{folder}", "NUMBA_CACHE_DIR": str(folder / "kernels")}
+    return subprocess.run(
+        [sys.executable, "-c", "import study"], capture_output=True, text=True, check=False, cwd=ROOT,
+        env=os.environ | environment,
+    )  # fmt: skip
 
 
 def test_an_edit_far_away_is_played(tmp_path):
-    """A loss and a learner from outside of the package, each with a helper in a file of its own. What the package has
-    compiled already is lent; that an edit compiles only what uses it is below.
-    """
-    (tmp_path / "kernels").mkdir()
-    shutil.copytree(numba.config.CACHE_DIR, tmp_path / "kernels" / "dpregret", copy_function=os.symlink)
-
-    def studied():
-        return run(STUDIED, NUMBA_CACHE_DIR=str(tmp_path / "kernels"), PYTHONPATH=f"{ROOT}{os.pathsep}{tmp_path}")
-
-    for name, text in STUDY.items():
-        (tmp_path / f"{name}.py").write_text(text)
-    (missed, first), again = studied(), studied()
+    """That an edit compiles only what uses it is below."""
+    (missed, first), again = (studied(tmp_path).stdout.split() for _ in range(2))
     assert (missed, again) == ("1", ["0", first])
-    (tmp_path / "helper.py").write_text(STUDY["helper"].replace("- 1.0)", "- 0.5)"))
-    missed, edited = studied()
+    missed, edited = studied(tmp_path, helper=STUDY["helper"].replace("- 1.0)", "- 0.5)")).stdout.split()
     assert missed == "1"
     assert edited != first
 
@@ -219,30 +172,19 @@ def test_all_that_decides_code_names_its_folder_and_nothing_else_does(monkeypatc
 
     plain = named(TEXT)
     assert named("\n\n" + TEXT.replace('"Near."', '"Nearer."').replace('"Whole."', '"All."')) == plain
-    edits = [("2.0", "2.5"), ("3.0", "3.5"), ("5.0", "5.5"), ("7.0", "7.5"), ("(11)", "(12)"), ("13.0", "13.5")]
-    edits += [
-        ("17.0", "17.5"),
-        ("19.0", "19.5"),
-        ("    slope", "    rise: float\n    slope"),
-        ("* x\ndef made(", "/ x\ndef made("),
-    ]
+    edits = [(f"{number}.0", f"{number}.5") for number in (2, 3, 5, 7, 13, 17, 19)]
+    edits += [("(11)", "(12)"), ("    slope", "    rise: float\n    slope"), ("* x\ndef made(", "/ x\ndef made(")]
     found = [named(TEXT.replace(old, new, 1)) for old, new in edits]
     assert len({plain, named(TEXT, line=False), *found}) == 2 + len(edits)
 
 
 def test_text_that_cannot_be_compiled_is_named_with_its_line(tmp_path):
-    broken = STUDY["pseudo_huber"].replace("bend(s[8, r], loss.radius)", "nothing_of_that_name(s[8, r])")
-    for name, text in (STUDY | {"pseudo_huber": broken}).items():
-        (tmp_path / f"{name}.py").write_text(text)
-    line = 1 + broken.splitlines().index("        value[r] = nothing_of_that_name(s[8, r])")
-    done = subprocess.run(
-        [sys.executable, "-c", STUDIED], capture_output=True, text=True, check=False, cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"},
-    )  # fmt: skip
-    last = done.stderr.splitlines()[-1]
+    broken = STUDY["study"].replace("bend(x * x, loss.radius)", "nothing_of_that_name(x)")
+    done = studied(tmp_path, study=broken)
+    last, line = done.stderr.splitlines()[-1], 1 + broken.splitlines().index("    return nothing_of_that_name(x)")
     assert done.returncode == 1
     assert "Uncompilable" in last
-    assert f"pseudo_huber.py, line {line}" in last
+    assert f"study.py, line {line}" in last
     assert "nothing_of_that_name" in last
 
 

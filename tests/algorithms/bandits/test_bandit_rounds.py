@@ -166,12 +166,8 @@ def test_a_loss_of_ones_own_is_played_by_its_text_and_by_its_methods(name: str, 
     def by_text(rounds: int) -> Any:
         return Losses(Hinge, (), (slope,), rounds)
 
-    def by_methods(rounds: int) -> Any:
-        value = lambda points: np.maximum(points @ slope, 0.0) + 1 / 9  # noqa: E731
-        return type("Bare", (), {"rounds": rounds, "value": staticmethod(value)})()
-
     records = []
-    for source in (by_text, by_methods):
+    for source in (by_text, methods_only(by_text)):
         problem = BanditProblem(CountedSet(make_set("ball", 2)), 1296, 1.0, linear=True)
         learner = kind(problem, [Budget(math.inf)], 3, next(iter(kind.card.variants)))
         records.append(play(learner, source))

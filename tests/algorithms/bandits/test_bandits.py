@@ -12,16 +12,15 @@ from drawn import generators
 from watched_bandits import around
 
 from dpregret.algorithms.bandits import noisy_leader
-from dpregret.algorithms.bandits.base import BLOCK, BanditProblem, Given, unit_sphere
+from dpregret.algorithms.bandits.base import BanditProblem, Given, unit_sphere
 from dpregret.algorithms.bandits.batched_arms import BatchedArms
 from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit, dikin
-from dpregret.algorithms.bandits.noisy_leader import NoisyLeader, nearest
+from dpregret.algorithms.bandits.noisy_leader import nearest
 from dpregret.algorithms.bandits.noisy_values import NoisyValueBandit
-from dpregret.algorithms.bandits.private_bandit import PrivateBanditGaussian, PrivateBanditLaplace
-from dpregret.algorithms.bandits.round_by_round import ThakurtaSmithGaussian
+from dpregret.algorithms.bandits.private_bandit import PrivateBanditLaplace
 from dpregret.algorithms.geometry import CountedSet, make_set
 from dpregret.algorithms.learner import learners
-from dpregret.algorithms.privacy import Budget, unit_noise
+from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.noise import UnitNoise
 from dpregret.core.oracles import SCRATCH
 from dpregret.datasets.bandit_streams import affine, make_bandit_stream
@@ -85,43 +84,6 @@ def test_contract(name: str, variant: str) -> None:
     if few.card.private and not variant.startswith("printed"):
         assert few.delivered_epsilon() == [pytest.approx(4.0)]
         assert many.delivered_epsilon()[0] == math.inf
-
-
-def test_estimates_are_unbiased() -> None:
-    """n/zeta E f(x + zeta u) u: the cost of a linear loss, and 2 x for |x|^2, whatever zeta."""
-    sphere = unit_sphere(generators(1), 400_000, 3)[0]
-    cost, point = np.array([0.3, -0.2, 0.9]), np.array([0.1, 0.5, -0.4])
-    for zeta in (0.1, 2.0):
-        for values, gradient in (
-            ((point + zeta * sphere) @ cost, cost),
-            (np.square(point + zeta * sphere).sum(axis=1), 2 * point),
-        ):
-            terms = (3 / zeta) * (values - values.mean())[:, None] * sphere  # the mean is a control variate
-            error = terms.std(axis=0) / math.sqrt(len(terms))
-            assert (np.abs(terms.mean(axis=0) - gradient) < 5 * error).all()
-
-
-@pytest.mark.parametrize("kind", [PrivateBanditGaussian, PrivateBanditLaplace, ThakurtaSmithGaussian])
-def test_replacing_a_loss_moves_one_batch_by_at_most_its_sensitivity(kind: type[NoisyLeader]) -> None:
-    """The same directions, one loss replaced by the extremes: one batch changes, and along one line."""
-    variant = next(iter(kind.card.variants))
-    problem = BanditProblem(make_set("ball", 3), 256, 1.0)
-    learner = kind(problem, [FREE], 1, variant)
-    point = np.full((1, 1, 3), 0.1)
-    changes = []
-    for value in (-1e9, 0.5, 1e9):  # clipped to the declared range
-        losses = linear(256, 3)
-        losses.offsets[7] = value
-        directions = generators(1)
-        estimates = [around(learner, losses(16), point, unit_sphere(directions, 16, 3))[1][0, 0] for _ in range(16)]
-        changes.append(np.array(estimates))
-    difference = changes[2] - changes[0]
-    assert (np.flatnonzero(np.abs(difference).sum(axis=1)) == [0]).all()
-    assert np.linalg.norm(difference[0]) == pytest.approx(learner.leaf_sensitivity())
-    assert np.abs(difference[0]).sum() <= math.sqrt(3) * learner.leaf_sensitivity() * (1 + 1e-12)
-    assert np.linalg.norm(changes[1] - changes[0]) <= learner.leaf_sensitivity()
-    moved = np.abs(difference[0]).sum() if learner.pure else np.linalg.norm(difference[0])
-    assert moved <= learner.node_sensitivity() * (1 + 1e-12)
 
 
 def test_printed_scales() -> None:
@@ -324,27 +286,6 @@ def make(budgets: list[Budget], horizon: int = 4096, size: int = 3, runs: int = 
 def played(learner: Any, horizon: int, size: int, runs: int) -> Any:
     stream = make_bandit_stream("cone", make_set("ball", size))
     return learner.play(Given(stream.source(generators(runs, 7)), generators(runs, 1), generators(runs, 2)))
-
-
-@pytest.mark.parametrize("epsilon", [0.3, 1.0, 5.0])
-def test_every_value_carries_laplace_noise_of_its_range(epsilon: float) -> None:
-    """Estimates with noise minus those without: (n/zeta) times the sum of the noises times their directions."""
-    learner, rounds = make([Budget(epsilon)], runs=3), BLOCK + 45
-    stream = make_bandit_stream("cone", learner.domain)
-    sphere, point = unit_sphere(generators(3), rounds, 3), np.full((1, 3, 3), 0.1)
-    learner.laplace, learner.left = UnitNoise("laplace", generators(3, 5), 1), np.empty((3, 0))
-    batch = stream.source(generators(3))(rounds)
-    noisy = around(learner, batch, point, sphere)[1]
-    learner.units = lambda rounds: np.empty((3, 0))
-    plain = around(learner, batch, point, sphere)[1]
-    drawn = generators(3, 5)
-    units = np.concatenate([unit_noise("laplace", drawn, BLOCK, 1)[..., 0].T for _ in range(2)], axis=1)[:, :rounds]
-    wide = 2.0 + 2 * learner.zetas[0]  # D + 2 zeta
-    wanted = 3 / learner.zetas[0] * wide / epsilon * np.einsum("rt,rtn->rn", units, sphere)
-    np.testing.assert_allclose((noisy - plain)[0], wanted, rtol=1e-9)
-    assert learner.ledger()[0].scale == pytest.approx(wide / epsilon)
-    assert learner.delivered_epsilon() == [pytest.approx(epsilon)]
-    assert learner.pure
 
 
 def test_the_second_moment_of_an_estimate_is_within_kappa() -> None:

@@ -22,7 +22,7 @@ from dpregret.algorithms.erm.noisy_descent import (
     NoisyQNorm,
 )
 from dpregret.algorithms.erm.noisy_oracle import NoisyOracle
-from dpregret.algorithms.erm.sgd import CHUNK, NoisySgd, sampled_epsilon, sampled_multiplier
+from dpregret.algorithms.erm.sgd import CHUNK, NoisySgd, sampled_epsilon
 from dpregret.algorithms.erm.strongly_convex_descent import NoisyStronglyConvexDescent
 from dpregret.algorithms.geometry import ConstraintSet, CountedSet, gaussian_width, make_potential, make_set
 from dpregret.algorithms.geometry.base import SolvedSet
@@ -82,17 +82,6 @@ def test_corrected_plan_balances_noise_and_gradients(learner: type[MirrorDescent
     potential = built.potential
     best = 2 * math.sqrt(potential.maximum * square / (potential.modulus * plan.iterations))
     assert built.bound() == pytest.approx([best])
-
-
-@everywhere
-def test_capped_plan_uses_the_noise_of_the_capped_rounds(learner: type[MirrorDescent], domain: ConstraintSet) -> None:
-    risk = NormKink(domain.target(), 3000)
-    built = make(learner, domain, risk, [BUDGET, FREE], cap=100)
-    assert built.iterations() == [100, 100]
-    assert built.uncapped_iterations()[0] > 500
-    assert built.uncapped_iterations()[1] == math.inf
-    assert [plan.noise for plan in built.plans] == pytest.approx([2 / 3000 * math.sqrt(99) / gaussian_mu(BUDGET), 0])
-    assert built.delivered_epsilon() == pytest.approx([1.0, math.inf])
 
 
 def test_printed_plan_is_the_statement() -> None:
@@ -213,27 +202,12 @@ def test_certificate_covers_one_step_exactly(samples: int, multiplier: float) ->
             assert mass <= delta
 
 
-def test_sampling_is_cheaper_than_releasing_every_gradient_in_full() -> None:
-    samples = 64
-    multiplier = sampled_multiplier(samples, samples**2 - 1, BUDGET)
-    full = math.sqrt(samples**2 - 1) / gaussian_mu(BUDGET)  # without amplification
-    amplified = full / samples  # the central limit of amplification: a record met once in n steps
-    assert amplified < multiplier < 0.1 * full
-    assert multiplier == pytest.approx(2.2 * amplified, rel=0.1)
-
-
 def test_bound_is_that_of_the_last_iterate() -> None:
     """Whether it covers the excess is in test_risk_contract.py."""
     domain = make_set("ball", 4)
     built = make(NoisySgd, domain, NormKink(domain.target(), SAMPLES), [BUDGET])
     rounds, square = built.iterations()[0], 1 + 4 * built.plans[0].noise ** 2
     assert built.bound()[0] == pytest.approx(2 * 2 * (2 + math.log(rounds)) * math.sqrt(square / rounds))
-
-
-def test_without_noise_one_record_is_gradient_descent() -> None:
-    domain, risk = make_set("ball", 3), Linear(np.array([0.6, 0.0, 0.8]), 100)
-    built = sampled(domain, risk, [FREE], cap=200)
-    assert np.allclose(built.fit(generators(1))[0, 0], [-0.6, 0.0, -0.8])
 
 
 def oracle_of(variant: str, samples: int, runs: int, dimension: int = 7) -> NoisyOracle:
@@ -250,15 +224,11 @@ def test_variances_fade_over_the_coordinates_from_the_same_largest_one(variant: 
     np.testing.assert_allclose(noise.mean(axis=0), 0, atol=6 / math.sqrt(len(noise)))
 
 
-@pytest.mark.parametrize("variant", ["isotropic", "fading"])
-@pytest.mark.parametrize("samples", [45, 720])
-def test_mean_excess_is_below_the_bound_of_the_corollary(variant: str, samples: int) -> None:
-    oracle = oracle_of(variant, samples, 60)
-    excess = oracle.risk.value(oracle.fit(generators(60))[0])
-    width, _ = gaussian_width(oracle.domain)
-    second = 1 + oracle.SPREAD**2 * (width**2 + 1)
-    assert oracle.bound()[0] == pytest.approx(2 * math.sqrt(math.log(14) * second / samples))
-    assert excess.mean() + 4 * excess.std() / math.sqrt(60) < oracle.bound()[0]
+def test_the_bound_of_the_corollary_is_its_formula() -> None:
+    """Whether it covers the excess is in test_risk_contract.py."""
+    oracle = oracle_of("isotropic", 45, 1)
+    second = 1 + oracle.SPREAD**2 * (gaussian_width(oracle.domain)[0] ** 2 + 1)
+    assert oracle.bound()[0] == pytest.approx(2 * math.sqrt(math.log(14) * second / 45))
 
 
 RUNS = 3

@@ -6,22 +6,18 @@ import math
 
 import numpy as np
 import pytest
-from drawn import generators
 from scipy.optimize import minimize
 
-from dpregret.algorithms.geometry import CountedSet, make_set
+from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.geometry.simplex import Simplex
 from dpregret.algorithms.learner import Problem, Setting, learners, play
-from dpregret.algorithms.online.dp_ftrl import SmoothLeader
-from dpregret.algorithms.online.dp_ftrl_lipschitz import LipschitzLeader
 from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 from dpregret.algorithms.online.restarted_leader import RestartedLeader
-from dpregret.algorithms.online.small_loss_descent import SmallLossDescent
 from dpregret.algorithms.online.wdp_cocol import PROVEN, SCHEDULES, Terms, local_radius, window_constant
-from dpregret.algorithms.privacy import Budget, NoisePlan, WindowTree
+from dpregret.algorithms.privacy import Budget, WindowTree
 from dpregret.algorithms.privacy.audit import item_mu, materialise
 from dpregret.algorithms.privacy.trees import BlockTrees
-from dpregret.datasets.streams import Stream, make_stream
+from dpregret.datasets.streams import make_stream
 
 PRIVATE = Setting(4, Budget(2.0, 1e-5))
 CLEAN = Setting(4, Budget(math.inf, 1e-5))
@@ -88,19 +84,26 @@ ALL = [(name, variant) for name, kind in learners("online").items() for variant 
 
 @pytest.mark.parametrize(
     ("name", "variant", "set_name", "dimension"),
-    [(*each, *(("ball", 1), ("l1-ball", 3))[place % 2]) for place, each in enumerate(ALL)],
+    [(*each, *(("ball", 1), ("l1-ball", 3), ("simplex", 4))[place % 3]) for place, each in enumerate(ALL)],
 )
 def test_contract(name, variant, set_name, dimension):
-    """Plays points of the set, one round or many; a run does not depend on its neighbours."""
-    rounds = long(name)
-    few, losses = start(name, variant, set_name=set_name, dimension=dimension, runs=2, horizon=rounds)
-    many, _ = start(name, variant, set_name=set_name, dimension=dimension, runs=3, horizon=rounds)
-    one = play(few, losses.rounds(rngs(2), rounds), rngs(2), [1, 7, rounds])
-    two = play(many, losses.rounds(rngs(3), rounds), rngs(3), [1, 7, rounds])
-    assert (one.violation < 1e-9).all()
-    assert np.array_equal(one.losses, two.losses[:, :2])
-    bound = few.bound(rounds)
+    """Plays points of the set; neither settings nor runs disturb each other; one setting has one round only."""
+    kind, rounds = learners("online")[name], long(name)
+    domain = make_set(*place(name, set_name, dimension))
+    losses = stream_for(kind, domain)
+    problem = problem_of(domain, rounds, losses)
+
+    def played(settings, runs):
+        learner = kind(problem, settings, runs, variant)
+        return learner, play(learner, losses.rounds(rngs(runs), rounds), rngs(runs), [1, 7, rounds])
+
+    mixed = [CLEAN, Setting(16, Budget(1.0, 1e-6)), PRIVATE]
+    learner, together = played(mixed, 3)
+    assert (together.violation < 1e-9).all()
+    bound = learner.bound(rounds)
     assert (bound[:, 1:] >= bound[:, :-1]).all() or np.isnan(bound).all()
+    for index, setting in enumerate(mixed):
+        assert np.array_equal(played([setting], 2)[1].losses[0], together.losses[index, :2])
 
 
 @pytest.mark.parametrize(("name", "variant"), ALL)
@@ -114,20 +117,6 @@ def test_the_point_is_charged_that_was_played_before_its_loss_was_seen(name, var
     seen = zip(losses.rounds(rngs(2), 21), points[:-1], strict=True)
     totals = np.cumsum([loss.value(point) for loss, point in seen], axis=0)
     assert record.losses == pytest.approx(np.moveaxis(totals[[0, 7, 20]], 0, -1), rel=1e-9, abs=1e-9)
-
-
-@pytest.mark.parametrize(("name", "variant"), ALL)
-def test_settings_do_not_disturb_each_other(name, variant):
-    kind = learners("online")[name]
-    domain = make_set(*place(name, "simplex", 4))
-    losses = stream_for(kind, domain)
-    rounds = long(name)
-    problem = problem_of(domain, rounds, losses)
-    mixed = [CLEAN, Setting(16, Budget(1.0, 1e-6)), PRIVATE]
-    together = play(kind(problem, mixed, 2, variant), losses.rounds(rngs(2), rounds), rngs(2), [rounds])
-    for index, setting in enumerate(mixed):
-        alone = play(kind(problem, [setting], 2, variant), losses.rounds(rngs(2), rounds), rngs(2), [rounds])
-        assert np.array_equal(alone.losses[0], together.losses[index])
 
 
 @pytest.mark.parametrize(
@@ -257,25 +246,26 @@ def test_pqftl_without_noise_is_ridge_regression():
 
 
 @pytest.mark.parametrize(
-    ("name", "variant", "streams"),
+    ("name", "variant", "stream"),
     [
-        ("wdp-cocop-gamma", "corrected", ["norm-kink", "ridge-logistic"]),
-        ("wdp-cocop-gaussian", "corrected", ["random-kink", "drift"]),
-        ("wdp-cocop-gaussian", "root", ["smooth-quadratic", "norm-kink"]),
-        ("wdp-cocop-gaussian", "buffers", ["drift", "ridge-logistic"]),
-        ("ftal", "plain", ["random-kink", "smooth-quadratic"]),
-        ("ogd", "plain", ["norm-kink", "ridge-logistic", "drift"]),
+        ("wdp-cocop-gamma", "corrected", "ridge-logistic"),
+        ("wdp-cocop-gaussian", "corrected", "random-kink"),
+        ("wdp-cocop-gaussian", "root", "smooth-quadratic"),
+        ("wdp-cocop-gaussian", "buffers", "drift"),
+        ("ftal", "plain", "random-kink"),
+        ("ogd", "plain", "norm-kink"),
+        ("ogd-small-loss", "plain", "realizable-direction"),
+        *(("dp-ftrl", variant, "realizable-direction") for variant in ("corrected-reduced", "lambda-double", "root")),
+        *(("dp-ftrl", variant, "realizable-quadratic") for variant in ("corrected", "buffers")),
+        *(("dp-ftrl-lipschitz", variant, "half-space") for variant in ("corrected", "root", "buffers")),
     ],
 )
-def test_explicit_bound_holds(name, variant, streams):
-    domain = make_set("ball", 4)
-    kind, checkpoints = learners("online")[name], [1, 2, 16, 128, 1024]
-    for stream in streams:
-        losses = make_stream(stream, domain)
-        learner = kind(problem_of(domain, 1024, losses), [PRIVATE, CLEAN], 8, variant)
-        record = play(learner, losses.rounds(rngs(8), 1024), rngs(8), checkpoints)
-        regret = record.losses - losses.comparator(rngs(8), checkpoints).losses.T
-        assert (regret.mean(axis=1) <= learner.bound(1024)[:, np.array(checkpoints) - 1]).all(), stream
+def test_explicit_bound_holds(name, variant, stream):
+    learner, losses = start(name, variant, Setting(512, Budget(4.0, 1e-6)), "ball", 4, 8, 512, stream)
+    checkpoints = [1, 2, 16, 128, 512]
+    record = play(learner, losses.rounds(rngs(8), 512), rngs(8), checkpoints)
+    regret = record.losses - losses.comparator(rngs(8), checkpoints).losses.T
+    assert (regret.mean(axis=1) <= learner.bound(512)[:, np.array(checkpoints) - 1]).all()
 
 
 @pytest.mark.parametrize("name", ["wdp-cocop-gamma", "wdp-cocop-gaussian"])
@@ -307,44 +297,6 @@ def test_a_loss_that_is_not_finite_is_never_recorded():
     learner, _ = start("stay", set_name="ball")
     with pytest.raises(FloatingPointError, match="stay"):
         play(learner, iter([Broken()] * 4), rngs(2), [4])
-
-
-def regret(name, variant, place, dimension, mu, lipschitz, rounds=200, window=4, silent=False):
-    """Regret after half the rounds and after all, mean over runs; silent: calibrated as ever, noise all but zero."""
-    domain = make_set(place, dimension)
-    stream = make_stream("norm-kink", domain, strong_convexity=mu, lipschitz=lipschitz)
-    told = Problem(CountedSet(domain), rounds, stream.lipschitz, stream.strong_convexity, stream.smoothness)
-    learner = learners("online")[name](told, [Setting(window, Budget(4.0, 1e-6))], 2, variant)
-    if silent:
-        plan = learner.noise_plan
-        learner.noise_plan = NoisePlan(plan.distribution, plan.mechanisms, [1e-12], plan.sensitivity, plan.dimension)
-    return play(learner, stream.rounds(rngs(2, 1), rounds), rngs(2, 2), [rounds // 2, rounds]).losses[0].mean(axis=0)
-
-
-@pytest.mark.parametrize(
-    ("name", "variant", "place"),
-    [
-        ("wdp-cocop-gamma", "corrected", "ball"), ("wdp-cocop-gaussian", "printed-noise", "ball"),
-        ("wdp-cocol-gaussian", "practical", "simplex"), ("noise-per-gradient", "corrected", "box"),
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("factor", [0.125, 3.0])
-def test_regret_scales_with_mu_and_lipschitz_together(name, variant, place, factor):
-    once = regret(name, variant, place, 3, 0.25, 2.0)
-    scaled = regret(name, variant, place, 3, 0.25 * factor, 2.0 * factor)
-    assert scaled == pytest.approx(factor * once, rel=1e-9)
-
-
-def test_the_regret_of_proved_constants_is_that_of_their_radius():
-    slopes = {}
-    for variant in ("proved", "practical"):
-        loud, quiet = (
-            np.diff(regret("wdp-cocol-gaussian", variant, "simplex", 8, 1.0, 2.5, 2**11, 16, silent))[0]
-            for silent in (False, True)
-        )
-        slopes[variant] = quiet / loud
-    assert slopes["proved"] > 0.95
-    assert slopes["practical"] < 0.75
 
 
 BLOCK, ROUNDS = 8, 27
@@ -391,90 +343,35 @@ def test_an_item_costs_the_nodes_of_its_own_block_for_ever(window: int) -> None:
     np.testing.assert_allclose((noise @ noise.T)[:size, :size], (tree @ tree.T)[:size, :size])
 
 
-HORIZON = 512
-
-
-def problem_on(stream: str, dimension: int = 4, horizon: int = HORIZON) -> tuple[Problem, Stream]:
-    domain = make_set("ball", dimension)
-    losses = make_stream(stream, domain)
-    best = getattr(losses, "best_loss", None)
-    return Problem(domain, horizon, losses.lipschitz, losses.strong_convexity, losses.smoothness, best), losses
-
-
-def setting(epsilon: float) -> Setting:
-    return Setting(HORIZON, Budget(epsilon, 1e-6))
-
-
 def test_every_point_minimises_the_regularised_noisy_sum() -> None:
-    problem, losses = problem_on("realizable-direction")
-    learner = SmoothLeader(problem, [setting(2.0), setting(8.0)], 3, "corrected")
-    assert learner.noise_plan is not None
-    noise = next(learner.noise_plan.blocks(generators(3)))
-    total = np.zeros((2, 3, 4))
-    for now, loss in enumerate(losses.rounds(generators(3, 1), 20)):
-        gradient = loss.gradient(learner.point)
-        total += gradient
-        learner.observe(loss, gradient, noise[now])
-        slope = total + noise[now] + learner.regularisation[:, None, None] * (learner.point - learner.domain.center())
+    learner, losses = start("dp-ftrl", "corrected", Setting(512, Budget(2.0, 1e-6)), "ball", 4, 3, 512)
+    points, noises = trajectory(learner, losses, 20, 3)
+    total, weight = np.zeros((3, 4)), learner.regularisation[0]
+    for now, loss in enumerate(losses.rounds(rngs(3), 20)):
+        total += loss.gradient(points[now])[0]
+        slope = total + noises[now][0] + weight * (points[now + 1, 0] - learner.domain.center())
         # first-order optimality on the ball: no direction into the set descends
         best = learner.domain.linear_oracle(slope)
-        assert (np.vecdot(slope, best - learner.point) >= -1e-9).all()
+        assert (np.vecdot(slope, best - points[now + 1, 0]) >= -1e-9).all()
 
 
-def test_the_corrected_regularisation_minimises_the_proven_bound() -> None:
-    problem, _ = problem_on("realizable-direction")
-    bounds = {
-        variant: float(SmoothLeader(problem, [setting(1.0)], 1, variant).bound(HORIZON)[0, -1])
-        for variant in ("corrected", "lambda-half", "lambda-double", "lambda-fourfold")
+def test_constants_of_dp_ftrl() -> None:
+    """Printed lambda; the best one of the Lipschitz bound; steps of 1 / (2 beta) and twice 4 beta of a small loss."""
+    made = {
+        variant: start("dp-ftrl", variant, Setting(512, Budget(8.0, 1e-6)), "ball", 4, 1, 512)[0]
+        for variant in ("printed", "printed-lambda")
     }
-    assert min(bounds, key=lambda name: bounds[name]) == "corrected"
-    learner = SmoothLeader(problem, [setting(1.0)], 1, "corrected")
-    variance = float(learner.variances(HORIZON).sum())
-    assert learner.regularisation[0] == pytest.approx(np.cbrt(8 * variance / 4))
-    assert bounds["corrected"] == pytest.approx(
-        4 * learner.regularisation[0] + 4 * variance / learner.regularisation[0] ** 2
-    )
-
-
-def test_printed_constants() -> None:
-    problem, _ = problem_on("realizable-direction")
-    steep = problem.lipschitz / 2
-    wanted = 32 + np.cbrt(steep**2 * HORIZON * 4 * math.log(HORIZON) * math.log(1e6) / 64)
-    for variant in ("printed", "printed-lambda"):
-        assert SmoothLeader(problem, [setting(8.0)], 1, variant).regularisation[0] == pytest.approx(wanted)
-    printed = SmoothLeader(problem, [setting(8.0)], 1, "printed")
-    assert printed.delivered_epsilon()[0] > 2 * 8.0  # noise for a loss set to zero, and a loose formula
-    assert SmoothLeader(problem, [setting(8.0)], 1, "printed-lambda").delivered_epsilon()[0] == pytest.approx(8.0)
-
-
-@pytest.mark.parametrize("variant", ["corrected", "corrected-reduced", "lambda-double", "root", "buffers"])
-@pytest.mark.parametrize("stream", ["realizable-direction", "realizable-quadratic"])
-def test_regret_stays_below_the_bound(stream: str, variant: str) -> None:
-    problem, losses = problem_on(stream)
-    learner = SmoothLeader(problem, [setting(1.0), setting(16.0)], 8, variant)
-    record = play(learner, losses.rounds(generators(8), HORIZON), generators(8, 1), [HORIZON])
-    assert (record.losses[..., 0].mean(axis=1) <= learner.bound(HORIZON)[:, -1]).all()
-
-
-@pytest.mark.parametrize("variant", ["corrected", "root", "buffers"])
-def test_lipschitz_regularisation_and_its_bound(variant: str) -> None:
-    problem, losses = problem_on("half-space")
-    learner = LipschitzLeader(problem, [setting(4.0)], 16, variant)
-    record = play(learner, losses.rounds(generators(16), HORIZON), generators(16, 1), [64, HORIZON])
-    assert (record.losses.mean(axis=1) <= learner.bound(HORIZON)[:, [63, HORIZON - 1]]).all()
-    root = np.sqrt(learner.variances(HORIZON)).sum()
-    best = math.sqrt(HORIZON * problem.lipschitz**2 + 2 * problem.lipschitz * root) / 2
-    assert learner.regularisation[0] == pytest.approx(best)
-
-
-def test_small_loss_descent_stops_losing() -> None:
-    problem, losses = problem_on("realizable-direction")
-    learner = SmallLossDescent(problem, [setting(math.inf)], 8, "plain")
-    assert learner.eta == pytest.approx(1 / 2)
-    record = play(learner, losses.rounds(generators(8), HORIZON), generators(8, 1), [128, HORIZON])
-    assert (record.losses <= learner.bound(HORIZON)[0, 0]).all()
-    assert learner.bound(HORIZON)[0, 0] == pytest.approx(2 * 4)
-    assert record.losses[..., 1] == pytest.approx(record.losses[..., 0], rel=1e-6)
+    steep = made["printed"].problem.lipschitz / 2
+    wanted = 32 + np.cbrt(steep**2 * 512 * 4 * math.log(512) * math.log(1e6) / 64)
+    assert [each.regularisation[0] for each in made.values()] == pytest.approx([wanted] * 2)
+    assert made["printed"].delivered_epsilon()[0] > 2 * 8.0  # noise for a loss set to zero, and a loose formula
+    assert made["printed-lambda"].delivered_epsilon()[0] == pytest.approx(8.0)
+    lipschitz, losses = start("dp-ftrl-lipschitz", "root", Setting(512, Budget(4.0, 1e-6)), "ball", 4, 1, 512)
+    root = np.sqrt(lipschitz.variances(512)).sum()
+    best = math.sqrt(512 * losses.lipschitz**2 + 2 * losses.lipschitz * root) / 2
+    assert lipschitz.regularisation[0] == pytest.approx(best)
+    descent, _ = start("ogd-small-loss", "plain", CLEAN, "ball", 4, 1, 512)
+    assert (descent.eta, descent.bound(512)[0, 0]) == pytest.approx((1 / 2, 2 * 4))
 
 
 def radius(schedule, mu, now):
@@ -554,9 +451,3 @@ def test_the_oracle_is_asked_within_the_radius_of_its_round(name, monkeypatch):
     ]
     assert np.array(asked)[:, None, None] == pytest.approx(np.array(wanted))
     assert min(map(np.min, wanted)) < domain.diameter or name in ("paper", "printed")
-
-
-def test_no_privacy_adds_nothing_to_the_gap():
-    assert window_constant("gaussian", 16, math.inf, 1e-6, 4) == 0
-    gaussian = window_constant("gaussian", 16, 1.0, 1e-6, 4)
-    assert gaussian == pytest.approx(2 * 8 * math.log(1e6) * math.sqrt(math.log(20)))
