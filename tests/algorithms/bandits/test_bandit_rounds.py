@@ -24,7 +24,7 @@ PLACES = [
     ("cone", "ball", 5), ("cone", "l1-ball", 3), ("cone", "simplex", 7), ("linear", "ball", 1), ("linear", "ball", 9),
     ("random-linear", "l1-ball", 6), ("top-k", "hypersimplex", 11), ("top-k", "partition-matroid", 8),
     ("top-k", "coverage", 7), ("ranking", "permutahedron", 5), ("network", "spanning-trees", 15),
-    ("shortest-path", "flow", 12), ("polarisation", "spectrahedron", 9), ("completion", "nuclear", 9),
+    ("shortest-path", "flow", 12), ("polarisation", "spectrahedron", 4), ("completion", "nuclear", 4),
 ]  # fmt: skip
 
 

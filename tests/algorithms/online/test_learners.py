@@ -26,7 +26,7 @@ LONG = 71  # rounds: more than a block of noise, many windows
 
 def long(name):
     """Rounds of a long play; those of GIGA take more and more vertices."""
-    return 33 if name == "pocp-giga" else LONG
+    return 17 if name == "pocp-giga" else LONG
 
 
 def rngs(runs, seed=11):

@@ -50,14 +50,6 @@ def test_window_tree_covariance_is_node_overlap(window):
     assert overlap.max() <= WindowTree(window).nodes_per_item
 
 
-@pytest.mark.parametrize("window", [1, 2, 4, 8, 16])
-def test_exact_loss_of_in_window_items(window):
-    worst = 0.0
-    for horizon in range(1, 6 * window + 1):
-        worst = max(worst, item_mu(WindowTree(window), horizon)[-window:].max())
-    assert worst == pytest.approx(np.sqrt(WindowTree(window).nodes_per_item))
-
-
 def test_baselines():
     assert np.array_equal(materialise(NoisePerItem(), 130), np.tril(np.ones((130, 130)))[:, :130] @ np.eye(130, 192))
     per_prefix = materialise(NoisePerPrefix(70), 70)
