@@ -1,4 +1,4 @@
-"""Steps of potentials, by their texts or their methods."""
+"""Steps of potentials, by their texts."""
 
 import numpy as np
 
@@ -6,9 +6,7 @@ from dpregret.core.oracles import SCRATCH, mirror_step, point_of
 
 
 def stepped(potential, states, gradients):
-    """States (rows, k) after steps of gradients (rows, d), by the text of the potential or its method."""
-    if potential.data is None:
-        return potential.step(states, gradients)
+    """States (rows, k) after steps of gradients (rows, d)."""
     state, gradient = (np.atleast_2d(each).T.copy() for each in (states, gradients))
     with np.errstate(all="ignore"):  # as in compiled loops
         mirror_step(potential.data, state, gradient, np.empty((SCRATCH, state.shape[1])))
@@ -17,8 +15,6 @@ def stepped(potential, states, gradients):
 
 def points_of(potential, states):
     """What states stand for."""
-    if potential.data is None:
-        return potential.point(states)
     state = np.atleast_2d(states).T.copy()
     x = np.empty((potential.body.dimension, state.shape[1]))
     point_of(potential.data, state, x, np.empty((SCRATCH, state.shape[1])))

@@ -80,7 +80,7 @@ def by_corners(domain, cost, x, s):
 
 
 class Asked(NamedTuple):
-    """A loss, a set or a potential without a text of its own: loops call the Python object of that number."""
+    """A loss or a set without a text of its own: loops call the Python object of that number."""
 
     number: int
 
@@ -184,17 +184,3 @@ def _(oracle: Asked, weights, radius, length, cost, x, s):
     number = oracle.number
     with objmode():
         _ask_locally(number, weights, radius, length, cost, x)
-
-
-@point_of.add
-def _(potential: Asked, state, x, s):
-    number = potential.number
-    with objmode():
-        x[...] = _ask(number, "point", state)
-
-
-@mirror_step.add
-def _(potential: Asked, state, gradient, s):
-    number = potential.number
-    with objmode():
-        state[...] = _ask(number, "step", state, np.ascontiguousarray(gradient.T)[None])

@@ -48,6 +48,7 @@ from dpregret.algorithms.experts.epoch_leader import EpochLeader
 from dpregret.algorithms.experts.hedge import ExactHedge
 from dpregret.algorithms.experts.sparse_vector import SparseVectorExperts
 from dpregret.algorithms.geometry import make_set
+from dpregret.algorithms.geometry.potential import Euclidean
 from dpregret.algorithms.learner import Problem, Setting, play
 from dpregret.algorithms.online.blocked_descent import BlockedDescent
 from dpregret.algorithms.online.lazy_points import LazyPoints
@@ -58,6 +59,7 @@ from dpregret.algorithms.online.projected_descent import GradientDescent
 from dpregret.algorithms.online.restarted_leader import RestartedLeader
 from dpregret.algorithms.privacy import Budget, NoisePlan, Release
 from dpregret.algorithms.privacy.audit import materialise
+from dpregret.core.oracles import asked
 from dpregret.datasets.expert_streams import ExpertBlock
 from dpregret.datasets.losses import Quadratic
 from dpregret.numerics.orthogonal import symmetric
@@ -359,21 +361,6 @@ class Flat:
         return self.gradient(points)
 
 
-class Still:
-    """A potential that keeps the steps and takes none."""
-
-    name, data = "still", None
-
-    def __init__(self, domain: Steered):
-        self.domain, self.start = domain, domain.center()
-
-    def point(self, state: Array) -> Array:
-        return state
-
-    def step(self, state: Array, moved: Array) -> Array:
-        return self.domain.project(moved)
-
-
 def erm(kind: Any, variant: str) -> Released:
     """Noisy gradients of rounds 1..T-1, or the one vector that perturbs the objective or the output."""
     size, most = 9, 12
@@ -387,7 +374,7 @@ def erm(kind: Any, variant: str) -> Released:
         learner = short(ErmProblem(domain, flat), [BUDGET], RUNS, variant)
         steered = learner.domain = Steered(size)
         if isinstance(learner, MirrorDescent):
-            learner.potential = Still(steered)  # type: ignore[assignment]
+            learner.potential = replace(learner.potential, start=steered.center(), data=Euclidean(asked(steered)))
         point = learner.fit(generators(7, "noise", RUNS))[0]
     (line,) = learner.ledger()
     if isinstance(learner, PerturbedObjective):
@@ -398,8 +385,7 @@ def erm(kind: Any, variant: str) -> Released:
         noise = np.array(steered.asked) - flat.slope
     else:
         steps = learner.plans[0].steps[: most - 1, None, None]
-        sign = -1.0 if variant == "sampled" else 1.0
-        noise = sign * np.array(steered.asked)[: most - 1, 0] / steps - flat.slope
+        noise = -np.array(steered.asked)[: most - 1, 0] / steps - flat.slope
     rounds = len(noise)
     return Released(noise, line.scale * np.eye(rounds), line, np.ones((rounds, 1)))
 

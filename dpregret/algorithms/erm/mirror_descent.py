@@ -114,7 +114,7 @@ class Descent:
         self, risk: Any, domain: ConstraintSet, potential: Potential, states: Array, output: Array, averaged: bool
     ):
         self.domain, self.potential, self.averaged = domain, potential, averaged
-        self.step: Any = asked(potential) if potential.data is None else potential.data
+        self.step = potential.data
         self.lead, dimension = output.shape[:2], output.shape[2]
         self.risk = _Rows(risk, self.lead) if callable(risk) else risk  # as long as its number is in use
         columns, wide = output.shape[0] * output.shape[1], max(FEWEST, min(MOST, NUMBERS // dimension))

@@ -17,7 +17,7 @@ from dpregret.algorithms.geometry.ball import Ball
 from dpregret.algorithms.geometry.base import CountedSet, data_of
 from dpregret.algorithms.geometry.grouped import GroupedL1Ball
 from dpregret.algorithms.geometry.l1_ball import L1Ball
-from dpregret.algorithms.geometry.matrices import NuclearBall, listed, measure, orthogonal_rows, recompose
+from dpregret.algorithms.geometry.matrices import NuclearBall, measure, orthogonal_rows, recompose
 from dpregret.algorithms.geometry.polytope import VertexPolytope
 from dpregret.algorithms.geometry.simplex import Simplex
 from dpregret.core.errors import not_allowed
@@ -34,9 +34,9 @@ CLOSE = 1e-9  # relative length of Newton's last step, whose error is about its 
 
 @dataclass(frozen=True, kw_only=True)
 class Potential:
-    """A function Psi >= 0 on a set C, zero at `start`; every method takes any number of leading batch axes.
+    """A function Psi >= 0 on a set C, zero at `start`.
 
-    What a learner keeps is a state (..., k), whose image is the point (..., d). A state is the point itself
+    What a learner keeps is a state (k,), whose image is the point (d,). A state is the point itself
     unless the potential says otherwise. Potentials of norm balls are those of the unit ball at theta / R, and
     their strong convexity is measured in the norm |theta| / R whose unit ball is the set.
     """
@@ -51,7 +51,7 @@ class Potential:
     start: Array
     """State (k,) of the minimiser of Psi over C."""
     data: Any
-    """What compiled loops know of it; None where they ask `step` and `point`, which are then its own."""
+    """What compiled loops know of it."""
     exponent: float = math.nan
     """Of a norm or of singular values, where there is one."""
 
@@ -347,8 +347,40 @@ def grouped(ball: GroupedL1Ball) -> Potential:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Spectral(Potential):
+class Spectral(NamedTuple):
+    """States are U diag(sigma^q) V^T, and then the point. inverse: 1 / q; slope: c (1 + q)."""
+
+    side: int
+    radius: float
+    inverse: float
+    slope: float
+
+
+point_of.kinds[Spectral] = point_of.kinds[QNorm]
+
+
+@mirror_step.add
+def _(potential: Spectral, state, gradient, s):
+    """Singular values of state - R g / (c (1+q)), soft-thresholded so that R U diag(s^(1/q)) V^T is inside."""
+    (size, runs), side, rate = gradient.shape, potential.side, potential.radius / potential.slope
+    matrices, moved = np.empty((runs, side, side)), np.empty((2, side, side))
+    lengths, values, weights, work = np.empty(side), np.empty(side), np.empty((2, side)), np.empty((2, side))
+    for k in range(size):
+        for r in range(runs):
+            matrices[r, k // side, k % side] = state[k, r] - gradient[k, r] * rate
+    rows = matrices.copy()
+    scales = orthogonal_rows(rows)
+    for r in range(runs):
+        measure(rows[r], scales[r], lengths, values)
+        keep_powers(values, potential.inverse, weights[0], work)
+        for i in range(side):
+            weights[1, i] = potential.radius * power_of(weights[0, i], potential.inverse)
+        recompose(matrices[r], rows[r], lengths, scales[r], weights, moved)
+        for k in range(size):
+            state[k, r], state[size + k, r] = moved[0, k // side, k % side], moved[1, k // side, k % side]
+
+
+def spectral(ball: NuclearBall) -> Potential:
     """c sum_i sigma_i(X / R)^(1+q), q = 1 / (2 ln 2m), c = 4 sqrt(e) ln(2m) / (2^q (1+q)), on the nuclear ball.
 
     Maximum c, at rank one. Modulus 2 in the nuclear norm, attained at X with equal singular values (Talwar,
@@ -356,54 +388,19 @@ class Spectral(Potential):
 
     The state is U diag(sigma^q) V^T, a multiple of the gradient of Psi, and then the point: singular values that matter
     there are lost to rounding in X itself (0.02^(1/q) is 3e-17 at m = 64), and X follows without decomposing it again.
-    slope: c (1+q).
     """
-
-    body: NuclearBall
-    slope: float
-
-    @classmethod
-    def on(cls, ball: NuclearBall) -> Spectral:
-        """Of a ball."""
-        log = math.log(2.0 * ball.side)
-        exponent = 0.5 / log
-        slope = 4.0 * float(np.sqrt(np.e)) * log / 2.0**exponent
-        return cls(
-            name="spectral",
-            body=ball,
-            modulus=2.0,
-            maximum=slope / (1.0 + exponent),
-            start=np.tile(ball.center(), 2),
-            data=None,
-            exponent=exponent,
-            slope=slope,
-        )
-
-    def point(self, states: Array) -> Array:
-        """R U diag(s^(1/q)) V^T for a state with singular values s."""
-        return states[..., self.body.dimension :]
-
-    def step(self, states: Array, scaled_gradients: Array) -> Array:
-        """Singular values of state - R g / (c (1+q)), soft-thresholded so that the point is in the ball."""
-        size = self.body.dimension
-        duals = states[..., :size] - scaled_gradients * (self.body.radius / self.slope)
-        matrices = listed(duals, self.body.side)
-        moved = np.empty((len(matrices), 2, *matrices.shape[1:]))
-        _spectral_step(matrices, self.body.radius, 1.0 / self.exponent, matrices.copy(), moved)
-        return moved.reshape(*duals.shape[:-1], 2 * size)
-
-
-@compiled
-def _spectral_step(matrices: Array, radius: float, inverse: float, rows: Array, states: Array) -> None:
-    side = matrices.shape[1]
-    scales, lengths, values = orthogonal_rows(rows), np.empty(side), np.empty(side)
-    weights, work = np.empty((2, side)), np.empty((2, side))
-    for each in range(len(matrices)):
-        measure(rows[each], scales[each], lengths, values)
-        keep_powers(values, inverse, weights[0], work)
-        for i in range(side):
-            weights[1, i] = radius * power_of(weights[0, i], inverse)
-        recompose(matrices[each], rows[each], lengths, scales[each], weights, states[each])
+    log = math.log(2.0 * ball.side)
+    exponent = 0.5 / log
+    slope = 4.0 * float(np.sqrt(np.e)) * log / 2.0**exponent
+    return Potential(
+        name="spectral",
+        body=ball,
+        modulus=2.0,
+        maximum=slope / (1.0 + exponent),
+        start=np.tile(ball.center(), 2),
+        data=Spectral(ball.side, ball.radius, 1.0 / exponent, slope),
+        exponent=exponent,
+    )
 
 
 @compiled
@@ -504,7 +501,7 @@ def shrunk_powers(
 POTENTIALS: dict[str, dict[type[object], Callable[[Any], Potential]]] = {
     "entropy": {Simplex: simplex_entropy, L1Ball: signed_entropy, VertexPolytope: vertex_entropy},
     "grouped": {GroupedL1Ball: grouped},
-    "spectral": {NuclearBall: Spectral.on},
+    "spectral": {NuclearBall: spectral},
     "q-norm": {L1Ball: q_norm},
     "euclidean": {ConstraintSet: euclidean},
 }

@@ -189,11 +189,11 @@ def test_spectral_step_meets_first_order_optimality(side, generator):
     slope = 4 * np.sqrt(np.e) * log / 2 ** (1 / (2 * log))
     states = walk(potential, generator, 40, scale=slope / 4)
     gradients = slope / 3 * generator.normal(size=(*states.shape[:-1], side**2))
-    moved = potential.step(states, gradients)
+    moved = stepped(potential, states, gradients)
     residual = gradients + slope / RADIUS * (moved - states)[..., : side**2]
-    gaps = np.vecdot(residual, potential.point(moved) - ball.linear_oracle(residual))
+    gaps = np.vecdot(residual, points_of(potential, moved) - ball.linear_oracle(residual))
     assert gaps.max() <= 1e-12 * slope
-    assert ball.violation(potential.point(moved)).max() <= 1e-13
+    assert ball.violation(points_of(potential, moved)).max() <= 1e-13
 
 
 def test_spectral_state_is_the_gradient_of_the_value(generator):
@@ -201,10 +201,10 @@ def test_spectral_state_is_the_gradient_of_the_value(generator):
     example = EXAMPLES["spectral"]()
     potential = example.potential
     slope = potential.maximum * (1 + 1 / (2 * np.log(6)))
-    state = potential.step(
-        potential.start, -slope / RADIUS * (0.75 * np.eye(3).ravel() + 0.02 * generator.normal(size=9))
+    state = stepped(
+        potential, potential.start, -slope / RADIUS * (0.75 * np.eye(3).ravel() + 0.02 * generator.normal(size=9))
     )
-    point = potential.point(state)
+    point = points_of(potential, state)
     assert singular_values(point).min() > 0.1
     np.testing.assert_allclose(slope / RADIUS * state[:9], example.gradient(point), rtol=0, atol=1e-6)
 
