@@ -264,7 +264,7 @@ def test_privacy_loss_of_the_halting_round_is_at_most_epsilon() -> None:
 
 
 def test_all_ways_of_asking_agree() -> None:
-    """Same random numbers: one path, pieces of it, a constant query in closed form, and round by round."""
+    """Same random numbers: one path, a constant query in closed form, and round by round."""
     mechanism, runs, rounds = AboveThreshold(0.5, 10.0), 64, 400
     queries = np.linspace(0, 12, rounds)
     whole = [path(Watch(mechanism, [each]), 0, queries) for each in generators(runs)]
@@ -274,11 +274,6 @@ def test_all_ways_of_asking_agree() -> None:
         for run in np.flatnonzero(watch.step(np.full(runs, query))):
             stepped[run] = position if stepped[run] is None else stepped[run]
     assert whole == stepped
-    for run, each in enumerate(generators(runs)):
-        pieces = Watch(mechanism, [each])
-        first = path(pieces, 0, queries[:150])
-        second = path(pieces, 0, queries[150:]) if first is None else None
-        assert whole[run] == (first if first is not None else None if second is None else 150 + second)
     for each, again in zip(generators(runs, 1), generators(runs, 1), strict=True):
         watch = Watch(mechanism, [each])
         early = watch.constant(0, -5.0, 10)  # what was spent is remembered

@@ -9,13 +9,7 @@ from hypothesis import strategies as st
 
 from dpregret.algorithms.privacy import BLOCK, NoisePerItem, NoisePerPrefix, WindowTree
 from dpregret.algorithms.privacy.audit import item_mu, item_pure_loss, materialise
-from dpregret.algorithms.privacy.trees import (
-    BinaryTree,
-    DecodedWindowTree,
-    PaddedTree,
-    node_variance,
-    tree_prefixes,
-)
+from dpregret.algorithms.privacy.trees import BinaryTree, DecodedWindowTree, PaddedTree, node_variance, tree_prefixes
 
 
 def dyadic(first, last):
