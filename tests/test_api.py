@@ -213,7 +213,7 @@ def test_an_audit_is_exact() -> None:
     assert found.kept
     assert len(found.by_age) == rounds
     assert found.by_age["mu"].is_monotonic_increasing
-    with pytest.raises(OwnNoiseError, match="^rounds must .*, got 0"):
+    with pytest.raises(OwnNoiseError, match=r"^rounds must .*, got 0"):
         dp.audit(lambda generator, rounds, dimension: None, rounds=0)
     with pytest.raises(OwnNoiseError, match="there is no such file"):
         dp.audit("nowhere.py:make")

@@ -134,9 +134,7 @@ class BanditLearner(BaseLearner):
         """Losses as `laid_out` has them for so many columns; those of a single round where they have methods only."""
         if has_text(losses):
             known = cast(Losses, losses)
-            rows = known.laid() or NO_ROWS
-            loss, held, _ = laid_out(known.kind, rows if known.own else (), known.shared, columns)
-            return loss, held, rows
+            return laid_out(known.kind, known.laid(), known.shared, columns)
         self.round = OneRound(losses, self.runs)  # as long as its number is in use
         return asked(self.round), (np.zeros((1, self.runs)),), NO_ROWS
 
