@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from dpregret.core.checks import TOLERANCE, LearnerFault, check_inside, check_violation, finite, numbers
+from dpregret.core.checks import TOLERANCE, LearnerFault, check_inside, check_shape, check_violation, finite, numbers
 from dpregret.core.yaml_source import KeyPath
 from dpregret.workflows.families import base
 from dpregret.workflows.families.base import Posed
@@ -174,12 +174,7 @@ class CheckedSource:
         self.looked += 1
         if self.looked & (self.looked - 1) and self.looked % 64:
             return
-        if not isinstance(points, np.ndarray) or points.dtype != np.float64:
-            raise LearnerFault("points: expected an array of float64")
-        if points.ndim < 3 or points.shape[-1] != self.domain.dimension:
-            raise LearnerFault(
-                f"points: of shape {points.shape}, expected (..., runs, rounds, {self.domain.dimension})"
-            )
+        check_shape(points, (*np.shape(points)[:-1], self.domain.dimension))
         check_inside(points[..., :1, :], self.domain, self.beyond)
 
     def close(self) -> None:
