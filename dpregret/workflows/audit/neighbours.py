@@ -183,11 +183,8 @@ def generators(label: Sequence[int], runs: int) -> Joint:
 
 def tree_differences(values: Array) -> Array:
     """Of values (runs, rounds): their differences to the prefix whose nodes they share, t & (t - 1)."""
-    found = np.array(values, dtype=np.float64, order="F")
-    for now in range(2, values.shape[1] + 1):
-        if older := now & (now - 1):
-            found[:, now - 1] -= values[:, older - 1]
-    return found
+    rounds = np.arange(1, values.shape[1] + 1)
+    return values - np.pad(values, ((0, 0), (1, 0)))[:, rounds & (rounds - 1)]
 
 
 def along_tree(values: Array) -> Array:
