@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 from drawn import p_value
-from scipy import integrate, stats
+from scipy import stats
 from scipy.linalg import block_diag, solve_triangular
 from scipy.special import softmax
 from watched_bandits import watched
@@ -66,6 +66,7 @@ from dpregret.numerics.orthogonal import symmetric
 from dpregret.workflows.audit.bandits import by_text
 from dpregret.workflows.audit.erm import DIMENSION as SLOPE_DIMENSION
 from dpregret.workflows.audit.erm import FRESH_SAMPLES, LinearSample
+from dpregret.workflows.audit.exact_losses import choice_scores
 from dpregret.workflows.audit.experts import chain, halting, law, restless
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import generators
@@ -390,26 +391,10 @@ def erm(kind: Any, variant: str) -> Released:
     return Released(noise, line.scale * np.eye(rounds), line, np.ones((rounds, 1)))
 
 
-class Silence:
-    """Records without a gradient."""
-
-    samples, lipschitz, smoothness, left = ROUNDS, 2.0, 0.5, ROUNDS
-    dimension = DIMENSION
-
-    def stream(self) -> Silence:
-        return self
-
-    def take(self, count: int) -> Any:
-        return np.zeros((1, 1, count, DIMENSION))
-
-    def gradients(self, points: Any, records: Any) -> Any:
-        return np.zeros_like(points)
-
-
 def online_to_batch(kind: Any, variant: str) -> Released:
     """Charges of rounds 1..n-1 are noise alone, in units of the items."""
-    domain = make_set("ball", DIMENSION)
-    learner = kind(ErmProblem(domain, Silence()), [BUDGET], RUNS, variant)  # type: ignore[arg-type]
+    sample = LinearSample(np.zeros((FRESH_SAMPLES, SLOPE_DIMENSION)), RUNS)
+    learner = kind(ErmProblem(make_set("ball", SLOPE_DIMENSION), sample), [BUDGET], RUNS, variant)
     online, charged = learner.learner(), []
     observe = online.observe
 
@@ -421,8 +406,8 @@ def online_to_batch(kind: Any, variant: str) -> Released:
     learner.learner = lambda: online
     learner.fit(generators(7, "noise", RUNS))
     plan = learner.noise_plan
-    law = plan.scales[0] * materialise(plan.mechanisms[0], ROUNDS - 1)
-    return Released(np.array(charged), law, plan.releases()[0], np.tri(ROUNDS - 1))
+    law = plan.scales[0] * materialise(plan.mechanisms[0], FRESH_SAMPLES - 1)
+    return Released(np.array(charged), law, plan.releases()[0], np.tri(FRESH_SAMPLES - 1))
 
 
 class Unbounded(Steered):
@@ -621,19 +606,7 @@ MANY, SELDOM = 4000, 1e-6
 
 def choice_law(distribution: str, scores: np.ndarray) -> np.ndarray:
     """P(each is the smallest) of scores in units of the noise."""
-    if distribution == "gumbel":
-        return np.asarray(softmax(-scores))
-
-    def chance(place: int) -> float:
-        others = np.delete(scores, place) - scores[place]
-        kinks = sorted({0.0, *others})
-
-        def density(noise: float) -> float:
-            return float(stats.laplace.pdf(noise) * stats.laplace.sf(noise - others).prod())
-
-        return float(integrate.quad(density, -40, 40, points=kinks, limit=200)[0])
-
-    return np.array([chance(place) for place in range(len(scores))])
+    return np.asarray(softmax(-scores)) if distribution == "gumbel" else choice_scores(scores, scores)[0]
 
 
 @pytest.mark.parametrize("variant", CornerFrankWolfe.card.variants)

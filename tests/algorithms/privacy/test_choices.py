@@ -11,7 +11,7 @@ import pytest
 from drawn import generators
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from scipy import integrate, stats
+from scipy import stats
 from scipy.special import logsumexp, softmax
 from scipy.stats import binomtest, chisquare
 
@@ -26,6 +26,7 @@ from dpregret.algorithms.privacy.selection import (
     zcdp_epsilon,
 )
 from dpregret.algorithms.privacy.switching import CALIBRATIONS, AboveThreshold, Switching, Watch, accuracy
+from dpregret.workflows.audit.experts import halting
 
 
 def worse_of_two(gap):
@@ -211,28 +212,6 @@ def test_only_what_is_proved_has_a_bound() -> None:
     assert finite == {"pure", "approximate", "zcdp"}
 
 
-def halting_law(mechanism: AboveThreshold, queries: list[float]) -> np.ndarray:
-    """P(halt at 0), P(halt at 1), ..., P(never), by integrating over the noise of the threshold."""
-    epsilon = mechanism.epsilon
-
-    def above(gap: float) -> float:
-        """P(Laplace noise of a query > gap)."""
-        tail = 0.5 * math.exp(-abs(gap) * epsilon / 4)
-        return tail if gap > 0 else 1.0 - tail
-
-    def at(noise: float, position: int) -> float:
-        gaps = [mechanism.threshold + noise - query for query in queries]
-        halts = above(gaps[position]) if position < len(queries) else 1.0
-        return math.prod(above(-gap) for gap in gaps[:position]) * halts * math.exp(-abs(noise) * epsilon / 2)
-
-    reach = 60 / epsilon
-    integrals = [
-        integrate.quad(at, -reach, reach, args=(position,), points=[0], limit=400)[0]
-        for position in range(len(queries) + 1)
-    ]
-    return epsilon / 4 * np.array(integrals)
-
-
 def path(watch: Watch, run: int, queries: np.ndarray) -> int | None:
     """Ask successive queries of one run; the position of the first that halts, None if none does."""
     spent = np.cumsum(watch.mechanism.rates(watch.levels[run] - queries))
@@ -246,7 +225,7 @@ def path(watch: Watch, run: int, queries: np.ndarray) -> int | None:
 @pytest.mark.parametrize("queries", [[0.0, 1.0, 3.0, 2.0], [5.0, 0.0]])
 def test_halting_rounds_have_the_law_of_the_mechanism(queries: list[float]) -> None:
     mechanism, runs = AboveThreshold(2.0, 3.0), 10_000
-    distribution = halting_law(mechanism, queries)
+    distribution = np.array(halting(mechanism.epsilon, mechanism.threshold, tuple(queries)))
     assert distribution.sum() == pytest.approx(1, abs=1e-6)
     watch = Watch(mechanism, generators(1) * runs)  # one generator, drawn from in turn
     found = [path(watch, run, np.array(queries)) for run in range(runs)]
@@ -259,7 +238,8 @@ def test_privacy_loss_of_the_halting_round_is_at_most_epsilon() -> None:
     mechanism = AboveThreshold(1.5, 2.0)
     base = np.array([1.0, 0.0, 2.5])
     for sign in np.array([[1, 1, 1], [-1, -1, -1], [-1, -1, 1], [1, 0, -1]]):
-        ratio = np.log(halting_law(mechanism, list(base)) / halting_law(mechanism, list(base + sign)))
+        one, other = (halting(mechanism.epsilon, mechanism.threshold, tuple(each)) for each in (base, base + sign))
+        ratio = np.log(np.array(one) / np.array(other))
         assert np.abs(ratio).max() <= mechanism.epsilon + 1e-6
 
 
