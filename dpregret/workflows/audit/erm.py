@@ -8,6 +8,7 @@ number of them, no power of two; the place of the replaced one decides its phase
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
 from dpregret.algorithms.erm.objective_perturbation import ObjectivePerturbation
 from dpregret.algorithms.geometry import ConstraintSet, make_set
 from dpregret.algorithms.privacy import Budget, gaussian_epsilon, gaussian_mu
+from dpregret.datasets.risk_population import Pass
 from dpregret.numerics.arrays import Array
 from dpregret.workflows.audit.exact_losses import objective_epsilon
 from dpregret.workflows.audit.neighbours import Audited, Pair, Special, exact_epsilon, generators
@@ -60,20 +62,12 @@ class LinearSample:
     strong_convexity, hessian_rank = 0.0, 1
 
     def __init__(self, slopes: Array, runs: int):
-        self.slopes, self.runs, self.left = slopes, runs, len(slopes)
+        self.slopes, self.runs = slopes, runs
 
-    def stream(self) -> LinearSample:
-        """A pass over the records, in their order."""
-        self.left = len(self.slopes)
-        return self
-
-    def take(self, count: int) -> Array:
-        """The next ones, (1, 1, count, d)."""
-        if count > self.left:
-            raise ValueError(f"asked for {count} records, {self.left} are left")
-        first = len(self.slopes) - self.left
-        self.left -= count
-        return self.slopes[None, None, first : first + count]
+    def stream(self) -> Pass:
+        """A pass over the records, in their order; they have shape (1, 1, count, d)."""
+        rows = iter(self.slopes)
+        return Pass(lambda count: np.reshape([*islice(rows, count)], (1, 1, count, self.dimension)), len(self.slopes))
 
     def gradients(self, points: Array, records: Array) -> Array:
         """The slopes."""
