@@ -20,7 +20,7 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -173,6 +173,15 @@ class Plan:
         """The files that a fingerprint is of."""
         names = self.content["files"]
         return [fingerprint.file_of(names[number]) for number in self.content["code"][code]]
+
+    def check_code(self, codes: Iterable[str]) -> None:
+        """Raise RunsError where files are no longer those that the plan was made of."""
+        from dpregret.paper_figs.judge.runs import RunsError  # late: who makes no run imports no pandas
+
+        fingerprint.forget()
+        for code in sorted(codes):
+            if fingerprint.fingerprint(self.files_of(code)) != code:
+                raise RunsError("the code was edited after this job was planned: run the same command again")
 
     def runs(self, paper: str) -> list[str]:
         """The files of a paper's runs."""

@@ -31,7 +31,7 @@ def play_experiment(plan: Plan, part: Part, output: Path, log: Path | None = Non
     RunsError where the code is no longer what was planned, and what the machine raises (OSError).
     """
     config = Config.model_validate_json(plan.config)
-    check_code(plan, {each.code for each in part.plays})
+    plan.check_code({each.code for each in part.plays})
     experiment = config.experiment(part.paper, part.experiment)
     bounds = child.Bounds(config.limits.play_minutes, config.limits.most_gb, ("play_minutes", "play_gb"))
     frames, failed, shared = [], [], False
@@ -59,7 +59,7 @@ def play_experiment(plan: Plan, part: Part, output: Path, log: Path | None = Non
             else:
                 logging.info("%s.%s: %s", each.learner, each.variant, store.file_of(each.key))
             frames.append(labelled(rows, part, each, fault))
-    check_code(plan, {each.code for each in part.plays})
+    plan.check_code({each.code for each in part.plays})
     mark = output.with_name(output.name + FAILED)
     if failed:
         mark.parent.mkdir(parents=True, exist_ok=True)
@@ -81,14 +81,6 @@ def share(plan: Plan, part: Part) -> None:
     importlib.import_module("dpregret.numerics.compiled").warm()
 
 
-def check_code(plan: Plan, codes: set[str]) -> None:
-    """Raise RunsError where files are no longer those that the plan was made of."""
-    fingerprint.forget()
-    for code in sorted(codes):
-        if fingerprint.fingerprint(plan.files_of(code)) != code:
-            raise RunsError("the code was edited after this job was planned: run the same command again")
-
-
 def keep_play(
     plan: Plan, part: Part, each: Play, experiment: Experiment, draws: Draws, say: child.Say
 ) -> dict[str, str]:
@@ -102,7 +94,7 @@ def keep_play(
         with blamed(where):
             learner_class = learner_of(each)
         rows = family.rows(experiment, learner_class, each.variant, draws, say)
-        check_code(plan, {each.code})
+        plan.check_code({each.code})
         anytime = bool(learner_class.card.anytime and family.anytime)
         store.write(rows.assign(anytime=anytime), each.key, part.settings, each.code, kept)
     except LearnerFault as fault:

@@ -314,15 +314,15 @@ def run(stage: str, plan_file: str, output: Path, log: Path) -> None:
 
     Refuses to work with other code than that in the name of its output.
     """
-    from dpregret.workflows.run.job import check_code, play_experiment
-
     with job_log(log), TemporaryDirectory(prefix="dpregret-") as folder:
         plan = Plan.read(plan_file)
         if stage == "play":
+            from dpregret.workflows.run.job import play_experiment  # late: it brings the families
+
             play_experiment(plan, plan.part_of(output), output, log)
             return
         name = f"{stage}/{output.name.split('.')[0]}"
-        check_code(plan, {plan.made[name].code})
+        plan.check_code({plan.made[name].code})
         out = output.with_name(f".{uuid4().hex}.{output.name}")
         out.parent.mkdir(parents=True, exist_ok=True)
         if not output.suffixes[1:]:  # NAME.KEY without a suffix is a folder
