@@ -30,7 +30,7 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, BinaryIO, Final, NamedTuple, Self
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -62,13 +62,7 @@ MOST_BYTES: Final = 1 << 26
 """Of a download that does not declare its size."""
 MOST_CONTENT: Final = 1 << 30
 """Of what a compressed file holds."""
-_CELL_BYTES: Final = 32
-"""Of one entry as text, ``index:value`` and a space, at most."""
-_SPARE_BYTES: Final = 4096
-"""Of one line that is no row, at most."""
-_LEFT_SECONDS: Final = 60.0
 _OPENERS: Final[dict[str, Callable[[Any], Any]]] = {".gz": gzip.open, ".tgz": gzip.open, ".bz2": bz2.open}
-_Open = io.BytesIO | io.BufferedReader
 
 
 Read = Callable[[Path, int, int | None], tuple[Array, Array]]
@@ -78,11 +72,10 @@ Raises ValueError, OSError or EOFError for another format."""
 
 
 class Format(NamedTuple):
-    """How a kind of file is read. columns: of its features, None as declared. spare: lines of it that are no rows."""
+    """How a kind of file is read. columns: of its features, None as declared."""
 
     read: Read
     columns: int | None = None
-    spare: int = 0
 
 
 def hashed_columns(columns: int, buckets: int) -> tuple[np.ndarray, Array]:
@@ -224,9 +217,9 @@ def _table(file: Any, columns: int) -> Array:
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {
         "libsvm": Format(_libsvm),
-        "adult": Format(_adult, _ADULT_COLUMNS, spare=1),
+        "adult": Format(_adult, _ADULT_COLUMNS),
         "covtype": Format(_covtype, 54),
-        "california-housing": Format(_california_housing, 9, spare=16),
+        "california-housing": Format(_california_housing, 9),
     }
 )
 """Known kinds of files."""
@@ -419,12 +412,6 @@ class _HttpsOnly(urllib.request.HTTPRedirectHandler):
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-class _Measured(NamedTuple):
-    bytes: int
-    sha256: str
-    sha256_content: str
-
-
 def fetch(source: Source, directory: Path) -> Path:
     """Bring the verified file to ``directory`` and return its path; a file that is already there is only verified.
 
@@ -437,8 +424,6 @@ def fetch(source: Source, directory: Path) -> Path:
         return path
     content = download(source.url, source.bytes or MOST_BYTES)
     _check(source, io.BytesIO(content), source.url)
-    directory.mkdir(parents=True, exist_ok=True)
-    _clear(path)
     with atomic_write(path) as temporary:
         temporary.write_bytes(content)
     return path
@@ -447,9 +432,10 @@ def fetch(source: Source, directory: Path) -> Path:
 def pin(source: Declared) -> str:
     """Download without verification and return what the declaration lacks, as YAML; the file is not kept."""
     content = download(source.url, source.bytes or MOST_BYTES)
-    found = _measure(source, io.BytesIO(content), source.url)._asdict()
-    if Path(source.filename).suffix not in _OPENERS:
-        del found["sha256_content"]
+    file = io.BytesIO(content)
+    found = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    if Path(source.filename).suffix in _OPENERS:
+        found["sha256_content"] = _content_digest(source, file, source.url)
     return "".join(f"{key}: {value}\n" for key, value in found.items())
 
 
@@ -509,10 +495,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _check(source: Declared, file: _Open, where: str) -> None:
-    """Raise FetchError unless the open file is the declared one."""
-    found = _measure(source, file, where)
-    for name, value in found._asdict().items():
+def _check(source: Declared, file: BinaryIO, where: str) -> None:
+    """Raise FetchError unless the open file is the declared one; it is decompressed only for that digest."""
+    size = file.seek(0, io.SEEK_END)
+    file.seek(0)
+    found = {"bytes": size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}  # type: ignore[arg-type]
+    if source.sha256_content is not None:
+        found["sha256_content"] = _content_digest(source, file, where)
+    for name, value in found.items():
         expected = getattr(source, name)
         if expected is not None and value != expected:
             file.seek(0)
@@ -520,36 +510,21 @@ def _check(source: Declared, file: _Open, where: str) -> None:
             raise FetchError(f"{where}: wrong {name}: {value}, declared {expected}{hint}")
 
 
-def _measure(source: Declared, file: _Open, where: str) -> _Measured:
-    """Size and digests, read in blocks; FetchError for a content that is damaged or larger than rows and columns allow.
-
-    A digest of the content alone is compared with what has been decompressed without trust: hence the limit.
-    """
-    digest = hashlib.file_digest(file, "sha256").hexdigest()
-    size = file.seek(0, io.SEEK_END)
+def _content_digest(source: Declared, file: BinaryIO, where: str) -> str:
+    """Digest of what an open file holds once it is decompressed, at most `MOST_CONTENT` bytes. Raises FetchError."""
+    opener = _OPENERS.get(Path(source.filename).suffix)
+    digest, held = hashlib.sha256(), 0
     file.seek(0)
-    most = min(_CELL_BYTES * source.rows * (source.columns + 1) + _SPARE_BYTES * source.how.spare, MOST_CONTENT)
-    held, lines, content = 0, 0, hashlib.sha256()
     try:
-        opener = _OPENERS.get(Path(source.filename).suffix)
-        opened = opener(file) if opener else file
-        while block := opened.read(_BLOCK):
-            content.update(block)
-            held, lines = held + len(block), lines + block.count(b"\n")
-            if held > most or lines > source.rows + source.how.spare:
-                raise FetchError(
-                    f"{where}: holds more than {source.rows} rows of {source.columns} columns (at most {most} bytes)"
-                )
+        content = opener(file) if opener else file
+        while block := content.read(_BLOCK):
+            digest.update(block)
+            held += len(block)
+            if held > MOST_CONTENT:
+                raise FetchError(f"{where}: holds more than {MOST_CONTENT} bytes")
     except (OSError, EOFError, zlib.error) as error:
         raise FetchError(f"{where}: cannot be decompressed ({one_line(error)})") from error
-    return _Measured(size, digest, content.hexdigest())
-
-
-def _clear(path: Path) -> None:
-    """Remove what a kill in the middle of writing `path` has left."""
-    for left in path.parent.glob(f".{path.name}.*.part"):
-        if time.time() - left.stat().st_mtime > _LEFT_SECONDS:
-            left.unlink(missing_ok=True)
+    return digest.hexdigest()
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ import bz2
 import gzip
 import hashlib
 import io
-import os
 import tarfile
 from http.server import ThreadingHTTPServer
 from pathlib import Path
@@ -45,7 +44,7 @@ def test_the_right_file_is_converted(path: str, place: Place, capsys: pytest.Cap
     ("path", "changes"),
     [
         ("tiny.txt", {"sha256": "0" * 64}), ("tiny.txt", {"sha256_content": "0" * 64}), ("tiny.txt", {"bytes": 7}),
-        ("tiny.txt", {"bytes": 99}), ("tiny.txt", {"rows": 2}), ("unannounced/tiny.txt", {"bytes": 7}),
+        ("tiny.txt", {"bytes": 99}), ("unannounced/tiny.txt", {"bytes": 7}),
         ("endless/tiny.txt", {"bytes": 10**6}), ("bomb/tiny.bz2", {"sha256_content": CHECKSUM}),
         *((f"{how}/tiny.txt", {}) for how in (
             "truncated", "wrong", "surplus", "huge", "missing", "page", "packed", "file", "ftp", "http", "circle")),
@@ -65,16 +64,6 @@ def test_a_bad_download_leaves_nothing(
 def test_a_server_that_takes_for_ever_is_left(how: str, place: Place) -> None:
     with pytest.raises(FetchError):
         download(f"{place.url}/{how}/tiny.txt", most=1000, seconds=0.2)
-
-
-def test_a_file_that_a_kill_left_half_written_is_cleared(place: Place) -> None:
-    place.declare()
-    dead, live = (place.folder / f".tiny.txt.{name}.part" for name in ("0a", "1b"))
-    for path in (dead, live):
-        path.write_bytes(b"1")
-    os.utime(dead, (0, 0))
-    assert place.run() == 0
-    assert place.contents() == {"tiny.txt", "tiny.npz", live.name}
 
 
 def test_a_server_that_is_gone(server: ThreadingHTTPServer, place: Place, capsys: pytest.CaptureFixture[str]) -> None:
