@@ -7,7 +7,7 @@ import os
 import platform
 import resource
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -41,6 +41,19 @@ def machine_gb() -> float:
 
 def _physical_gb() -> float:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / GIGABYTE
+
+
+@contextlib.contextmanager
+def bounded_memory(gigabytes: float) -> Iterator[None]:
+    """Bound what the block takes beyond what the process holds: MemoryError then. Not every system has such a bound."""
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    with contextlib.suppress(OSError, ValueError, OverflowError):  # of infinite numbers the latter
+        held = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * os.sysconf("SC_PAGE_SIZE")
+        resource.setrlimit(resource.RLIMIT_DATA, (held + int(gigabytes * GIGABYTE), before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
 def check_addresses() -> None:

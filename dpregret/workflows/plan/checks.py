@@ -10,17 +10,14 @@ import contextlib
 import inspect
 import itertools
 import math
-import os
-import resource
 import signal
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, partial
-from pathlib import Path
 from typing import Any, Final
 
 from dpregret.core.errors import not_allowed, one_line, raised
-from dpregret.core.machine import GIGABYTE, machine_gb
+from dpregret.core.machine import GIGABYTE, bounded_memory, machine_gb
 from dpregret.core.yaml_source import KeyPath
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws, Experiment, ExperimentOnSets, Family, Mistake
@@ -76,24 +73,8 @@ def guard(limits: Limits) -> Iterator[None]:
 
     Outside of the main thread the time is not bounded; where the system has no such bound the memory is not.
     """
-    with _bounded_memory(limits.check_gb), _bounded_time(limits.check_seconds):
+    with bounded_memory(min(limits.check_gb, machine_gb() / 2)), _bounded_time(limits.check_seconds):
         yield
-
-
-@contextlib.contextmanager
-def _bounded_memory(gigabytes: float) -> Iterator[None]:
-    before = resource.getrlimit(resource.RLIMIT_AS)
-    try:
-        held = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * os.sysconf("SC_PAGE_SIZE")
-        most = held + int(min(gigabytes, machine_gb() / 2) * GIGABYTE)
-        if before[0] == resource.RLIM_INFINITY or most < before[0]:
-            resource.setrlimit(resource.RLIMIT_AS, (most, before[1]))
-    except (OSError, ValueError):
-        pass
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 @contextlib.contextmanager

@@ -9,10 +9,8 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import json
-import math
 import multiprocessing
 import os
-import resource
 import signal
 import sys
 import threading
@@ -23,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dpregret.core.errors import LONGEST_REASON, in_words, printable
+from dpregret.core.machine import bounded_memory
 
 LOOK = 0.2  # seconds between looks at a child that says nothing
 Say = Callable[[str], None]
@@ -133,10 +132,9 @@ def _be(function: Callable[[Say], Any], writer: Connection, bounds: Bounds, log:
         faulthandler.enable(stream)
     word: dict[str, Any] = {"answer": None, "fault": ""}
     try:
-        _bound_memory(bounds.gigabytes)
-        word["answer"] = function(lambda where: writer.send_bytes(json.dumps(where[:LONGEST_REASON]).encode()))
+        with bounded_memory(bounds.gigabytes):
+            word["answer"] = function(lambda where: writer.send_bytes(json.dumps(where[:LONGEST_REASON]).encode()))
     except BaseException as fault:  # sys.exit too
-        _bound_memory(math.inf)  # the last word takes some
         word["fault"] = in_words(fault)
         if isinstance(fault, MemoryError) and bounds.gigabytes < float("inf"):
             word["fault"] = f"out of memory: more than {bounds.gigabytes:g} GB (limit {bounds.names[1]})"
@@ -144,16 +142,6 @@ def _be(function: Callable[[Say], Any], writer: Connection, bounds: Bounds, log:
         sys.stdout.flush()
     writer.send_bytes(json.dumps(word).encode())
     os._exit(0)  # whatever the code has left for the end
-
-
-def _bound_memory(gigabytes: float) -> None:
-    with contextlib.suppress(OSError, ValueError):
-        most = resource.getrlimit(resource.RLIMIT_DATA)[1]
-        if gigabytes < math.inf:
-            held = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * os.sysconf("SC_PAGE_SIZE")
-            resource.setrlimit(resource.RLIMIT_DATA, (held + int(gigabytes * 2**30), most))
-        else:
-            resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
 def _end_with_parent() -> None:

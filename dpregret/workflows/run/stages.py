@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from dpregret.core.errors import ConfigError, printable
@@ -300,15 +300,6 @@ def gate(script: Script) -> None:
     script.out.write_text(text)
 
 
-FUNCTIONS: Final = {
-    work.__name__: work
-    for work in (
-        audit_family, planted, exact_losses, audit_tables, audit_gate, data, oracles, exact, tables, figures, complete,
-        report, errata_page, winners, validation, gate,
-    )
-}  # fmt: skip
-
-
 def run(stage: str, plan_file: str, output: Path, log: Path) -> None:
     """The job of a rule; its failure is in its log and ends the process with code 1.
 
@@ -328,7 +319,7 @@ def run(stage: str, plan_file: str, output: Path, log: Path) -> None:
         if not output.suffixes[1:]:  # NAME.KEY without a suffix is a folder
             out.mkdir()
         try:
-            FUNCTIONS[STAGES[stage].function](Script(plan, name, out, Path(folder)))
+            globals()[STAGES[stage].function](Script(plan, name, out, Path(folder)))
             if output.is_dir():
                 shutil.rmtree(output)
             os.replace(out, output)
