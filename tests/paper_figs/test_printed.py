@@ -13,7 +13,7 @@ from dpregret.paper_figs.judge.claims import load_claims
 from dpregret.paper_figs.judge.result_tables import read_lines
 from dpregret.paper_figs.tables import printed
 from dpregret.paper_figs.tables.printed import FILE, FilledTable, as_printed, fill, load_printed
-from dpregret.workflows.plan.cross_references import text_problems
+from dpregret.workflows.plan.cross_references import read_texts
 
 PAPERS = ("lou_cheung_2020", "talwar_2015", "ene_et_al_2021", "asi_et_al_2023")
 
@@ -48,7 +48,7 @@ def test_a_mistake_is_one_line_with_its_place(folder: Path, right: str, wrong: s
     content = path.read_text(encoding="utf-8")
     assert right in content
     path.write_text(content.replace(right, wrong, 1), encoding="utf-8")
-    problems = [line for line in text_problems(folder, {}) if FILE in line]  # told before anything runs
+    problems = [line for line in read_texts(folder, {})[1] if FILE in line]  # told before anything runs
     assert re.search(rf"{FILE}:\d+: ", problems[0])
     assert any(said in line for line in problems), problems
 
@@ -57,7 +57,7 @@ def test_a_bound_that_no_page_can_show_is_told_before_anything_runs(folder: Path
     path = folder / "claims.yaml"
     content = path.read_text(encoding="utf-8")
     path.write_text(content.replace(r"$O\bigl(d\ln^{2.5}T/", r"$O\bigl(d\ln^{2.5T/", 1), encoding="utf-8")
-    assert any("bound_latex" in line and "no formula" in line for line in text_problems(folder, {}))
+    assert any("bound_latex" in line and "no formula" in line for line in read_texts(folder, {})[1])
 
 
 def test_every_number_is_the_one_of_its_claim(filled: dict[str, FilledTable], repository: Path) -> None:

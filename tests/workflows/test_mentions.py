@@ -11,7 +11,7 @@ import yaml
 
 from dpregret.paper_figs.judge.claims import CHANGES, ClaimsError, load_changes
 from dpregret.workflows.plan.config import Config
-from dpregret.workflows.plan.cross_references import check_mentions, text_problems
+from dpregret.workflows.plan.cross_references import check_mentions, read_texts
 from dpregret.workflows.plan.load import load_config
 from dpregret.workflows.plan.read import PAPERS, PROFILES, papers
 
@@ -46,7 +46,7 @@ def told(tmp_path: Path) -> Callable[..., list[str]]:
         (tmp_path / "claims.yaml").write_text(yaml.safe_dump({**claims, "exact": content["exact"]}, sort_keys=False))
         (tmp_path / "errata.yaml").write_text(yaml.safe_dump({"errata": [content["erratum"]]}, sort_keys=False))
         known = {name: [each] for name, each in FULL.papers["lou_cheung_2020"].experiments.items()}
-        return text_problems(tmp_path, known)
+        return read_texts(tmp_path, known)[1]
 
     return problems
 

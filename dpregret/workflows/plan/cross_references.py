@@ -14,7 +14,15 @@ from typing import NamedTuple
 
 from dpregret.core.errors import nearest, not_allowed
 from dpregret.core.yaml_source import KeyPath, Located
-from dpregret.paper_figs.judge.claims import QUOTED, ClaimsError, Counterpart, PaperTexts, TableRow, located_paper
+from dpregret.paper_figs.judge.claims import (
+    QUOTED,
+    ClaimsError,
+    ClaimsFile,
+    Counterpart,
+    PaperTexts,
+    TableRow,
+    located_paper,
+)
 from dpregret.paper_figs.judge.runs import COLUMNS, OPTIONAL
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Experiment, ExperimentOnSets
@@ -39,22 +47,25 @@ class Mention(NamedTuple):
     counterpart: Counterpart | None = None
 
 
-def check_mentions(config: Config, folder: Path = PAPERS) -> None:
-    """Raise `ClaimsError` for every name in the texts of the configuration's papers that is nowhere."""
+def check_mentions(config: Config, folder: Path = PAPERS) -> dict[str, ClaimsFile]:
+    """The claims of the configuration's papers. Raises `ClaimsError` for every name in their texts that is nowhere."""
     whole = config if config.profile == "full" else load_config(PROFILES / "full.yaml", check=False)
     problems: list[str] = []
+    claims: dict[str, ClaimsFile] = {}
     for paper, settings in config.papers.items():
         known: dict[str, list[Experiment]] = {}
         for each in (settings, whole.papers.get(paper)):
             for name, experiment in each.experiments.items() if each is not None else ():
                 known.setdefault(name, []).insert(0, experiment)
-        problems += text_problems(folder / paper, known)
+        claims[paper], found = read_texts(folder / paper, known)
+        problems += found
     if problems:
         raise ClaimsError(problems)
+    return claims
 
 
-def text_problems(folder: Path, known: Known) -> list[str]:
-    """One line for each name in a paper's texts that none of its experiments has."""
+def read_texts(folder: Path, known: Known) -> tuple[ClaimsFile, list[str]]:
+    """A paper's claims, and one line for each name in its texts that none of its experiments has."""
     texts, claims, errata = located_paper(folder)
     found: list[tuple[Located, Problem]] = []
     found += [(claims, each) for mention in _claim_mentions(texts) for each in _faults(mention, known)]
@@ -62,7 +73,8 @@ def text_problems(folder: Path, known: Known) -> list[str]:
     if errata is not None:
         found += [(errata, each) for mention in _errata_mentions(texts) for each in _faults(mention, known)]
     problems = [f"{source.at(path)}: {message}" for source, (path, message) in found]
-    return list(dict.fromkeys([*problems, *_formulas(texts, claims), *_printed(folder, texts)]))
+    problems += [*_formulas(texts, claims), *_printed(folder, texts)]
+    return texts.claims, list(dict.fromkeys(problems))
 
 
 def _formulas(texts: PaperTexts, source: Located) -> Iterator[str]:

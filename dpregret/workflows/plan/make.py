@@ -15,8 +15,7 @@ from typing import Any, Final
 from dpregret.core import discovery
 from dpregret.core.errors import ConfigError, fault
 from dpregret.core.files import checksum, reference
-from dpregret.paper_figs.judge.claims import ClaimsFile, located_paper
-from dpregret.study import PAPERS
+from dpregret.paper_figs.judge.claims import ClaimsFile
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Experiment
 from dpregret.workflows.plan import cross_references, facts, load
@@ -40,8 +39,7 @@ def planned(options: Mapping[str, Any], say: child.Say) -> dict[str, Any]:
         source = load.check_options(dict(options))
         read: dict[str, str] = {}
         config = load.load_config(source, limits=given_limits(options.get("limits")), read=read, say=say, known=known)
-        papers = {paper: located_paper(PAPERS / paper)[0].claims for paper in config.papers}
-        cross_references.check_mentions(config)
+        papers = cross_references.check_mentions(config)
         return {"plan": _Maker(config, papers).plan(read), "problems": []}
     except (ConfigError, OSError) as error:
         return {"plan": None, "problems": list(getattr(error, "problems", [str(error)]))}
