@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 import runpy
@@ -111,43 +110,6 @@ def test_the_container_stands_on_one_digest_and_runs_without_rights() -> None:
     kept = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     ignored = [line.rstrip("/") for line in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()]
     assert {line.removeprefix("**/").rstrip("/") for line in kept} >= {*ignored, ".git"}
-
-
-USED = {
-    "numpy": {"dpregret/paper_figs/judge/fits.py": "default_rng"},
-    "scipy": {"dpregret/paper_figs/judge/fits.py": "least_squares", "dpregret/paper_figs/compare/gate.py": "ppf"},
-    "cvxpy": {"dpregret/algorithms/geometry/reference.py": "Problem"},
-    "pandas": {"dpregret/paper_figs/judge/verdicts.py": "DataFrame"},
-    "matplotlib": {"dpregret/paper_figs/figures/layout.py": "Figure"},
-    "seaborn": {
-        "dpregret/paper_figs/figures/layout.py": "lineplot", "dpregret/paper_figs/winners/write.py": "ecdfplot",
-        "dpregret/paper_figs/figures/compare.py": "heatmap",
-    },
-}  # fmt: skip
-"""Library -> where it does what it is best at: a file, and what is called there."""
-
-
-def calls(text: str, library: str) -> set[str]:
-    """Last names of what a text calls of a library, or of names that it imports from there."""
-    tree, own = ast.parse(text), set()
-    for each in ast.walk(tree):
-        if isinstance(each, ast.Import):
-            own |= {
-                (name.asname or name.name).split(".")[0] for name in each.names if name.name.split(".")[0] == library
-            }
-        elif isinstance(each, ast.ImportFrom) and (each.module or "").split(".")[0] == library:
-            own |= {name.asname or name.name for name in each.names}
-    called = [ast.unparse(each.func) for each in ast.walk(tree) if isinstance(each, ast.Call)]
-    return {name.split(".")[-1] for name in called if name.split(".")[0] in own}
-
-
-@pytest.mark.parametrize("library", USED)
-def test_a_library_that_is_asked_for_does_its_work(library: str) -> None:
-    project = read("pyproject.toml")["project"]
-    assert library in names(project["dependencies"])
-    for file, wanted in USED[library].items():
-        found = calls((ROOT / file).read_text(encoding="utf-8"), library)
-        assert wanted in found, file
 
 
 def test_nothing_that_plans_or_plays_loads_what_draws() -> None:

@@ -39,7 +39,10 @@ def test_whatever_is_raised_is_one_line(work: str, named: str) -> None:
     done = ended(work)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert named in done.stderr
-    debugged = ended(work, "--debug")
+
+
+def test_a_traceback_is_shown_where_it_is_asked_for() -> None:
+    debugged = ended("raise RuntimeError", "--debug")
     assert debugged.returncode == 2
     assert "Traceback" in debugged.stderr
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize, stats
+from scipy import optimize
 
 from dpregret.algorithms.learner import BaseLearner, Card
 from dpregret.algorithms.privacy import gaussian_epsilon
@@ -78,6 +78,8 @@ class NormTail(Statement):
 
     def attained(self, generators: Sequence[np.random.Generator]) -> Array:
         """The exact quantile."""
+        from scipy import stats  # late: who plans a run needs no law
+
         law = stats.gamma if self.variant == "gamma" else stats.chi
         return np.full(self.runs, float(law.isf(self.case.failure, self.case.dimension)))
 
@@ -112,6 +114,8 @@ class TreeError(Statement):
         """The exact quantile where a sum has log2 W + 1 nodes."""
         nodes, failure = round(math.log2(self.case.size)) + 1, self.case.failure
         if self.variant == "gaussian":
+            from scipy import stats
+
             return np.full(self.runs, math.sqrt(nodes) * float(stats.chi.isf(failure, self.case.dimension)))
         if self.case.dimension > 1:
             raise ValueError(f"dimension must be 1 for {self.card.name}.gamma, got {self.case.dimension}")

@@ -23,7 +23,6 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats
 
 from dpregret.algorithms.experts.adaptive import AdaptiveExperts
 from dpregret.algorithms.experts.base import ExpertLearner, ExpertProblem
@@ -229,6 +228,8 @@ def restless(switching: Switching) -> Restless:
 @cache
 def halting(epsilon: float, threshold: float, queries: tuple[float, ...]) -> tuple[float, ...]:
     """P(first, second, ..., no query halts): Gauss rules between the kinks of the Laplace laws."""
+    from scipy import stats  # late: a plan names exact losses, and needs no law
+
     scale = 2 / epsilon
     kinks = [0.0, *(query - threshold for query in queries)]
     ends = np.unique([*kinks, *np.linspace(-40 * scale, 40 * scale, 41)])

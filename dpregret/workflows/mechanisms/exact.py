@@ -44,7 +44,6 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binom
 
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting
@@ -558,6 +557,8 @@ class Place:
 
     def _tree_noise(self, noise: str) -> float:
         """Mean over the batches of the root mean square norm of a sum's noise."""
+        from scipy.stats import binom  # late: a plan names exact tables, and needs no law
+
         nodes, leaf = max(1, self.levels), self.dimension / self.zeta * (1 + 2 * self.zeta)
         if noise == "Laplace tree":
             norm = nodes * sqrt(self.dimension) * leaf / self.epsilon * sqrt(2 * self.dimension)
