@@ -255,6 +255,7 @@ def test_minimisers_of_neighbours_are_as_close_as_the_ledger_says(domain: Constr
 @on_sets
 @pytest.mark.parametrize("variant", ["corrected", "gamma"])
 def test_output_perturbation(domain: ConstraintSet, variant: str) -> None:
+    """Whether the bound covers the excess is in test_risk_contract.py."""
     risk = quadratic(domain, runs=16)
     budgets = [Budget(0.3, 1e-5), BUDGET, Budget(40.0, 1e-6), FREE]
     built = make(OutputPerturbation, domain, risk, budgets, variant, runs=16)
@@ -265,9 +266,6 @@ def test_output_perturbation(domain: ConstraintSet, variant: str) -> None:
     noise = unit_noise(distribution, generators(16), 1, 4)[0]
     for setting, line in enumerate(built.ledger()):
         assert np.allclose(points[setting], domain.project(least + line.scale * noise), atol=1e-4)
-    excess = risk.value(points) - risk.value(least)
-    assert (excess.mean(axis=1) <= np.array(built.bound()) + 1e-12).all()
-    assert np.allclose(excess[-1], 0, atol=1e-8)
 
 
 @on_sets

@@ -10,7 +10,7 @@ import pytest
 from drawn import generators
 from tiny_streams import constant, expanded, halving, varying
 
-from dpregret.algorithms.experts.base import ExpertProblem, Play, RunOfBlock, block_total, rechunk
+from dpregret.algorithms.experts.base import ExpertProblem, Play
 from dpregret.algorithms.learner import learners
 from dpregret.algorithms.privacy import Budget
 
@@ -99,18 +99,3 @@ def test_unknown_variants_and_bad_problems_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             ExpertProblem(*bad)
-
-
-def test_pieces_of_blocks() -> None:
-    table = np.random.default_rng(1).random((10, 2, 3))
-    blocks = [constant([0.0, 0.5, 1.0], 5), varying(table)]
-    pieces = list(rechunk(blocks, 4))
-    assert [len(piece) for piece in pieces] == [4, 4, 4, 3]
-    joined = np.concatenate([np.broadcast_to(piece, (len(piece), 2, 3)) for piece in pieces])
-    assert np.array_equal(joined[:5], np.broadcast_to([0.0, 0.5, 1.0], (5, 2, 3)))
-    assert np.array_equal(joined[5:], table)
-    assert block_total(blocks[0])[0] == pytest.approx([0, 2.5, 5])
-    run = RunOfBlock(blocks[1], 1)
-    assert run.total(2, 3, 7) == pytest.approx(table[3:7, 1, 2].sum())
-    assert run.before(4) == pytest.approx(table[:4, 1].sum(axis=0))
-    assert RunOfBlock(blocks[0], 1).total(1, 0, 3) == 1.5

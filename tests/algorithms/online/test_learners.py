@@ -409,25 +409,6 @@ def test_printed_radius_and_gap():
     assert radius(made, 0.5, 7) == pytest.approx(np.array([[printed]]))
 
 
-@pytest.mark.parametrize("now", [1, 2, 7])
-def test_radius_of_every_schedule_by_hand(now):
-    """rho = 2, L = 3/2, mu = 1/2; without noise and with N = 4. The printed one is above."""
-    terms = Terms(1.5, 0.5, 3.0, 2.0, np.array([[0.0], [4.0]]), np.zeros((2, 1)))
-    for name, first, gaps in (
-        ("unsquared", (100, 100), (26 * 4 * 1.5, 35.4 * 4 * 1.5)),
-        ("proved", (32, 64), (16 * math.sqrt(2) * 4 * 1.5, 32 * math.sqrt(2) * 4 * 1.5)),
-    ):
-        wanted = []
-        for regulariser, gap in zip(first, gaps, strict=True):
-            seen = now + regulariser
-            reach = math.sqrt(2) * 1.5 + gap * math.sqrt(seen / (seen - 1))
-            wanted.append([math.sqrt(2) * reach / (0.5 * seen)])
-        assert radius(SCHEDULES[name](terms), 0.5, now) == pytest.approx(np.array(wanted))
-    assert radius(SCHEDULES["practical"](terms), 0.5, now) == pytest.approx(
-        np.array([[6.0], [10.0]]) / (0.5 * (now + 1))
-    )
-
-
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_the_oracle_is_asked_within_the_radius_of_its_round(name, monkeypatch):
     """r_t in round t, at most the diameter."""

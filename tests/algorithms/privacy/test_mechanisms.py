@@ -30,7 +30,7 @@ from dpregret.algorithms.privacy import (
     window_sums,
 )
 from dpregret.algorithms.privacy import convolution as convolution_module
-from dpregret.algorithms.privacy.audit import item_mu, item_pure_loss, materialise, protected_nodes, transcript_losses
+from dpregret.algorithms.privacy.audit import item_pure_loss, materialise, protected_nodes, transcript_losses
 from dpregret.algorithms.privacy.convolution import FIRST, Streamed, convolution, root_convolution
 from dpregret.algorithms.privacy.prefix_sums import Fresh
 from dpregret.algorithms.privacy.series import (
@@ -540,15 +540,6 @@ def test_window_tree_covariance_is_node_overlap(window):
     assert np.array_equal(noise @ noise.T, overlap)
     assert np.array_equal(WindowTree(window).noisy_nodes(rounds), np.diag(overlap))
     assert overlap.max() <= WindowTree(window).nodes_per_item
-
-
-def test_baselines():
-    assert np.array_equal(materialise(NoisePerItem(), 130), np.tril(np.ones((130, 130)))[:, :130] @ np.eye(130, 192))
-    per_prefix = materialise(NoisePerPrefix(70), 70)
-    assert np.array_equal(per_prefix @ per_prefix.T, np.eye(70))
-    assert item_mu(WindowTree(1), 5)[::-1] == pytest.approx(np.sqrt([1, 2, 3, 4, 5]))
-    assert item_mu(NoisePerItem(), 50) == pytest.approx(np.ones(50))
-    assert item_mu(NoisePerPrefix(50), 50)[0] == pytest.approx(np.sqrt(50))
 
 
 # The recurrence
