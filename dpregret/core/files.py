@@ -6,6 +6,7 @@ import errno
 import hashlib
 import io
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,14 +16,27 @@ from uuid import uuid4
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """Yield a fresh name beside ``path``; it replaces ``path`` on success and is removed on any exception."""
+    """Yield a fresh name beside ``path``, for a file or a folder.
+
+    It replaces ``path`` on success and is removed on any exception.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{uuid4().hex}.part")
     try:
         yield temporary
+        if path.is_dir():
+            shutil.rmtree(path)
         os.replace(temporary, path)
     finally:
-        temporary.unlink(missing_ok=True)
+        remove(temporary)
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def opened(path: Path | str) -> io.BufferedReader:

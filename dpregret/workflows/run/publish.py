@@ -20,10 +20,9 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from uuid import uuid4
 
 from dpregret.core import boundary
-from dpregret.core.files import opened
+from dpregret.core.files import atomic_write, opened, remove
 from dpregret.paper_figs.judge.vocabulary import CLAIMS, NOT_RUN
 from dpregret.workflows.plan.read import Plan, key_in
 from dpregret.workflows.run import store
@@ -97,26 +96,11 @@ def _listed(folder: Path) -> list[str]:
 
 
 def _copy(source: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_name(f".{uuid4().hex}.part")
-    try:
+    with atomic_write(target) as part:
         if source.is_dir():
             shutil.copytree(source, part, ignore=shutil.ignore_patterns(".snakemake_timestamp"))
         else:
             shutil.copyfile(source, part)
-        if target.is_dir():
-            shutil.rmtree(target)
-        os.replace(part, target)
-    finally:
-        remove(part)
-
-
-def remove(path: Path) -> None:
-    """Remove a file or a folder, if it is there."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def summary(plan: Plan, seconds: float) -> str:

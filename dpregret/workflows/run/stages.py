@@ -9,16 +9,14 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-import os
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 from dpregret.core.errors import ConfigError, printable
+from dpregret.core.files import atomic_write
 from dpregret.workflows.plan.read import PAPERS, PROFILES, STAGES, Plan, key_in
 
 if TYPE_CHECKING:
@@ -314,17 +312,10 @@ def run(stage: str, plan_file: str, output: Path, log: Path) -> None:
             return
         name = f"{stage}/{output.name.split('.')[0]}"
         plan.check_code({plan.made[name].code})
-        out = output.with_name(f".{uuid4().hex}.{output.name}")
-        out.parent.mkdir(parents=True, exist_ok=True)
-        if not output.suffixes[1:]:  # NAME.KEY without a suffix is a folder
-            out.mkdir()
-        try:
+        with atomic_write(output) as out:
+            if not output.suffixes[1:]:  # NAME.KEY without a suffix is a folder
+                out.mkdir()
             globals()[STAGES[stage].function](Script(plan, name, out, Path(folder)))
-            if output.is_dir():
-                shutil.rmtree(output)
-            os.replace(out, output)
-        finally:
-            shutil.rmtree(out, ignore_errors=True) if out.is_dir() else out.unlink(missing_ok=True)
 
 
 class _Printable(logging.Formatter):

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from uuid import uuid4
 
+from dpregret.core.files import atomic_write
 from dpregret.core.machine import machine
 
 if TYPE_CHECKING:  # the process of a whole run reads no rows, and imports no pandas
@@ -99,13 +98,8 @@ def prepare(name: str, out: Path) -> None:
 def prepared(name: str, file: Path) -> Path:
     """The file of a prepared data set, made where it is not there. Raises as `prepare`."""
     if not file.exists():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        part = file.with_name(f".{uuid4().hex}.{file.name}")  # of the same suffix, which NumPy would append
-        try:
+        with atomic_write(file) as part:
             prepare(name, part)
-            os.replace(part, file)
-        finally:
-            part.unlink(missing_ok=True)
     return file
 
 
