@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from itertools import combinations
 from pathlib import Path
 
 import matplotlib as mpl
@@ -12,8 +11,8 @@ from planted import plates_of
 from dpregret.core import parquet
 from dpregret.paper_figs.figures import mechanisms
 from dpregret.paper_figs.figures import write as figures
-from dpregret.paper_figs.figures.layout import MOST, Curve, Page
-from dpregret.paper_figs.figures.style import GREY, Look, Looks, hue_of
+from dpregret.paper_figs.figures.layout import MOST, Curve, Page, Plate
+from dpregret.paper_figs.figures.style import GREY, Look, Looks, hue_of, look
 from dpregret.paper_figs.figures.sweep import Series, curve, panels_of, rows_of, series_of
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.workflows.plan.facts import display_names
@@ -51,15 +50,16 @@ def test_every_figure_is_drawn_with_its_data(
     assert not data["series"].str.contains("wdp-cocop").any()
     slopes = data.set_index("what")["y"]["local slope of response over law"]
     assert slopes.to_numpy() == pytest.approx(np.zeros(4), abs=1e-9)  # of a planted power
-    assert plates["exponent_dimension"].finding.startswith("Regret per $\\ln T$ follows $d$: fitted power 1.00")
+    assert "1 reproduced" in plates["exponent_dimension"].finding
     regret = plates["regret_horizon"]
     assert len(regret.panels[0].axis.collections) == 2  # bands
     assert regret.data().loc[lambda data: data["what"] == "mean", "low"].notna().all()
 
 
 def test_files_have_the_same_bytes_every_time(tmp_path: Path) -> None:
-    plates = [mechanisms.costs(Page(), costs()) for _ in range(2)]
-    first, second = (plate.save(tmp_path / str(number) / "costs") for number, plate in enumerate(plates))
+    with look():
+        plates = [mechanisms.costs(Page(), costs()) for _ in range(2)]
+        first, second = (plate.save(tmp_path / str(number) / "costs") for number, plate in enumerate(plates))
     assert [path.suffix for path in first] == [".pdf", ".png", ".svg", ".csv"]
     for one, two in zip(first, second, strict=True):
         assert one.read_bytes() == two.read_bytes()
@@ -84,18 +84,15 @@ def test_no_two_algorithms_of_the_project_look_alike() -> None:
     drawn = {key: looks.of(*key.split(".", 1), private=hue_of(key) != GREY) for key in keys}
     assert len(set(drawn.values())) == len(keys) > 100
     assert Looks(dict(reversed(names.items()))).of("noisy-gd", "corrected") == drawn["noisy-gd.corrected"]
-    for one, two in combinations(("wdp-cocop-gaussian.corrected", "wdp-cocop-gamma.corrected",
-                                  "noise-per-gradient.corrected", "wdp-scofw-gamma.corrected"), 2):  # fmt: skip
-        assert drawn[one].marker != drawn[two].marker  # told apart in grey too
 
 
-def test_a_panel_holds_six_curves_and_refuses_two_that_look_alike() -> None:
+def test_a_panel_holds_six_curves_with_open_markers_where_nothing_is_fitted() -> None:
     series = [Series("a", f"v{number}") for number in range(5)] + [Series(name, "x") for name in "bcd"]
     parts = panels_of(series)
     assert max(map(len, parts)) <= MOST
     assert [each for part in parts for each in part] == series
-    panel, look = Page().plate(1).panels[0], Look((0, 0, 0), "o")
-    panel.curve("one", Curve(np.array([1.0, 2.0]), np.ones(2), hollow=np.array([True, False])), look)
-    assert [line.get_markerfacecolor() for line in panel.axis.lines[1:]] == [(0, 0, 0), (1.0, 1.0, 1.0)]
-    with pytest.raises(ValueError, match="'two' looks like 'one'"):
-        panel.curve("two", Curve(np.array([1.0, 2.0]), np.ones(2)), look)
+    panel, black = Plate(1).panels[0], Look((0, 0, 0), "o")
+    panel.curve("one", Curve(np.array([1.0, 2.0]), np.ones(2), hollow=np.array([True, False])), black)
+    marked, opened = panel.axis.lines
+    assert (marked.get_markerfacecolor(), opened.get_markerfacecolor()) == ((0, 0, 0), "white")
+    assert list(opened.get_xdata()) == [1.0]

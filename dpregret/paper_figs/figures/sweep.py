@@ -14,10 +14,9 @@ from matplotlib.axes import Axes
 
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.figures import style
-from dpregret.paper_figs.figures.layout import FULL, MOST, Curve, Mask, Page, Panel, Plate, Style
+from dpregret.paper_figs.figures.layout import FULL, MOST, Curve, Mask, Page, Panel, Plate
 from dpregret.paper_figs.figures.style import Look
 from dpregret.paper_figs.judge import fits
-from dpregret.paper_figs.judge import vocabulary as words
 from dpregret.paper_figs.judge.cells import (
     LENGTHS,
     SATURATED_DISPLACEMENT,
@@ -30,22 +29,12 @@ from dpregret.paper_figs.judge.cells import (
 )
 from dpregret.paper_figs.judge.claims import Claim, ClaimsFile, FigureEntry
 from dpregret.paper_figs.judge.verdicts import Judgement, judge_cells
-from dpregret.paper_figs.judge.vocabulary import VALUE_COLUMN, Parameter, Rate, Response
+from dpregret.paper_figs.judge.vocabulary import VALUE_COLUMN, Parameter, Rate
 
 FIRST_ROUND: Final = 64
 """Curves against T start here."""
 FREE: Final = "without noise"
 """Variant of a private learner's plays at an infinite budget, where a figure shows both."""
-FOLLOWS: Final = "follows"
-SAID: Final = {
-    **dict.fromkeys((words.REPRODUCED, words.UP_TO_LOGS, words.SEEN_HERE, words.HOLDS), FOLLOWS),
-    **dict.fromkeys((words.STEEPER, words.STEEPER_HELD, words.VIOLATED), "outgrows"),
-    words.BELOW: "stays below",
-    words.ABOVE: "stays above",
-    words.INCONCLUSIVE: "is undecided about",
-    words.FAILS: "does not match",
-}
-"""Verdict on a fit -> what it says of the response and its law."""
 
 
 @dataclass(frozen=True)
@@ -138,27 +127,26 @@ def means_of(values: Iterable[Any], responses: Array, hollow: Mask | None = None
     return Curve(np.array(values, dtype=float), means, reach, hollow)
 
 
-def panels_of(series: Sequence[Series], most: int = MOST) -> list[list[Series]]:
-    """Series in panels of at most `most`, variants of a learner together, private ones first."""
+def panels_of(series: Sequence[Series]) -> list[list[Series]]:
+    """Series in panels of at most `MOST`, variants of a learner together, private ones first."""
     groups: dict[tuple[bool, str], list[Series]] = {}
     for each in series:
         groups.setdefault((not each.private and not each.free, each.learner), []).append(each)
-    parts: list[list[Series]] = []
-    for _, own in sorted(groups.items(), key=lambda item: item[0][0]):
-        parts += [own[start : start + most] for start in range(0, len(own), most)]
-    count = len(_filled(parts, most))
-    even = next(cap for cap in range(max(map(len, parts)), most + 1) if len(_filled(parts, cap)) <= count)
-    return _filled(parts, even)
+    parts = [
+        own[start : start + MOST]
+        for _, own in sorted(groups.items(), key=lambda item: item[0][0])
+        for start in range(0, len(own), MOST)
+    ]
 
+    def packed(most: int) -> list[list[Series]]:
+        panels: list[list[Series]] = [[]]
+        for part in parts:
+            if panels[-1] and len(panels[-1]) + len(part) > most:
+                panels.append([])
+            panels[-1] += part
+        return panels
 
-def _filled(parts: Sequence[Sequence[Series]], most: int) -> list[list[Series]]:
-    """Groups in their order, as many to a panel as fit."""
-    panels: list[list[Series]] = [[]]
-    for part in parts:
-        if panels[-1] and len(panels[-1]) + len(part) > most:
-            panels.append([])
-        panels[-1] += part
-    return panels
+    return min((packed(most) for most in range(max(map(len, parts)), MOST + 1)), key=len)  # the most even of the fewest
 
 
 @dataclass(frozen=True)
@@ -170,11 +158,6 @@ class Fitted:
     found: Judgement
 
     @property
-    def series(self) -> Series:
-        """The learner of the claim."""
-        return Series(self.claim.learner, self.claim.variant)
-
-    @property
     def means(self) -> Array:
         """Means of the cells."""
         return np.asarray(self.cells.responses.mean(axis=0))
@@ -183,11 +166,6 @@ class Fitted:
     def used(self) -> Mask:
         """Fitted cells with a positive mean."""
         return np.asarray(self.cells.used & (self.means > 0))
-
-    @property
-    def curve(self) -> Curve:
-        """Means against the coordinate of the fit; cells that are not fitted are hollow."""
-        return means_of(self.variable, self.cells.responses, ~self.cells.used)
 
     @property
     def variable(self) -> Array:
@@ -213,11 +191,6 @@ class Fitted:
             return ""
         return style.interval(self.found.fitted, self.found.fitted_low, self.found.fitted_high)
 
-    @property
-    def said(self) -> str:
-        """What the verdict says of response and law, in a word or two."""
-        return SAID.get(self.found.verdict, self.found.verdict)
-
     def of(self, series: Sequence[Series]) -> bool:
         """Whether it is the fit of one of some learners, in its window where it has one."""
         claim = self.claim
@@ -229,11 +202,7 @@ class Fitted:
 
 
 def fitted(
-    runs: pd.DataFrame,
-    claims: ClaimsFile,
-    experiment: str,
-    parameter: Parameter,
-    responses: Collection[str],
+    runs: pd.DataFrame, claims: ClaimsFile, experiment: str, parameter: Parameter, responses: Collection[str]
 ) -> list[Fitted]:
     """Claims of powers of a parameter with rows in an experiment; one per learner, variant, stream and setting."""
     chosen: dict[tuple[str, ...], Claim] = {}
@@ -242,16 +211,14 @@ def fitted(
             key = (claim.learner, claim.variant, claim.stream, claim.response, str(claim.where))
             if claim.response in responses:
                 chosen.setdefault(key, claim)
-    found = [_fitted(runs, claim) for claim in chosen.values()]
-    return [each for each in found if each is not None]
-
-
-def _fitted(runs: pd.DataFrame, claim: Claim) -> Fitted | None:
-    try:
-        cells = collect_cells(runs, claim)
-    except NotRun:
-        return None
-    return Fitted(claim, cells, judge_cells(runs, claim, cells))
+    found = []
+    for claim in chosen.values():
+        try:
+            cells = collect_cells(runs, claim)
+        except NotRun:
+            continue
+        found.append(Fitted(claim, cells, judge_cells(runs, claim, cells)))
+    return found
 
 
 def legend(page: Page, series: Series, found: Sequence[Fitted]) -> str:
@@ -260,45 +227,52 @@ def legend(page: Page, series: Series, found: Sequence[Fitted]) -> str:
     return f"{series.name(page)}: {own[0]}" if len(own) == 1 else series.name(page)
 
 
-def draw_law(panel: Panel, each: Fitted, values: Array, above: float, below: bool = False) -> None:
+def draw_law(panel: Panel, each: Fitted, values: Array, above: float) -> None:
     """The predicted law as a dashed slope with its exponent, `above` times the fitted cells."""
     used, law = each.used, each.law[each.used]
     guide = np.exp(law - law.mean() + np.log(each.means[used]).mean()) * above
-    text = f"$\\propto {style.rate_math(each.rate)}$"
-    panel.line("predicted law", values[used], guide, f"law {each.rate}, scaled", text, below, color=style.GUIDE)
+    text = f"$\\propto {each.rate.latex()}$"
+    panel.line(
+        "predicted law",
+        values[used],
+        guide,
+        f"law {each.rate}, scaled",
+        text,
+        up="top" if above < 1 else "bottom",
+        color=style.GUIDE,
+    )
 
 
 def verdict_sentence(found: Sequence[Fitted]) -> str:
-    """How sweeps compare with their laws; empty where nothing was fitted.
-
-    Where they agree with each other, with the range of their exponents; else how many follow the law.
-    """
+    """The law, the verdicts on it, and the range of the fitted powers; empty where nothing was fitted."""
     decided = [each for each in found if each.exponent]
     if not decided:
         return ""
-    claim, powers = decided[0].claim, "fitted power"
-    spoken = " and ".join(dict.fromkeys(style.SPOKEN[each.claim.response] for each in decided))
-    if claim.response == "log_slope" and claim.parameter == "horizon":  # its law is that of the regret
-        spoken, powers = style.SPOKEN["regret"], r"$dR/d\ln T$ has power"
-    spoken = spoken[:1].upper() + spoken[1:]
-    verdicts = Counter(each.said for each in decided)
-    word = FOLLOWS if FOLLOWS in verdicts else max(sorted(verdicts), key=verdicts.__getitem__)
-    agree = [each for each in decided if each.said == word]
-    rates = {style.rate_math(each.rate) for each in agree}
-    law = f"${next(iter(rates))}$" if len(rates) == 1 else "its law"
-    if any(each.claim.bound == "explicit" for each in agree):
-        law = "its explicit bound"
-    if len(decided) == 1:
-        return f"{spoken} {word} {law}: {powers} {decided[0].exponent}"
-    sentence = f"{spoken} {word} {law} in {len(agree)} of {len(decided)} fits"
-    return sentence + (f": {powers}s {spread(agree)}" if len(verdicts) == 1 else "")
+    laws = dict.fromkeys(f"${each.rate.latex()}$" for each in decided)
+    counts = Counter(each.found.verdict for each in decided)
+    verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+    spoken = " and ".join(dict.fromkeys(style.RESPONSES[each.claim.response] for each in decided))
+    powers = [round(each.found.fitted, 2) + 0.0 for each in decided]
+    spread = f"{min(powers):.2f} to {max(powers):.2f}".replace("-", "\N{MINUS SIGN}")
+    power = decided[0].exponent if len(decided) == 1 else spread
+    return f"Law {' or '.join(laws)}: {verdicts}; fitted power of {spoken} {power}"
 
 
-def spread(found: Sequence[Fitted]) -> str:
-    """The range of the exponents of some fits."""
-    powers = [each.found.fitted for each in found]
-    low, high = (f"{round(value, 2) + 0.0:.2f}".replace("-", "\N{MINUS SIGN}") for value in (min(powers), max(powers)))
-    return low if low == high else f"{low} to {high}"
+def least(page: Page, curves: Mapping[Series, Curve], symbol: str, response: str) -> str:
+    """Which private learner has the least response at the last value that all have, and by what factor."""
+    private = {series: drawn for series, drawn in curves.items() if series.private and not series.free}
+    last = min((float(drawn.values.max()) for drawn in private.values()), default=0.0)
+    ends = [
+        (float(drawn.means[drawn.values == last][0]), series.name(page))
+        for series, drawn in private.items()
+        if last in drawn.values
+    ]
+    ranked = sorted(end for end in ends if end[0] > 0)
+    if len(ranked) < 2:
+        return ""
+    (value, best), (more, other) = ranked[:2]
+    factor = f"{style.number(more / value)} times less than {other}"
+    return f"At ${symbol} =$ {style.number(last)} {best} has the least {response}, {factor}"
 
 
 def local_slopes(each: Fitted) -> Curve:
@@ -312,9 +286,6 @@ TRIVIAL: Final = {"regret": "constant point", "excess": "trivial point"}
 """The dotted line of a figure, by response."""
 ABOVE: Final = 2.6
 """How far above a curve its predicted law is drawn, and one law above the other: a factor."""
-BELOW: Final = 2.2
-"""How far below a curve."""
-Curves = dict[str, Curve]
 
 
 def regret(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> Plate:
@@ -329,68 +300,39 @@ def regret(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntr
         raise NotRun("no learner with privacy")
     streams = sorted(set(rows["stream"]))
     parts = [(stream, part) for stream in streams for part in panels_of(series)]
-    plate = page.plate(2 * len(parts), 2, height=1.95)
-    every = {stream: {each: curve(rows.loc[rows["stream"] == stream], each) for each in series} for stream in streams}
+    plate = Plate(2 * len(parts), 2, height=1.95)
     found = [each for each in fitted(runs, claims, entry.experiment, "horizon", ("log_slope",)) if each.exponent]
+    first: dict[Series, Curve] = {}
     for (stream, part), linear, powers in zip(parts, plate.panels[::2], plate.panels[1::2], strict=True):
-        leading = [each for each in part if each.private] or part
-        top = _robust_top([every[stream][each].means[-1] for each in leading])
+        drawn = {each: curve(rows.loc[rows["stream"] == stream], each) for each in part}
+        first = drawn | first
+        lasts = sorted(drawn[each].means[-1] for each in [each for each in part if each.private] or part)
+        top = 1.15 * max(lasts[int(0.7 * (len(lasts) - 1))], 1e-9)  # curves of linear regret do not flatten all others
         for panel in (linear, powers):
-            _rounds_axis(panel, log=panel is powers)
+            _rounds_axis(panel, "log" if panel is powers else "linear")
             for each in part:
-                panel.curve(each.name(page), every[stream][each], each.look(page), legend=legend(page, each, found))
-        for each in part:
-            _log_law(linear, every[stream][each], top)
+                panel.curve(each.name(page), drawn[each], each.look(page), legend=legend(page, each, found))
+        for values, means, *_ in drawn.values():
+            late = values >= np.sqrt(values.min() * values.max())
+            if late.sum() > 1 and means[-1] <= top:
+                logs = np.log(values[late])
+                constant, slope = np.polynomial.polynomial.polyfit(logs, means[late], 1)
+                linear.line("c + s ln T", values[late], constant + slope * logs, "fit of the later half")
         if len(streams) > 1:
             linear.axis.set_title(page.name(f"stream:{stream}"))
         linear.axis.set_ylim(0, top)
     plate.same_heights(plate.panels[1::2])
     shown = [each for each in found if each.of(series)]
-    plate.finding = _growth(shown) if shown else _cost(page, every[streams[0]])
+    plate.finding = verdict_sentence(shown) or least(page, first, "T", "regret")
     exponents = " Legend: exponent [95 %] of $dR/d\\ln T$ in $T$, 0 for $\\ln T$." if shown else ""
     how = f", bands 95 %; dashed: $c + s\\,\\ln T$, fitted to the later half; hollow: saturated.{exponents}"
     plate.setting = page.setting(rows, how, ("horizon",))
     return plate
 
 
-def _rounds_axis(panel: Panel, log: bool) -> None:
+def _rounds_axis(panel: Panel, scale: str) -> None:
     style.log_axis(panel.axis, "x", base=2)
-    panel.axis.set(yscale="log" if log else "linear", xlabel=style.AXES["horizon"], ylabel=style.RESPONSES["regret"])
-
-
-def _robust_top(lasts: Sequence[float]) -> float:
-    """Top of a linear axis: curves of linear regret must not flatten all others."""
-    return float(1.15 * max(sorted(lasts)[int(0.7 * (len(lasts) - 1))], 1e-9))
-
-
-def _log_law(panel: Panel, drawn: Curve, top: float) -> None:
-    late = drawn.values >= np.sqrt(drawn.values.min() * drawn.values.max())
-    if late.sum() < 2 or drawn.means[-1] > top:
-        return
-    logs = np.log(drawn.values[late])
-    constant, slope = np.polynomial.polynomial.polyfit(logs, drawn.means[late], 1)
-    panel.line("c + s ln T", drawn.values[late], constant + slope * logs, "fit of the later half")
-
-
-def _growth(found: Sequence[Fitted]) -> str:
-    """How many curves grow like ln T, where that is what most do."""
-    agree = [each for each in found if each.said == FOLLOWS and not each.rate.power and each.rate.log_power == 1]
-    if len(agree) < len(found):
-        return verdict_sentence(found)
-    law = f"$dR/d\\ln T \\propto T^a$ with $a$ = {spread(agree)}"
-    return f"{len(agree)} of {len(found)} fitted curves grow like $\\ln T$: {law}"
-
-
-def _cost(page: Page, curves: Mapping[Series, Curve]) -> str:
-    """The private learner of least regret beside the best without privacy, at the largest T."""
-    ends = {each: float(drawn.means[-1]) for each, drawn in curves.items() if drawn.means[-1] > 0}
-    private, free = ([each for each in ends if each.private == wanted] for wanted in (True, False))
-    if not private or not free:
-        return ""
-    best, other = min(private, key=ends.__getitem__), min(free, key=ends.__getitem__)
-    last = style.count(float(max(curves[best].values)))
-    times = f"{style.share(ends[best] / ends[other])} times that of {other.name(page)}"
-    return f"Least private regret at $T =$ {last}: {best.name(page)}, {times}"
+    panel.axis.set(yscale=scale, xlabel=style.AXES["horizon"], ylabel=style.RESPONSES["regret"])
 
 
 def printed(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> Plate:
@@ -398,37 +340,34 @@ def printed(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEnt
     rows = rows_of(runs, entry.experiment)
     every = series_of(rows)
     faulty = {each.learner for each in every if each.variant.startswith("printed")}
-    series = [each for each in every if each.learner in faulty]
-    if not series:
+    learners = list(dict.fromkeys(each.learner for each in every if each.learner in faulty))
+    if not learners:
         raise NotRun(f"no printed variant in {entry.experiment}")
-    learners, streams = list(dict.fromkeys(each.learner for each in series)), sorted(set(rows["stream"]))
+    streams = sorted(set(rows["stream"]))
     parts = [(learner, stream) for stream in streams for learner in learners]
-    plate = page.plate(len(parts), 2, height=2.1)
+    plate = Plate(len(parts), 2, height=2.1)
     factors = []
     for panel, (learner, stream) in zip(plate.panels, parts, strict=True):
-        _rounds_axis(panel, log=True)
-        own = f", {page.name(f'stream:{stream}')}" if len(streams) > 1 else ""
-        panel.axis.set_title(page.name(learner) + own)
-        wrong: list[float] = []
-        right: list[float] = []
-        for each in (each for each in series if each.learner == learner):
+        _rounds_axis(panel, "log")
+        panel.axis.set_title(page.name(learner) + (f", {page.name(f'stream:{stream}')}" if len(streams) > 1 else ""))
+        ends: dict[bool, list[float]] = {True: [], False: []}
+        for each in (each for each in every if each.learner == learner):
             drawn = curve(rows.loc[rows["stream"] == stream], each)
             label = each.name(page) if len(learners) > 1 else page.name(f".{each.variant}")
             panel.curve(each.name(page), drawn, each.look(page), legend=label)
-            (wrong if each.variant.startswith("printed") else right).append(float(drawn.means[-1]))
-            if each.variant == "printed" and drawn.means[-1] > 0:
-                guide = 1.6 * drawn.means[-1] * drawn.values / drawn.values[-1]
+            last = float(drawn.means[-1])
+            if last > 0:
+                ends[each.variant.startswith("printed")].append(last)
+            if each.variant == "printed" and last > 0:
                 half = drawn.values >= np.sqrt(drawn.values[0] * drawn.values[-1])
-                panel.line("slope one", drawn.values[half], guide[half], "slope one", r"$\propto T$", color=style.GUIDE)
-        right = [value for value in right if value > 0]
-        if wrong and right:
-            factors.append(max(wrong) / min(right))
-        style.readable_log(panel.axis)
-    last = style.count(float(rows["checkpoint"].max()))
+                guide = 1.6 * last * drawn.values[half] / drawn.values[-1]
+                panel.line("slope one", drawn.values[half], guide, "slope one", r"$\propto T$", color=style.GUIDE)
+        if ends[True] and ends[False]:
+            factors.append(max(ends[True]) / min(ends[False]))
     if factors:
-        least, most = (style.share(end(factors)) for end in (min, max))
-        times = least if len(factors) == 1 else f"{least} to {most}"
-        plate.finding = f"As printed the regret at $T =$ {last} is {times} times the best of the other variants"
+        where = f"$T =$ {style.number(float(rows['checkpoint'].max()))}"
+        times = " to ".join(dict.fromkeys(style.number(end(factors)) for end in (min, max)))
+        plate.finding = f"As printed the regret at {where} is {times} times the best of the other variants"
     plate.setting = page.setting(rows, ", bands 95 %; hollow: saturated.", ("horizon",))
     return plate
 
@@ -442,46 +381,40 @@ def sweep(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry
     parameter, response = entry.parameter or "horizon", claims.response
     rows = at(rows_of(runs, entry.experiment), entry)
     column, symbol = VALUE_COLUMN[parameter], style.symbol_of(parameter, response)
-    found = fitted(runs, claims, entry.experiment, parameter, (response,))
+    found = [each for each in fitted(runs, claims, entry.experiment, parameter, (response,)) if _same(each, entry)]
     parts = [(str(name), part) for name, own in rows.groupby("stream", sort=True) for part in panels_of(series_of(own))]
     across = 2 if sum(len(part) for _, part in parts) > FULL else 3
-    plate = page.plate(len(parts), across, height=2.3 if len(parts) == 1 else 1.95)
-    curves: dict[str, Curves] = {}
-    over = f" / ${symbol}^{{{style.power_text(entry.scaled)}}}$" if entry.scaled else ""
+    plate = Plate(len(parts), across, height=2.3 if len(parts) == 1 else 1.95)
+    curves: dict[str, dict[Series, Curve]] = {stream: {} for stream, _ in parts}
+    over = f" / ${Rate(symbol, entry.scaled).latex()}$" if entry.scaled else ""
     for panel, (stream, part) in zip(plate.panels, parts, strict=True):
         own = rows.loc[rows["stream"] == stream]
-        shown = curves.setdefault(stream, {})
-        here = [each for each in found if each.claim.stream == stream and _same(each, entry)]
+        here = [each for each in found if each.claim.stream == stream]
         value_axis(panel.axis, parameter, rows[column].to_numpy(dtype=float))
         panel.axis.set(yscale="linear" if entry.scaled else "log", xlabel=style.axis_label(parameter, response))
         panel.axis.set_ylabel(style.RESPONSES[response] + over)
-        first = np.inf
-        for each in part:
-            drawn = curve(own, each, column).scaled(entry.scaled)
-            first = min(first, float(drawn.values[0]))
-            shown |= {f"{each.learner}.{each.variant}": drawn} | ({} if each.free else {each.learner: drawn})
+        shown = {each: curve(own, each, column).scaled(entry.scaled) for each in part}
+        curves[stream] |= shown
+        for each, drawn in shown.items():
             panel.curve(each.name(page), drawn, each.look(page), legend=legend(page, each, here))
         trivial = own.groupby(column)["trivial_regret"].mean()
-        trivial = trivial.loc[trivial.index >= first]
+        trivial = trivial.loc[trivial.index >= min(float(drawn.values[0]) for drawn in shown.values())]
         level = trivial / trivial.index**entry.scaled
         panel.line(TRIVIAL[response], trivial.index, level, "trivial point", key=TRIVIAL[response], linestyle=":")
-        if len({name for name, _ in parts}) > 1:
+        if len(curves) > 1:
             panel.axis.set_title(page.name(f"stream:{stream}"))
         if entry.scaled:  # small differences are what such a figure is for
-            panel.axis.set_ylim(0.0, 1.15 * max(float(each.means.max()) for each in shown.values()))
+            panel.axis.set_ylim(0.0, 1.15 * max(float(drawn.means.max()) for drawn in curves[stream].values()))
             continue
         laws = [each for each in here if each.of(part) and each.exponent and each.rate.symbol]
         if laws and parameter not in style.COORDINATES:
             low = min(laws, key=lambda each: float(np.exp(each.found.log_level)))
-            draw_law(panel, low, low.cells.values, 1 / BELOW, below=True)
-        style.readable_log(panel.axis)
-    _compared(plate)
-    private = {f"{each.learner}.{each.variant}" for _, part in parts for each in part if each.private and not each.free}
-    plate.finding = (
-        _crossed(plate, page, entry, curves, [stream for stream, _ in parts], symbol)
-        or verdict_sentence([each for each in found if _same(each, entry)])
-        or _least(page, curves, symbol, response, private)
-    )
+            draw_law(panel, low, low.cells.values, 1 / 2.2)
+    plate.same_heights(plate.panels)
+    streams = [stream for stream, _ in parts]
+    plate.finding = _crossed(plate, page, entry, curves, streams, symbol) or verdict_sentence(found)
+    if not plate.finding and len(curves) == 1:
+        plate.finding = least(page, curves[streams[0]], symbol, style.RESPONSES[response])
     fit = " Numbers in the legend: fitted exponent [95 %]." if any(each.exponent for each in found) else ""
     but = (parameter, "stream") if len(curves) > 1 else (parameter,)
     plate.setting = page.setting(rows, f", bands 95 %; hollow: saturated.{fit}", but)
@@ -523,36 +456,28 @@ def _same(each: Fitted, entry: FigureEntry) -> bool:
     return all(entry.where.get(key, value) == value for key, value in where.items())
 
 
-def _compared(plate: Plate) -> None:
-    """The same heights for all panels."""
-    if len(plate.panels) < 2:
-        return
-    plate.same_heights(plate.panels)
-    for panel in plate.panels:
-        if panel.axis.get_yscale() == "log":
-            style.readable_log(panel.axis)
-
-
 def _crossed(
-    plate: Plate, page: Page, entry: FigureEntry, curves: Mapping[str, Curves], streams: Sequence[str], symbol: str
+    plate: Plate,
+    page: Page,
+    entry: FigureEntry,
+    curves: Mapping[str, Mapping[Series, Curve]],
+    streams: Sequence[str],
+    symbol: str,
 ) -> str:
-    """Mark where the two curves of the entry cross, and say it."""
-    if entry.crossing is None:
-        return ""
-    said, pair = "", entry.crossing
-    for stream, found in curves.items():
-        if not set(pair) <= set(found):
+    """Mark where the two curves of the entry cross, and say it. streams: of the panels."""
+    said, pair = "", entry.crossing or ("", "")
+    for stream, shown in curves.items():
+        named = {f"{each.learner}.{each.variant}": each for each in shown}
+        named |= {each.learner: each for each in shown if not each.free}
+        if not set(pair) <= set(named):
             continue
-        one, other = (found[name] for name in pair)
+        one, other = (shown[named[name]] for name in pair)
         for value in crossings(one, other):
-            later = one.values[one.values >= value][:1]
-            ahead = one.means[one.values >= value][:1] < np.interp(later, other.values, other.means)
-            wins, loses = pair if ahead.all() else pair[::-1]
-            where = f"${symbol} \\approx$ {style.rounded(value)}"
-            said = said or f"{page.spoken(wins)} overtakes {page.spoken(loses)} at {where}"
+            names = " and ".join(named[name].name(page) for name in pair)
+            said = said or f"{names} cross at ${symbol} \\approx$ {style.number(value)}"
             for panel in (panel for panel, name in zip(plate.panels, streams, strict=True) if name == stream):
                 panel.axis.axvline(value, color=style.GUIDE, linewidth=0.8, linestyle=style.DASHED)
-                panel.text((value, panel.axis.get_ylim()[1]), style.rounded(value), "left", "top")
+                panel.text((value, panel.axis.get_ylim()[1]), style.number(value), "left", "top")
                 panel.keep("crossing", [value], [np.nan], what="where the curves cross")
     return said
 
@@ -566,21 +491,6 @@ def crossings(first: Curve, second: Curve) -> Array:
     place = ratio[change] / (ratio[change] - ratio[change + 1])
     logs = np.log(common[positive])
     return np.asarray(np.exp(logs[change] + place * (logs[change + 1] - logs[change])), dtype=np.float64)
-
-
-def _least(page: Page, curves: Mapping[str, Curves], symbol: str, response: Response, private: Collection[str]) -> str:
-    """Which private learner has the least response at the last value that all have, and by what factor."""
-    found = {key: each for own in curves.values() for key, each in own.items() if key in private}
-    if len(curves) != 1 or not found:
-        return ""
-    last = min(float(each.values.max()) for each in found.values())
-    ends = {key: float(each.means[each.values == last][0]) for key, each in found.items() if last in each.values}
-    ranked = sorted((value, key) for key, value in ends.items() if value > 0)
-    if len(ranked) < 2:
-        return ""
-    (least, best), (more, other) = ranked[:2]
-    factor = f"{style.share(more / least)} times less than {page.spoken(other)}"
-    return f"At ${symbol} =$ {style.count(last)} {page.spoken(best)} has the least {style.SPOKEN[response]}, {factor}"
 
 
 def exponent(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> Plate:
@@ -599,71 +509,53 @@ def exponent(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEn
         groups.setdefault((claim.response, claim.stream, str(sorted(claim.where.items()))), []).append(each)
     parts = [own[start : start + MOST] for own in groups.values() for start in range(0, len(own), MOST)]
     several, across = len(parts) > 1, min(3, len(parts))
-    plate = page.plate(2 * across * -(-len(parts) // across), across if several else 2)
-    for panel in plate.panels:
-        panel.axis.set_visible(False)
+    plate = Plate(2 * across * -(-len(parts) // across), across if several else 2)
     for number, part in enumerate(parts):
         first = 2 * across * (number // across) + number % across
         _fits(plate.panels[first], plate.panels[first + across], page, part, several)
     plate.finding = verdict_sentence(found)
-    rows, beside = runs.loc[runs["experiment"] == entry.experiment], "beside it" if several else "in the legend"
     how = (
-        f", 95 % intervals. Solid: fitted power, its exponent [95 %] {beside}; dashed: predicted law; "
-        f"hollow: saturated or too early, not fitted. Local slope of response over law: 0 is the law."
+        ", 95 % intervals. Solid: fitted power, its exponent [95 %] in the legend; dashed: predicted law; hollow: "
+        "saturated or too early, not fitted. Local slope of response over law: 0 is the law."
     )
-    plate.setting = page.setting(rows, how, (parameter,))
+    plate.setting = page.setting(runs.loc[runs["experiment"] == entry.experiment], how, (parameter,))
     return plate
 
 
 def _fits(top: Panel, bottom: Panel, page: Page, part: list[Fitted], titled: bool) -> None:
-    """Cells with their laws above, local slopes below; exponents are in the legend, or beside curves of a panel
-    `titled`."""
+    """Cells with their laws above, local slopes below."""
     claim = part[0].claim
     for panel in (top, bottom):
-        panel.axis.set_visible(True)
         if claim.parameter in (*LENGTHS, "dimension"):
             style.log_axis(panel.axis, "x", base=2)
         else:
             style.log_axis(panel.axis, "x", np.round(np.concatenate([each.variable for each in part]), 3))
         panel.axis.set_xlabel(style.axis_label(claim.parameter, claim.response, fitted=True))
-    style.log_axis(top.axis, "y")
-    top.axis.set_ylabel(style.RESPONSES[claim.response])
+    top.axis.set(yscale="log", ylabel=style.RESPONSES[claim.response])
     bottom.axis.set_ylabel("local slope, response / law")
     if titled:
-        where = [_worded(key, value) for key, value in claim.where.items()]
+        where = [style.fixed(key, value) for key, value in claim.where.items()]
         top.axis.set_title(", ".join([page.name(f"stream:{claim.stream}"), *where]))
     bottom.axis.axhline(0.0, color=style.GUIDE, linewidth=0.7)
     laws: set[str] = set()
     for each in sorted(part, key=lambda each: -float(each.cells.responses.mean())):
-        look, name = each.series.look(page), each.series.name(page)
-        label = name if titled else legend(page, each.series, [each])
-        top.curve(name, each.curve, replace(look, dash="none"), band=False, legend=label)
+        series = Series(each.claim.learner, each.claim.variant)
+        look, name = series.look(page), series.name(page)
+        drawn = means_of(each.variable, each.cells.responses, ~each.cells.used)
+        top.curve(name, drawn, replace(look, dash="none"), band=False, legend=legend(page, series, [each]))
         if each.used.sum() < 2:
             continue
         axis, logs = np.log(each.variable[each.used]), np.log(each.means[each.used])
         line = np.exp(logs.mean() + float(logs @ fits.slope_weights(axis)) * (axis - axis.mean()))
-        shown: Style = {"color": look.colour, "linestyle": look.dash, "linewidth": 1.0}
+        shown: dict[str, Any] = {"color": look.colour, "linestyle": look.dash, "linewidth": 1.0}
         top.line(name, each.variable[each.used], line, "fitted power", **shown)
-        if style.rate_math(each.rate) not in laws:
+        if each.rate.latex() not in laws:
             draw_law(top, each, each.variable, ABOVE ** (1 + len(laws)))
-        laws.add(style.rate_math(each.rate))
+        laws.add(each.rate.latex())
         bottom.curve(name, local_slopes(each), look, "local slope of response over law", legend="")
-    style.readable_log(top.axis)
     bottom.axis.set_xlim(top.axis.get_xlim())
-    if titled:
-        join = "\n" if len(part) <= MOST - 2 else " "
-        labels = [(each.exponent.replace(" ", join, 1), each) for each in part if each.exponent]
-        top.beside(
-            [(float(each.means[each.cells.used][-1]), text, each.series.look(page).colour) for text, each in labels]
-        )
     low, high = bottom.axis.get_ylim()
     bottom.axis.set_ylim(min(low, -0.15), max(high, 0.15))
-
-
-def _worded(key: str, value: float | str) -> str:
-    """A setting of a claim, for a title."""
-    symbols = {"epsilon": r"$\varepsilon =$ ", "window": "$W =$ ", "dimension": "$d =$ ", "horizon": "$T =$ "}
-    return symbols.get(key, f"{key} = ") + (value if isinstance(value, str) else style.count(value))
 
 
 def bounds(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> Plate:
@@ -677,8 +569,8 @@ def bounds(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntr
     bounded = [(series, own) for series, own in learners if own["bound"].notna().all()]
     if not bounded:
         raise NotRun(f"no learner with an explicit bound in {entry.experiment}")
-    plate = page.plate(len(bounded), 3 if len(bounded) != 4 else 2, height=2.0)
-    shares, lower = [], ""
+    plate = Plate(len(bounded), 3 if len(bounded) != 4 else 2, height=2.0)
+    shares = []
     for panel, (series, own) in zip(plate.panels, bounded, strict=True):
         name = series.name(page)
         value_axis(panel.axis, parameter, rows[column].to_numpy(dtype=float))
@@ -692,12 +584,11 @@ def bounds(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntr
             shares.append(float((drawn.means / above.to_numpy()).max()))
             if "lower_bound" in part.columns and part["lower_bound"].notna().all():
                 below = part.groupby(column)["lower_bound"].mean()
-                panel.line("lower bound", below.index, below, "lower bound", key="lower bound", linestyle=":")
-                lower = " Dotted: lower bound of the instance."
-        style.readable_log(panel.axis)
+                shown = {"key": "lower bound of the instance", "linestyle": ":"}
+                panel.line("lower bound", below.index, below, "lower bound", **shown)
     plate.key("measured", color=style.GUIDE, marker="o", linestyle="-")
-    _compared(plate)
+    plate.same_heights(plate.panels)
     how = "stays below" if max(shares) <= 1 else "crosses"
-    plate.finding = f"Measured {style.SPOKEN[response]} {how} the explicit bound: at most {max(shares):.2f} of it"
-    plate.setting = page.setting(rows, f", bands 95 %; hollow: saturated.{lower}", (parameter,))
+    plate.finding = f"The {style.RESPONSES[response]} {how} the explicit bound: at most {max(shares):.2f} of it"
+    plate.setting = page.setting(rows, ", bands 95 %; hollow: saturated.", (parameter,))
     return plate

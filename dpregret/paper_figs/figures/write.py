@@ -5,17 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from dpregret.core import parquet
 from dpregret.paper_figs.figures import compare, mechanisms, style, sweep
-from dpregret.paper_figs.figures.compare import drift
-from dpregret.paper_figs.figures.layout import Page, Plate
-from dpregret.paper_figs.figures.style import RESPONSES, axis_label
+from dpregret.paper_figs.figures.layout import Curve, Page, Plate, Style
+from dpregret.paper_figs.figures.style import RESPONSES, Look, axis_label
 from dpregret.paper_figs.judge.cells import NotRun, coordinate
 from dpregret.paper_figs.judge.claims import Claim, ClaimsFile, FigureEntry, load_claims
 from dpregret.paper_figs.judge.runs import read_runs
@@ -32,7 +30,7 @@ RUN_FIGURES: Final[Mapping[str, Drawer]] = {
     "tuning": compare.tuning,
     "privacy-cost": compare.privacy_cost,
     "gain": mechanisms.gain,
-    "drift": drift,
+    "drift": compare.drift,
 }
 
 
@@ -54,28 +52,27 @@ def write_figures(
     runs, claims = read_runs(runs_dir), load_claims(Path(paper) / "claims.yaml")
     if experiments is not None:
         runs = runs.loc[runs["experiment"].isin(list(experiments))]
-    page, paths = Page(names or {}), []
+    page, paths = Page(names), []
     with style.look():
         for entry in claims.figures:
             try:
-                plate = draw(page, runs, claims, entry, exact if entry.type == "crossover" else costs_file)
+                plate = _draw(page, runs, claims, entry, exact if entry.type == "crossover" else costs_file)
             except NotRun:
                 continue
             paths += plate.save(Path(out_dir) / entry.name)
     return paths
 
 
-def draw(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry, file: Path | str | None) -> Plate:
+def _draw(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry, file: Path | str | None) -> Plate:
     """One figure; `file` is the table, or the folder of exact tables, that its type draws. Raises NotRun."""
-    with style.look():
-        if entry.type in RUN_FIGURES:
-            return RUN_FIGURES[entry.type](page, runs.loc[runs["experiment"] == entry.experiment], claims, entry)
-        path = Path(file or "", "crossover.csv" if entry.type == "crossover" else "")
-        if not path.is_file():
-            raise NotRun(f"no table for the figure of type {entry.type}")
-        if entry.type == "crossover":
-            return mechanisms.crossover(page, read_csv(path), runs)
-        return mechanisms.costs(page, parquet.read(path))
+    if entry.type in RUN_FIGURES:
+        return RUN_FIGURES[entry.type](page, runs.loc[runs["experiment"] == entry.experiment], claims, entry)
+    path = Path(file or "", "crossover.csv" if entry.type == "crossover" else "")
+    if not path.is_file():
+        raise NotRun(f"no table for the figure of type {entry.type}")
+    if entry.type == "crossover":
+        return mechanisms.crossover(page, read_csv(path), runs)
+    return mechanisms.costs(page, parquet.read(path))
 
 
 CLAIMED, LOST = r"claimed $\varepsilon$", r"privacy loss $\varepsilon$"
@@ -87,30 +84,23 @@ def draw_claim(claim: Claim, cells: pd.DataFrame, stated: str, verdict: str, fil
         return False
     private = claim.type == "private"
     values = cells["value"].to_numpy(dtype=float)
-    cells = cells.assign(value=values if private else np.exp(coordinate(claim, values)))  # as in a fit: log2 d, say
+    values = values if private else np.exp(coordinate(claim, values))  # as in a fit: log2 d, say
+    means, low, high, law = cells[["mean", "low", "high", "law"]].to_numpy(dtype=float).T
     with style.look():
-        figure = Figure(figsize=(style.ONE_COLUMN, 2.4), layout="constrained")
-        axis = figure.add_subplot()
-        style.log_axis(axis, "x", cells["value"], base=10)
-        if not private and (cells["mean"] > 0).all():
-            style.log_axis(axis, "y")
-        used = cells["status"] == "used"
-        for mask, face in ((used, style.PALETTE["blue"]), (~used, "white")):
-            some = cells.loc[mask]
-            reach = np.abs([some["mean"] - some["low"], some["high"] - some["mean"]])
-            axis.errorbar(
-                some["value"], some["mean"], reach, fmt="o", color=style.PALETTE["blue"], markerfacecolor=face
-            )
-        if np.isfinite(cells["law"]).all():
-            look: dict[str, Any] = {"marker": "_", "markersize": 24, "linestyle": "none"}
-            look = look if len(cells) == 1 else {"linestyle": style.DASHED}
-            axis.plot(cells["value"], cells["law"], color=style.GUIDE, label=f"stated: {stated}", **look)
-            axis.legend()
-        axis.set_xlabel(CLAIMED if private else axis_label(claim.parameter, claim.response, fitted=True))
-        axis.set_ylabel(LOST if private else RESPONSES[claim.response])
-        if axis.get_yscale() == "log":
-            style.readable_log(axis)
-        axis.set_title(f"{claim.id}: {verdict}")
+        plate = Plate(1, height=2.2)
+        panel = plate.panels[0]
+        style.log_axis(panel.axis, "x", values)
+        if not private and (means > 0).all():
+            style.log_axis(panel.axis, "y")
+        drawn = Curve(values, means, np.abs([means - low, high - means]), (cells["status"] != "used").to_numpy())
+        panel.curve(claim.id, drawn, Look(style.PALETTE["blue"], "o", "none"), band=False, legend="")
+        if np.isfinite(law).all():
+            look: Style = {"marker": "_", "markersize": 24, "linestyle": "none"} if len(cells) == 1 else {}
+            panel.line("law", values, law, "law", key=f"stated: {stated}", **look)
+        panel.axis.set_xlabel(CLAIMED if private else axis_label(claim.parameter, claim.response, fitted=True))
+        panel.axis.set_ylabel(LOST if private else RESPONSES[claim.response])
+        plate.finding = f"Claim {claim.id}: {verdict}"
+        plate.lay_out()
         file.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(file, format="png", metadata={"Software": None})
+        plate.figure.savefig(file, format="png", metadata={"Software": None})
     return True

@@ -114,8 +114,7 @@ def write_winners(files: Sequence[Path], facts: Facts, results: Path, names: Map
         formats.write_csv(frame, out / f"{name}.csv")
         formats.write_captioned(worded(frame), said, out, name)
     with style.look():
-        plate = profile_figure(found, Page(names or {}))
-    plate.save(out / PROFILES, data=f"{PROFILES}_figure")
+        profile_figure(found, Page(names)).save(out / PROFILES, data=f"{PROFILES}_figure")
 
 
 def cells_table(cells: pd.DataFrame) -> pd.DataFrame:
@@ -205,7 +204,7 @@ def profile_figure(found: pd.DataFrame, page: Page) -> Plate:
     """A panel a feedback class: rho against tau of the learners with most problems, best median first."""
     measured = sorted(set(found["feedback"]))
     classes = [*(name for name in CLASSES if name in measured), *(name for name in measured if name not in CLASSES)]
-    plate = page.plate(max(1, len(classes)), 2, height=2.0, wide=True)
+    plate = Plate(max(1, len(classes)), 2, height=2.0, wide=True)
     first: list[tuple[int, float, str, str]] = []
     for panel, name in zip(plate.panels, classes, strict=False):
         axis, own, title = panel.axis, found.loc[found["feedback"] == name], CLASSES.get(name, name)
