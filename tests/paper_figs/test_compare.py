@@ -148,20 +148,6 @@ def test_advice_fits_and_learners_are_whole(monkeypatch: pytest.MonkeyPatch) -> 
         assert "wdp-cocop-gaussian.corrected" in names.pop()
 
 
-def test_a_comparison_fits_and_claims_are_whole(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    sides = [str(REFERENCE / "lou_cheung_2020"), str(REFERENCE / "ci" / "lou_cheung_2020")]
-    moved = compare.compare(*(compare.read_folder(Path(side)) for side in sides))
-    assert len(moved)
-    for width, further in ((80, []), (120, ["--long"])):
-        monkeypatch.setenv("COLUMNS", str(width))
-        assert compare.main([*sides, *further]) == 0
-        shown = capsys.readouterr().out
-        assert fits(shown.rpartition("\n\n")[0], width)
-        assert set(moved["claim"]) <= set(shown.split())
-
-
 def test_what_was_not_run_comes_last() -> None:
     lines = pd.read_csv(REFERENCE / "ci" / "lou_cheung_2020" / "claims.csv", keep_default_na=False, dtype=str)
     absent = [verdict == "not in this profile" for verdict in show.lines_table(lines)["verdict"]]

@@ -50,16 +50,6 @@ def test_a_slope_that_sits_off_has_further_to_go_to_the_other_side() -> None:
         assert otherwise(judge(off.frame(), claim), 0.03) == noticed
 
 
-def test_without_noise_the_resolution_is_the_tolerance() -> None:
-    runs = Sweep(lambda checkpoints, value: checkpoints**0.5, spread=0.0).frame()
-    found = judge(runs, make_claim(tol=0.03, tol_reason="no noise"))
-    assert (found.resolution, found.resolution_of) == (pytest.approx(0.03), "power")
-    for change, verdict in ((0.0299, "reproduced"), (-0.0301, "below bound"), (0.0301, "steeper")):
-        off = Sweep(lambda checkpoints, value, more=change: checkpoints ** (0.5 + more), spread=0.0, seed=2)
-        claim = make_claim(tol=0.03, tol_reason="no noise")
-        assert judge(off.frame().assign(bound=np.nan), claim).verdict == verdict
-
-
 LAWS: list[tuple[dict[str, Any], Any, Any]] = [
     ({"rate": "T^0.5 ln T"}, lambda t, v: t**0.5 * np.log(t), lambda t, v: np.log(t)),
     ({"rate": "T^0.5"}, lambda t, v: t**0.5, lambda t, v: np.log(t)),
@@ -120,22 +110,6 @@ def test_a_logarithm_that_is_not_resolved_is_said() -> None:
     assert "log power not resolved" in easy.reason
     sharp = judge(law, make_claim(rate="T^0.5 ln(T/delta)", tol=0.01, tol_reason="no noise to speak of"))
     assert (sharp.verdict, sharp.resolution_log < 1) == ("reproduced", True)
-
-
-@pytest.mark.parametrize(
-    ("changes", "why"),
-    [
-        ({"experiment": "elsewhere"}, "none: not run"),
-        ({"from": 2**14}, "none: no exponent was fitted"),
-        ({"type": "below", "bound": "explicit", "rate": None}, "none: a bound is held or it is not"),
-        ({"type": "private", "rate": None, "accounting": "upper"}, "none: the ledger is an upper bound"),
-    ],
-)
-def test_where_there_is_no_resolution_the_reason_is_told(changes: dict[str, Any], why: str) -> None:
-    found = judge(Sweep(lambda t, v: t**0.5).frame(), make_claim(**changes))
-    assert np.isnan(found.resolution)
-    assert np.isnan(found.resolution_log)
-    assert found.resolution_of == why
 
 
 def test_an_exact_accountant_resolves_a_factor_of_eps() -> None:
@@ -199,7 +173,7 @@ def test_a_curve_that_deserves_another_verdict_is_told(monkeypatch: pytest.Monke
 
 def test_tables_are_the_same_every_time(tmp_path: Path) -> None:
     for name in ("one", "two"):
-        simulate.write_validation(tmp_path / name, 20)
+        simulate.write_validation(tmp_path / name, 4)
     names = sorted(path.name for path in (tmp_path / "one").iterdir())
     assert names == sorted(
         f"{name}.{form}" for name in ("intervals", "verdicts", "resolution") for form in ("csv", "md", "html")
