@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final, Literal, get_args
@@ -148,20 +148,16 @@ class Rate:
             factors.append(_NODES)
         return " ".join(factors) or "1"
 
-    def latex(self, symbol: str = "", written: Callable[[float], str] | None = None, gap: str = "") -> str:
-        r"""The same in LaTeX, without dollars: `T^{0.5}\,\ln^{1.5} T`. A power of zero is written of `symbol` only.
-
-        written: how powers are; gap: what is between a logarithm and its argument.
-        """
-        written = written or (lambda power: _written(power).strip("()"))
-        factors = [] if self.power or not symbol else [_raised(_letters(symbol), written(0))]
-        if self.power:
-            factors.append(_raised(_letters(self.symbol), written(self.power)))
+    def latex(self, symbol: str = "") -> str:
+        r"""The same in LaTeX, without dollars: `T^{0.5}\,\ln^{1.5} T`. A power of zero is written of `symbol` only."""
+        factors = []
+        if self.power or symbol:
+            factors = [_raised(_letters(self.symbol if self.power else symbol), self.power)]
         if self.log_power:
             argument = _letters(self.symbol if self.log_argument == "parameter" else self.log_argument)
-            log = _raised(r"\ln" if self.log == "ln" else r"\log_2", written(self.log_power))
-            alone = self.log_argument == "parameter" and (gap or argument == self.symbol)
-            factors.append(f"{log}{gap or ' '}{argument}" if alone else f"{log}{gap}({argument})")
+            log = _raised(r"\ln" if self.log == "ln" else r"\log_2", self.log_power)
+            alone = self.log_argument == "parameter" and argument == self.symbol
+            factors.append(f"{log} {argument}" if alone else f"{log}({argument})")
         return r"\,".join([*factors, *(["A_W"] if self.nodes else [])]) or "1"
 
 
@@ -220,8 +216,9 @@ def _letters(symbol: str) -> str:
     return named.replace("_gdp", r"_{\mathrm{GDP}}").replace("*", r"^\star")
 
 
-def _raised(base: str, power: str) -> str:
-    return base if power == "1" else f"{f'{{{base}}}' if base.endswith('star') else base}^{{{power}}}"
+def _raised(base: str, power: float) -> str:
+    base = f"{{{base}}}" if base.endswith("star") and power != 1 else base
+    return base if power == 1 else f"{base}^{{{_written(power).strip('()')}}}"
 
 
 def _number(text: str | None) -> float:
