@@ -10,6 +10,7 @@ from time import process_time
 from typing import Any, ClassVar
 
 import numpy as np
+from numba.core.event import install_timer
 
 from dpregret.numerics import compiled
 
@@ -37,10 +38,12 @@ class Tiered:
             asked = held * rounds
             rate = self.seconds / self.numbers if self.numbers > 1000 else 1e-6 if rounds == 1 else 1e-7
             if (self.one > 0 and self.watched) or (asked * rate < self.one and self.seconds < self.all):
+                compiling: list[float] = []  # kernels that it calls; warnings are off as in compiled loops
                 started = process_time()
-                with np.errstate(all="ignore"):  # as in compiled loops
+                with install_timer("numba:compile", compiling.append), np.errstate(all="ignore"):
                     found = self.function(*arguments)
-                self.seconds, self.numbers = self.seconds + process_time() - started, self.numbers + asked
+                self.seconds += max(0.0, process_time() - started - sum(compiling))
+                self.numbers += asked
                 return found
         if self.loops is None or self.one < 0:
             self.loops = compile_for(self.function, *self.kinds)
