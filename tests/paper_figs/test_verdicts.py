@@ -421,18 +421,6 @@ def test_laws_in_the_window_are_met_without_a_slope_left(rate: str, law: Any) ->
     assert found.cells_excluded == "pre-asymptotic: 1024"  # at T / 8, where the slope starts
 
 
-@pytest.mark.parametrize(
-    ("rate", "response", "law"),
-    [
-        ("T^0.5 ln(T/delta)^2", "regret", lambda t, value: 1e-3 * np.sqrt(t) * np.log(t / 1e-6) ** 2),
-        ("ln(T)^2.5", "log_slope", lambda t, value: np.log(t) ** 2.5),
-    ],
-)
-def test_logarithms_are_divided_out(rate: str, response: str, law: Any) -> None:
-    found = judge(Sweep(law).frame(), make_claim(rate=rate, response=response))
-    assert found.normalised == pytest.approx(0.0, abs=1e-9)
-
-
 def tailed(tail: str, count: int) -> pd.DataFrame:
     """One setting at T = 64; regret a power of an exponential variable."""
     sweep = Sweep(lambda checkpoints, value: 0 * checkpoints + 100.0, runs=count, values=(64,), experiment="tails")

@@ -271,20 +271,17 @@ def _measured(lines: pd.DataFrame) -> pd.DataFrame:
     return lines.loc[(lines["claim"] != "") & (lines["verdict"] != NOT_RUN)]
 
 
-def markdown(lines: pd.DataFrame, ids: bool = True) -> str:
-    """A Markdown table of what `frame` made: a row as the paper has it, beneath it a row for each thing measured.
-
-    `ids`: name the claim of each number.
-    """
+def markdown(lines: pd.DataFrame) -> str:
+    """A Markdown table of what `frame` made: a row as the paper has it, beneath it a row for each thing measured."""
     heads = list(dict.fromkeys(lines["column"]))
     rows = []
     for _, row in lines.groupby("row", sort=False):
-        cells = [list(_in_markdown(row.loc[row["column"] == head], ids)) for head in heads]
+        cells = [list(_in_markdown(row.loc[row["column"] == head])) for head in heads]
         rows += [dict(zip(heads, each, strict=True)) for each in zip_longest(*cells, fillvalue="")]
     return formats.markdown(pd.DataFrame(rows, columns=heads), raw=heads).removesuffix("\n")
 
 
-def _in_markdown(cell: pd.DataFrame, ids: bool) -> Iterator[str]:
+def _in_markdown(cell: pd.DataFrame) -> Iterator[str]:
     """Lines of Markdown for one cell: what is printed in bold, then what was measured, a claim a line."""
     for _, part in cell.groupby("part", sort=False):
         rate = part["printed"].iloc[0]
@@ -293,7 +290,7 @@ def _in_markdown(cell: pd.DataFrame, ids: bool) -> Iterator[str]:
             fitted = f"{line['power']} " if line["power"] else ""
             change = f", {line['resolution']}" if line["resolution"] else ""
             text = f"{line['side']}, {line['law']}: {fitted}{line['sign']} {line['verdict']}{change}"
-            yield formats.markdown_cell(text) + (f" (`{line['claim']}`)" if ids else "")
+            yield f"{formats.markdown_cell(text)} (`{line['claim']}`)"
 
 
 def brief(lines: pd.DataFrame) -> str:
