@@ -213,14 +213,13 @@ class Plate:
                 )
         if apart:
             longer = [len(panel.entries) for panel in self.panels]
-            rows += sum(max(longer[start : start + self.across]) for start in range(0, len(longer), self.across))
+            rows += 1 + sum(max(longer[start : start + self.across]) for start in range(0, len(longer), self.across))
         lines = rows + 1.2 * (title.count("\n") + 1) + foot.count("\n") + 2
         figure.set_size_inches(self.width, self.down * self.height + LINE * lines)
         figure.suptitle(title, x=0.01, ha="left", fontsize=TITLE_SIZE, weight="bold")
-        entries = {} if apart else self.entries
-        legend = figure.legend(
-            entries.values(), entries, loc="outside lower center", ncols=columns, title=foot, title_fontsize=SMALL
-        )
+        entries, pad = ({}, 0.5) if apart else (self.entries, None)
+        small: Style = {"title": foot, "title_fontsize": SMALL, "borderpad": pad}
+        legend = figure.legend(entries.values(), entries, loc="outside lower center", ncols=columns, **small)
         legend.get_title().set(color=(0.3, 0.3, 0.3), linespacing=1.0)
         engine: Any = figure.get_layout_engine()
         engine.execute(figure)
