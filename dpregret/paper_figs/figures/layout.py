@@ -208,9 +208,8 @@ class Plate:
                 style.readable_log(panel.axis)
             panel.axis.set_visible(panel.axis.has_data())
             if apart and panel.entries:
-                panel.axis.legend(
-                    panel.entries.values(), panel.entries, loc="upper center", bbox_to_anchor=(0.5, -0.27)
-                )
+                below: Style = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.27), "borderpad": 0.5}
+                panel.axis.legend(panel.entries.values(), panel.entries, **below)
         if apart:
             longer = [len(panel.entries) for panel in self.panels]
             rows += 1 + sum(max(longer[start : start + self.across]) for start in range(0, len(longer), self.across))

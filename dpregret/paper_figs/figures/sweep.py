@@ -249,12 +249,14 @@ def verdict_sentence(found: Sequence[Fitted]) -> str:
     if not decided:
         return ""
     laws = dict.fromkeys(f"${each.rate.latex()}$" for each in decided)
-    counts = Counter(each.found.verdict for each in decided)
-    verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+    counts = Counter(each.found.verdict for each in decided).most_common()
+    verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts)
+    if len(counts) == 1:
+        verdicts = f"all {verdicts}" if len(decided) > 1 else counts[0][0]
     spoken = " and ".join(dict.fromkeys(style.RESPONSES[each.claim.response] for each in decided))
-    powers = [round(each.found.fitted, 2) + 0.0 for each in decided]
-    spread = f"{min(powers):.2f} to {max(powers):.2f}".replace("-", "\N{MINUS SIGN}")
-    power = decided[0].exponent if len(decided) == 1 else spread
+    powers = sorted({round(each.found.fitted, 2) + 0.0 for each in decided})
+    spread = " to ".join(f"{power:.2f}" for power in dict.fromkeys((powers[0], powers[-1])))
+    power = decided[0].exponent if len(decided) == 1 else spread.replace("-", "\N{MINUS SIGN}")
     return f"Law {' or '.join(laws)}: {verdicts}; fitted power of {spoken} {power}"
 
 
