@@ -50,7 +50,7 @@ def test_every_figure_is_drawn_with_its_data(
     assert not data["series"].str.contains("wdp-cocop").any()
     slopes = data.set_index("what")["y"]["local slope of response over law"]
     assert slopes.to_numpy() == pytest.approx(np.zeros(4), abs=1e-9)  # of a planted power
-    assert "1 reproduced" in plates["exponent_dimension"].finding
+    assert plates["exponent_dimension"].finding.startswith("Law $d$: reproduced")
     regret = plates["regret_horizon"]
     assert len(regret.panels[0].axis.collections) == 2  # bands
     assert regret.data().loc[lambda data: data["what"] == "mean", "low"].notna().all()
