@@ -49,7 +49,9 @@ def bounded_memory(gigabytes: float) -> Iterator[None]:
     before = resource.getrlimit(resource.RLIMIT_DATA)
     with contextlib.suppress(OSError, ValueError, OverflowError):  # of infinite numbers the latter
         held = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * os.sysconf("SC_PAGE_SIZE")
-        resource.setrlimit(resource.RLIMIT_DATA, (held + int(gigabytes * GIGABYTE), before[1]))
+        most = held + int(gigabytes * GIGABYTE)
+        if before[0] == resource.RLIM_INFINITY or most < before[0]:  # a lower limit of the user's stays
+            resource.setrlimit(resource.RLIMIT_DATA, (most, before[1]))
     try:
         yield
     finally:
