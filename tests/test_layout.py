@@ -58,10 +58,8 @@ MAY_IMPORT = {
             "mechanisms",
             "run",
             "advice",
-            "bench",
             "scripts",
             "proof_pages",
-            "worst",
         )
     },
 }

@@ -110,7 +110,7 @@ def positive(**options: float) -> None:
 def place(domain: ConstraintSet, share: float, towards: int) -> Array:
     """The point a `share` of the way from the center to the vertex of least cost, (n,); the costs are normal draws.
 
-    The search for worse streams (workflows/worst.py) chooses both.
+    A search for worse streams has chosen both (docs/authors.md).
     """
     if not 0.0 <= share <= 1.0:
         raise ValueError(f"option share must lie in [0, 1], got {share}")
