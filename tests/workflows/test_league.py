@@ -1,4 +1,4 @@
-"""The league, curves of expiry, maps of bounds and test vectors against brute force and dense matrices; exact noise."""
+"""The league, curves of expiry, maps of bounds and test vectors against brute force and dense matrices."""
 
 from __future__ import annotations
 
@@ -15,11 +15,8 @@ import pytest
 from checkout import timed
 
 from dpregret.algorithms.geometry import make_set
-from dpregret.algorithms.learner import Problem, Setting, play
-from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 from dpregret.algorithms.privacy import Budget, gaussian_mu, window_sums
 from dpregret.algorithms.privacy.audit import materialise, protected_nodes, transcript_losses
-from dpregret.algorithms.privacy.integer_sums import WholeSums, WholeWindowRoot, WholeWindowTree
 from dpregret.algorithms.privacy.prefix_sums import NoisePerItem, NoisePerPrefix
 from dpregret.algorithms.privacy.toeplitz import WindowBuffers, WindowRoot, norm_floor, window_lower_bound
 from dpregret.algorithms.privacy.trees import WindowTree
@@ -27,8 +24,7 @@ from dpregret.algorithms.privacy.window_blocks import WindowItems
 from dpregret.datasets.streams import make_stream
 from dpregret.paper_figs.judge.cells import mean_root
 from dpregret.paper_figs.judge.claims import load_claims
-from dpregret.workflows.families.base import generators
-from dpregret.workflows.mechanisms import exact, exactness, vectors
+from dpregret.workflows.mechanisms import exact, vectors
 from dpregret.workflows.plan.read import PAPERS
 
 
@@ -189,31 +185,6 @@ def test_the_largest_dimension_is_the_last_on_its_side() -> None:
     assert free < tree
     tree, free = exact.totals(most + 1, 16, 2**10, 8.0)
     assert free >= tree
-
-
-@pytest.mark.parametrize("sums", [WholeWindowTree, WholeWindowRoot])
-def test_without_noise_it_is_ftal_but_for_the_grid(sums: type[WholeSums]) -> None:
-    silent = type("Silent", (sums,), {"noise": lambda self: np.zeros_like(self.expired)})
-    horizon, runs, domain = 200, 3, make_set("ball", 5)
-    stream = make_stream("random-kink", domain)
-    problem = Problem(domain, horizon, stream.lipschitz, stream.strong_convexity, stream.smoothness)
-    setting = Setting(8, Budget(1.0, 1e-6))
-    found = []
-    for learner in (
-        exactness.WholeLeader(problem, setting, silent, generators(1, "noise", runs)),
-        FollowTheApproximateLeader(problem, [setting], runs, "plain"),
-    ):
-        losses = stream.rounds(generators(1, "data", runs), horizon)
-        found.append(play(learner, losses, generators(1, "noise", runs), [50, horizon]).losses)
-    assert found[0] == pytest.approx(found[1], rel=0.01)
-    assert not np.array_equal(found[0], found[1])
-
-
-def test_a_row_of_the_table() -> None:
-    row = exactness.measure("window tree", 4, 2.0, horizon=64, runs=3)
-    assert 1.06 < row["deviation_ratio"] < 1.08  # type: ignore[operator]
-    ratio, half = exactness.ratio_of_means(np.array([2.0, 4.0, 6.0]), np.array([1.0, 2.0, 3.0]))
-    assert (ratio, half) == (2.0, 0.0)
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ Noise never depends on data, so a block of rounds is drawn at once. Every run ha
 draws does not depend on how many runs share the batch.
 
 IEEE double-precision noise from a statistical generator measures utility; it is not a release mechanism
-(Mironov 2012: the low-order bits of floating-point noise leak). `integer_sums.py` has sums released from whole numbers.
+(Mironov 2012: the low-order bits of floating-point noise leak).
 """
 
 from collections.abc import Sequence
