@@ -59,7 +59,6 @@ MAY_IMPORT = {
             "run",
             "advice",
             "scripts",
-            "proof_pages",
         )
     },
 }

@@ -22,14 +22,14 @@ from dpregret.algorithms.privacy.selection import RANGES, Selection
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge.claims import load_claims
 from dpregret.paper_figs.judge.result_tables import ExactLoss
-from dpregret.paper_figs.text.formats import filled
 from dpregret.workflows.audit import exact_losses as exact
 from dpregret.workflows.audit.erm import AuditedRisk
 from dpregret.workflows.audit.neighbours import Special
 from dpregret.workflows.plan.read import PAPERS, papers
-from dpregret.workflows.proof_pages import PAGES, PROOFS, renewed
 
 DELTA = 1e-6
+MANY = 10**6
+PROOFS = Path(__file__).resolve().parents[2] / "docs" / "proofs"
 FIVE = np.array([0.0, 0.0, exact.WIDEST, exact.WIDEST, exact.WIDEST])
 
 
@@ -241,19 +241,42 @@ def test_every_exact_loss_that_a_claim_names_is_known_and_refutes() -> None:
     assert not ExactLoss(1.0, 1.0, "nowhere").refutes
 
 
-def test_the_pages_are_current() -> None:
-    assert all(renewed(PROOFS / f"{name}.md", parts, check=True) for name, parts in PAGES.items())
+def tables(page: str) -> list[list[list[str]]]:
+    """The cells of all tables of a page, without their heads."""
+    paragraphs = (PROOFS / f"{page}.md").read_text(encoding="utf-8").split("\n\n")
+    rows = [each.strip().splitlines()[2:] for each in paragraphs if each.startswith("|")]
+    return [[[cell.strip() for cell in row.strip("|").split("|")] for row in table] for table in rows]
 
 
-def test_a_wrong_number_of_a_page_is_seen_and_renewed(tmp_path: Path) -> None:
-    text, parts = (PROOFS / "frank_wolfe_privacy.md").read_text(encoding="utf-8"), PAGES["frank_wolfe_privacy"]
-    page = tmp_path / "page.md"
-    page.write_text(text.replace("**3.034**", "**3.035**"), encoding="utf-8")
-    assert not renewed(page, parts, check=True)
-    assert not renewed(page, parts)
-    assert page.read_text(encoding="utf-8") == text
-    with pytest.raises(ValueError, match="expected one <!-- edges:begin -->"):
-        filled(text.replace("<!-- edges:begin -->", ""), parts)
+def test_the_page_says_what_the_printed_scale_loses() -> None:
+    rows, _ = tables("frank_wolfe_privacy")
+    assert len(rows) == 11
+    for delta, claimed, *told in rows:
+        budget = Budget(float(claimed), float(delta))
+        lost = [
+            exact.wolfe_epsilon(exact.printed_scale(budget, rounds), rounds, budget.delta)
+            for rounds in (100, 10**4, MANY)
+        ]
+        lost.append(gaussian_epsilon(exact.distance(budget), budget.delta))
+        assert told == [f"**{each:.4g}**" if each > budget.epsilon else f"{each:.4g}" for each in lost]
+
+
+def test_the_page_says_from_where_the_printed_scale_fails() -> None:
+    _, ((_, *proved), (_, *fails)) = tables("frank_wolfe_privacy")
+    deltas = (1e-3, 1e-6, 1e-8, 1e-10, 1e-12, 1e-15)
+    assert proved == [f"{exact.proved_epsilon(delta):.3g}" for delta in deltas]
+    assert fails == [f"{exact.failing_epsilon(delta):.3g}" for delta in deltas]
+
+
+def test_the_page_says_what_a_range_costs() -> None:
+    conjecture = exact.equal_pair_range(exact.WIDEST)
+    ranges = (4.0, 3.0, RANGES["laplace"], conjecture, RANGES["gumbel"])
+    _, rows = tables("noisy_min_range")
+    for spread, (_, told, price, *scales) in zip(ranges, rows, strict=True):
+        assert (told, price) == (f"{spread:.7g} s/b", f"{spread**2 / 8:.5f} (s/b)²")
+        for epsilon, scale in zip((0.1, 1.0, 4.0, 16.0), scales, strict=True):
+            budget = Budget(epsilon, DELTA)
+            assert scale == f"{exact.ranged_scale(budget, MANY, spread) / exact.printed_scale(budget, MANY):.3f}"
 
 
 def test_audited_objective_perturbation_knows_its_exact_loss() -> None:

@@ -239,13 +239,6 @@ def renew(page: Path, renewed: Callable[[str], str], check: bool = False) -> boo
     return new == old
 
 
-def filled(page: str, parts: Mapping[str, Callable[[], str]]) -> str:
-    """`page` with every part, by the name of its mark, made again; raises ReadmeError where a mark is missing."""
-    for mark, make in parts.items():
-        page = marked(page, mark, f"{make().strip()}\n")
-    return page
-
-
 NUMBER: Final = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?")
 
 
