@@ -150,8 +150,21 @@ endif
 kills: setup ## kill a run at random moments, resume, compare its tables (PROFILE=ci REPEATS=20: most of an hour)
 	$(BIN)/python tests/trials/kills.py --profile $(if $(filter full,$(PROFILE)),smoke,$(PROFILE)) --repeats $(or $(REPEATS),3) --cores $(CORES)
 
-processors: setup ## are runs, claims and checks the same under forced kernels? (ci on four processors, smoke on two more)
-	$(PY) dpregret.workflows.run.processors ci
+processors: setup ## does a digit depend on the kernels that libraries choose by processor? (smoke; PROFILE=ci: 20 minutes)
+	@rm -rf build/processors
+	@$(MAKE) --no-print-directory build/processors/{own,old}.txt
+	diff build/processors/{own,old}.txt
+
+# own: this processor; old: libraries without vector units, compiled code for any processor with fused products
+KERNELS_old = OPENBLAS_CORETYPE=Nehalem NUMBA_CPU_NAME=x86-64-v3 NUMBA_CPU_FEATURES= GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F \
+  NPY_DISABLE_CPU_FEATURES="$$($(BIN)/python -c 'from numpy._core._multiarray_umath import __cpu_dispatch__ as units, __cpu_features__ as has; print(*filter(has.get, units))')"
+NUMBERS := import pathlib, dpregret.core.parquet as p; [print(f, p.Stamp.of(f).numbers) for f in sorted(pathlib.Path("results").glob("made/runs/*/*"))]
+
+build/processors/%.txt:
+	@mkdir -p build/processors/$*
+	$(KERNELS_$*) $(PY) snakemake --directory build/processors/$* --until tables -q all --cores $(CORES) \
+	  --config profile=$(if $(filter full,$(PROFILE)),smoke,$(PROFILE))
+	@cd build/processors/$* && { $(CURDIR)/$(BIN)/python -c '$(NUMBERS)'; cat results/made/tables/*/{claims,checks}.csv; } > ../$*.txt
 
 schema: setup ## renew the JSON schema of configurations
 	$(PY) dpregret.workflows.plan.load > workflows/schemas/config.schema.json

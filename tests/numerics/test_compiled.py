@@ -44,7 +44,7 @@ def test_bits_do_not_depend_on_the_target():
     """Nor on what this processor has beyond a plain one: vectors of four and more, fused products and sums, which a
     library computes elsewhere, rounded once.
 
-    `make processors` compares all kernels of the ci profile.
+    `make processors` compares whole runs.
     """
     assert run(NUMBERS, NUMBA_CPU_NAME="generic", NUMBA_CPU_FEATURES="", OPENBLAS_CORETYPE="Nehalem") == run(NUMBERS)
 
