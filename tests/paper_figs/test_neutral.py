@@ -15,6 +15,7 @@ from markdown_it import MarkdownIt
 
 from dpregret.core.errors import ConfigError, printable
 from dpregret.paper_figs.report.findings import read_captioned
+from dpregret.paper_figs.tables.printed import wide_latex
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.escaping import shielded, tex
 
@@ -107,7 +108,7 @@ def test_tex_has_no_command_of_strangers(text: str) -> None:
         *"&%$#_{}",
     }
     assert all(word.startswith("\\") for word in words)
-    formats.latex(pd.DataFrame({text: [text]}), "l", text)
+    wide_latex(pd.DataFrame({text: [text]}), "l", text)
 
 
 @few

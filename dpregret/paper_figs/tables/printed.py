@@ -11,7 +11,7 @@ HTML: one screen wide, formulas as MathML, every number a link to its claim; pag
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain, groupby, zip_longest
 from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple
@@ -30,7 +30,6 @@ from dpregret.paper_figs.judge.result_tables import number
 from dpregret.paper_figs.judge.vocabulary import COLOURS, MARKS, NOT_RUN, labels_of
 from dpregret.paper_figs.text import escaping, formats, formula
 from dpregret.paper_figs.text.escaping import plain, tex
-from dpregret.paper_figs.text.formats import FITTED, alone
 from dpregret.paper_figs.text.formula import checked, in_tex, in_text
 
 FILE: Final = "printed.yaml"
@@ -379,34 +378,47 @@ def _beneath(row: pd.DataFrame, heads: list[str]) -> Iterator[list[str] | str]:
 
 TEMPLATES: Final = Path(__file__).with_name("templates")
 STYLE: Final = (TEMPLATES / "printed.css").read_text(encoding="utf-8")
-GAP: Final = 0.015
-"""Space between columns of LaTeX, as a share of the width."""
-WIDTH: Final = (
-    r"\dimexpr\ifdim1.35\textwidth<500pt 1.35\textwidth\else\ifdim\textwidth<500pt 500pt\else\textwidth\fi\fi\relax"
-)
-"""The width of the text; where that is narrow, the table reaches into both margins."""
+SHORT: Final = 16
+"""Characters of a cell that stay on one line of LaTeX; longer ones are folded."""
+FOLDED: Final = r">{\raggedright\arraybackslash}p{9em}"
 
 
 def environment(folder: Path, form: str = "html", **options: Any) -> jinja2.Environment:
-    """Where templates are found and how text gets into them: escaped."""
+    """Where templates are found and how text gets into them: escaped. Those of LaTeX write `<< >>` and `<% %>`."""
+    if form == "tex":
+        signs = {"block": ("<%", "%>"), "variable": ("<<", ">>"), "comment": ("<#", "#>")}
+        for name, (start, end) in signs.items():
+            options |= {f"{name}_start_string": start, f"{name}_end_string": end}
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
         autoescape=form == "html",
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
-        finalize=escaping.plain if form == "md" else escaping.in_html,
+        finalize={"md": escaping.plain, "tex": escaping.in_tex}.get(form, escaping.in_html),
         **options,
     )
 
 
+def _page(table: FilledTable, form: str, **more: Any) -> str:
+    """The table by its template of a form."""
+    columns = table.printed.columns
+    heads, above, first = [column.above for column in columns], [], 1
+    for head, group in groupby(heads):
+        span = len(list(group))
+        above.append((head, span, first))
+        first += span
+    written = {"html": formula.in_html, "tex": in_tex}[form]
+    template = environment(TEMPLATES, form, keep_trailing_newline=True).get_template(f"printed.{form}.j2")
+    return template.render(
+        table=table, columns=columns, above=above if any(heads) else [], widths=sum(each.width for each in columns),
+        marks=MARKS, formula=lambda sentence: Markup(written(sentence)), **more,
+    )  # fmt: skip
+
+
 def html_page(table: FilledTable) -> str:
     """The table with its notes, as a document that opens alone."""
-    return environment(TEMPLATES, keep_trailing_newline=True).get_template("printed.html.j2").render(
-        table=table, columns=table.printed.columns, above=_above(table), style=Markup(STYLE), marks=MARKS,
-        colours=COLOURS, slug=slug, formula=lambda sentence: Markup(formula.in_html(sentence)),
-        share=100 / sum(column.width for column in table.printed.columns),
-    )  # fmt: skip
+    return _page(table, "html", style=Markup(STYLE), colours=COLOURS, slug=slug)
 
 
 def fragment_of(page: str) -> str:
@@ -417,12 +429,6 @@ def fragment_of(page: str) -> str:
     return found[1]
 
 
-def _above(table: FilledTable) -> list[tuple[str, int]]:
-    """What stands above heads, and how many; nothing where nothing does."""
-    heads = [column.above for column in table.printed.columns]
-    return [(above, len(list(columns))) for above, columns in groupby(heads)] if any(heads) else []
-
-
 def slug(text: object) -> str:
     """Text as part of an address inside a page."""
     return re.sub(r"[^A-Za-z0-9_]+", "-", str(text)).strip("-")
@@ -431,74 +437,23 @@ def slug(text: object) -> str:
 def latex(table: FilledTable, label: str) -> str:
     """The file of LaTeX. Beneath each rate stand numbers with the sign of their verdict; notes name verdicts and
     claims."""
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(line.claim for line in table.lines()), 1)}
-    columns = table.printed.columns
-    share = (1 - GAP * (len(columns) - 1)) / sum(column.width for column in columns)
-    gap = rf"@{{\hspace{{{GAP}\linewidth}}}}"
-    shape = gap.join(rf"p{{{share * column.width:.4f}\linewidth}}" for column in columns)
-    rows = [
-        _latex_row(r"\par ".join(_latex_part(part, numbers) for part in cell) for cell in row) for row in table.rows
-    ]
+    lines = table.lines()
+    signs: dict[str, list[str]] = {}
+    for mark in dict.fromkeys(line.mark for line in lines):
+        signs.setdefault(MARKS[mark][1], []).append(mark)
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(line.claim for line in lines), 1)}
+    changes = {line.claim: line.resolution for line in lines}
     cited = ", ".join(filter(None, (table.cite, table.printed.name)))
-    lines = [
-        r"\begin{table*}[tp]",
-        rf"\sbox0{{\parbox{{{WIDTH}}}{{\centering\footnotesize",
-        rf"\caption{{{in_tex(table.printed.caption)}{f' ({tex(cited)})' if cited else ''}}}",
-        rf"\label{{{label}}}",
-        rf"\begin{{tabular}}{{@{{}}{shape}@{{}}}}",
-        r"\toprule",
-        *_heads_above(table),
-        _latex_row(in_tex(column.head) for column in columns),
-        r"\midrule",
-        ("\n" + r"\addlinespace" + "\n").join(rows),
-        r"\bottomrule",
-        r"\end{tabular}",
-        *_latex_notes(table, numbers),
-        "}}",
-        FITTED,
-        r"\end{table*}",
-    ]
-    return alone("amsmath,booktabs,graphicx", "\n".join(lines))
+    return _page(table, "tex", label=label, cited=cited, signs=signs, numbers=numbers, changes=changes)
 
 
-def _heads_above(table: FilledTable) -> list[str]:
-    cells, rules, first = [], "", 1
-    for above, span in _above(table):
-        cells.append(rf"\multicolumn{{{span}}}{{c}}{{{in_tex(above)}}}")
-        rules += rf"\cmidrule(lr){{{first}-{first + span - 1}}}" if above else ""
-        first += span
-    return [" & ".join(cells) + r" \\", rules] if cells else []
-
-
-def _latex_row(cells: Iterable[str]) -> str:
-    return " &\n".join(rf"\raggedright {cell}" for cell in cells) + r" \tabularnewline"
-
-
-def _latex_part(part: Shown, numbers: dict[str, int]) -> str:
-    text = r"\footnotesize " + in_tex(part.rate)
-    for side in part.sides:
-        lines = "; ".join(_latex_line(line, numbers[line.claim]) for line in side.lines)
-        text += rf"\par\scriptsize \emph{{{in_tex(side.name)}:}} {lines}"
-    return text
-
-
-def _latex_line(line: Line, number: int) -> str:
-    """Law, number, the claim's number in the notes, and the sign of the verdict; its word where the notes lack it."""
-    measured = f": {line.measured.replace('-', '$-$')}" if line.measured else ""
-    word = f" {tex(line.verdict)}" if line.verdict != line.mark else ""
-    return rf"{in_tex(line.law)}{measured}$^{{{number}}}$~{MARKS[line.mark][1]}{word}"
-
-
-def _latex_notes(table: FilledTable, numbers: dict[str, int]) -> list[str]:
-    """Notes, the verdicts that occur with their signs, and the claims by number with their resolution."""
-    notes = [in_tex(note.replace("±", r"$\pm$")) for note in table.notes()]
-    if lines := table.lines():
-        signs: dict[str, list[str]] = {}
-        for mark in dict.fromkeys(line.mark for line in lines):
-            signs.setdefault(MARKS[mark][1], []).append(tex(mark))
-        legend = "; ".join(f"{sign} {' or '.join(words)}" for sign, words in signs.items())
-        notes.append(f"Verdicts: {legend}.")
-        changes = {line.claim: f" ({line.resolution})".replace("±", r"$\pm$") for line in lines if line.resolution}
-        claims = (rf"$^{{{number}}}${tex(name)}{changes.get(name, '')}" for name, number in numbers.items())
-        notes.append(f"Claims: {', '.join(claims)}.")
-    return [r"\par\smallskip", r"\scriptsize\raggedright " + r"\par ".join(notes)] if notes else []
+def wide_latex(frame: pd.DataFrame, label: str, caption: str, raw: Sequence[str] = ()) -> str:
+    """A file with a LaTeX table as wide as the text; columns in `raw` already hold LaTeX, all others are escaped."""
+    styler = frame.style.hide(axis="index").format(tex).format_index(tex, axis="columns")
+    for column in raw:
+        styler = styler.format(str, subset=[column])
+    long = [name not in raw and frame[name].astype("str").map(len).max() > SHORT for name in frame.columns]
+    shape = "".join(FOLDED if each else "l" for each in long)
+    inside = str(styler.to_latex(hrules=True, column_format=shape)).rstrip()
+    template = environment(TEMPLATES, "tex", keep_trailing_newline=True).get_template("wide.tex.j2")
+    return template.render(caption=caption, label=label, inside=inside)

@@ -7,7 +7,7 @@ No timing enters any of them but the costs of a round, so equal runs give equal 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,7 +37,6 @@ from dpregret.paper_figs.judge.vocabulary import NOT_RUN, labels_of
 from dpregret.paper_figs.tables import printed
 from dpregret.paper_figs.tables.printed import FilledTable
 from dpregret.paper_figs.text import formats
-from dpregret.paper_figs.text.escaping import plain
 from dpregret.paper_figs.text.formats import DASH
 
 CALLED: Final = ("projection", "linear oracle", "local oracle")
@@ -171,7 +170,7 @@ def write_table(table: pd.DataFrame, caption: str, out: Path, name: str) -> None
     """Write `table` as {name}.csv, .md, .tex and .html; the LaTeX column of bounds replaces the text one."""
     plain, identifier = table.drop(columns=[BOUND_LATEX]), name.replace("_", "-")
     with_latex = table.drop(columns=[BOUND_TEXT]).rename(columns={BOUND_LATEX: BOUND_TEXT})
-    latex = formats.latex(with_latex, f"tab:{identifier}", caption, raw=[BOUND_TEXT])
+    latex = printed.wide_latex(with_latex, f"tab:{identifier}", caption, raw=[BOUND_TEXT])
     formats.write_csv(table, out / f"{name}.csv")
     html = formats.html(plain, identifier, caption)
     formats.write_forms(out, name, md=formats.markdown(plain), html=html, tex=latex)
@@ -355,24 +354,10 @@ def write_errata(
     rows = [_erratum(runs, erratum, experiments) for erratum in errata.errata]
     frame = pd.DataFrame(rows, columns=None if rows else COLUMNS)
     formats.write_csv(frame, out / "errata.csv")
-    (out / "errata.md").write_text("\n".join(_entry(row) for row in frame.to_dict("records")), encoding="utf-8")
+    template = printed.environment(printed.TEMPLATES, "md").get_template("errata.md.j2")
+    rows = [{str(name): str(text) for name, text in row.items()} for row in frame.to_dict("records")]
+    (out / "errata.md").write_text(template.render(rows=rows, measured=MEASURED, other=NOT_MEASURABLE))
     return frame
-
-
-def _entry(row: dict[Hashable, str]) -> str:
-    row = {name: plain(text) for name, text in row.items()}
-    lines = [f"## {row['erratum']}: {row['place']}", "", f"- kind: {row['kind']}, {row['provenance']}"]
-    lines += [f"- {key}: {row[key]}" for key in ("printed", "right", "why")]
-    if row["status"] == MEASURED:
-        effect = f"{row['as printed']} as printed, {row['corrected']} in {row['against']}"
-        lines.append(f"- measured ({row['experiment']}): {row['quantity']} {effect}")
-    elif row["status"] != NOT_MEASURABLE or not row["claims"]:
-        lines.append(f"- {row['status']}")
-    if row["claims"]:
-        lines.append(f"- shown by: {row['claims']}")
-    if row["note"]:
-        lines.append(f"- note: {row['note']}")
-    return "\n".join(lines) + "\n"
 
 
 def _erratum(runs: pd.DataFrame, erratum: Erratum, experiments: Collection[str] | None) -> dict[str, str]:

@@ -61,6 +61,11 @@ def tex(text: object) -> str:
     return printable(" ".join(str(text).split())).translate(_TEX)
 
 
+def in_tex(value: object) -> object:
+    """A value as a template of LaTeX prints it; markup as it is."""
+    return tex(value) if type(value) is str else value
+
+
 _MATHEMATICS = """
     alpha beta gamma delta epsilon varepsilon zeta eta theta kappa lambda mu nu xi pi rho sigma tau phi varphi chi psi
     omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega ell star ast prime cdot times pm sqrt frac tfrac dfrac log

@@ -25,17 +25,9 @@ from pandas.io.formats.style import Styler
 from dpregret.core.errors import not_allowed, printable
 from dpregret.core.files import opened
 from dpregret.paper_figs.judge.fits import Estimate
-from dpregret.paper_figs.text.escaping import plain, shielded, tex, unshielded
+from dpregret.paper_figs.text.escaping import plain, shielded, unshielded
 
 DASH = "-"
-SHORT = 16
-"""Characters of a cell that stay on one line of LaTeX; longer ones are folded."""
-FOLDED = r">{\raggedright\arraybackslash}p{9em}"
-FITTED = (
-    r"\makebox[\textwidth][c]{\ifdim\dimexpr\ht0+\dp0>.92\textheight\resizebox*{!}{.92\textheight}{\usebox0}\else"
-    r"\usebox0\fi}"
-)
-"""LaTeX of box 0 in the middle of the page, smaller where it would be longer than the page."""
 WIDE, GAP = 120, 2
 """Columns of a line that goes to a file or a pipe, and the spaces between two columns of a table."""
 
@@ -125,40 +117,6 @@ def write_forms(out: Path, name: str, **forms: str) -> None:
     """Write what one thing is in several forms, as {name}.{form}."""
     for form, text in forms.items():
         (out / f"{name}.{form}").write_text(text, encoding="utf-8")
-
-
-def alone(packages: str, body: str, page: str = "margin=2cm") -> str:
-    """A file of LaTeX that compiles alone, and by \\input in a paper that has the same packages."""
-    return rf"""% Compiles alone; inside a paper \input it, with \usepackage{{{packages}}}.
-\expandafter\ifx\csname @nodocument\endcsname\relax
-\def\tableends{{}}
-\else
-\documentclass{{article}}
-\usepackage[{page}]{{geometry}}
-\usepackage{{{packages}}}
-\pagestyle{{empty}}
-\begin{{document}}
-\def\tableends{{\end{{document}}}}
-\fi
-{body}
-\tableends
-"""
-
-
-def latex(frame: pd.DataFrame, label: str, caption: str, raw: Sequence[str] = ()) -> str:
-    """A file with a LaTeX table as wide as the text; columns in `raw` already hold LaTeX, all others are escaped."""
-    styler = frame.style.hide(axis="index").format(tex)
-    for column in raw:
-        styler = styler.format(str, subset=[column])
-    styler = styler.format_index(tex, axis="columns")
-    long = [name not in raw and frame[name].astype("str").map(len).max() > SHORT for name in frame.columns]
-    shape = "".join(FOLDED if each else "l" for each in long)
-    inside = str(styler.to_latex(hrules=True, column_format=shape)).rstrip()
-    lines = [
-        r"\begin{table*}[tp]", r"\centering", rf"\caption{{{tex(caption)}}}", rf"\label{{{label}}}",
-        rf"\sbox0{{\resizebox{{\textwidth}}{{!}}{{{inside}}}}}", FITTED, r"\end{table*}",
-    ]  # fmt: skip
-    return alone("amsmath,array,booktabs,graphicx", "\n".join(lines), "a4paper,landscape,margin=1cm")
 
 
 def columns(rows: Sequence[Sequence[str]], indent: int = 0) -> list[list[str]] | None:
