@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from dpregret.core import parquet
-from dpregret.paper_figs.figures.layout import Plate
+from dpregret.paper_figs.figures.style import Plate
 from dpregret.paper_figs.judge.claims import Claim
 from dpregret.paper_figs.judge.runs import check_columns
 from dpregret.paper_figs.validation.simulate import Law, Sweep, make_claim

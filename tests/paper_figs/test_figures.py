@@ -9,10 +9,9 @@ import pytest
 from planted import plates_of
 
 from dpregret.core import parquet
-from dpregret.paper_figs.figures import mechanisms
+from dpregret.paper_figs.figures import compare
 from dpregret.paper_figs.figures import write as figures
-from dpregret.paper_figs.figures.layout import MOST, Curve, Page, Plate
-from dpregret.paper_figs.figures.style import GREY, Look, Looks, hue_of, look
+from dpregret.paper_figs.figures.style import GREY, MOST, Curve, Look, Looks, Page, Plate, hue_of, look
 from dpregret.paper_figs.figures.sweep import Series, curve, panels_of, rows_of, series_of
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.workflows.plan.facts import display_names
@@ -58,7 +57,7 @@ def test_every_figure_is_drawn_with_its_data(
 
 def test_files_have_the_same_bytes_every_time(tmp_path: Path) -> None:
     with look():
-        plates = [mechanisms.costs(Page(), costs()) for _ in range(2)]
+        plates = [compare.costs(Page(), costs()) for _ in range(2)]
         first, second = (plate.save(tmp_path / str(number) / "costs") for number, plate in enumerate(plates))
     assert [path.suffix for path in first] == [".pdf", ".png", ".svg", ".csv"]
     for one, two in zip(first, second, strict=True):

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from dpregret.algorithms.privacy.series import landau as landau_of
-from dpregret.paper_figs.figures.layout import Page
-from dpregret.paper_figs.figures.mechanisms import crossover
+from dpregret.paper_figs.figures.compare import crossover
+from dpregret.paper_figs.figures.style import Page
 from dpregret.paper_figs.judge.cells import NotRun, best_regularisation, collect_cells, coordinate, landau
 from dpregret.paper_figs.judge.claims import Claim, ClaimsFile, Measure
 from dpregret.paper_figs.judge.gains import gains, ratio, write_gains

@@ -23,7 +23,7 @@ from planted import (
 
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.figures import compare, sweep
-from dpregret.paper_figs.figures.layout import Curve, Page, Plate
+from dpregret.paper_figs.figures.style import Curve, Page, Plate
 from dpregret.paper_figs.figures.write import write_figures
 from dpregret.paper_figs.judge.cells import EDGE, best_regularisation, collect_cells
 from dpregret.paper_figs.judge.claims import Claim, ClaimsError, FigureEntry, load_claims

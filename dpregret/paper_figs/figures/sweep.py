@@ -14,8 +14,7 @@ from matplotlib.axes import Axes
 
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.figures import style
-from dpregret.paper_figs.figures.layout import FULL, MOST, Curve, Mask, Page, Panel, Plate
-from dpregret.paper_figs.figures.style import Look
+from dpregret.paper_figs.figures.style import FULL, MOST, Curve, Look, Mask, Page, Panel, Plate
 from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.cells import (
     LENGTHS,

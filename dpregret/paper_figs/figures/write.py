@@ -11,9 +11,8 @@ import numpy as np
 import pandas as pd
 
 from dpregret.core import parquet
-from dpregret.paper_figs.figures import compare, mechanisms, style, sweep
-from dpregret.paper_figs.figures.layout import Curve, Page, Plate, Style
-from dpregret.paper_figs.figures.style import RESPONSES, Look, axis_label
+from dpregret.paper_figs.figures import compare, style, sweep
+from dpregret.paper_figs.figures.style import RESPONSES, Curve, Look, Page, Plate, Style, axis_label
 from dpregret.paper_figs.judge.cells import NotRun, coordinate
 from dpregret.paper_figs.judge.claims import Claim, ClaimsFile, FigureEntry, load_claims
 from dpregret.paper_figs.judge.runs import read_runs
@@ -29,7 +28,7 @@ RUN_FIGURES: Final[Mapping[str, Drawer]] = {
     "winners": compare.winners,
     "tuning": compare.tuning,
     "privacy-cost": compare.privacy_cost,
-    "gain": mechanisms.gain,
+    "gain": compare.gain,
     "drift": compare.drift,
 }
 
@@ -71,8 +70,8 @@ def _draw(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry
     if not path.is_file():
         raise NotRun(f"no table for the figure of type {entry.type}")
     if entry.type == "crossover":
-        return mechanisms.crossover(page, read_csv(path), runs)
-    return mechanisms.costs(page, parquet.read(path))
+        return compare.crossover(page, read_csv(path), runs)
+    return compare.costs(page, parquet.read(path))
 
 
 CLAIMED, LOST = r"claimed $\varepsilon$", r"privacy loss $\varepsilon$"

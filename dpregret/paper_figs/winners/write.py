@@ -24,7 +24,7 @@ import seaborn
 
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.figures import style
-from dpregret.paper_figs.figures.layout import MOST, Page, Plate, Style
+from dpregret.paper_figs.figures.style import MOST, Page, Plate, Style
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.escaping import plain
 from dpregret.paper_figs.winners.laws import coverage
