@@ -131,7 +131,7 @@ class Source:
 class Expanded:
     """Data put together from parts of files: ``places`` holds the place of each part, and of the whole."""
 
-    data: object
+    data: Any
     places: Mapping[KeyPath, tuple[Located, KeyPath]]
 
     def at(self, path: KeyPath) -> str:
@@ -200,6 +200,17 @@ def read_source(path: Path, name: str | None = None) -> Source:
         raise ConfigError(f"{name}: is not UTF-8 text (byte {error.start})") from None
     except (OSError, ValueError) as error:
         raise ConfigError(f"{name}: cannot be read ({getattr(error, 'strerror', error)})") from None
+
+
+def entries(path: Path, fields: str) -> dict[str, Expanded]:
+    """The entries of a file of names, each a mapping of these fields. Raises ConfigError."""
+    source = read_source(path)
+    if not isinstance(source.data, dict):
+        raise ConfigError(f"{path}: expected names, each with {fields}")
+    for name, entry in source.data.items():
+        if not isinstance(entry, dict):
+            raise ConfigError(f"{source.at((name,))}: expected {fields}")
+    return {str(name): Expanded(entry, {(): (source, (name,))}) for name, entry in source.data.items()}
 
 
 def _look(node: yaml.Node, path: KeyPath, lines: dict[KeyPath, int]) -> Iterator[tuple[int, KeyPath, str]]:

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from dpregret import study
 from dpregret.core.errors import ConfigError, not_allowed, one_line
 from dpregret.core.files import checksum, opened
-from dpregret.core.yaml_source import Expanded, read_source, validate
+from dpregret.core.yaml_source import entries, validate
 from dpregret.datasets.examples import save
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot
@@ -111,18 +111,12 @@ def declared() -> dict[str, RecordFile]:
     folder = study.folder()
     if folder is None or not (folder / study.DATA).is_file():
         return {}
-    source = read_source(folder / study.DATA)
-    if not isinstance(source.data, dict):
-        raise ConfigError(f"{folder / study.DATA}: expected names of data sets, each with file, label and norm")
-    entries = {}
-    for name, entry in source.data.items():
-        if not isinstance(entry, dict):
-            raise ConfigError(f"{source.at((name,))}: expected file, label and norm")
-        entries[str(name)] = validate(RecordFile, Expanded(entry, {(): (source, (name,))}))
-    missing = [name for name, each in entries.items() if not each.path.is_file()]
+    parts = entries(folder / study.DATA, "file, label and norm")
+    found = {name: validate(RecordFile, part) for name, part in parts.items()}
+    missing = [name for name, each in found.items() if not each.path.is_file()]
     if missing:
-        raise ConfigError([f"{source.at((name, 'file'))}: {entries[name].path}: no such file" for name in missing])
-    return entries
+        raise ConfigError([f"{parts[name].at(('file',))}: {found[name].path}: no such file" for name in missing])
+    return found
 
 
 def declaration(name: str) -> dict[str, object] | None:

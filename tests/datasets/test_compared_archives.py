@@ -78,7 +78,7 @@ def misjudged(results: Path) -> Path:
 
 REFUSED: dict[str, Callable[[Path], object] | None] = {
     "data": edited, "moved": misjudged,
-    **dict.fromkeys(("huge", "endless", "truncated", "page", "wrong", "missing", "http")),
+    **dict.fromkeys(("huge", "endless", "truncated", "page", "wrong", "missing")),
 }  # fmt: skip
 
 

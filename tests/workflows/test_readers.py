@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from plays import SMALL, small
 
 from dpregret.core.errors import ConfigError
-from dpregret.datasets.fetch import FetchError, Source
+from dpregret.datasets.fetch import Source
 from dpregret.paper_figs.judge.claims import ClaimsError, load_claims, load_errata
 from dpregret.workflows.audit.plan import load_settings
 from dpregret.workflows.plan.config import Config, given_limits
@@ -76,7 +76,7 @@ READERS: dict[str, tuple[Callable[[], Any], Callable[[Path], object], type[Excep
     "claims": (lambda: parsed(TALWAR / "claims.yaml"), load_claims, ClaimsError),
     "errata": (lambda: parsed(TALWAR / "errata.yaml"), load_errata, ClaimsError),
     "audit": (lambda: parsed(WORKFLOWS / "audit" / "settings.yaml"), load_settings, ConfigError),
-    "sources": (lambda: parsed(WORKFLOWS / "config" / "sources.yaml"), Source.read_all, FetchError),
+    "sources": (lambda: parsed(WORKFLOWS / "config" / "sources.yaml"), Source.read_all, ConfigError),
 }
 
 

@@ -99,7 +99,7 @@ class Run:
 def opened(place: str) -> Iterator[Path]:
     """The folder of results at a place: that of an archive, which may have an address, is a temporary one.
 
-    Of an archive every checksum is compared. One from an address is bounded in size and time, its digest is printed,
+    Of an archive every checksum is compared. One from an address is bounded in size, its digest is printed,
     and no other user can read it. Raises ConfigError in one line.
     """
     head, _, rest = place.partition("/")
