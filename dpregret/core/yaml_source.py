@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, Final, Protocol, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, Tag, ValidationError
@@ -87,23 +87,12 @@ _Loader.add_implicit_resolver(
 )
 
 
-class Located(Protocol):
-    """Data, and where each part of it stands."""
-
-    @property
-    def data(self) -> object:
-        """A YAML file as read."""
-
-    def at(self, path: KeyPath) -> str:
-        """Return ``file:line: key`` of a part."""
-
-
 @dataclass(frozen=True)
 class Source:
     """The data of one YAML file and the line on which each key path starts."""
 
     name: str
-    data: object
+    data: Any
     lines: dict[KeyPath, int]
 
     def at(self, path: KeyPath) -> str:
@@ -119,7 +108,7 @@ class Source:
         node, named = self.data, list(path)
         for position, part in enumerate(path):
             try:
-                node = node[part]  # type: ignore[index]
+                node = node[part]
             except (KeyError, IndexError, TypeError):
                 break
             if isinstance(part, int) and isinstance(node, dict) and isinstance(node.get("id"), str):
@@ -132,7 +121,7 @@ class Expanded:
     """Data put together from parts of files: ``places`` holds the place of each part, and of the whole."""
 
     data: Any
-    places: Mapping[KeyPath, tuple[Located, KeyPath]]
+    places: Mapping[KeyPath, tuple[Source | Expanded, KeyPath]]
 
     def at(self, path: KeyPath) -> str:
         """Return ``file:line: key`` in the terms of the file that holds the part."""
@@ -141,6 +130,10 @@ class Expanded:
             known = known[:-1]
         source, start = self.places[known]
         return source.at((*start, *path[len(known) :]))
+
+
+Located = Source | Expanded
+"""Data, and where each part of it stands."""
 
 
 def dotted(path: KeyPath) -> str:
@@ -168,24 +161,20 @@ def read_source(path: Path, name: str | None = None) -> Source:
     Raises `ConfigError` for what is missing, no plain file, unreadable, malformed or repeated, and for what is neither
     a number, a word, true, false, nothing, a list nor a mapping.
     """
-    name = name or str(path)
+    name, lines = name or str(path), dict[KeyPath, int]()
     try:
         with opened(path) as file:
             text = file.read().decode("utf-8")
         loader = _Loader(text)
         node = loader.get_single_node()
         if node is None:
-            raise ConfigError(f"{name}: is empty")
-        lines: dict[KeyPath, int] = {}
-        problems = [
-            f"{name}:{line}: {f'{dotted(where)}: ' * bool(where)}{message}"
-            for line, where, message in _look(node, (), lines)
-        ]
-        if problems:
-            raise ConfigError(problems)
-        return Source(name, loader.construct_document(node), lines)
-    except ConfigError:
-        raise
+            problems = [f"{name}: is empty"]
+        else:
+            problems = [
+                f"{name}:{line}: {f'{dotted(where)}: ' * bool(where)}{message}"
+                for line, where, message in _look(node, (), lines)
+            ]
+        data = None if problems else loader.construct_document(node)
     except RecursionError:
         raise ConfigError(f"{name}: is nested too deeply, or contains itself") from None
     except yaml.MarkedYAMLError as error:
@@ -194,12 +183,11 @@ def read_source(path: Path, name: str | None = None) -> Source:
     except yaml.reader.ReaderError as error:
         line = f":{text.count(chr(10), 0, error.position) + 1}"
         raise ConfigError(f"{name}{line}: is not valid YAML: {error.reason} (character {error.character})") from None
-    except FileNotFoundError:
-        raise ConfigError(f"{name}: there is no such file") from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{name}: is not UTF-8 text (byte {error.start})") from None
     except (OSError, ValueError) as error:
         raise ConfigError(f"{name}: cannot be read ({getattr(error, 'strerror', error)})") from None
+    if problems:
+        raise ConfigError(problems)
+    return Source(name, data, lines)
 
 
 def entries(path: Path, fields: str) -> dict[str, Expanded]:
@@ -296,13 +284,13 @@ def validate(
 
 def in_order(problems: Sequence[str]) -> list[str]:
     """Problems by file and line, each once."""
-    return sorted(set(problems), key=lambda line: (*_place(line), line))
 
+    def place(line: str) -> tuple[str, int, str]:
+        name, _, rest = line.partition(":")
+        number = rest.partition(":")[0]
+        return name, int(number) if number.isdigit() else 0, line
 
-def _place(problem: str) -> tuple[str, int]:
-    name, _, rest = problem.partition(":")
-    number = rest.partition(":")[0]
-    return name, int(number) if number.isdigit() else 0
+    return sorted(set(problems), key=place)
 
 
 def _problems(
@@ -369,31 +357,27 @@ def _path(data: Any, location: Sequence[str | int]) -> KeyPath:
 
 def _keys(model: Any, location: Sequence[str | int]) -> list[str]:
     """The keys, as a file spells them, of the model at a place."""
-    shapes = [model]
-    for part in location:
-        if isinstance(part, str) and part.startswith("<"):  # the tag of a union
-            shapes = [kind for shape in shapes for kind in _kinds(shape, part)]
-        else:
-            shapes = [inner for shape in shapes for kind in _kinds(shape) for inner in _inner(kind, part)]
-    models = [kind for shape in shapes for kind in _kinds(shape) if hasattr(kind, "model_fields")]
-    return [field.alias or name for each in models for name, field in each.model_fields.items()]
+    return [field.alias or name for kind in _models(model, location) for name, field in kind.model_fields.items()]
 
 
-def _kinds(shape: Any, tag: str = "") -> Iterator[Any]:
-    """The types that a value may have; of a union with tags those of a tag, all where none is given."""
-    if get_origin(shape) is Annotated:
+def _models(shape: Any, location: Sequence[str | int]) -> Iterator[type[BaseModel]]:
+    """The models that a place below a type may hold; a part of the place that begins with < is the tag of a union."""
+    kind, inner = get_origin(shape), get_args(shape)
+    if kind is Annotated:
         tags = {each.tag for each in shape.__metadata__ if isinstance(each, Tag)}
-        if not tag or not tags or tag in tags:
-            yield from _kinds(get_args(shape)[0], tag)
-    elif get_origin(shape) in (Union, UnionType):
-        for each in get_args(shape):
-            yield from _kinds(each, tag)
+        if not tags or not str(*location[:1]).startswith("<"):
+            yield from _models(inner[0], location)
+        elif location[0] in tags:
+            yield from _models(inner[0], location[1:])
+    elif kind in (Union, UnionType):
+        for each in inner:
+            yield from _models(each, location)
+    elif not location:
+        yield from [shape] if hasattr(shape, "model_fields") else []
+    elif hasattr(shape, "model_fields"):
+        for name, field in shape.model_fields.items():
+            if location[0] == (field.alias or name):
+                yield from _models(field.annotation, location[1:])
     else:
-        yield shape
-
-
-def _inner(kind: Any, part: str | int) -> Sequence[Any]:
-    """What a type says of a part of its values."""
-    if hasattr(kind, "model_fields"):
-        return [field.annotation for name, field in kind.model_fields.items() if part == (field.alias or name)]
-    return get_args(kind)[1:] if get_origin(kind) is dict else get_args(kind)[:1]
+        for each in inner[1:] if kind is dict else inner[:1]:
+            yield from _models(each, location[1:])

@@ -49,18 +49,13 @@ def semantic_problems(
         parts = [(("oracle_costs",), partial(_oracle_costs, settings.oracle_costs))]
         for name, experiment in settings.experiments.items():
             look = partial(_within, config.limits, experiment, config.allow_few_cells)
-            if _has_names(experiment) and known(config, experiment):
+            if not list(_names(experiment, FAMILIES[experiment.family])) and known(config, experiment):
                 look = partial(_few_cells, experiment, config.allow_few_cells)
             parts.append((("experiments", name), look))
         for path, faults in parts:
             say(f"while {'.'.join((paper, *map(str, path)))} was checked")
             for below, message in list(faults()):
                 yield ("papers", paper, *path, *below), message
-
-
-def _has_names(experiment: Experiment) -> bool:
-    """Whether everything that an experiment names is there."""
-    return not list(_names(experiment, FAMILIES[experiment.family]))
 
 
 class TooMuch(BaseException):
@@ -146,13 +141,18 @@ def _refused_set(name: str, dimension: int) -> str | None:
     """The objection of a set to a dimension."""
     from dpregret.algorithms.geometry import make_set
 
+    _, error = _attempt(make_set, name, dimension)
+    return None if error is None else f"the set {name!r} refuses {dimension}: {raised(error)}"
+
+
+def _attempt(make: Callable[..., Any], *arguments: Any) -> tuple[Any, Exception | SystemExit | None]:
+    """What something of a user's own makes, or what it raises, save for a lack of memory."""
     try:
-        make_set(name, dimension)
+        return make(*arguments), None
     except MemoryError:
         raise
-    except (Exception, SystemExit) as error:  # whatever a set of a user's own raises
-        return f"the set {name!r} refuses {dimension}: {raised(error)}"
-    return None
+    except (Exception, SystemExit) as error:
+        return None, error
 
 
 def _oracle_costs(oracle_costs: Mapping[str, Sequence[int]]) -> Iterator[Mistake]:
@@ -274,6 +274,9 @@ def _tried(
     """Build the problem and the learner of every cell of a trial: (key path, cell, refusal)."""
     from dpregret.datasets.base import UnreadDataError
 
+    def doubt_of(*arguments: Any) -> str | None:
+        return family.doubt(family.learner(*arguments))
+
     problems: dict[Any, Any] = {}
     draws = Draws(0, trial.runs)
     for learner, variants in trial.learners.items():
@@ -281,28 +284,15 @@ def _tried(
         for cell in family.cells(trial, learner_class.card):
             where = f"on {cell}"
             if cell not in problems:
-                try:
-                    problems[cell] = family.problem(cell, trial, draws)
-                except UnreadDataError:  # only the job can tell
-                    problems[cell] = None
-                except MemoryError:
-                    raise
-                except (Exception, SystemExit) as error:
-                    problems[cell] = None
+                problems[cell], error = _attempt(family.problem, cell, trial, draws)
+                if error is not None and not isinstance(error, UnreadDataError):  # only the job can tell
                     yield family.blame(error, cell, experiment) or ("learners", learner, 0), where, _message(error)
-            if problems[cell] is None:
-                continue
-            for position, variant in enumerate(variants):
+            for position, variant in enumerate(variants if problems[cell] is not None else ()):
                 own: KeyPath = ("learners", learner, position)
-                try:
-                    made = family.learner(learner_class, problems[cell], cell, trial, variant)
-                    doubt = family.doubt(made)
-                except MemoryError:
-                    raise
-                except (Exception, SystemExit) as error:
+                doubt, error = _attempt(doubt_of, learner_class, problems[cell], cell, trial, variant)
+                if error is not None:
                     yield family.blame_learner(error, cell, experiment) or own, where, _message(error)
-                    continue
-                if doubt:
+                elif doubt:
                     yield own, where, doubt
 
 
@@ -315,19 +305,13 @@ def _message(error: Exception | SystemExit) -> str:
 def size_problems(config: Config, limits: Limits) -> Iterator[Mistake]:
     """Everything that is too large, found without computing any of it."""
     amounts: list[tuple[KeyPath, str, float]] = []
-    if config.audit is not None:
-        amounts += [
-            (("audit", "runs"), "runs", config.audit.runs),
-            (("audit", "repeats"), "runs", config.audit.repeats),
-        ]
-    if config.validation is not None:
-        amounts.append((("validation", "simulations"), "runs", config.validation.simulations))
+    for part, key in (("audit", "runs"), ("audit", "repeats"), ("validation", "simulations")):
+        if size := getattr(config, part):
+            amounts.append(((part, key), "runs", getattr(size, key)))
     for paper, settings in config.papers.items():
         for name, dimensions in settings.oracle_costs.items():
-            amounts += [
-                (("papers", paper, "oracle_costs", name, index), "dimension", each)
-                for index, each in enumerate(dimensions)
-            ]
+            here = ("papers", paper, "oracle_costs", name)
+            amounts += [((*here, index), "dimension", each) for index, each in enumerate(dimensions)]
         for name, experiment in settings.experiments.items():
             found = list(_amounts(experiment, limits))
             amounts += [(("papers", paper, "experiments", name, *path), kind, each) for path, kind, each in found]
@@ -361,13 +345,11 @@ def _cells(experiment: Experiment) -> tuple[int, int]:
     curvature = getattr(experiment, "strong_convexity", None)
     lists.append(curvature if isinstance(curvature, tuple) else (None,))
     lists += [each if isinstance(each, tuple) else (None,) for each in experiment.all_options()]
-    places = len({(name, dimension) for _, name, dimension in _some(experiment)}) if isinstance(
-        experiment, ExperimentOnSets) else len(getattr(experiment, "dimension", (None,)))  # fmt: skip
+    if isinstance(experiment, ExperimentOnSets):  # enough of them to be too many
+        places = len({place[1:] for place in itertools.islice(experiment.places(), 10**5)})
+    else:
+        places = len(getattr(experiment, "dimension", (None,)))
     return math.prod(map(len, lists)) * max(1, places), len(experiment.epsilon) * len(experiment.deltas) * len(window)
-
-
-def _some(experiment: Experiment) -> Iterator[tuple[KeyPath, str, int]]:
-    return itertools.islice(experiment.places(), 10**5)
 
 
 def _products(experiment: Experiment, cells: int, settings: int) -> Iterator[tuple[KeyPath, str, float]]:

@@ -18,7 +18,6 @@ from dpregret.paper_figs.judge.claims import (
     QUOTED,
     ClaimsError,
     ClaimsFile,
-    Counterpart,
     PaperTexts,
     TableRow,
     located_paper,
@@ -44,7 +43,6 @@ class Mention(NamedTuple):
     learners: Sequence[tuple[KeyPath, str]] = ()
     stream: str | None = None
     where: Mapping[str, str | float] = {}
-    counterpart: Counterpart | None = None
 
 
 def check_mentions(config: Config, folder: Path = PAPERS) -> dict[str, ClaimsFile]:
@@ -103,8 +101,11 @@ def _printed(folder: Path, texts: PaperTexts) -> Sequence[str]:
 def _claim_mentions(texts: PaperTexts) -> Iterator[Mention]:
     claims = texts.claims
     for index, claim in enumerate(claims.claims):
-        named = ((("learner",), f"{claim.learner}.{claim.variant}"),)
-        yield Mention(("claims", index), claim.experiment, named, claim.stream, claim.where, claim.counterpart)
+        names: list[tuple[KeyPath, str]] = [(("learner",), f"{claim.learner}.{claim.variant}")]
+        yield Mention(("claims", index), claim.experiment, names, claim.stream, claim.where)
+        if other := claim.counterpart:
+            names = [((), f"{other.learner}.{other.variant}")]
+            yield Mention(("claims", index, "counterpart"), claim.experiment, names, None, other.where)
     for number, table in enumerate(claims.tables):
         references = [
             ((), table.reference),
@@ -174,9 +175,8 @@ def _rows(texts: PaperTexts) -> Iterator[Problem]:
 def _faults(mention: Mention, known: Known) -> list[Problem]:
     """The fault of a mention wherever its experiment is known; nothing where it is right somewhere."""
     if mention.experiment not in known:
-        key = "experiment"
-        path = mention.path[:-1] if mention.path[0] == "errata" else mention.path
-        return [((*path, key), not_allowed("experiment", mention.experiment, known))]
+        entry = mention.path[:2] if mention.path[0] in ("claims", "errata") else mention.path
+        return [((*entry, "experiment"), not_allowed("experiment", mention.experiment, known))]
     lists = [
         [((*mention.path, *path), message) for path, message in _compared(mention, experiment)]
         for experiment in known[mention.experiment]
@@ -187,42 +187,24 @@ def _faults(mention: Mention, known: Known) -> list[Problem]:
 def _compared(mention: Mention, experiment: Experiment) -> Iterator[Problem]:
     of = f"of experiment {mention.experiment!r}"
     for path, name in mention.learners:
-        yield from ((path, message) for message in _learner(name, experiment, of))
+        learner, dot, variant = name.partition(".")  # the variant may be a pattern
+        variants = experiment.learners.get(learner, ())
+        if learner not in experiment.learners:
+            yield path, not_allowed(f"learner {of}", learner, experiment.learners)
+        elif dot and not any(fnmatch(each, variant) for each in variants):
+            yield path, not_allowed(f"variant of {learner} in this experiment:", variant, variants)
     if mention.stream is not None and mention.stream not in experiment.streams:
         yield ("stream",), not_allowed(f"stream {of}", mention.stream, experiment.streams)
-    played = [name.partition(".")[0] for _, name in mention.learners]
-    yield from ((("where", key), message) for key, message in _where(mention.where, experiment, played, of))
-    if mention.counterpart is not None:
-        other = mention.counterpart
-        yield from (
-            (("counterpart",), message) for message in _learner(f"{other.learner}.{other.variant}", experiment, of)
-        )
-        for key, message in _where(other.where, experiment, [other.learner], of):
-            yield ("counterpart", "where", key), message
-
-
-def _learner(name: str, experiment: Experiment, of: str) -> Iterator[str]:
-    """`name`, or `name.variant`, where the variant may be a pattern."""
-    learner, dot, variant = name.partition(".")
-    if learner not in experiment.learners:
-        yield not_allowed(f"learner {of}", learner, experiment.learners)
-    elif dot and not any(fnmatch(each, variant) for each in experiment.learners[learner]):
-        yield not_allowed(f"variant of {learner} in this experiment:", variant, experiment.learners[learner])
-
-
-def _where(
-    where: Mapping[str, str | float], experiment: Experiment, learners: Sequence[str], of: str
-) -> Iterator[tuple[str, str]]:
-    columns = (*COLUMNS, *OPTIONAL)
-    for column, value in where.items():
+    learners, columns = [name.partition(".")[0] for _, name in mention.learners], (*COLUMNS, *OPTIONAL)
+    for column, value in mention.where.items():
         if column not in columns:
-            yield column, not_allowed("column of a run", column, columns)
+            yield ("where", column), not_allowed("column of a run", column, columns)
             continue
         values = _values(column, experiment, learners)
-        if values is None or any(_same(value, each) for each in values):
-            continue
-        listed = ", ".join(f"{each:g}" if isinstance(each, float) else str(each) for each in values)
-        yield column, f"no {column} {of} is {value!r}, there are: {listed}{nearest(value, map(str, values))}"
+        if values is not None and not any(_same(value, each) for each in values):
+            listed = ", ".join(f"{each:g}" if isinstance(each, float) else str(each) for each in values)
+            said = f"no {column} {of} is {value!r}, there are: {listed}{nearest(value, map(str, values))}"
+            yield ("where", column), said
 
 
 def _same(value: str | float, other: object) -> bool:

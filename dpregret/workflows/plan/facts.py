@@ -17,7 +17,7 @@ from dpregret.paper_figs.winners.table import OBLIVIOUS, RECORDS, STOCHASTIC, Ex
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.plan.config import Config
 
-VARIANTS: Final[dict[str, str]] = read_source(Path(__file__).with_name("variants.yaml")).data  # type: ignore[assignment]
+VARIANTS: Final[dict[str, str]] = read_source(Path(__file__).with_name("variants.yaml")).data
 FEEDBACK: Final = {"online": "full", "bandits": "bandit", "experts": "experts", "erm": "erm"}
 """Family -> what its learners see, in one word; a new family goes by its own name."""
 POPULATION: Final = "population"

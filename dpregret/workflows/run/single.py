@@ -11,7 +11,7 @@ from typing import Any, Final
 import pandas as pd
 
 from dpregret.core.errors import ConfigError, not_allowed
-from dpregret.core.yaml_source import KeyPath, validate
+from dpregret.core.yaml_source import KeyPath, Source, validate
 from dpregret.paper_figs.judge.fits import Estimate, mean_interval
 from dpregret.paper_figs.text import formats
 from dpregret.workflows.families import FAMILIES
@@ -172,14 +172,11 @@ def experiment_of(
     own = {family.experiment.key(key) for key in fields} - data.keys() - {"options"}
     data.update({key: value for key, value in options.items() if key in own})
     data["options"] = {key: value for key, value in options.items() if key not in own}
-    return validate(family.experiment, _Call(data))
+    return validate(family.experiment, _Call(PLAY, data, {}))
 
 
-@dataclass(frozen=True)
-class _Call:
+class _Call(Source):
     """The text of a call, for messages."""
-
-    data: object
 
     def at(self, path: KeyPath) -> str:
         """The argument that a key stands for."""
