@@ -57,6 +57,16 @@ def small(family: str, name: str = "small", **changes: Any) -> dict[str, Any]:
     return {"profile": "mine", "seed": 7, "papers": {paper: {"experiments": {name: experiment}}}}
 
 
+TABLED = "prefix_sums"
+"""A paper whose tables need nothing but runs."""
+
+
+def tabled() -> dict[str, Any]:
+    """A profile of two learners of `TABLED`."""
+    settings = small("online", "horizon", runs=2)
+    return {**settings, "papers": {TABLED: settings["papers"].popitem()[1]}}
+
+
 def rows_of_small(config: Any, family: str, learner: str, variant: str, data_dir: Path | None = None) -> pd.DataFrame:
     """Rows of a learner variant in the small experiment of its family."""
     return rows_of(config, SMALL[family][0], "small", learner, variant, data_dir)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -150,19 +149,6 @@ def test_scales_are_ordered_and_attain_what_they_say() -> None:
         assert refuted < exact.ranged_scale(budget, rounds, 2.35) <= proved <= exact.purely_proved_scale(budget, rounds)
         line = Selection("laplace", proved, 1.0, rounds - 1)
         assert line.epsilon(DELTA) == pytest.approx(epsilon, rel=1e-6)
-
-
-@pytest.mark.parametrize("rounds", [2, 3, 4])
-def test_the_released_point_tells_every_choice(rounds: int) -> None:
-    """In exact arithmetic no two sequences of corners lead to one point."""
-    corners, step = [(1, 0), (-1, 0), (0, 1), (0, -1)], Fraction(1, rounds + 2)
-    released = set()
-    for sequence in itertools.product(corners, repeat=rounds - 1):
-        point = [Fraction(0), Fraction(0)]
-        for corner in sequence:
-            point = [(1 - step) * old + step * new for old, new in zip(point, corner, strict=True)]
-        released.add(tuple(point))
-    assert len(released) == 4 ** (rounds - 1)
 
 
 def test_the_printed_scale_is_proved_up_to_an_epsilon() -> None:

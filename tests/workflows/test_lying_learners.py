@@ -12,6 +12,7 @@ import os
 import random
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -229,6 +230,11 @@ def test_a_lie_is_a_failed_row(play: Callable[..., pd.DataFrame], family: str, m
     assert status.startswith("failed: ")
     assert ("T = 40" in status) == (family == "online"), "which cell"
     assert rows["regret"].isna().all()
+
+
+def test_a_learner_that_hangs_is_a_failed_row(play: Callable[..., pd.DataFrame]) -> None:
+    (status,) = play("online", minutes=0.02, observe=late(lambda self: time.sleep(600)))["status"]
+    assert "play_minutes" in status
 
 
 def test_a_full_disk_is_no_fault_of_a_learner(play: Callable[..., pd.DataFrame], tmp_path: Path) -> None:

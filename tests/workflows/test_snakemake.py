@@ -16,12 +16,12 @@ from typing import Any
 import pandas as pd
 import psutil
 import pytest
-import yaml
 from checkout import HANGS, MINE, ROOT, Checkout, shared
+from plays import TABLED, tabled
 
 pytestmark = pytest.mark.workflow
 
-RESULTS = Path("results") / "mine" / "lou_cheung_2020"
+RESULTS = Path("results") / "mine" / TABLED
 CLAIMS = RESULTS / "claims.csv"
 COMPLETE = str(RESULTS / "complete.txt")
 CHILD = Path("dpregret/workflows/run/child.py")
@@ -36,7 +36,6 @@ LIARS = '''
 """Learners that take their process away, or lie, while a file says so."""
 
 import os
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -55,9 +54,8 @@ def liar(name, deed):
 Honest = liar("liar-honest", lambda self: None)
 Raiser = liar("liar-raise", lambda self: 1 / 0)
 Crasher = liar("liar-crash", lambda self: os.kill(os.getpid(), 11))
-Sleeper = liar("liar-hang", lambda self: time.sleep(600))
 '''
-SAID = {"liar-raise": "ZeroDivisionError", "liar-crash": "SIGSEGV", "liar-hang": "play_minutes"}
+SAID = {"liar-raise": "ZeroDivisionError", "liar-crash": "SIGSEGV"}
 """All ends stand in test_child.py and test_lying_learners.py."""
 
 
@@ -91,28 +89,27 @@ def edited(path: Path, change: Callable[[str], str] = lambda text: f"{text}\n# e
 
 
 def test_nothing_is_made_again_whatever_dates_snakemakes_memory_and_published_files_say(
-    finished: Checkout, checkout: Checkout
+    finished: Checkout, copied: Checkout
 ) -> None:
-    """Nor by the Snakefile where catalogs of workflows look."""
-    root = checkout.root
-    shutil.copytree(finished.root / "results", root / "results", dirs_exist_ok=True)
-    shutil.copytree(finished.root / ".snakemake" / "plans", root / ".snakemake" / "plans")
+    """Nor by the Snakefile where catalogs of workflows look. After an edit it is, and old files do not pass as made."""
+    root = copied.root
+    for memory in (root / ".snakemake").iterdir():
+        if memory.name != "plans":
+            shutil.rmtree(memory)
     shutil.copytree(ROOT / "workflow", root / "workflow")
-    shutil.copy(finished.root / "mine.yaml", root)
     for path in root.rglob("*.*"):
         os.utime(path, follow_symlinks=False)
     for path in (root / "results" / "made").rglob("*"):
         os.utime(path, (3786912000, 3786912000))  # 2090
     (root / CLAIMS).write_text("edited")
     (root / RESULTS / "table_1.md").unlink()
-    shutil.rmtree(root / RESULTS / "figures")
+    shutil.rmtree(root / RESULTS / "runs")
     more = ("--set-resources", "play:mem_mb=9000*attempt", "--default-resources", "mem_mb=8000*attempt", "runtime=90")
-    assert planned(checkout, *more) == planned(checkout, "--snakefile", "workflow/Snakefile") == {}
+    assert planned(copied, "--snakefile", "workflow/Snakefile", *more) == {}
     assert shared(root / "results" / "mine") == shared(finished.root / "results" / "mine")
-    (changed,) = (root / "results" / "made" / "tables").iterdir()
-    shutil.rmtree(changed)
-    assert jobs(checkout.snakemake("--cores", "2", str(CLAIMS), *MINE)) == {"tables": 1, "copy": 1}
-    assert (root / CLAIMS).read_bytes() == (finished.root / CLAIMS).read_bytes()
+    with edited(root / "algorithms" / "online" / "wdp_cocop.py"):
+        assert planned(copied, str(CLAIMS)) == {"play": 1, "tables": 1, "copy": 1}
+        assert not (root / CLAIMS).exists()
 
 
 def statuses(root: Path) -> dict[str, str]:
@@ -121,51 +118,41 @@ def statuses(root: Path) -> dict[str, str]:
     return dict(zip(rows["learner"], rows["status"], strict=True))
 
 
-def test_what_is_new_or_has_failed_is_played_and_nothing_else(
-    finished: Checkout, copied: Checkout, settings: dict[str, Any]
-) -> None:
+def test_what_is_new_or_has_failed_is_played_and_nothing_else(copied: Checkout) -> None:
     """A failed learner is a row that says so; the others are played, and the next command plays it again."""
-    root, liars = copied.root, copied.root / "algorithms" / "online" / "liars.py"
-    liars.write_text(LIARS.lstrip())
+    root, settings = copied.root, tabled()
+    (root / "algorithms" / "online" / "liars.py").write_text(LIARS.lstrip())
     (root / "lying").touch()
-    experiments = settings["papers"]["lou_cheung_2020"]["experiments"]
+    experiments = settings["papers"][TABLED]["experiments"]
     honest, before = [*experiments["horizon"]["learners"], "liar-honest"], store(root)
     experiments["alone"] = {**experiments["horizon"], "learners": {"liar-honest": ["plain"]}, "epsilon": [4.0]}
     experiments["horizon"]["learners"].update({name: ["plain"] for name in ("liar-honest", *SAID)})
-    with edited(root / "mine.yaml", lambda text: yaml.safe_dump({**settings, "limits": {"play_minutes": 0.1}})):
-        done = copied.snakemake(COMPLETE, "--cores", "2", *MINE)
-        assert done.returncode != 0
-        failed = [line.partition(".")[0] for line in done.stderr.splitlines() if "failed: " in line]
-        assert not set(honest) & set(failed)
-        said_of, table = statuses(root), (root / RESULTS / "jobs.csv").read_text()
-        assert said_of.keys() == {*honest, *SAID}
-        assert {said_of[name] for name in honest} == {"ok"}
-        for name, said in SAID.items():
-            assert "failed: " in said_of[name]
-            assert said in said_of[name]
-            assert said in table
-            assert f"{name}.plain in horizon failed" in done.stderr, "in the log of the job that failed"
-        rows = pd.read_parquet(root / RESULTS / "runs" / "horizon.parquet").set_index("learner")
-        assert rows.loc[list(SAID), ["regret", "bound", "delivered_epsilon"]].isna().all(axis=None)
-        assert not (root / COMPLETE).exists()
-        played = store(root)
-        assert before.items() <= played.items(), "other learners are not played again"
-        assert len(played) == len(before) + 2
-        (root / "lying").unlink()
-        assert jobs(copied.snakemake(COMPLETE, "--cores", "2", *MINE))["play"] == 1
-        assert statuses(root) == dict.fromkeys((*honest, *SAID), "ok")
-        assert played.items() <= store(root).items()
-        assert len(store(root)) == len(played) + len(SAID)
-    liars.unlink()
-    with edited(root / "algorithms" / "online" / "wdp_cocop.py"):
-        found = planned(copied, str(CLAIMS))
-        assert found["play"] == found["tables"] == found["copy"] == 1, "not passed off as made"
-        assert not (root / CLAIMS).exists()
-    for memory in (root / ".snakemake").iterdir():
-        if memory.name != "plans":
-            shutil.rmtree(memory)
-    assert planned(copied) == {}
-    assert shared(root / "results" / "mine") == shared(finished.root / "results" / "mine"), "published without a job"
+    copied.configure(settings)
+    done = copied.snakemake(COMPLETE, "--cores", "2", *MINE)
+    assert done.returncode != 0
+    failed = [line.partition(".")[0] for line in done.stderr.splitlines() if "failed: " in line]
+    assert not set(honest) & set(failed)
+    said_of, table = statuses(root), (root / RESULTS / "jobs.csv").read_text()
+    assert said_of.keys() == {*honest, *SAID}
+    assert {said_of[name] for name in honest} == {"ok"}
+    for name, said in SAID.items():
+        assert "failed: " in said_of[name]
+        assert said in said_of[name]
+        assert said in table
+        assert f"{name}.plain in horizon failed" in done.stderr, "in the log of the job that failed"
+    rows = pd.read_parquet(root / RESULTS / "runs" / "horizon.parquet").set_index("learner")
+    assert rows.loc[list(SAID), ["regret", "bound", "delivered_epsilon"]].isna().all(axis=None)
+    assert not (root / COMPLETE).exists()
+    played_before = store(root)
+    assert before.items() <= played_before.items(), "other learners are not played again"
+    assert len(played_before) == len(before) + 2
+    (root / "lying").unlink()
+    assert jobs(copied.snakemake(COMPLETE, "--cores", "2", *MINE)) == dict.fromkeys(
+        ("play", "tables", "complete", "copy"), 1
+    )
+    assert statuses(root) == dict.fromkeys((*honest, *SAID), "ok")
+    assert played_before.items() <= store(root).items()
+    assert len(store(root)) == len(played_before) + len(SAID)
 
 
 class Held:
@@ -218,10 +205,6 @@ def test_killed_refused_and_edited_runs_are_resumed_and_end_equal(finished: Chec
         assert "the code was edited after this job was planned" in said
         assert "Traceback" not in said
         assert not store(root), "nothing is kept under the key of other code"
-    with Held(copied, *words) as held:
-        held.job.kill()
-        held.end()
-        assert not list((root / "results" / "made" / "runs").rglob("*.parquet"))
     with Held(copied, COMPLETE, "--cores", "1", *MINE) as held:
         second = copied.snakemake(*words)
         assert second.returncode != 0
@@ -229,10 +212,12 @@ def test_killed_refused_and_edited_runs_are_resumed_and_end_equal(finished: Chec
         assert held.main.poll() is None
         held.main.kill()
         held.main.wait()
-        held.release()  # its job goes on without it, and comes to an end
+        held.job.kill()  # which goes on without it
         psutil.wait_procs([held.job], HANGS)
+        held.release()
+        assert not list((root / "results" / "made" / "runs").rglob("*.parquet"))
         assert copied.snakemake(*MINE, "--unlock").returncode == 0
-        resumed = copied.snakemake("--cores", "1", *MINE)
+        resumed = copied.snakemake(COMPLETE, "--cores", "1", *MINE)
     assert resumed.returncode == 0, resumed.stderr
     assert len(store(root)) == 2
     assert shared(root / "results" / "mine") == shared(finished.root / "results" / "mine")
@@ -249,13 +234,12 @@ def test_a_mistake_is_one_line_before_anything_is_made(checkout: Checkout, setti
     assert {path.name for path in (checkout.root / "results").iterdir()} == {"reference"}
 
 
-def test_the_full_profile_is_planned_on_a_cluster_of_one_core(checkout: Checkout) -> None:
-    """`ci` is run by `make test`."""
-    settings: Any = yaml.safe_load((checkout.root / "workflows/papers/lou_cheung_2020/experiments.yaml").read_text())
-    done = checkout.snakemake("--cores", "1", "--profile", "profiles/slurm", "-n", "lou_cheung")
-    found = jobs(done)
-    assert found["play"] == len(settings["experiments"])
-    assert found["tables"] == found["figures"] == found["complete"] == 1
+def test_a_paper_is_planned_on_a_cluster_of_one_core(copied: Checkout) -> None:
+    """With all that is drawn of it."""
+    shutil.rmtree(copied.root / "results" / "made")
+    found = planned(copied, "--profile", "profiles/slurm", TABLED)
+    stages = ("play", "tables", "complete", "exact", "figures", "paper_report")
+    assert found == dict.fromkeys((TABLED, *stages), 1)
 
 
 @pytest.fixture

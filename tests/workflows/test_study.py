@@ -140,14 +140,7 @@ def test_logistic_losses_of_records_are_theirs_without_ridge(logistic: RecordsLo
     assert list(stream_faults(logistic, logistic.domain)) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "factor"),
-    [
-        ("lipschitz", 0.1),
-        ("smoothness", 0.01),
-        ("strong_convexity", None),
-    ],
-)
+@pytest.mark.parametrize(("name", "factor"), [("lipschitz", 0.1), ("smoothness", 0.01), ("strong_convexity", None)])
 def test_a_wrong_constant_of_a_stream_breaks_its_contract(
     logistic: RecordsLogistic, name: str, factor: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

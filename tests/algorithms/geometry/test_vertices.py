@@ -286,15 +286,6 @@ def test_printed_width_of_the_grouped_l1_ball_is_wrong_at_one_block():
     assert np.sqrt(64 * np.log(64)) > 1.6 * gaussian_width(make_set("grouped-l1", 4096, block_size=64))[0]
 
 
-def test_sampling_is_reproducible_and_takes_a_generator():
-    flow = make_set("flow", 12)
-    assert gaussian_width(flow) == gaussian_width(flow)
-    assert gaussian_width(flow) != gaussian_width(flow, np.random.default_rng(5))
-    assert gaussian_width(flow, samples=8000)[1] < 0.6 * gaussian_width(flow, samples=2000)[1]
-    with pytest.raises(ValueError, match="samples >= 2, not 1"):
-        gaussian_width(flow, samples=1)
-
-
 SMALLEST = {"ball": 1, "l1-ball": 1, "simplex": 2, "box": 1, "hypersimplex": 2, "flow": 4, "grouped-l1": 1}
 SMALLEST |= {"interpolation": 1, "nuclear": 1, "spectrahedron": 4, "polytope": 1, "sign-polytope": 1}
 SMALLEST |= {"permutahedron": 2, "partition-matroid": 4, "spanning-trees": 3, "coverage": 4}

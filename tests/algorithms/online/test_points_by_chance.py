@@ -14,7 +14,7 @@ from dpregret.algorithms.experts.l2p import Copied
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting
 from dpregret.algorithms.online.lazy_points import LazyNet, LazySampled, printed
-from dpregret.algorithms.online.private_switching import FINEST, NetExperts, SampledExperts, covering
+from dpregret.algorithms.online.private_switching import NetExperts, SampledExperts, covering
 from dpregret.algorithms.privacy import Budget
 from dpregret.datasets.streams import make_stream
 
@@ -39,17 +39,6 @@ def net_learner(dimension: int = 1, horizon: int = 64, epsilon: float = 2.0, run
     domain = make_set("ball", dimension)
     problem = Problem(domain, horizon, 0.5, 0.0, np.inf, 0.0)
     return NetExperts(problem, [Setting(horizon, Budget(epsilon, 1e-6))], runs, "zcdp")
-
-
-def test_constants_of_the_net() -> None:
-    learner = net_learner(2, 10_000)
-    assert learner.unit == 1.0  # L D
-    assert learner.radius == pytest.approx(2 * FINEST[2])
-    assert learner.plans[0].best_loss == pytest.approx(learner.radius * 0.5 * 10_000)
-    assert learner.plans[0].candidates == len(learner.net)
-    assert learner.delivered_epsilon() == [pytest.approx(2.0)]
-    coarse = net_learner(1, 50)
-    assert coarse.radius == pytest.approx(2 / 50)
 
 
 @pytest.mark.parametrize("stream", ["half-space", "realizable-direction", "realizable-quadratic"])

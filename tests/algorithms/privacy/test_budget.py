@@ -1,25 +1,35 @@
-"""Calibration against closed forms, published anchors and dp-accounting."""
+"""Calibration against closed forms and dp-accounting; laws of noise; the black-box audit against known losses."""
 
 import itertools
 import math
+from itertools import islice
 
 import dp_accounting
 import numpy as np
 import pytest
+from drawn import generators
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from scipy.stats import binom
 
 from dpregret.algorithms.privacy import (
     Budget,
+    Joint,
+    NoiseDistribution,
+    NoisePlan,
     Release,
+    WindowTree,
     calibrate,
     gaussian_delta,
     gaussian_epsilon,
     gaussian_mu,
     largest_within,
+    root_mean_square_norm,
     smallest_epsilon,
+    unit_noise,
 )
+from dpregret.algorithms.privacy.audit import SIGNIFICANCE, audit, largest_probability, least_probability
 from dpregret.algorithms.privacy.budget import (
     binomial_delta,
     binomial_epsilon,
@@ -28,6 +38,7 @@ from dpregret.algorithms.privacy.budget import (
     optimal_epsilon,
 )
 from dpregret.algorithms.privacy.selection import zcdp_epsilon
+from dpregret.numerics.sums import vecdot
 
 EPSILONS = st.floats(1e-3, 50)
 DELTAS = st.floats(1e-10, 0.4)
@@ -174,3 +185,148 @@ def test_largest_call_epsilon_spends_the_budget(calls, epsilon):
     assert largest_call_epsilon(epsilon, 0.0, calls) == epsilon / calls
     assert optimal_epsilon(call, calls, 0.0) == calls * call
     assert optimal_epsilon(math.inf, calls, 1e-6) == math.inf
+
+
+@pytest.mark.parametrize("dimension", [1, 4, 32])
+def test_gamma_radius_and_direction(dimension):
+    noise = unit_noise("gamma", generators(20, 7), 500, dimension).reshape(-1, dimension)
+    radius = np.linalg.norm(noise, axis=1)
+    assert stats.kstest(radius, stats.gamma(dimension).cdf).pvalue > 1e-3
+    share = (noise[:, 0] / radius) ** 2  # Beta(1/2, (d - 1)/2) for a uniform direction
+    if dimension > 1:
+        assert stats.kstest(share, stats.beta(0.5, (dimension - 1) / 2).cdf).pvalue > 1e-3
+    else:
+        assert stats.kstest(noise[:, 0], stats.laplace.cdf).pvalue > 1e-3
+
+
+def plain_noise(distribution, generator, rounds, dimension):
+    """What one run draws, and in which order, (rounds, dimension)."""
+    if distribution == "gaussian":
+        return generator.standard_normal((rounds, dimension))
+    if distribution == "gamma":
+        direction = generator.standard_normal((rounds, dimension))
+        radius = generator.standard_gamma(dimension, rounds)
+        return direction * (radius / np.sqrt(vecdot(direction, direction)))[:, None]
+    return generator.standard_exponential((rounds, dimension)) - generator.standard_exponential((rounds, dimension))
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3, 8, 29])
+@pytest.mark.parametrize("distribution", ["gaussian", "gamma", "laplace"])
+def test_compiled_draws_are_those_of_the_definition(distribution, dimension):
+    """Bits and the state left behind, over blocks of odd lengths and often enough to meet tails of the ziggurats."""
+    compiled, plain = generators(3, 7), generators(3, 7)
+    for rounds in (64, 1, 7, 3001):
+        drawn = unit_noise(distribution, compiled, rounds, dimension)
+        defined = [plain_noise(distribution, each, rounds, dimension) for each in plain]
+        assert np.array_equal(drawn, np.stack(defined, axis=1))
+    assert [each.bit_generator.state for each in compiled] == [each.bit_generator.state for each in plain]
+
+
+@pytest.mark.parametrize("distribution", ["gaussian", "gamma", "laplace"])
+def test_root_mean_square_norm(distribution):
+    noise = unit_noise(distribution, generators(20, 7), 2000, 5)
+    assert np.sqrt(np.vecdot(noise, noise).mean()) == pytest.approx(root_mean_square_norm(distribution, 5), rel=0.02)
+
+
+@pytest.mark.parametrize("distribution", ["gaussian", "gamma", "laplace"])
+def test_a_run_is_its_own(distribution):
+    few, many = unit_noise(distribution, generators(2, 7), 64, 3), unit_noise(distribution, generators(5, 7), 64, 3)
+    assert np.array_equal(few, many[:, :2])
+    assert np.array_equal(many[:, 4:], unit_noise(distribution, generators(5, 7)[4:], 64, 3))
+
+
+@pytest.mark.parametrize("distribution", ["gaussian", "gamma", "laplace"])
+def test_a_joint_generator_draws_all_runs_independently(distribution: NoiseDistribution) -> None:
+    """Also beyond one draw a round (a window of 16): no two runs share one, and each has the law of its own."""
+    runs, dimension = 4001, 3
+    plan = NoisePlan(distribution, [WindowTree(16)], [1.0], 1.0, dimension)
+    joint = np.concatenate(list(islice(plan.blocks(Joint(np.random.default_rng(5), runs)), 2)))[:, 0]
+    separate = np.concatenate(list(islice(plan.blocks([np.random.default_rng([5, run]) for run in range(runs)]), 2)))
+    assert joint.shape == (128, runs, dimension)
+    squares = np.square(joint).mean(axis=(1, 2)) / np.square(separate[:, 0]).mean(axis=(1, 2))
+    assert np.abs(squares - 1).max() < 0.2
+    flat = joint.swapaxes(0, 1).reshape(runs, -1)
+    together = (flat[:-1] * flat[1:]).mean(axis=0) / np.square(flat).mean(axis=0)
+    assert np.abs(together).max() < 0.15
+    assert len(np.unique(flat[:, -1])) == runs
+
+
+RUNS = 40_000
+
+
+def inputs(
+    distribution: str, shift: float, features: int = 1, runs: int = RUNS, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    first, second = (getattr(generator, distribution)(size=(runs, features)) for _ in range(2))
+    return first, second + shift
+
+
+@pytest.mark.parametrize("mu", [0.5, 1.0, 3.0])
+def test_gaussian_bound_is_below_the_truth_and_near_it(mu: float) -> None:
+    found = audit(*inputs("normal", mu)).mu
+    assert 0.8 * mu - 0.05 <= found <= mu
+
+
+@pytest.mark.parametrize("features", [1, 3])
+def test_laplace_bound_is_below_the_truth_and_near_it(features: int) -> None:
+    found = audit(*inputs("laplace", 0.5, features)).epsilon
+    # two frequencies of 20,000 runs at 4.9 standard errors each; rare events for several features
+    assert 0.7 * 0.5 * features <= found <= 0.5 * features
+
+
+def test_many_weak_features_are_put_together() -> None:
+    first, second = inputs("normal", 0.25, 16)  # |shift| = 1
+    assert audit(first, second).mu > 0.8
+    assert audit(first[:, :1], second[:, :1]).mu < 0.25
+
+
+def test_epsilon_is_for_its_delta() -> None:
+    first, second = inputs("normal", 2.0)
+    for delta in (1e-3, 1e-2, 0.1):
+        found = audit(first, second, delta)
+        assert found.epsilon > 0
+        assert gaussian_delta(found.epsilon, 2.0) > delta  # so (found.epsilon, delta) is really not kept
+
+
+def test_a_leak_of_probability_delta_is_allowed_at_delta_only() -> None:
+    generator = np.random.default_rng(3)
+    first = (generator.random((RUNS, 1)) < 0.01).astype(float)
+    second = np.zeros((RUNS, 1))
+    assert audit(first, second).epsilon > 2
+    assert audit(first, second, 0.011).epsilon == 0
+
+
+def test_inputs_that_are_told_apart_for_certain_prove_what_their_number_allows() -> None:
+    found = audit(np.zeros((RUNS, 2)), np.ones((RUNS, 2)))
+    assert found.event == found.mu_event == (1.0, 0.0)
+    most = math.log((SIGNIFICANCE / 4) ** (2 / RUNS) / (1 - (SIGNIFICANCE / 4) ** (2 / RUNS)))
+    assert found.epsilon == pytest.approx(most, rel=1e-9)
+
+
+@pytest.mark.parametrize("distribution", ["normal", "laplace", "standard_cauchy"])
+def test_equal_inputs_prove_nothing(distribution: str) -> None:
+    for seed in range(40):
+        found = audit(*inputs(distribution, 0.0, 3, 2_000, seed))
+        assert found.epsilon == found.mu == 0
+    fitted = audit(*inputs(distribution, 0.0, 150, 400, 0))  # its statistic tells the runs apart that it was made of
+    assert fitted.epsilon == fitted.mu == 0
+
+
+def test_lowest_bits_are_not_looked_at() -> None:
+    first, second = inputs("normal", 0.0)
+    assert audit(np.round(first, 9), np.round(second, 9) + 1e-12).epsilon == 0
+
+
+@pytest.mark.parametrize("hits", [0, 1, 17, 99, 100])
+def test_bounds_are_those_of_clopper_and_pearson(hits: int) -> None:
+    exact = stats.binomtest(hits, 100).proportion_ci(0.9, method="exact")
+    assert float(least_probability(np.array(hits), 100, 0.05)) == pytest.approx(exact.low, abs=1e-12)
+    assert float(largest_probability(np.array(hits), 100, 0.05)) == pytest.approx(exact.high, abs=1e-12)
+
+
+def test_inputs_must_be_comparable() -> None:
+    with pytest.raises(ValueError, match=r"one shape and at least 100 runs are needed, got \(200, 1\), \(200, 2\)"):
+        audit(np.zeros((200, 1)), np.zeros((200, 2)))
+    with pytest.raises(ValueError, match="at least 100 runs"):
+        audit(np.zeros((99, 1)), np.zeros((99, 1)))
