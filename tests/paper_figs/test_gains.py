@@ -47,11 +47,11 @@ def test_a_response_like_landaus_constant_is_told_from_one_like_a_tree() -> None
     runs = sweep(1.0)
     found = judge(runs, claim(scope="instance"))
     assert found.verdict == "reproduced"
-    assert found.fitted == pytest.approx(1.0, abs=1e-9)
+    assert found.fitted.value == pytest.approx(1.0, abs=1e-9)
     noise = judge(runs, claim(response="noise", tol=0.02, tol_reason="exact", scope="instance"))
     assert noise.verdict == "reproduced"
     tree = judge(runs, claim(response="noise", scope="instance").model_copy(update={"parameter": "window"}))
-    assert tree.fitted < 0.75  # against log2 W + 1 the same noise has another power
+    assert tree.fitted.value < 0.75  # against log2 W + 1 the same noise has another power
 
 
 @pytest.mark.parametrize(

@@ -46,10 +46,10 @@ def test_a_falling_law_is_reproduced_and_a_slower_one_violates() -> None:
     runs = risk_frame(falling(-1.0), by_samples())
     found = judge(runs, risk_claim())
     assert (found.verdict, found.cells_excluded) == ("reproduced", "")
-    assert found.fitted == pytest.approx(-1.0, abs=1e-9)
+    assert found.fitted.value == pytest.approx(-1.0, abs=1e-9)
     slower = judge(runs, risk_claim(rate="n^-1.5"))
     assert slower.verdict == "steeper"
-    assert slower.normalised == pytest.approx(0.5, abs=1e-9)
+    assert slower.normalised.value == pytest.approx(0.5, abs=1e-9)
     assert judge(runs, risk_claim(rate="n^-0.5")).verdict == "below bound"
 
 
@@ -63,7 +63,7 @@ def test_logarithms_of_n_are_divided_out(argument: str, value) -> None:  # type:
 
     cells = [{"n": number, "dimension": round(4 * number ** (2 / 3))} for number in SAMPLES]
     claim = risk_claim(rate=f"n^(-2/3) ln({argument})", varies=["dimension"])
-    assert judge(risk_frame(law, cells), claim).normalised == pytest.approx(0.0, abs=1e-9)
+    assert judge(risk_frame(law, cells), claim).normalised.value == pytest.approx(0.0, abs=1e-9)
     with pytest.raises(ClaimsError, match="several values of dimension"):
         judge(risk_frame(law, cells), claim.model_copy(update={"varies": ()}))
 
@@ -84,7 +84,7 @@ def test_further_parameters_have_their_own_laws(parameter, column, values, rate,
     runs = risk_frame(planted, [{column: value} for value in values], experiment="gd-samples")
     found = judge(runs, risk_claim(parameter=parameter, rate=rate))
     assert found.verdict == "reproduced"
-    assert found.normalised == pytest.approx(0.0, abs=1e-9)
+    assert found.normalised.value == pytest.approx(0.0, abs=1e-9)
     assert rate_text(risk_claim(parameter=parameter, rate=rate)) == rate
 
 
@@ -185,7 +185,7 @@ def test_powers_of_log_d_are_found(power: float) -> None:
     rows = expert_sweep(lambda size: 7 * np.log2(size) ** power, "experts", SIZES, "pure", "experts-theorem")
     found = judge(rows, expert_claim(rate=f"(log2 d)^{power}"))
     assert found.verdict == "reproduced"
-    assert found.fitted == pytest.approx(power, abs=1e-6)
+    assert found.fitted.value == pytest.approx(power, abs=1e-6)
 
 
 def test_the_best_expert_loss_is_swept_without_zero() -> None:
@@ -228,7 +228,7 @@ def test_the_best_regularisation_is_found_between_the_tried_ones() -> None:
     assert cells.responses.mean(axis=0) == pytest.approx([3 * horizon**0.4 for horizon in HORIZONS], rel=0.05)
     found = judge(rows, optimum_claim(0.4))
     assert found.verdict == "reproduced"
-    assert found.fitted == pytest.approx(0.4, abs=1e-6)
+    assert found.fitted.value == pytest.approx(0.4, abs=1e-6)
     assert judge(rows, optimum_claim(0.6)).verdict == "below bound"
 
 

@@ -18,7 +18,7 @@ from dpregret.paper_figs.validation.simulate import Sweep, make_claim
 
 def otherwise(found: Judgement, tolerance: float = 0.1) -> bool:
     """Whether the interval lies beyond the tolerance; a power of a logarithm that is off also bends the law."""
-    return found.normalised_low > tolerance or found.normalised_high < -tolerance
+    return found.normalised.low > tolerance or found.normalised.high < -tolerance
 
 
 @pytest.mark.parametrize("runs", [3, 7, 16, 41])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from dpregret.paper_figs.judge.cells import BATCH, ODDS, collect_cells, mean_roo
 from dpregret.paper_figs.judge.claims import ClaimsError, ClaimsFile
 from dpregret.paper_figs.judge.fits import Estimate, mean_interval
 from dpregret.paper_figs.judge.result_tables import ExactLoss, write_exact_losses
-from dpregret.paper_figs.judge.verdicts import decide, judge, judge_claims
+from dpregret.paper_figs.judge.verdicts import columns, decide, judge, judge_claims
 from dpregret.paper_figs.validation.simulate import Sweep, make_claim
 
 Law = Callable[[np.ndarray, float], np.ndarray]
@@ -55,10 +54,10 @@ def test_every_column_reads_back_as_it_was_judged(text: bool, tmp_path: Path) ->
     result_tables.write_lines(judge_claims(frame, paper, {"horizon"}), tmp_path)
     lines = result_tables.read_lines(tmp_path, text=text).set_index("claim")
     assert list(lines.index[lines["kind"] == "check"]) == ["dictated", "held"]
-    columns = ("source", "origin", "type", "learner", "variant", "experiment", "stream", "parameter", "response")
+    copied = ("source", "origin", "type", "learner", "variant", "experiment", "stream", "parameter", "response")
     for claim in claims:
-        line, judged = lines.loc[claim.id], asdict(judge(frame, claim, {"horizon"}))
-        told = {name: getattr(claim, name) for name in (*columns, "statement")} | {"tolerance": claim.tol}
+        line, judged = lines.loc[claim.id], columns(judge(frame, claim, {"horizon"}))
+        told = {name: getattr(claim, name) for name in (*copied, "statement")} | {"tolerance": claim.tol}
         told |= {
             "errata": " ".join(claim.errata),
             "why": claim.check or ("an explicit bound" * (claim.type == "below")),
@@ -76,11 +75,11 @@ def test_every_column_reads_back_as_it_was_judged(text: bool, tmp_path: Path) ->
 def test_a_matching_law_on_a_tight_stream_is_reproduced() -> None:
     found = judge(Sweep(root).frame(), make_claim())
     assert (found.verdict, found.runs) == ("reproduced", 16)
-    assert found.fitted == pytest.approx(0.5, abs=1e-9)
+    assert found.fitted.value == pytest.approx(0.5, abs=1e-9)
     assert found.cells_used == "256; 512; 1024; 2048; 4096; 8192; 16384; 32768"
     assert found.cells_excluded == "pre-asymptotic: 16; 32; 64; 128"
     explicit = judge(Sweep(root).frame(), make_claim(bound="explicit"))
-    assert (explicit.verdict, explicit.normalised) == ("reproduced", pytest.approx(0.0, abs=1e-9))
+    assert (explicit.verdict, explicit.normalised.value) == ("reproduced", pytest.approx(0.0, abs=1e-9))
 
 
 def test_a_slope_that_needs_an_end_cell_is_no_power_of_the_parameter() -> None:
@@ -120,11 +119,11 @@ def test_saturated_and_early_cells_are_kept_marked_and_not_fitted() -> None:
     assert found.verdict == "inconclusive"
     assert found.reason.startswith("no exponent: 3 of 12 cells usable (9 saturated)")
     assert found.reason.endswith("it would take T of about 2^16")
-    assert np.isnan(found.fitted)
+    assert np.isnan(found.fitted.value)
     assert found.cells_excluded.startswith("saturated: 16; 32;")
     assert "saturated" in judge(Sweep(root, stay=0.01).frame(), make_claim()).reason
     hopeless = judge(Sweep(root, stay=0.0).frame(), make_claim())  # who stays has no regret: no T is long enough
-    assert (hopeless.verdict, np.isnan(hopeless.fitted)) == ("inconclusive", True)
+    assert (hopeless.verdict, np.isnan(hopeless.fitted.value)) == ("inconclusive", True)
     early = judge(Sweep(root).frame(), make_claim(asymptotic_from={"windows": 1024}))
     assert "(10 pre-asymptotic)" in early.reason
     late = Sweep(root, displacement=lambda checkpoints, value: 100.0 / checkpoints).frame()
@@ -136,7 +135,7 @@ def test_log_slope_of_logarithmic_regret_is_constant() -> None:
     claim = make_claim(response="log_slope", rate="ln T")
     found = judge(Sweep(logarithmic).frame(), claim)
     assert found.verdict == "reproduced"
-    assert found.fitted == pytest.approx(0.0, abs=1e-9)
+    assert found.fitted.value == pytest.approx(0.0, abs=1e-9)
     assert found.delta_aic > 10
     assert found.per_octave == pytest.approx(20 * np.log(2))
     assert collect_cells(Sweep(logarithmic).frame(), claim).responses.mean(axis=0) == pytest.approx(20)
@@ -157,7 +156,7 @@ def test_overhead_slopes_recover_their_power(parameter: str, rate: str, values: 
         parameter=parameter, experiment=parameter, response="log_slope", counterpart="ftal", rate=rate
     )  # fmt: skip
     found = judge(together(private, plain), claim)
-    assert (found.verdict, found.fitted) == ("reproduced", pytest.approx(exponent, abs=0.02))
+    assert (found.verdict, found.fitted.value) == ("reproduced", pytest.approx(exponent, abs=0.02))
 
 
 def test_growth_is_judged_towards_small_epsilon() -> None:
@@ -165,7 +164,7 @@ def test_growth_is_judged_towards_small_epsilon() -> None:
     grid: dict[str, Any] = {"experiment": "e", "parameter": "epsilon", "values": (0.5, 1, 2, 4, 8)}
     slow = Sweep(lambda checkpoints, value: value**-0.5 * np.log(checkpoints), **grid).frame()
     found = judge(slow, make_claim(parameter="epsilon", experiment="e", response="log_slope", rate="eps^-1"))
-    assert (found.fitted, found.normalised) == pytest.approx((-0.5, -0.5), abs=1e-9)
+    assert (found.fitted.value, found.normalised.value) == pytest.approx((-0.5, -0.5), abs=1e-9)
     assert found.verdict == "below bound"
     fast = Sweep(lambda checkpoints, value: value**-1.0 * np.log(checkpoints), spread=0.0,
                  bound=lambda checkpoints, value: 64 * value**-0.5 * np.log(checkpoints), **grid)  # fmt: skip
@@ -175,8 +174,8 @@ def test_growth_is_judged_towards_small_epsilon() -> None:
     bent = Sweep(lambda t, value: 1e-3 * t**0.3 * (value**-1.0 if value < 1 else value**-0.5), spread=0.01,
                  **{**grid, "values": tuple(2.0**k for k in range(-3, 4))})  # fmt: skip
     found = judge(bent.frame(), make_claim(parameter="epsilon", experiment="e", rate="eps^-1"))
-    assert found.late == pytest.approx(0, abs=0.05), "the half with the small eps"
-    assert found.bend > 0.3
+    assert found.late.value == pytest.approx(0, abs=0.05), "the half with the small eps"
+    assert found.bend.value > 0.3
 
 
 def test_linear_regret_is_recognised_although_it_saturates() -> None:
@@ -206,8 +205,8 @@ def test_the_late_half_has_to_agree_with_the_whole(early: float, late: float, ve
     law = Sweep(lambda t, value: 1e-3 * (t / MIDDLE) ** np.where(t < MIDDLE, early, late), spread=0.01)
     judged = judge(law.frame().assign(bound=np.nan), make_claim())
     assert (judged.verdict, said in judged.reason) == (verdict, True), judged.reason
-    assert judged.late == pytest.approx(late - 0.5, abs=0.05)
-    assert judged.bend == pytest.approx(late - early, abs=0.08)
+    assert judged.late.value == pytest.approx(late - 0.5, abs=0.05)
+    assert judged.bend.value == pytest.approx(late - early, abs=0.08)
     assert judged.interval_over == "runs"
 
 
@@ -356,7 +355,7 @@ def test_calls_are_counted_over_the_play_and_held_to_their_own_bound() -> None:
     frame = Sweep(root, bound_factor=0.1).frame()  # regret is above its own bound, which is another
     frame = frame.assign(projections=2 * frame["checkpoint"] ** -0.5, gauges=frame["checkpoint"] ** -0.5)
     found = judge(frame, make_claim(response="calls", rate="T^0.5"))
-    assert (found.verdict, round(found.fitted, 6)) == ("reproduced", 0.5)
+    assert (found.verdict, round(found.fitted.value, 6)) == ("reproduced", 0.5)
     assert judge(frame, make_claim(response="calls", rate="T^0.25")).verdict == "steeper"
     below = make_claim(response="calls", **BELOW)
     for most, verdict in ((0.2, "holds"), (0.01, "fails")):  # of T = 2^8 and more, 3/16 a round at most
@@ -394,7 +393,7 @@ def test_planted_laws_in_delta_get_their_verdicts(power: float, over: float, rat
 def test_regret_like_one_over_mu_is_told_from_regret_that_does_not_care() -> None:
     runs = swept("strong_convexity", (0.01, 0.02, 0.04, 0.08), lambda checkpoints, mu: np.log(checkpoints) / mu)
     found = judge(runs, make_claim(parameter="convexity", rate="mu^-1", response="log_slope"))
-    assert (found.verdict, found.fitted) == ("reproduced", pytest.approx(-1.0, abs=1e-9))
+    assert (found.verdict, found.fitted.value) == ("reproduced", pytest.approx(-1.0, abs=1e-9))
     assert judge(runs, make_claim(parameter="convexity", rate="mu^-2", response="log_slope")).verdict == "below bound"
 
 
@@ -417,7 +416,7 @@ def test_laws_in_the_window_are_met_without_a_slope_left(rate: str, law: Any) ->
         experiment="window", parameter="window", rate=rate, response="log_slope", asymptotic_from={"windows": 16}
     )  # fmt: skip
     found = judge(runs, claim)
-    assert found.normalised == pytest.approx(0.0, abs=1e-9)
+    assert found.normalised.value == pytest.approx(0.0, abs=1e-9)
     assert found.cells_excluded == "pre-asymptotic: 1024"  # at T / 8, where the slope starts
 
 

@@ -33,6 +33,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullForma
 
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge.cells import LENGTHS
+from dpregret.paper_figs.judge.fits import Estimate
 from dpregret.paper_figs.judge.vocabulary import VALUE_COLUMN, Parameter, Response
 from dpregret.paper_figs.text import formats
 
@@ -95,11 +96,10 @@ def number(value: float) -> str:
     return f"${times}10^{{{int(exponent)}}}$"
 
 
-def interval(value: float, low: float, high: float) -> str:
+def interval(estimate: Estimate) -> str:
     """`0.51 [0.50, 0.52]`, with a third digit where the interval is narrow."""
-    digits = 3 if high - low < 0.02 else 2
-    shown = [f"{round(end, digits) + 0.0:.{digits}f}" for end in (value, low, high)]
-    return f"{shown[0]} [{shown[1]}, {shown[2]}]".replace("-", "\N{MINUS SIGN}")
+    digits = 3 if estimate.high - estimate.low < 0.02 else 2
+    return formats.with_interval(estimate, digits).replace("-", "\N{MINUS SIGN}")
 
 
 def fixed(name: str, value: float | str) -> str:

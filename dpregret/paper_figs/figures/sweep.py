@@ -186,9 +186,9 @@ class Fitted:
     @property
     def exponent(self) -> str:
         """`0.51 [0.50, 0.52]`; empty where nothing was fitted."""
-        if np.isnan(self.found.fitted):
+        if np.isnan(self.found.fitted.value):
             return ""
-        return style.interval(self.found.fitted, self.found.fitted_low, self.found.fitted_high)
+        return style.interval(self.found.fitted)
 
     def of(self, series: Sequence[Series]) -> bool:
         """Whether it is the fit of one of some learners, in its window where it has one."""
@@ -253,7 +253,7 @@ def verdict_sentence(found: Sequence[Fitted]) -> str:
     if len(counts) == 1:
         verdicts = f"all {verdicts}" if len(decided) > 1 else counts[0][0]
     spoken = " and ".join(dict.fromkeys(style.RESPONSES[each.claim.response] for each in decided))
-    powers = sorted({round(each.found.fitted, 2) + 0.0 for each in decided})
+    powers = sorted({round(each.found.fitted.value, 2) + 0.0 for each in decided})
     spread = " to ".join(f"{power:.2f}" for power in dict.fromkeys((powers[0], powers[-1])))
     power = decided[0].exponent if len(decided) == 1 else spread.replace("-", "\N{MINUS SIGN}")
     return f"Law {' or '.join(laws)}: {verdicts}; fitted power of {spoken} {power}"
@@ -409,7 +409,7 @@ def sweep(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry
             continue
         laws = [each for each in here if each.of(part) and each.exponent and each.rate.symbol]
         if laws and parameter not in style.COORDINATES:
-            low = min(laws, key=lambda each: float(np.exp(each.found.log_level)))
+            low = min(laws, key=lambda each: float(np.exp(each.found.log_level.value)))
             draw_law(panel, low, low.cells.values, 1 / 2.2)
     plate.same_heights(plate.panels)
     streams = [stream for stream, _ in parts]

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, Literal
 
@@ -127,7 +127,7 @@ Side = Literal["outgrows", "keeps", "matches", "open"]
 
 @dataclass(frozen=True)
 class Judgement:
-    """The judgement of one claim. Numbers are NaN where there is none.
+    """The judgement of one claim. Numbers are NaN where there is none; an estimate is three columns of a table.
 
     `resolution` is the smallest change of the predicted law, in either direction, that would have been detected,
     `resolution_log` the same in powers of the logarithm; `resolution_of` says what of: `power`, `factor of eps`, or why
@@ -142,28 +142,16 @@ class Judgement:
     resolution: float = NAN
     resolution_log: float = NAN
     resolution_of: str = NO_EXPONENT
-    fitted: float = NAN
-    fitted_low: float = NAN
-    fitted_high: float = NAN
-    log_aware: float = NAN
-    log_aware_low: float = NAN
-    log_aware_high: float = NAN
-    normalised: float = NAN
-    normalised_low: float = NAN
-    normalised_high: float = NAN
+    fitted: fits.Estimate = fits.UNKNOWN
+    log_aware: fits.Estimate = fits.UNKNOWN
+    normalised: fits.Estimate = fits.UNKNOWN
     end_low: float = NAN
     end_high: float = NAN
     interval_over: str = ""
-    late: float = NAN
-    late_low: float = NAN
-    late_high: float = NAN
-    bend: float = NAN
-    bend_low: float = NAN
-    bend_high: float = NAN
+    late: fits.Estimate = fits.UNKNOWN
+    bend: fits.Estimate = fits.UNKNOWN
     largest_run: float = NAN
-    log_level: float = NAN
-    log_level_low: float = NAN
-    log_level_high: float = NAN
+    log_level: fits.Estimate = fits.UNKNOWN
     local_slopes: str = ""
     per_octave: float = NAN
     increments: str = ""
@@ -190,7 +178,7 @@ def judge_claims(
 
 def _row(claim: Claim, judgement: Judgement) -> dict[str, object]:
     numbers = {
-        name: round(value, 9) + 0.0 if isinstance(value, float) else value for name, value in asdict(judgement).items()
+        name: round(value, 9) + 0.0 if isinstance(value, float) else value for name, value in columns(judgement).items()
     }  # below 1e-9 there is rounding only
     return {
         "kind": claim.kind,
@@ -203,6 +191,14 @@ def _row(claim: Claim, judgement: Judgement) -> dict[str, object]:
         "statement": claim.statement,
         "why": claim.check or ("an explicit bound" if claim.type == "below" else ""),
     }
+
+
+def columns(judgement: Judgement) -> dict[str, Any]:
+    """The columns of a table that hold the judgement."""
+    found: dict[str, Any] = {}
+    for name, value in vars(judgement).items():
+        found |= value.columns(name) if isinstance(value, fits.Estimate) else {name: value}
+    return found
 
 
 def judge(
@@ -226,18 +222,18 @@ def judge_cells(runs: pd.DataFrame, claim: Claim, cells: Cells, exact: ExactLoss
         judged = (judge_below if claim.type == "below" else judge_stated)(claim, cells)
     else:
         judged = judge_exponent(runs, claim, cells)
-    judged = replace(judged, **_level(cells))
+    judged = replace(judged, log_level=_level(cells))
     if claim.undecided and judged.verdict == word.INCONCLUSIVE:
         judged = replace(judged, reason=f"{judged.reason}; {claim.undecided}")
     return replace(judged, verdict=AS_CHECK.get(judged.verdict, word.FAILS)) if claim.kind == "check" else judged
 
 
-def _level(cells: Cells) -> dict[str, Any]:
+def _level(cells: Cells) -> fits.Estimate:
     """The level of the response, where all means are positive."""
     try:
-        return fits.level((cells.fitted() if cells.used.any() else cells).responses).columns("log_level")
+        return fits.level((cells.fitted() if cells.used.any() else cells).responses)
     except fits.NoExponent:
-        return {}
+        return fits.UNKNOWN
 
 
 def rate_of(claim: Claim) -> Rate:
@@ -413,14 +409,14 @@ def judge_exponent(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Judgement:
         resolution=power,
         resolution_log=log_power,
         resolution_of=POWER,
-        **fit.raw.columns("fitted"),
-        **fit.log_aware.columns("log_aware"),
-        **growth.columns("normalised"),
+        fitted=fit.raw,
+        log_aware=fit.log_aware,
+        normalised=growth,
         end_low=low,
         end_high=high,
         interval_over="sets" if over_sets else "runs",
-        **late.columns("late"),
-        **bend.columns("bend"),
+        late=late,
+        bend=bend,
         largest_run=fit.largest_run,
         local_slopes=listed([sign * slope for slope in fit.local]),
         **_log_law(claim, rate, cells),

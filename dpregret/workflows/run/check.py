@@ -288,7 +288,8 @@ def _number(claim: Claim, judged: Judgement, runs: pd.DataFrame, cells: Cells) -
         return SHARE.format(response=claim.response), value, low, high
     symbol = labels_of(claim.response).symbols[claim.parameter]
     what = f"{POWER.format(symbol=symbol)} in the {RESPONSE_AXES[claim.response]}, beside the law's logarithms"
-    return what, judged.log_aware, judged.log_aware_low, judged.log_aware_high
+    number = judged.log_aware
+    return what, number.value, number.low, number.high
 
 
 def _delivered(rows: pd.DataFrame) -> pd.DataFrame:
