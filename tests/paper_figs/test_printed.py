@@ -80,8 +80,8 @@ def test_every_number_is_the_one_of_its_claim(filled: dict[str, FilledTable], re
 def test_a_page_has_the_papers_rows_and_leads_to_claims(paper: str, filled: dict[str, FilledTable]) -> None:
     table = filled[paper]
     page = printed.fragment_of(printed.html_page(table))
-    assert page.count('<th scope="row">') == len(table.rows)
-    assert page.count("</td>") - page.count("<td colspan") == len(table.rows) * (len(table.printed.columns) - 1)
+    assert page.count('<th scope="row">') == len(table.printed.rows)
+    assert page.count("</td>") - page.count("<td colspan") == len(table.printed.rows) * (len(table.printed.columns) - 1)
     assert set(re.findall(r'title="claim ([\w.-]+)"', page)) == {line.claim for line in table.lines()}
     assert f'href="#claim-{paper}-' in page
     assert "$" not in re.sub(r"<[^>]*>", "", page)  # no formula was left as LaTeX

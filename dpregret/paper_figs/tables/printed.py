@@ -163,42 +163,34 @@ class Line(NamedTuple):
     resolution: str
 
 
-class Side(NamedTuple):
-    """Lines about one form of an algorithm: as printed, corrected."""
-
-    name: str
-    lines: tuple[Line, ...]
-
-
-class Shown(NamedTuple):
-    """A part of a cell: what the paper prints, and what was measured of it; the claims in `missing` were not run."""
-
-    rate: str
-    sides: tuple[Side, ...]
-    missing: tuple[str, ...]
-
-
 class FilledTable(NamedTuple):
-    """A printed table with its verdicts: rows of cells of parts. `paper` is the folder's name, with which addresses of
-    claims begin."""
+    """A printed table with its verdicts. `paper` is the folder's name, with which addresses of claims begin; `run` has
+    the claims that were run."""
 
     paper: str
     cite: str
     printed: PrintedTable
-    rows: tuple[tuple[tuple[Shown, ...], ...], ...]
+    run: Mapping[str, Line]
+
+    def sides(self, part: Part) -> list[tuple[str, list[Line]]]:
+        """What was measured of a part, by the name of a form of the algorithm: as printed, corrected."""
+        sides = [(name, [self.run[claim] for claim in ids if claim in self.run]) for name, ids in part.measured.items()]
+        return [(name, lines) for name, lines in sides if lines]
+
+    def claims(self) -> list[str]:
+        """All claims beneath rates, in the order of the table."""
+        parts = (part for row in self.printed.rows for cell in row for part in cell)
+        return [claim for part in parts for ids in part.measured.values() for claim in ids]
 
     def lines(self) -> list[Line]:
-        """All claims that were run, in the order of the table."""
-        return [line for part in self._parts() for side in part.sides for line in side.lines]
+        """Those that were run."""
+        return [self.run[claim] for claim in self.claims() if claim in self.run]
 
     def notes(self) -> list[str]:
         """Notes of the table: how to read it, the paper's own conditions, and what was not run."""
-        run, missing = len(self.lines()), sum(len(part.missing) for part in self._parts())
-        absent = not_here(missing, missing + run) if missing else ""
+        run, among = len(self.lines()), len(self.claims())
+        absent = not_here(among - run, among) if run < among else ""
         return list(filter(None, [HOW_TO_READ if run else "", self.printed.notes, absent]))
-
-    def _parts(self) -> Iterator[Shown]:
-        return (part for row in self.rows for cell in row for part in cell)
 
 
 def not_here(missing: int, among: int) -> str:
@@ -208,19 +200,8 @@ def not_here(missing: int, among: int) -> str:
 
 def fill(printed: PrintedTable, claims: ClaimsFile, judged: pd.DataFrame) -> FilledTable:
     """Verdicts (rows of claims.csv and checks.csv) put beneath the rates that they are about."""
-    by_id: dict[str, Record] = {str(row["claim"]): row for row in judged.to_dict("records")}  # type: ignore[misc]
-    rows = tuple(tuple(tuple(_shown(part, by_id, claims) for part in cell) for cell in row) for row in printed.rows)
-    return FilledTable(claims.paper, claims.cite, printed, rows)
-
-
-def _shown(part: Part, by_id: Mapping[str, Record], claims: ClaimsFile) -> Shown:
-    sides, missing = [], []
-    for name, ids in part.measured.items():
-        run = [by_id[claim] for claim in ids if by_id[claim]["verdict"] != NOT_RUN]
-        missing += [claim for claim in ids if by_id[claim]["verdict"] == NOT_RUN]
-        if run:
-            sides.append(Side(name, tuple(_line(record, claims) for record in run)))
-    return Shown(part.rate, tuple(sides), tuple(missing))
+    run = {str(row["claim"]): _line(row, claims) for row in judged.to_dict("records") if row["verdict"] != NOT_RUN}  # type: ignore[arg-type]
+    return FilledTable(claims.paper, claims.cite, printed, run)
 
 
 def _line(record: Record, claims: ClaimsFile) -> Line:
@@ -242,17 +223,18 @@ def _line(record: Record, claims: ClaimsFile) -> Line:
 def frame(table: FilledTable) -> pd.DataFrame:
     """The table as text, a line per claim beneath a rate; formulas in Unicode."""
     lines = []
-    for position, row in enumerate(table.rows, 1):
+    for position, row in enumerate(table.printed.rows, 1):
         for column, cell in zip(table.printed.columns, row, strict=True):
             head = f"{column.above}: {column.head}" if column.above else column.head
             for index, part in enumerate(cell, 1):
                 place = (str(position), in_text(head), str(index), in_text(part.rate))
                 beneath = [
-                    (side.name, line.claim, line.law, line.measured, line.verdict, MARKS[line.mark][0], line.resolution)
-                    for side in part.sides
-                    for line in side.lines
+                    (name, line.claim, line.law, line.measured, line.verdict, MARKS[line.mark][0], line.resolution)
+                    for name, run in table.sides(part)
+                    for line in run
                 ]
-                beneath += [("", name, "", "", NOT_RUN, MARKS[NOT_RUN][0], "") for name in part.missing]
+                missing = [claim for ids in part.measured.values() for claim in ids if claim not in table.run]
+                beneath += [("", claim, "", "", NOT_RUN, MARKS[NOT_RUN][0], "") for claim in missing]
                 for side, claim, law, *rest in beneath or [("",) * 7]:
                     lines.append((*place, in_text(side), claim, in_text(law), *rest))
     return pd.DataFrame(lines, columns=list(COLUMNS), dtype=str)

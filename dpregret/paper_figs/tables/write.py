@@ -238,7 +238,7 @@ def _reference_cells(runs: pd.DataFrame, claims: ClaimsFile, row: TableRow, refe
     names = ["eps / delta", "delivered eps", "operation counted", "draws", word, f"{word} / bound"]
     names += [f"{word} / trivial", "iterations", "width"] if claims.problem == "erm" else []
     try:
-        rows = reference_rows(runs, row, reference)
+        rows = last_rows(runs, row.learner, row.variant, reference.experiment, reference, LARGEST)
     except NotRun:
         return {**dict.fromkeys(names, NOT_RUN if row.learner == QUOTED else DASH), "draws": DASH}
     regret = rows.sort_values("run")["regret"].to_numpy(dtype=float)
@@ -274,17 +274,22 @@ def _problem_cells(rows: pd.DataFrame) -> list[str]:
     return [formats.significant(iterations) + (" (cut)" if capped > 0 else ""), formats.significant(width)]
 
 
-def reference_rows(runs: pd.DataFrame, row: TableRow, reference: Reference) -> pd.DataFrame:
-    """Last checkpoint of every run of a table row at its reference setting; raises NotRun.
+LARGEST: Final = ("horizon", "dimension", "window", "epsilon")
 
-    Where the experiment sweeps a setting that the reference does not fix, the largest value is taken.
+
+def last_rows(
+    runs: pd.DataFrame, learner: str, variant: str, experiment: str, of: Reference | Measure, largest: Sequence[str]
+) -> pd.DataFrame:
+    """Last checkpoint of every run of a learner at a setting; raises NotRun.
+
+    Where the experiment sweeps a setting of `largest` that is not fixed, the largest value is taken.
     """
-    rows = select_rows(runs, row.learner, row.variant, reference.experiment, reference.stream, dict(reference.where))
+    rows = select_rows(runs, learner, variant, experiment, of.stream, dict(of.where))
     rows = rows.loc[(rows["status"] == "ok") & (rows["checkpoint"] == rows["horizon"])]
-    for column in ("horizon", "dimension", "window", "epsilon"):
+    for column in largest:
         rows = rows.loc[rows[column] == rows[column].max()]
     if rows.empty:
-        raise NotRun(f"{row.learner}.{row.variant} has no finished run in {reference.experiment}")
+        raise NotRun(f"{learner}.{variant} has no finished run in {experiment}")
     return rows
 
 
@@ -382,7 +387,9 @@ def measure(runs: pd.DataFrame, what: Measure, experiment: str) -> dict[str, str
     `of constant`: the printed regret over that of a constant point. Raises NotRun or NoExponent.
     """
     column, quantity = QUANTITIES[what.quantity]
-    printed_rows, right_rows = (_last_rows(runs, what, name, experiment) for name in (what.variant, what.against))
+    printed_rows, right_rows = (
+        last_rows(runs, what.learner, name, experiment, what, ["horizon"]) for name in (what.variant, what.against)
+    )
     keys = ["run", "set", "dimension", "epsilon", "window"]
     pairs = printed_rows.merge(right_rows, on=keys, suffixes=("_printed", "_right"), validate="one_to_one")
     if pairs.empty:
@@ -409,12 +416,3 @@ def _effect_text(values: Array) -> str:
     if values.std() == 0 or len(values) < 2:
         return formats.significant(float(values[0]))
     return formats.significant_interval(fits.mean_interval(values))
-
-
-def _last_rows(runs: pd.DataFrame, what: Measure, variant: str, experiment: str) -> pd.DataFrame:
-    rows = select_rows(runs, what.learner, variant, experiment, what.stream, dict(what.where))
-    rows = rows.loc[(rows["checkpoint"] == rows["horizon"]) & (rows["horizon"] == rows["horizon"].max())]
-    rows = pd.DataFrame(rows.loc[rows["status"] == "ok"])
-    if rows.empty:
-        raise NotRun(f"{what.learner}.{variant} has no finished run in {experiment}")
-    return rows
