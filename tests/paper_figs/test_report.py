@@ -23,9 +23,8 @@ from dpregret.paper_figs.judge import result_tables
 from dpregret.paper_figs.judge.claims import load_claims, load_paper
 from dpregret.paper_figs.judge.result_tables import read_lines
 from dpregret.paper_figs.judge.runs import read_runs
-from dpregret.paper_figs.report.explorer import explorer
 from dpregret.paper_figs.report.findings import headlines, markdown, section, write_errata_page
-from dpregret.paper_figs.report.page import VENDOR, ReportError, Run, vendored, write_report
+from dpregret.paper_figs.report.page import VENDOR, ReportError, Run, explorer, vendored, write_report
 from dpregret.paper_figs.report.provenance import job_times
 from dpregret.paper_figs.tables.show import lines_table
 from dpregret.paper_figs.tables.write import write_tables

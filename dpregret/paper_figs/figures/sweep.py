@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -148,47 +148,23 @@ def panels_of(series: Sequence[Series]) -> list[list[Series]]:
     return min((packed(most) for most in range(max(map(len, parts)), MOST + 1)), key=len)  # the most even of the fewest
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """A claim of a power, its cells, and what was found."""
+class Fitted(NamedTuple):
+    """A claim of a power with its cells, and what was found.
+
+    `means` are those of the cells; `used` are fitted cells with a positive mean; `variable` is the coordinate of the
+    fit, not its logarithm; `law` the logarithm of the predicted law at the cells, up to a constant; `exponent` is
+    written `0.51 [0.50, 0.52]`, empty where nothing was fitted.
+    """
 
     claim: Claim
     cells: Cells
     found: Judgement
-
-    @property
-    def means(self) -> Array:
-        """Means of the cells."""
-        return np.asarray(self.cells.responses.mean(axis=0))
-
-    @property
-    def used(self) -> Mask:
-        """Fitted cells with a positive mean."""
-        return np.asarray(self.cells.used & (self.means > 0))
-
-    @property
-    def variable(self) -> Array:
-        """The coordinate of the fit, not its logarithm."""
-        return np.asarray(np.exp(coordinate(self.claim, self.cells.values)))
-
-    @property
-    def rate(self) -> Rate:
-        """The predicted law."""
-        return self.claim.rate or Rate()
-
-    @property
-    def law(self) -> Array:
-        """Logarithm of the predicted law at the cells, up to a constant."""
-        with np.errstate(invalid="ignore", divide="ignore"):
-            axis = coordinate(self.claim, self.cells.values)
-            return np.asarray(log_factor(self.claim, self.rate, self.cells) + self.rate.power * axis)
-
-    @property
-    def exponent(self) -> str:
-        """`0.51 [0.50, 0.52]`; empty where nothing was fitted."""
-        if np.isnan(self.found.fitted.value):
-            return ""
-        return style.interval(self.found.fitted)
+    means: Array
+    used: Mask
+    variable: Array
+    rate: Rate
+    law: Array
+    exponent: str
 
     def of(self, series: Sequence[Series]) -> bool:
         """Whether it is the fit of one of some learners, in its window where it has one."""
@@ -216,7 +192,12 @@ def fitted(
             cells = collect_cells(runs, claim)
         except NotRun:
             continue
-        found.append(Fitted(claim, cells, judge_cells(runs, claim, cells)))
+        judged, means = judge_cells(runs, claim, cells), np.asarray(cells.responses.mean(axis=0))
+        rate, axis = claim.rate or Rate(), coordinate(claim, cells.values)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            law = np.asarray(log_factor(claim, rate, cells) + rate.power * axis)
+        exponent = "" if np.isnan(judged.fitted.value) else style.interval(judged.fitted)
+        found.append(Fitted(claim, cells, judged, means, cells.used & (means > 0), np.exp(axis), rate, law, exponent))
     return found
 
 

@@ -44,12 +44,13 @@ FORMS: Final = {
 """Kind of line -> what its file has to look like; tables of older runs lack some columns."""
 
 
-def number(record: Mapping[Any, object]) -> str:
+def number(record: Mapping[Any, object], name: str = NUMBER[0]) -> str:
     """The number of a claim on every page: the power that was fitted beside the law's logarithms, with its interval.
 
-    Empty where nothing was fitted. `record` is a row of claims.csv or checks.csv, as numbers or as text.
+    Empty where nothing was fitted. `record` is a row of claims.csv or checks.csv, as numbers or as text; `name` another
+    of its estimates.
     """
-    value, low, high = (float(str(record[name]) or "nan") for name in NUMBER)
+    value, low, high = (float(str(record[f"{name}{end}"]) or "nan") for end in ("", "_low", "_high"))
     return formats.with_interval(Estimate(value, low, high)) if isfinite(value) else ""
 
 

@@ -1,7 +1,7 @@
 """Verdicts: what the runs say about each line of a claims file, as rows of claims.csv and checks.csv.
 
 A line goes through `judge`: `collect_cells` finds its cells, and `judge_exponent` (a rate, or no progress at all),
-`judge_below` and `judge_stated` (explicit bounds) or `judge_private` (what the ledger delivers) has the rules of its
+`judge_bounded` (explicit bounds) or `judge_private` (what the ledger delivers) has the rules of its
 type.
 
 How small a change of a predicted law would have been noticed is the resolution of a claim. The interval of a slope is
@@ -218,10 +218,7 @@ def judge_cells(runs: pd.DataFrame, claim: Claim, cells: Cells, exact: ExactLoss
     """The same of a line whose cells are there."""
     if claim.type == "private":
         return judge_private(runs, claim, cells, exact.get(claim.exact))
-    if claim.type in ("below", "stated"):
-        judged = (judge_below if claim.type == "below" else judge_stated)(claim, cells)
-    else:
-        judged = judge_exponent(runs, claim, cells)
+    judged = judge_bounded(claim, cells) if claim.type in ("below", "stated") else judge_exponent(runs, claim, cells)
     judged = replace(judged, log_level=_level(cells))
     if claim.undecided and judged.verdict == word.INCONCLUSIVE:
         judged = replace(judged, reason=f"{judged.reason}; {claim.undecided}")
@@ -325,44 +322,37 @@ def standing(cells: Cells, lower: bool = False) -> Standing:
     return Standing(ratios, crossed, cell.FAILED not in cells.status and bool(kept.all()))
 
 
-def judge_below(claim: Claim, cells: Cells) -> Judgement:
-    """Below an explicit upper bound in every cell, or above an explicit lower one in every asymptotic cell."""
+def judge_bounded(claim: Claim, cells: Cells) -> Judgement:
+    """Below an explicit upper bound in every cell, or above an explicit lower one in every asymptotic cell.
+
+    type stated: the bound is a paper's own inequality, with its constants. The resolution is the smallest factor by
+    which the stated side could shrink and be seen to fail.
+    """
+    stated, lower = claim.type == "stated", claim.side == "lower"
+    resolved: dict[str, Any] = {"resolution_of": "factor of the stated bound" if stated else NO_BOUND}
     if not np.isfinite(cells.bounds).all():
-        return Judgement(word.INCONCLUSIVE, "the runs carry no explicit bound", resolution_of=NO_BOUND)
-    shown, lower = _undecided(cells, resolution_of=NO_BOUND), claim.side == "lower"
+        return Judgement(word.INCONCLUSIVE, "the runs carry no explicit bound", **resolved)
+    shown = _undecided(cells, **resolved)
     cells = cells.fitted() if lower else cells
     if not len(cells.values):
         return replace(shown, reason="no cell is asymptotic")
-    means = standing(cells, lower)
+    means = standing(replace(cells, bounds=cells.bounds * (1 + ROUNDING)) if stated else cells, lower)
     noun = {"excess": "excess", "noise": "noise", "calls": "number of calls"}.get(claim.response, "regret")
+    largest = float(means.ratios.max())
+    most = f"up to {significant(largest, 3)} times the stated value"
+    if means.crossed and stated:
+        reason = f"{most}; exceeded at {means.crossed}"
+        return replace(shown, verdict=word.VIOLATED, reason=reason, resolution=ROUNDING)
     if means.crossed:
         side = "below" if lower else "above"
         return replace(shown, verdict=word.FAILS, reason=f"mean {noun} {side} the bound at {means.crossed}")
-    if means.held:
-        most = f"at least {1 / means.ratios.max():.4g}" if lower else f"at most {means.ratios.max():.3g}"
-        return replace(shown, verdict=word.HOLDS, reason=f"{most} of the bound in {len(cells.values)} cells")
-    return replace(shown, reason=f"an interval of the mean {noun} contains the bound, or runs failed")
-
-
-def judge_stated(claim: Claim, cells: Cells) -> Judgement:
-    """A paper's own inequality, with its constants, in every cell.
-
-    The resolution is the smallest factor by which the stated side could shrink and be seen to fail.
-    """
-    below = judge_below(claim, cells)
-    shown = replace(below, verdict=word.INCONCLUSIVE, resolution_of="factor of the stated bound")
-    if not np.isfinite(cells.bounds).all():
-        return shown
-    means = standing(replace(cells, bounds=cells.bounds * (1 + ROUNDING)))
-    largest = float(means.ratios.max())
-    most = f"up to {significant(largest, 3)} times the stated value"
-    if means.crossed:
-        reason = f"{most}; exceeded at {means.crossed}"
-        return replace(shown, verdict=word.VIOLATED, reason=reason, resolution=ROUNDING)
-    if means.held:
+    if means.held and stated:
         reason = f"{most}, in {len(cells.values)} cells"
         return replace(shown, verdict=word.REPRODUCED, reason=reason, resolution=1 - largest)
-    return shown
+    if means.held:
+        most = f"at least {1 / largest:.4g}" if lower else f"at most {largest:.3g}"
+        return replace(shown, verdict=word.HOLDS, reason=f"{most} of the bound in {len(cells.values)} cells")
+    return replace(shown, reason=f"an interval of the mean {noun} contains the bound, or runs failed")
 
 
 def judge_exponent(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Judgement:
