@@ -11,7 +11,7 @@ to 1e-14. For f_j = (1/pi) int_0^1 x^j (x (1 - x))^(-1/2) dx is a mixture of dec
 serve: 16 for 128 rounds, 24 for 1024, 48 for a million. So the sum over all lags is a recursion with one vector a
 decay, and what a window ends is taken out again: y <- a y + eps_(t+1-FIRST) - a^(length-FIRST) eps_(t+1-length).
 The numbers (`root_decays.json`) come from an integral of decays, cut down by balanced truncation (Moore 1981) to 40
-digits by `workflows/mechanisms/fits.py`.
+digits (`workflows/mechanisms/fits.py` of commit ab1dfd7c).
 """
 
 import json

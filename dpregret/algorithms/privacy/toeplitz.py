@@ -23,7 +23,7 @@ sum_{j<protected} c_j^2 and `noisy_nodes` the sum of h_j^2.
 
 The parameters (`buffers.json`) make the largest error small for powers of two: windows minimise (sum over all j of
 h_j^2)(sum_{j<W} c_j^2), horizons (sum_{j<n} h_j^2)(sum_{j<n} c_j^2) with n = T - 1, in ln(-ln decay) of the interlacing
-decays and zeros, each from the fit of half the size (`workflows/mechanisms/fits.py`). They are taken
+decays and zeros, each from the fit of half the size (`workflows/mechanisms/fits.py` of commit ab1dfd7c). They are taken
 from the nearest one, and the sensitivity is computed for the window or horizon there is: any parameters are private,
 only the error depends on the fit.
 

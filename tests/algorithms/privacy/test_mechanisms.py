@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import cvxpy as cp
 import numpy as np
@@ -24,8 +22,6 @@ from dpregret.algorithms.privacy import (
     PrefixSums,
     WindowTree,
     horizon_sums,
-    series,
-    toeplitz,
     window_sums,
 )
 from dpregret.algorithms.privacy import convolution as convolution_module
@@ -66,7 +62,6 @@ from dpregret.algorithms.privacy.trees import (
 )
 from dpregret.algorithms.privacy.window_blocks import BlocksState, WindowBlocks, WindowItems, best_radices
 from dpregret.numerics.arrays import Array
-from dpregret.workflows.mechanisms import fits
 
 BLOCKS = [
     WindowBlocks(2, (2,)),
@@ -417,25 +412,6 @@ def test_sizes_between_powers_of_two_pay_for_themselves() -> None:
         mechanism = WindowBuffers(window, 4)
         assert 1 <= mechanism.nodes_per_item * square_sum(mechanism) / landau(window) ** 2 < 1.06
         assert mechanism.nodes_per_item == pytest.approx(np.square(mechanism.strategy_coefficients(window)).sum())
-
-
-@pytest.mark.nightly
-def test_the_script_writes_the_files_that_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = {module: tmp_path / f"{module.__name__}.json" for module in (toeplitz, series)}
-    for module, file in files.items():
-        monkeypatch.setattr(module, "PARAMETERS", file)
-    for name, sizes in (("WINDOWS", (2, 4, 16)), ("HORIZONS", (8,)), ("LENGTHS", (32,))):
-        monkeypatch.setattr(fits, name, sizes)
-    assert fits.main() == 0
-    kept = stored.__wrapped__()
-    for kind, size in (("windows", 2), ("windows", 4), ("windows", 16), ("horizons", 8)):
-        for name in ("decays", "zeros"):
-            assert kept[kind][size][1][name] == pytest.approx(stored()[kind][size][1][name], abs=1e-5)
-    assert list(kept["windows"][4]) == [1]  # a second buffer gains nothing there
-    [made] = json.loads(files[series].read_text(encoding="utf-8"))
-    decays, weights = root_decays(32)
-    assert made["decays"] == pytest.approx(decays, rel=1e-13)
-    assert made["weights"] == pytest.approx(weights, rel=1e-13)
 
 
 def dyadic(first, last):
