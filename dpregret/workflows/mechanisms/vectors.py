@@ -1,111 +1,64 @@
 """Test vectors for other implementations: `python -m dpregret.workflows.mechanisms.vectors [--check] [FILE]`.
 
-Writes exact numbers of Gaussian prefix-sum mechanisms as JSON (`results/reference/test_vectors.json`; the schema lies
-beside it). --check makes them again and compares to a billionth. Errors are variances in units of (sensitivity /
-mu)^2; h are the coefficients of the noise, c those of the strategy.
+Exact numbers of Gaussian prefix-sum mechanisms as JSON (`results/reference/test_vectors.json`; the schema lies beside
+it). That file says which mechanisms there are, by name and parameters; all numbers are made again, and written or, with
+--check, compared to a billionth. Errors are variances in units of (sensitivity / mu)^2; h are the coefficients of the
+noise, c those of the strategy.
 """
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dpregret.algorithms.privacy import toeplitz
+from dpregret.algorithms.privacy import toeplitz, trees
 from dpregret.algorithms.privacy.budget import Budget, gaussian_mu
-from dpregret.algorithms.privacy.prefix_sums import PrefixSums
 from dpregret.algorithms.privacy.series import inverse_root_coefficients, landau, root_coefficients
-from dpregret.algorithms.privacy.trees import BinaryTree, DecodedWindowTree, VarianceReducedTree, WindowTree
 from dpregret.core import boundary
 from dpregret.core.files import opened
 
 TARGET = Path(__file__).resolve().parents[3] / "results" / "reference" / "test_vectors.json"
 TOLERANCE = 1e-9
-WINDOWS = (1, 2, 4, 16, 64, 256, 1024, 4096, 65536)
-HORIZONS = (2**8, 2**10, 2**12, 2**14, 2**17, 2**20)
-DENSE = 2**12  # largest horizon where row norms take quadratic time
 FIRST = 8  # coefficients printed
-CONVENTIONS = {
-    "privacy": "one item replaced; an item moves by at most the l2 sensitivity; Gaussian noise; mu-GDP",
-    "noise": "released is S_t + sigma z_t with Var z_t = variance; sigma = sensitivity sqrt(charged) / mu",
-    "window": "item t is protected in the joint law of all outputs up to round t + W - 1",
-    "horizon": "prefixes 1..T-1 are released",
-    "error": "charged times variance: the variance in units of (sensitivity / mu)^2",
-}
 
 
 def make() -> dict[str, Any]:
-    """All vectors."""
-    return {
-        "version": 1,
-        "conventions": CONVENTIONS,
-        "gaussian_mu": [
-            {"epsilon": epsilon, "delta": delta, "mu": gaussian_mu(Budget(epsilon, delta))}
-            for epsilon in (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
-            for delta in (1e-5, 1e-6, 1e-9)
-        ],
-        "root": {
-            "coefficients": root_coefficients(4 * FIRST).tolist(),
-            "inverse": inverse_root_coefficients(4 * FIRST).tolist(),
-            "landau": {str(count): landau(count) for count in (*range(1, 17), *WINDOWS[4:], 2**20)},
-        },
-        "windows": [entry(mechanism, "window", mechanism.window) for mechanism in window_mechanisms()],
-        "horizons": [entry(mechanism, "horizon", horizon) for mechanism, horizon in horizon_mechanisms()],
-        "trees": {
-            "tree": BinaryTree(64).noisy_nodes(63).tolist(),
-            "reduced_tree": VarianceReducedTree(64).noisy_nodes(63).tolist(),
-        },
-        "lower_bounds": {
-            "window": {str(window): toeplitz.window_optimum(window) for window in WINDOWS},
-            "horizon": {str(horizon): toeplitz.sequence_lower_bound(horizon - 1) for horizon in HORIZONS},
-        },
-    }
+    """The file, with all of its numbers computed."""
+    made: dict[str, Any] = json.loads(TARGET.read_text(encoding="utf-8"))
+    for each in made["gaussian_mu"]:
+        each["mu"] = gaussian_mu(Budget(each["epsilon"], each["delta"]))
+    made["root"]["coefficients"] = root_coefficients(4 * FIRST).tolist()
+    made["root"]["inverse"] = inverse_root_coefficients(4 * FIRST).tolist()
+    made["trees"] = {"tree": trees.BinaryTree(64).noisy_nodes(63).tolist(),
+                     "reduced_tree": trees.VarianceReducedTree(64).noisy_nodes(63).tolist()}  # fmt: skip
+    window, horizon = made["lower_bounds"]["window"], made["lower_bounds"]["horizon"]
+    for table, function in (
+        (made["root"]["landau"], landau),
+        (window, toeplitz.window_optimum),
+        (horizon, lambda size: toeplitz.sequence_lower_bound(size - 1)),
+    ):
+        table.update({size: function(int(size)) for size in table})
+    for kind in ("window", "horizon"):
+        made[f"{kind}s"] = [entry(each, kind) for each in made[f"{kind}s"]]
+    return made
 
 
-def window_mechanisms() -> Iterator[WindowTree | toeplitz.WindowRoot | toeplitz.WindowBuffers]:
-    """For every window: both trees, the root, and each number of buffers that is stored."""
-    for window in WINDOWS:
-        yield WindowTree(window)
-        yield DecodedWindowTree(window)
-        yield toeplitz.WindowRoot(window)
-        known: set[tuple[float, ...]] = set()
-        for buffers in (1, 2, 3, 4):
-            made = toeplitz.WindowBuffers(window, buffers)
-            if made.symbol().poles and made.symbol().poles not in known:
-                known.add(made.symbol().poles)
-                yield made
-
-
-def horizon_mechanisms() -> Iterator[tuple[PrefixSums, int]]:
-    """For every horizon those over it."""
-    for horizon in HORIZONS:
-        yield from ((kind(horizon), horizon) for kind in (BinaryTree, VarianceReducedTree, toeplitz.Root))
-        yield from ((toeplitz.BufferedToeplitz(horizon, buffers), horizon) for buffers in (1, 2, 3, 4, 5))
-        if horizon <= 2**17:
-            yield toeplitz.BandedInverseRoot(horizon, 64), horizon
-            yield toeplitz.UnboundedToeplitz(), horizon
-        if horizon <= DENSE:
-            yield toeplitz.NormalisedRoot(horizon), horizon
-
-
-def entry(mechanism: PrefixSums, kind: str, size: int) -> dict[str, Any]:
-    """One mechanism over a horizon, or after its first windows; kind: `horizon` or `window`."""
+def entry(known: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """The numbers of one mechanism over a horizon, or after its first windows; kind: `horizon` or `window`."""
+    maker: Any = {**vars(trees), **vars(toeplitz)}[known["mechanism"]]
+    given = {each.name: known[each.name] for each in fields(maker) if each.name in known}
+    mechanism, size = maker(**given), known[kind]
     variances = mechanism.noisy_nodes(size - 1) if kind == "horizon" else mechanism.noisy_nodes(2 * size)[size:]
     most, mean = float(variances.max()), float(variances.mean())
     if isinstance(mechanism, toeplitz.WindowBuffers):  # fading, so they keep creeping up
         most = mean = mechanism.symbol().square_sum()
     charged = float(mechanism.nodes_per_item)
-    made: dict[str, Any] = {
-        "mechanism": type(mechanism).__name__,
-        kind: size,
-        "charged": charged,
-        "max_variance": most,
-        "mean_variance": mean,
-        "max_error": charged * most,
-        "mean_error": charged * mean,
-    }
+    made = {"mechanism": known["mechanism"], kind: size, "charged": charged, "max_variance": most}
+    made |= {"mean_variance": mean, "max_error": charged * most, "mean_error": charged * mean}
     if isinstance(mechanism, toeplitz.Toeplitz):
         made["h"] = mechanism.noise_coefficients(FIRST).tolist()
         made["c"] = mechanism.strategy_coefficients(FIRST).tolist()
@@ -116,8 +69,7 @@ def entry(mechanism: PrefixSums, kind: str, size: int) -> dict[str, Any]:
         fitted = mechanism.symbol() if isinstance(mechanism, toeplitz.WindowBuffers) else mechanism.strategy()
         made |= {"buffers": mechanism.buffers, "decays": list(fitted.poles), "zeros": list(fitted.zeros)}
         made["weights"] = fitted.weights.tolist()
-    made |= {name: getattr(mechanism, name) for name in ("bands", "beta") if hasattr(mechanism, name)}
-    return made
+    return made | given
 
 
 def differences(found: Any, expected: Any, place: str = "") -> Iterator[str]:
