@@ -10,6 +10,7 @@ import errno
 import hashlib
 import itertools
 import math
+import pickle
 import random
 import zlib
 from abc import ABC, abstractmethod
@@ -19,7 +20,6 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from pkgutil import resolve_name
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -224,7 +224,6 @@ C = TypeVar("C")
 P = TypeVar("P")
 LARGEST_HELD = 2**16  # numbers of an array whose content is compared before and after a play
 ROUNDING = 1e-9
-PACKAGE = __name__.partition(".")[0]
 MACHINE = {
     getattr(errno, name)
     for name in ("ENOSPC", "EDQUOT", "EROFS", "EIO", "EMFILE", "ENFILE", "ESTALE", "ENOMEM", "ETIMEDOUT", "ENOLCK")
@@ -284,38 +283,14 @@ class Draws:
 
 
 def _file(folder: Path, stream: Any, generators: Sequence[np.random.Generator], asked: tuple[Any, ...]) -> Path | None:
-    """Where a comparator is left, under a hash of the stream with its set and its data, number by number, the states
-    of its generators, and the request; None for a stream that holds what has no written form.
+    """Where a comparator is left, under a hash of the stream with its set and its data, the states of its generators,
+    and the request; None for a stream that cannot be pickled.
     """
-    digest = hashlib.sha256()
     try:
-        for part in _written([stream, [each.bit_generator.state for each in generators], asked]):
-            digest.update(part)
-    except TypeError:
+        content = pickle.dumps([stream, [each.bit_generator.state for each in generators], asked])
+    except (AttributeError, TypeError, pickle.PicklingError):
         return None
-    return folder / f"{digest.hexdigest()[:32]}.npz"
-
-
-def _written(value: Any) -> Iterator[bytes]:
-    """All that a value of numbers, arrays, containers and objects of ours holds, in one order; else TypeError."""
-    kind = type(value)
-    yield f"{kind.__module__}.{kind.__qualname__} ".encode()
-    if isinstance(value, np.ndarray | np.generic) and not value.dtype.hasobject:
-        yield f"{value.dtype.str} {value.shape} ".encode()
-        yield value.tobytes()
-    elif value is None or kind in (bool, int, float, str, bytes):
-        yield f"{value!r} ".encode()
-    elif isinstance(value, tuple | list | dict | MappingProxyType):
-        yield f"{len(value)} ".encode()
-        for each in value.items() if hasattr(value, "items") else value:
-            yield from _written(each)
-    elif isinstance(value, type) and "<locals>" not in value.__qualname__:
-        yield f"{value.__module__}.{value.__qualname__} ".encode()
-    elif kind.__module__.startswith(f"{PACKAGE}.") and "<locals>" not in kind.__qualname__:
-        slots = {name for each in kind.__mro__ for name in vars(each).get("__slots__", ()) if hasattr(value, name)}
-        yield from _written({name: getattr(value, name) for name in sorted(slots)} | getattr(value, "__dict__", {}))
-    else:
-        raise TypeError(f"no written form of {kind}")
+    return folder / f"{hashlib.sha256(content).hexdigest()[:32]}.npz"
 
 
 @dataclass(frozen=True)
