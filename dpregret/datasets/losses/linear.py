@@ -1,0 +1,22 @@
+"""Linear losses."""
+
+from typing import NamedTuple
+
+from dpregret.core.losses import PerRun, loss
+from dpregret.core.oracles import inner, slope_at
+
+
+@loss
+class Linear(NamedTuple):
+    """f(x) = <slope, x>."""
+
+    slope: PerRun
+
+
+@slope_at.add
+def _(loss: Linear, x, gradient, value, s):
+    """f and the slope."""
+    inner(loss.slope, x, value, s)
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            gradient[k, r] = loss.slope[k, r]

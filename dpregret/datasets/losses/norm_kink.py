@@ -1,0 +1,85 @@
+"""The steepest kink there is, and its smooth form."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dpregret.core.losses import PerRun, loss
+from dpregret.core.oracles import inner, prox_at, slope_at, value_at
+from dpregret.numerics.compiled import inlined
+
+FLOOR = 1e-150  # distances below are the kink itself: their squares underflow, and weight / FLOOR must stay finite
+
+
+@loss
+class NormKink(NamedTuple):
+    """f(x) = weight h(|x - anchor|_2) + (mu/2) |x - anchor|^2 with h(s) = s.
+
+    With a ``radius`` r > 0 the kink is Huber's: h(s) = s - r/2 from r on and s^2 / (2 r) below, which has the slope
+    1 of the kink outside the radius and is smooth with constant weight / r.
+    """
+
+    anchor: PerRun
+    weight: float
+    strong_convexity: float
+    radius: float = 0.0
+
+
+@inlined
+def bent(distance, weight, bend, radius):
+    """Weight h(distance) + bend distance^2; s - h(s) = r/2 - (r - s)^2 / (2 r) below r."""
+    found = distance * (weight + bend * distance)
+    if radius > 0.0:
+        inside = max(radius - distance, 0.0)
+        found -= 0.5 * weight / radius * (radius * radius - inside * inside)
+    return found
+
+
+@value_at.add
+def _(loss: NormKink, x, value, s):
+    """f alone."""
+    offset = np.empty(x.shape)
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            offset[k, r] = x[k, r] - loss.anchor[k, r]
+    inner(offset, offset, value, s)
+    for r in range(x.shape[1]):
+        value[r] = bent(np.sqrt(value[r]), loss.weight, 0.5 * loss.strong_convexity, loss.radius)
+
+
+@slope_at.add
+def _(loss: NormKink, x, gradient, value, s):
+    """f and (weight / max(|x - anchor|, radius) + mu) (x - anchor), 0 at the anchor."""
+    weight, radius, bend = loss.weight, loss.radius, 0.5 * loss.strong_convexity
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            gradient[k, r] = x[k, r] - loss.anchor[k, r]
+    inner(gradient, gradient, value, s)
+    for r in range(x.shape[1]):
+        distance = np.sqrt(value[r])
+        value[r] = bent(distance, weight, bend, radius)
+        s[8, r] = weight / max(distance, max(radius, FLOOR)) + loss.strong_convexity
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            gradient[k, r] *= s[8, r]
+
+
+@prox_at.add
+def _(loss: NormKink, x, step, s):
+    """Shrink the distance from the anchor by step weight, then divide it by 1 + step mu.
+
+    Where that would end within the radius: divide it by 1 + step (mu + weight / radius).
+    """
+    weight, radius, mu = loss.weight, loss.radius, loss.strong_convexity
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            x[k, r] -= loss.anchor[k, r]
+    inner(x, x, s[8], s)
+    for r in range(x.shape[1]):
+        distance = np.sqrt(s[8, r])
+        s[8, r] = max(1.0 - step * weight / max(distance, FLOOR), 0.0) / (1.0 + step * mu)
+        if radius > 0.0 and s[8, r] * distance < radius:
+            s[8, r] = 1.0 / (1.0 + step * (mu + weight / radius))
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            x[k, r] = s[8, r] * x[k, r] + loss.anchor[k, r]
