@@ -63,7 +63,9 @@ def ask_project(domain, points, weights, repeats):
     """Project points (d, runs), again and again: what it costs within rounds."""
     x, s = np.empty(points.shape), np.empty((SCRATCH, points.shape[1]))
     for _ in range(repeats):
-        x[:] = points
+        for k in range(x.shape[0]):
+            for r in range(x.shape[1]):
+                x[k, r] = points[k, r]
         project(domain, x, s)
 
 

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
@@ -166,15 +166,27 @@ def _digest(function: Any, kinds: Iterable[type]) -> str:
     return hashlib.sha256("\n".join(_Text(function, kinds).lines).encode()).hexdigest()[:16]
 
 
+def _named(function: Any, kinds: Iterable[type]) -> Any:
+    """The same function, named after what decides its code for arguments of these classes.
+
+    Compiled code is known by module, name, types and a count within its process: code of two processes, loaded from
+    disk into one, must not meet under one name.
+    """
+    digest = _digest(function, kinds)
+    name = f"{function.__name__}_{digest}"
+    code, known, defaults, cells = function.__code__, function.__globals__, function.__defaults__, function.__closure__
+    found: Any = FunctionType(code, known, name, defaults, cells)
+    found.__qualname__, found.digest = name, digest
+    return found
+
+
 class Locator(UserProvidedCacheLocator):  # type: ignore[misc]
     """Where numba keeps the code of a function: in `_cache`, in a folder named after what decides the code."""
 
-    kinds: ClassVar[Sequence[type]] = ()
-    """Classes of the arguments that code is being compiled for."""
-
     def __init__(self, function: Any, file: str):
         super().__init__(function, file)
-        self._cache_path = os.path.join(numba.config.CACHE_DIR, f"{Path(file).stem}-{_digest(function, self.kinds)}")
+        digest = getattr(function, "digest", None) or _digest(function, ())
+        self._cache_path = os.path.join(numba.config.CACHE_DIR, f"{Path(file).stem}-{digest}")
 
     def get_disambiguator(self) -> str:
         """Nothing further: the folder's name identifies the function."""
@@ -195,11 +207,7 @@ class _Kept:
     def of(self, *kinds: type) -> Any:
         """For arguments of these classes."""
         if kinds not in self._caches:
-            Locator.kinds = kinds
-            try:
-                self._caches[kinds] = FunctionCache(self._function)
-            finally:
-                Locator.kinds = ()
+            self._caches[kinds] = FunctionCache(_named(self._function, kinds))
         return self._caches[kinds]
 
     def load_overload(self, signature: Any, target: Any) -> Any:
@@ -278,7 +286,8 @@ def generic(name: str) -> Generic:
             ...
 
     Classes are NamedTuples of arrays and numbers. In Python a dictionary finds the text; numba finds it when it
-    compiles the caller: a loop over rounds is compiled once for each combination of classes, with no call left in it.
+    compiles the caller: a loop over rounds is compiled once for each combination of classes, from texts that are
+    compiled once each.
     """
     kinds: dict[type, Callable[..., Any]] = {}
 
@@ -289,15 +298,16 @@ def generic(name: str) -> Generic:
         first = next(iter(typing.get_type_hints(function)))
         kind = typing.get_type_hints(function)[first]
         kinds[kind] = function
-        # compiled code is known by module, name, types and a count within its process: code of two processes, loaded
-        # from disk into one, must not meet under one name
         function.__name__ = function.__qualname__ = f"{name}_{kind.__name__}"
         return function
 
     chosen.__name__ = name
-    overload(chosen, strict=False, jit_options={"error_model": "numpy"})(
-        lambda first, *rest: kinds.get(getattr(first, "instance_class", type(None)))
-    )
+
+    def text_for(first: Any, *rest: Any) -> Any:
+        text = kinds.get(getattr(first, "instance_class", type(None)))
+        return text and _named(text, _classes((first, *rest)))
+
+    overload(chosen, strict=False, jit_options={"error_model": "numpy", "cache": True})(text_for)
     found: Any = chosen
     found.add, found.kinds = add, kinds
     GENERICS.append(found)

@@ -107,6 +107,15 @@ def test_an_edit_far_away_is_played_and_a_copy_compiles_nothing(tmp_path):
     assert edited != first
 
 
+def test_a_loop_that_is_edited_finds_its_texts_on_disk(tmp_path):
+    studied(tmp_path / "one")
+    before = {*tmp_path.rglob("*.nbc")}
+    studied(tmp_path / "one", study=STUDY["study"].replace("found = 0.0", "found = 0.5"))
+    (written,) = {*tmp_path.rglob("*.nbc")} - before
+    assert len(before) == 3  # the loop, the text, its helper
+    assert written.name.startswith("study.total")
+
+
 TEXT = """
 from typing import NamedTuple
 import numpy as np
