@@ -22,7 +22,6 @@ from dpregret.algorithms.lemmas.statements import (
     NoisyOco,
     NormTail,
     RandomSum,
-    Statement,
     TreeError,
     TreePrivacy,
     laplace_tail,
@@ -127,33 +126,16 @@ def test_a_planted_constant_of_proposition_a2_is_refuted(name: str, monkeypatch:
     change, verdict = PLANTED[name]
     stated = NormTail.stated
     monkeypatch.setattr(NormTail, "stated", lambda self: change(stated(self)))
-    found = judge(rows(NormTail, "gamma", dimension=[16]), claim("propA2", type="stated", bound="explicit"))
-    assert found.verdict == verdict
-
-
-@pytest.mark.parametrize(("rate", "verdict"), [("(ln 1/delta)^0.5", "reproduced"), ("(ln 1/delta)", "below bound"),
-                                               ("(ln 1/delta)^0.25", "steeper")])  # fmt: skip
-def test_a_planted_power_of_lemma_4_is_refuted(rate: str, verdict: str) -> None:
-    found = judge(rows(TreeError, "gaussian", dimension=[1]), claim("lem4", rate=rate))
-    assert found.verdict == verdict
-
-
-def rows(statement: type[Statement], variant: str, dimension: list[int]):  # type: ignore[no-untyped-def]
     family = FAMILIES["lemmas"]
     experiment = family.experiment.model_validate({
-        "family": "lemmas", "title": "x", "sweep": "delta", "streams": ["noise"], "dimension": dimension,
-        "horizon": [16], "epsilon": [1.0], "delta": [1e-3, 1e-6, 1e-12, 1e-24], "runs": 2,
-        "learners": {statement.card.name: [variant]},
+        "family": "lemmas", "title": "x", "sweep": "delta", "streams": ["noise"], "dimension": [16], "horizon": [16],
+        "epsilon": [1.0], "delta": [1e-3, 1e-6, 1e-12, 1e-24], "runs": 2, "learners": {NormTail.card.name: ["gamma"]},
     })  # fmt: skip
-    frame = family.rows(experiment, statement, variant, Draws(3, 2))
-    return frame.assign(
-        experiment="lemma", learner=statement.card.name, variant=variant, anytime=False, status="ok", displacement=0.0
+    rows = family.rows(experiment, NormTail, "gamma", Draws(3, 2)).assign(
+        experiment="lemma", learner=NormTail.card.name, variant="gamma", anytime=False, status="ok", displacement=0.0
     )
-
-
-def claim(name: str, **changes: object) -> Claim:
-    learner = "norm-tail.gamma" if name == "propA2" else "tree-error.gaussian"
-    return Claim.model_validate({
-        "id": name, "source": "x", "says": "x", "learner": learner, "experiment": "lemma", "stream": "noise",
-        "parameter": "delta", **changes,
+    claim = Claim.model_validate({
+        "id": "propA2", "source": "x", "says": "x", "learner": "norm-tail.gamma", "experiment": "lemma",
+        "stream": "noise", "parameter": "delta", "type": "stated", "bound": "explicit",
     })  # fmt: skip
+    assert judge(rows, claim).verdict == verdict

@@ -235,7 +235,8 @@ def test_a_mistake_in_an_experiment_is_a_line_with_file_line_and_key(
          "papers.lou_cheung_2020.experiments.horizon.horizon"),
         ("seed: [1\npapers: {}", 3, None), ("seed: 1\n\tseed: 1", 3, None),
         ("seed: !!python/object:os.system x", 2, "seed"), ("on: 1", 2, None), ("? [a, b]\n: c", 2, None),
-        ("seed: -1\npapers: {}", 2, "seed"),
+        ("seed: -1\npapers: {}", 2, "seed"), ("extends: ci\naudit: {runs: 1000000000}", 3, "audit.runs"),
+        ("extends: ci\nvalidation: {simulations: 1000000000}", 3, "validation.simulations"),
     ],
 )  # fmt: skip
 def test_a_mistake_of_a_profile_is_a_line_with_file_line_and_key(
@@ -261,17 +262,6 @@ def test_a_mistake_in_what_is_extended_is_told_there(write: Write, tmp_path: Pat
         load_config(write("profile: mine\nextends: ./base.yaml\n"))
     (line,) = refusal.value.problems
     assert "base.yaml:4: papers.lou_cheung_2020.defaults.delta: " in line
-
-
-@pytest.mark.parametrize(
-    ("changes", "keys"),
-    [
-        ({"audit": {"runs": 10**9}}, ["audit.runs"]),
-        ({"validation": {"simulations": 10**9}}, ["validation.simulations"]),
-    ],
-)
-def test_sizes_outside_of_experiments_are_bounded(write: Write, changes: dict[str, Any], keys: list[str]) -> None:
-    assert [key for _, key in told(write({**small("online"), **changes}))] == keys
 
 
 def test_a_reserved_profile_and_an_unknown_paper(tmp_path: Path) -> None:

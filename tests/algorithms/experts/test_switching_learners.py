@@ -111,17 +111,6 @@ def test_phases_share_the_budget(epsilon: float, horizon: int, experts: int) -> 
     assert warm.count <= cold.count
 
 
-def test_constants_at_a_reference() -> None:
-    """d = 2^8, T = 2^20, eps = 1 and beta = 0.05, by hand: K = 48 + 72."""
-    problem = ExpertProblem(np.array([1.0, 255.0]), 2**20)
-    cold = AdaptiveExperts(problem, Budget(1.0), 1, "cold")
-    log_term = math.log(2 * 2.0**40 / 0.05)
-    assert cold.plan(3.0).threshold == pytest.approx(3 + 40 * (8 * 120 + 16 * log_term))
-    assert cold.release_scale == pytest.approx(120 * 40)
-    events = 120 * 20 / 0.05
-    assert cold.slack == pytest.approx(4 * 120 * 40 * math.log(256 * events) + 120 * 40 * math.log(events))
-
-
 @VARIANTS
 def test_a_correct_guess_stands(variant: str) -> None:
     """L* = 0 is below every guess: no run leaves its first phase, though all of them ask several times."""

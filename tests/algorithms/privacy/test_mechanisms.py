@@ -14,15 +14,12 @@ from hypothesis import strategies as st
 from scipy import linalg
 
 from dpregret.algorithms.privacy import (
-    ALTERNATIVES,
     BLOCK,
     NoisePerItem,
     NoisePerPrefix,
     NoisePlan,
     PrefixSums,
     WindowTree,
-    horizon_sums,
-    window_sums,
 )
 from dpregret.algorithms.privacy import convolution as convolution_module
 from dpregret.algorithms.privacy.audit import item_pure_loss, materialise, protected_nodes, transcript_losses
@@ -61,7 +58,6 @@ from dpregret.algorithms.privacy.trees import (
     tree_prefixes,
 )
 from dpregret.algorithms.privacy.window_blocks import BlocksState, WindowBlocks, WindowItems, best_radices
-from dpregret.numerics.arrays import Array
 
 BLOCKS = [
     WindowBlocks(2, (2,)),
@@ -179,21 +175,6 @@ def test_a_run_gets_its_noise_from_its_own_seed_and_mechanism(mechanism: PrefixS
     for runs in (1, 2):
         assert np.array_equal(noise([mechanism], [1.5], runs)[:, 0], among[:, 1, :runs])
     assert np.array_equal(2 * among[:, 1], among[:, 3])
-
-
-@pytest.mark.parametrize("variant", ALTERNATIVES)
-def test_alternatives_need_less_noise_than_the_tree(variant: str) -> None:
-    def errors(made: PrefixSums, rounds: slice) -> np.ndarray:
-        return made.nodes_per_item * made.noisy_nodes(rounds.stop)[rounds]
-
-    assert window_sums("corrected", 16) == WindowTree(16)
-    assert horizon_sums("printed", 100) == BinaryTree(100)
-    for window in (4, 16, 256):
-        late = slice(4 * window, 5 * window)
-        ratio = errors(WindowTree(window), late).mean() / errors(window_sums(variant, window), late).mean()
-        assert ratio > {4: 2.9, 16: 5.2, 256: 8.8}[window]
-    whole = slice(0, 1023)
-    assert errors(BinaryTree(1024), whole).mean() > 5 * errors(horizon_sums(variant, 1024), whole).mean()
 
 
 @pytest.mark.parametrize(
@@ -703,29 +684,6 @@ def test_exact_laws_on_the_lattice() -> None:
 
 
 BOUNDS = {2**10: 8.46388, 2**12: 11.22138, 2**14: 14.37082, 2**16: 17.91061, 2**18: 21.84016, 2**20: 26.15925}
-
-
-def landau_extremal(window: int, count: int) -> Array:
-    """u_0..u_{count-1} of x^(W-1) P(1/x) / P(x), P the root up to x^(W-1).
-
-    The modulus is 1 on the circle, and u_0 + ... + u_{W-1} = G_W (Landau 1913).
-    """
-    polynomial = root_coefficients(window)
-    inverse = reciprocal(np.concatenate([polynomial, np.zeros(max(0, count - window))]), count)
-    return np.asarray(np.convolve(inverse, polynomial[::-1])[:count])
-
-
-@pytest.mark.parametrize("window", [1, 2, 5, 16, 64])
-def test_certificate(window: int) -> None:
-    """A contraction whose rows weigh the protected items of a round by G_W."""
-    rounds = 4 * window + 3
-    u = landau_extremal(window, rounds)
-    assert u[:window].sum() == pytest.approx(landau(window), rel=1e-12)
-    lag = np.arange(rounds)[:, None] - np.arange(rounds)
-    rows = np.where(lag >= 0, u[np.abs(lag)], 0.0)
-    assert np.linalg.norm(rows, 2) <= 1 + 1e-12
-    circle = np.exp(2j * np.pi * np.arange(4096) / 4096)
-    assert np.abs(np.polyval(landau_extremal(window, 3000)[::-1], circle[::512])) == pytest.approx(np.ones(8), abs=1e-6)
 
 
 def protection(covariance: cp.Expression, rounds: int, window: int) -> list[cp.Constraint]:
