@@ -50,9 +50,7 @@ LOWER = {"side": "lower", "scope": "instance"}
         (-0.2, "n^-0.5", "above bound", LOWER),
     ],
 )  # fmt: skip
-def test_falling_laws_and_lower_bounds_get_their_verdicts(
-    power: float, rate: str, said: str, changes: Any
-) -> None:
+def test_falling_laws_and_lower_bounds_get_their_verdicts(power: float, rate: str, said: str, changes: Any) -> None:
     claim = risk_claim(rate=rate, **changes)
     found = judge(risk_frame(lambda row: 20 * row["n"] ** power, by_samples()), claim)
     assert (found.verdict, found.cells_excluded) == (said, "")

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,10 @@ from scipy import stats
 from dpregret.core import parquet
 from dpregret.paper_figs.figures.write import write_figures
 from dpregret.paper_figs.judge import result_tables
-from dpregret.paper_figs.judge.claims import load_claims, load_paper
+from dpregret.paper_figs.judge.claims import load_paper
 from dpregret.paper_figs.judge.result_tables import read_lines
 from dpregret.paper_figs.judge.runs import read_runs
-from dpregret.paper_figs.report.findings import headlines, markdown, section, write_errata_page
+from dpregret.paper_figs.report.findings import headlines, section, write_errata_page
 from dpregret.paper_figs.report.page import VENDOR, ReportError, Run, explorer, vendored, write_report
 from dpregret.paper_figs.report.provenance import job_times
 from dpregret.paper_figs.tables.show import lines_table
@@ -41,17 +41,17 @@ EXPERIMENTS = {
 }
 NAMES = {"wdp-cocop-gamma": "WDP-COCOP (Gamma)", "wdp-cocop-gamma.corrected": "WDP-COCOP <Gamma> & co"}
 SCREENSHOTS = Path(__file__).resolve().parents[2] / "build" / "screenshots"
-Write = Callable[..., Path]
+RUN = Run("mine", "mine.yaml", "0123456789ab", NAMES)
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Path:
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("results")
     squared = Sweep(lambda checkpoints, value: checkpoints**0.5 * np.log(checkpoints / 1e-6) ** 2, learner="pocp-igd",
                     experiment="whole-horizon", settings={"window": 32768})  # fmt: skip
     planted = pd.concat([planted_paper(), squared.frame()], ignore_index=True)
     runs = write_runs(planted, folder / "runs" / PAPER)
-    texts = repository / "workflows" / "papers" / PAPER
+    texts = PAPERS / PAPER
     write_tables(runs, texts, folder / PAPER, EXPERIMENTS)
     judged = formats.read_csv(folder / PAPER / "claims.csv", dtype=str, keep_default_na=False)
     broken = judged["claim"] == "thm1-printed"  # its experiment is not among the planted ones
@@ -83,20 +83,9 @@ def results(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def write(results: Path, repository: Path) -> Write:
-    def to(out: Path, papers: dict[str, dict[str, str]] | None = None) -> Path:
-        workflows = repository / "workflows"
-        wanted = papers or {PAPER: EXPERIMENTS}
-        run = Run("mine", "mine.yaml", "0123456789ab", NAMES)
-        write_report(results, results / "runs", wanted, workflows / "papers", out, run)
-        return out
-
-    return to
-
-
-@pytest.fixture(scope="module")
-def page(results: Path, write: Write) -> Path:
-    return write(results / "report.html")
+def page(results: Path) -> Path:
+    write_report(results, results / "runs", {PAPER: EXPERIMENTS}, PAPERS, results / "report.html", RUN)
+    return results / "report.html"
 
 
 def test_every_link_and_reference_stays_inside_and_leads_somewhere(page: Path) -> None:
@@ -110,9 +99,7 @@ def test_every_link_and_reference_stays_inside_and_leads_somewhere(page: Path) -
     assert inside <= anchors
 
 
-def test_a_claim_has_the_same_number_on_cards_in_tables_errata_and_the_command(
-    results: Path, page: Path, repository: Path
-) -> None:
+def test_a_claim_has_the_same_number_on_cards_in_tables_errata_and_the_command(results: Path, page: Path) -> None:
     judged, text = read_lines(results / PAPER, text=True).set_index("claim"), page.read_text(encoding="utf-8")
     found = {str(claim): result_tables.number(row) for claim, row in judged.T.to_dict().items()}
     numbers = {claim: number for claim, number in found.items() if number}
@@ -121,16 +108,15 @@ def test_a_claim_has_the_same_number_on_cards_in_tables_errata_and_the_command(
     assert apart, "no planted claim whose raw slope is another number"
     for claim, number in numbers.items():
         card = text.split(f'id="claim-{PAPER}-{claim}"')[1].split("</article>")[0]
-        assert f"measured {marked_up(number)}" in card.split("</summary>")[0]
-        assert f"{marked_up(number)} beside the logarithms of the law" in card
-        assert "Raw slope: " in card
+        assert marked_up(number) in card.split("</summary>")[0]
+        assert card.count(marked_up(number)) >= 2
         assert all(f"<span>{marked_up(slope)}</span>" in card for slope in judged["local_slopes"][claim].split("; "))
         assert f"dpregret check {PAPER} {claim} --profile mine.yaml</code>" in card
     printed, wide = (formats.read_csv(results / PAPER / f"table_1{end}.csv", dtype=str) for end in ("", "_all"))
     shown = printed.dropna(subset="power").set_index("claim")["power"].to_dict()
     assert len(shown) > 3
     assert shown.items() <= numbers.items()
-    paper = load_paper(repository / "workflows" / "papers" / PAPER)
+    paper = load_paper(PAPERS / PAPER)
     for row, entry in zip(wide.to_dict("records"), paper.claims.rows, strict=True):
         cells = {re.sub(r" \((mu|of dR/dlnT)\)$", "", str(row[name])) for name in wide if name.endswith("exponent")}
         assert {numbers[claim] for claim in entry.exponents.values() if claim in numbers} <= cells
@@ -150,66 +136,53 @@ def test_readme_and_front_page_show_the_same_findings_in_the_same_order(results:
     assert places == sorted(places)
     assert places[0] > -1
     assert all(marked_up(item.found) in front.split('id="refuted"')[1] for each in found for item in each.items)
-    assert markdown(found).count("\n") == len(found)
 
 
-def test_curves_are_the_means_of_the_runs_with_their_intervals(results: Path, repository: Path) -> None:
-    runs = read_runs(results / "runs" / PAPER)
-    found = explorer(runs, load_claims(repository / f"workflows/papers/{PAPER}/claims.yaml"))
-    experiment = found["experiments"]["horizon"]
-    assert experiment["variables"][0] == "checkpoint"
-    place = experiment["series"].index("ftal")
-    rows = {row[1]: row[-6:] for row in experiment["rows"] if row[0] == place}
-    own = runs.loc[(runs["experiment"] == "horizon") & (runs["learner"] == "ftal")]
-    assert set(rows) == set(own["checkpoint"]) - {1}
-    for checkpoint, (mean, low, high, bound, trivial, count) in rows.items():
-        values = own.loc[own["checkpoint"] == checkpoint]
-        half = stats.t.ppf(0.975, len(values) - 1) * values["regret"].std() / np.sqrt(len(values))
-        expected = [values["regret"].mean(), values["regret"].mean() - half, values["regret"].mean() + half]
-        np.testing.assert_allclose([mean, low, high], expected, rtol=1e-4)
-        assert count == len(values)
-        assert (bound is None) == (not np.isfinite(values["bound"].mean()))
-        np.testing.assert_allclose(trivial, values["trivial_regret"].mean(), rtol=1e-4)
-
-
-def test_a_private_learner_without_noise_is_a_series_of_its_own(results: Path, repository: Path) -> None:
-    runs = read_runs(results / "runs" / PAPER)
+def test_curves_are_the_means_of_the_runs_with_their_intervals(results: Path) -> None:
+    runs, claims = read_runs(results / "runs" / PAPER), load_paper(PAPERS / PAPER).claims
+    experiment = explorer(runs, claims)["experiments"]["horizon"]
+    place = [experiment["variables"][0], experiment["series"].index("ftal")]
+    rows = pd.DataFrame([row[1:2] + row[-6:] for row in experiment["rows"] if row[0] == place[1]]).set_index(0)
+    own = runs.loc[(runs["experiment"] == "horizon") & (runs["learner"] == "ftal") & (runs["checkpoint"] > 1)]
+    by = own.groupby("checkpoint")
+    mean, count, bound = by["regret"].mean(), by.size(), by["bound"].mean()
+    half = stats.t.ppf(0.975, count - 1) * by["regret"].std() / np.sqrt(count)
+    assert (place[0], rows.index.tolist()) == ("checkpoint", mean.index.tolist())
+    shown = rows.astype(float).to_numpy().T
+    expected = [mean, mean - half, mean + half, bound, by["trivial_regret"].mean(), count]
+    np.testing.assert_allclose(shown, expected, rtol=1e-4)
     private = runs.loc[(runs["experiment"] == "horizon") & (runs["learner"] == "wdp-cocop-gamma")]
-    silent = private.assign(epsilon=np.inf, regret=1.0)
-    claims = load_claims(repository / f"workflows/papers/{PAPER}/claims.yaml")
+    silent = private.assign(epsilon=np.inf, regret=1.0)  # a private learner without noise is a series of its own
     experiment = explorer(pd.concat([private, silent]), claims)["experiments"]["horizon"]
     assert experiment["series"] == ["wdp-cocop-gamma corrected", "wdp-cocop-gamma corrected without noise"]
-    means = {row[-6] for row in experiment["rows"] if row[0] == 1}
-    assert means == {1}
+    assert {row[-6] for row in experiment["rows"] if row[0] == 1} == {1}
 
 
-def test_what_is_missing_is_told_in_one_line(write: Write, tmp_path: Path) -> None:
-    with pytest.raises(ReportError, match=r"talwar_2015: no claims\.csv; run the paper first$"):
-        write(tmp_path / "report.html", {"talwar_2015": {}})
+def test_what_is_missing_is_told_in_one_line(results: Path, tmp_path: Path) -> None:
+    with pytest.raises(ReportError, match=r"^[^\n]*talwar_2015: no claims\.csv[^\n]*$"):
+        write_report(results, results / "runs", {"talwar_2015": {}}, PAPERS, tmp_path / "report.html", RUN)
     assert not (tmp_path / "report.html").exists()
 
 
 def test_winners_of_the_page_are_those_of_the_table(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    table = pd.read_csv(page.parent / "winners.csv")
+    text, table = page.read_text(encoding="utf-8"), pd.read_csv(page.parent / "winners.csv")
     packed = json.loads(text.split('id="winners-data">')[1].split("</script>")[0])
     columns = {name: [each["words"][code] for code in each["codes"]] for name, each in packed["columns"].items()}
     assert columns["winner"] == table["winner"].tolist()
     assert set(packed["filters"]) | set(packed["shown"]) | {"contested"} == set(columns)
-    contested = table.loc[table["algorithms"] > 1]
-    assert len(contested) > 0
-    assert contested["winner"].iloc[-1] in text.split('id="winners-table"')[1].split("</table>")[0]
+    contested = table.loc[table["algorithms"] > 1, "winner"]
+    assert contested.iloc[-1] in text.split('id="winners-table"')[1].split("</table>")[0]
 
 
-def test_measured_errata_show_their_effect_and_links_lead_somewhere(results: Path, repository: Path) -> None:
-    write_errata_page(results, [PAPER], repository / "workflows" / "papers", results)
+def test_measured_errata_show_their_effect_and_links_lead_somewhere(results: Path) -> None:
+    write_errata_page(results, [PAPER], PAPERS, results)
     parts = re.split(r"^### (\w+):", (results / "errata.md").read_text(), flags=re.MULTILINE)
     shown = dict(zip(parts[1::2], parts[2::2], strict=True))
     assert ["**measured:**" in shown[name] and "**see:**" in shown[name] for name in ("L1", "L3")] == [True, False]
     for form, pattern in (("md", r"\]\(([^)]+)\)"), ("html", r'href="([^#"]+)"')):
         links = re.findall(pattern, (results / f"errata.{form}").read_text())
         assert {f"{PAPER}/figures/printed_errata.png", f"{PAPER}/runs/errata.parquet"} <= set(links)
-        assert [link for link in links if not (results / link).exists()] == []
+        assert all((results / link).exists() for link in links)
 
 
 def test_scripts_of_others_are_those_of_the_manifest() -> None:
@@ -303,16 +276,10 @@ def test_every_page_opens_without_a_request_or_a_word_on_the_console(browser: An
 
 def test_no_other_script_runs(browser: Any) -> None:
     text = browser.execute_script("return document.documentElement.outerHTML")
-    rules = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
-    assert rules is not None
-    scripts = next(rule for rule in rules[1].split("; ") if rule.startswith("script-src"))
-    assert re.fullmatch(r"script-src( 'sha256-[A-Za-z0-9+/]{43}=')+", scripts)
-    assert (
-        browser.execute_script(
-            "return document.querySelectorAll('[onclick], [onload], [onerror], [style*=url]').length"
-        )
-        == 0
-    )
+    (rules,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', text)
+    assert re.search(r"; script-src( 'sha256-[A-Za-z0-9+/]{43}=')+(;|$)", rules)
+    handlers = "return document.querySelectorAll('[onclick], [onload], [onerror], [style*=url]').length"
+    assert browser.execute_script(handlers) == 0
     browser.execute_script(
         "const made = document.createElement('script'); made.textContent = 'window.planted = 1';"
         "document.body.append(made); const handler = document.createElement('b');"
