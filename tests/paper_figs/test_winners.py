@@ -64,32 +64,26 @@ def noisy(mean: float, spread: float = 0.1, seed: int = 0, runs: int = RUNS) -> 
 
 
 def test_only_learners_of_the_same_guarantee_on_the_same_problem_compete() -> None:
-    best = dict.fromkeys(range(RUNS), 1.0)
     others = [{"epsilon": 2.0}, {"delta": 0.0}, {"window": 16}, {"dimension": 8}, {"set": "box"}, {"stream": "other"}]
-    frames = [played("good.plain", noisy(10.0)), played("bad.plain", noisy(20.0, seed=1))]
-    frames += [played("cheap.plain", [*best.values()], **change) for change in others]
-    frames += [
-        played("free.plain", noisy(2.0), epsilon=np.inf),
-        played("fits.plain", [1.0] * RUNS, status="failed: no"),
-    ]
-    table = winners(measured(*frames))
+    table = winners(measured(
+        played("good.plain", noisy(10.0)), played("bad.plain", noisy(20.0, seed=1)),
+        *(played("cheap.plain", [1.0] * RUNS, **change) for change in others),
+        played("free.plain", noisy(2.0), epsilon=np.inf), played("fits.plain", [1.0] * RUNS, status="failed: no"),
+    ))  # fmt: skip
     assert len(table) == 1 + len(others)
     row = table.loc[table["learners"] == 2].iloc[0]
     named = row["winner"], row["second"], row["verdict"], row["reference"]
     assert named == ("good.plain", "bad.plain", "wins", "free.plain")
     assert set(table.loc[table["learners"] == 1, "verdict"]) == {"alone"}
-    np.testing.assert_allclose(row["price"], noisy(10.0).mean() / noisy(2.0).mean())
+    assert row["price"] == pytest.approx(noisy(10.0).mean() / noisy(2.0).mean())
 
 
 def test_the_constant_point_is_no_reference_and_nobody_wins_whom_it_beats() -> None:
     frames = [played("good.plain", noisy(600.0)), played("stay.plain", [500.0] * RUNS, epsilon=np.inf)]
     row = winners(measured(*frames)).iloc[0]
-    assert row["reference"] == ""
-    assert np.isnan(row["price"])
+    assert (row["reference"], np.isnan(row["price"])) == ("", True)
     row = duel(noisy(900.0), noisy(9000.0))
-    assert row["p_holm"] < 0.05
-    assert row["of_constant"] > 1
-    assert row["verdict"] == "useless"
+    assert (row["p_holm"] < 0.05, row["of_constant"] > 1, row["verdict"]) == (True, True, "useless")
 
 
 def test_what_does_not_keep_its_eps_is_barred_and_named() -> None:
@@ -136,15 +130,13 @@ def test_ties_lone_runs_negative_regret_and_other_losses() -> None:
     assert (tied["verdict"], tied["winner"], tied["ratio"], tied["p"]) == ("tied", "a.plain", 1.0, 1.0)
     assert duel([3.0], [4.0])["verdict"] == "leads"
     below = duel(noisy(-3.0), noisy(4.0))
-    assert below["verdict"] == "wins"
-    assert np.isnan(below["ratio"])
+    assert (below["verdict"], np.isnan(below["ratio"])) == ("wins", True)
     # the same runs on other losses are not paired: noise that both share no longer cancels
     shared = noisy(10.0, 0.5)
-    same = played("a.plain", shared), played("b.plain", shared + 0.5 + noisy(0.01))
-    apart = same[0], same[1].assign(trivial_regret=400.0)
-    assert [winners(measured(*each)).iloc[0]["verdict"] for each in (same, apart)] == ["wins", "leads"]
-    two, one = (Sample(np.arange(3), np.full(3, value), np.ones(3)) for value in (2.0, 1.0))
-    assert ratio(two, one) == Estimate(2, 2, 2)
+    one, other = played("a.plain", shared), played("b.plain", shared + 0.5 + noisy(0.01))
+    for trivial, said in ((500.0, "wins"), (400.0, "leads")):
+        assert winners(measured(one, other.assign(trivial_regret=trivial))).iloc[0]["verdict"] == said
+    assert ratio(sample(np.full(3, 2.0)), sample(np.full(3, 1.0))) == Estimate(2, 2, 2)
 
 
 def test_bounds_of_learners_for_stochastic_losses_do_not_count_elsewhere() -> None:
@@ -156,13 +148,16 @@ def test_bounds_of_learners_for_stochastic_losses_do_not_count_elsewhere() -> No
     assert winners(measured(*frames, facts=calm)).iloc[0]["bound_of"] == "optimist.plain"
 
 
+def sample(regrets: np.ndarray, trivial: float = 1.0) -> Sample:
+    return Sample(np.arange(len(regrets)), regrets, np.full(len(regrets), trivial))
+
+
 def test_tests_are_those_of_scipy_and_holm_is_his() -> None:
     own, rival = noisy(10.0, seed=3), noisy(10.5, seed=4)
-    samples = [Sample(np.arange(RUNS), values, np.ones(RUNS)) for values in (rival, own)]
-    np.testing.assert_allclose(beaten(*samples), stats.ttest_rel(rival, own, alternative="greater").pvalue)
-    other = samples[0]._replace(trivial=np.zeros(RUNS))
+    paired = stats.ttest_rel(rival, own, alternative="greater").pvalue
     welch = stats.ttest_ind(rival, own, equal_var=False, alternative="greater").pvalue
-    np.testing.assert_allclose(beaten(other, samples[1]), welch)
+    found = [beaten(sample(rival, trivial), sample(own)) for trivial in (1.0, 0.0)]
+    np.testing.assert_allclose(found, [paired, welch])
     values = np.array([0.01, np.nan, 0.04, 0.03, 0.005])
     np.testing.assert_allclose(holm(values), [0.03, np.nan, 0.06, 0.06, 0.02])
 
@@ -172,7 +167,7 @@ def test_one_wrong_word_in_a_table_is_rare_where_all_are_equal() -> None:
     for _ in range(60):
         p = []
         for table in rng.standard_normal((12, 4, RUNS)):  # learners, runs
-            samples = [Sample(np.arange(RUNS), regrets, np.ones(RUNS)) for regrets in table]
+            samples = list(map(sample, table))
             least = samples.pop(int(table.mean(axis=1).argmin()))
             p.append(min(1.0, 4 * max(beaten(rival, least) for rival in samples)))
         wrong += (holm(np.array(p)) < 0.05).any()
@@ -209,9 +204,8 @@ def law_cells(noise: float = 0.0, seed: int = 0, runs: int = 16) -> pd.DataFrame
 
 def test_a_planted_law_is_found_where_nothing_was_measured() -> None:
     law = Law(law_cells())
-    asked = setting(4.0**6 * 2, 32, 0.5)
-    found, true = law.predict(asked), 3 * (4.0**6 * 2) ** 0.5 * 32**0.25 / 0.5
-    np.testing.assert_allclose(found.regret, true, rtol=0.02)
+    found, true = law.predict(setting(4.0**6 * 2, 32, 0.5)), 3 * (4.0**6 * 2) ** 0.5 * 32**0.25 / 0.5
+    assert found.regret == pytest.approx(true, rel=0.02)
     assert found.low < true < found.high < 1.3 * true
     assert found.beyond == {}
     far = law.predict(setting(1e6, 4, 16))
@@ -231,20 +225,16 @@ def test_leaving_out_in_closed_form_is_leaving_out() -> None:
     cells = law_cells(0.05)
     law = Law(cells)
     residuals, deviations = law.left_out
+    covariance = law._trend(law.points, law.points) + law._smooth(
+        law.points, law.points, law.fit.length, law.fit.spread
+    )
+    covariance += np.diag(law.noise + law.fit.nugget**2)
+    apart = law.response - law._expected(law.points)
     for place in (0, 7):
-        rest = Law(cells.drop(index=cells.index[place]))
-        rest.start, rest.middle = law.start, law.middle  # the prior is centred on all cells
-
-        def covariance(one: Any, other: Any, rest: Law = rest) -> Any:
-            return rest._trend(one, other) + rest._smooth(one, other, law.fit.length, law.fit.spread)
-
-        known = covariance(rest.points, rest.points) + np.diag(rest.noise + law.fit.nugget**2)
-        point = law.points[place : place + 1]
-        across = covariance(point, rest.points)
-        mean = rest._expected(point) + across @ np.linalg.solve(known, rest.response - rest._expected(rest.points))
-        own = law._trend(point, point)[0, 0] + law.fit.spread**2 + law.fit.nugget**2 + law.noise[place]
-        left = own - float((across @ np.linalg.solve(known, across.T))[0, 0])
-        np.testing.assert_allclose(residuals[place], law.response[place] - mean[0], rtol=1e-6)
+        rest = np.arange(len(cells)) != place
+        weights = np.linalg.solve(covariance[np.ix_(rest, rest)], covariance[rest, place])
+        np.testing.assert_allclose(residuals[place], apart[place] - weights @ apart[rest], rtol=1e-6)
+        left = covariance[place, place] - weights @ covariance[rest, place]
         np.testing.assert_allclose(deviations[place], np.sqrt(left), rtol=1e-6)
 
 
@@ -261,18 +251,15 @@ def test_a_win_counts_the_settings_that_were_looked_at_and_the_rivals() -> None:
     """The same runs in m settings: m times the p of one, and with three learners three times that of two."""
 
     def table(settings: int, rivals: int) -> pd.DataFrame:
-        others = [(f"bad{rival}.plain", noisy(11.5, seed=1)) for rival in range(rivals)]
-        return winners(measured(*(
-            played(learner, regret, epsilon=float(2**place))
-            for place in range(settings) for learner, regret in [("good.plain", noisy(10.0)), *others]
-        )))  # fmt: skip
+        learners = {"good.plain": noisy(10.0)} | {f"bad{each}.plain": noisy(11.5, seed=1) for each in range(rivals)}
+        budgets = [float(2**place) for place in range(settings)]
+        return winners(measured(*(played(*each, epsilon=budget) for budget in budgets for each in learners.items())))
 
-    alone = table(1, 1)
-    p, many = float(alone["p"].iloc[0]), table(20, 1)
-    assert alone["p_holm"].iloc[0] == p < 0.05
+    alone, many = table(1, 1), table(20, 1)
+    p = float(alone["p"].iloc[0])
+    assert alone["p_holm"].iloc[0] == p < 0.05 < 20 * p
     assert alone["verdict"].tolist() == ["wins"]
     assert many["p"].tolist() == [p] * 20
     np.testing.assert_allclose(many["p_holm"], min(1.0, 20 * p))
-    assert 20 * p > 0.05
     assert set(many["verdict"]) == {"leads"}
     assert table(1, 2)["p"].iloc[0] == pytest.approx(1.5 * p)
