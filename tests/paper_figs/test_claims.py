@@ -50,7 +50,7 @@ def test_a_paper_is_named_by_its_folder(tmp_path: Path) -> None:
     path = write(tmp_path, [CLAIM])
     assert load_claims(path).paper == tmp_path.name
     path.write_text(f"paper: lou_2020\n{path.read_text()}")
-    assert "claims.yaml:1: paper: a paper is named by its folder" in said(path)
+    assert said(path).startswith(f"{path}:1: paper: ")
 
 
 def test_a_claim_has_the_keys_of_its_setting_and_the_last_word(tmp_path: Path) -> None:
@@ -83,20 +83,21 @@ def test_nothing_else_is_inherited_and_nothing_is_taken_away(tmp_path: Path, tex
 
 def test_the_only_row_of_a_learner_shows_the_claims_of_its_learner(tmp_path: Path) -> None:
     bare = {key: value for key, value in ROW.items() if key != "exponents"}
-    claims = [
-        {**CLAIM, "id": "first"},
-        {**CLAIM, "id": "second"},
-        {**CLAIM, "id": "noise", "response": "noise", "parameter": "dimension", "rate": "d"},
-        {**CLAIM, "id": "d", "parameter": "dimension", "rate": "d", "response": "log_slope"},
-        {**CLAIM, "id": "other", "learner": "l.w"},
-    ]
-    (row,) = load_claims(write(tmp_path, claims, [bare])).rows
-    assert list(row.exponents.items()) == [("horizon", "first"), ("dimension", "d")]
-    assert row.also == ("second", "noise")
-    (row,) = load_claims(write(tmp_path, claims, [{**bare, "exponents": {"horizon": "second"}, "also": []}])).rows
-    assert (row.exponents, row.also) == ({"horizon": "second"}, ())
-    twice = load_claims(write(tmp_path, claims, [bare, {**bare, "id": "s"}])).rows
-    assert [row.claim_ids() for row in twice] == [(), ()]
+    by_d = {"parameter": "dimension", "rate": "d"}
+    changes: dict[str, dict[str, Any]] = {
+        "first": {}, "second": {}, "noise": {**by_d, "response": "noise"}, "d": {**by_d, "response": "log_slope"},
+        "other": {"learner": "l.w"},
+    }  # fmt: skip
+    claims = [{**CLAIM, "id": name, **each} for name, each in changes.items()]
+
+    def shown(*rows: dict[str, Any]) -> list[tuple[dict[str, str], tuple[str, ...]]]:
+        found = load_claims(write(tmp_path, claims, list(rows))).rows
+        return [({str(key): name for key, name in row.exponents.items()}, row.also) for row in found]
+
+    assert shown(bare) == [({"horizon": "first", "dimension": "d"}, ("second", "noise"))]
+    own = {"exponents": {"horizon": "second"}, "also": []}
+    assert shown({**bare, **own}) == [({"horizon": "second"}, ())]
+    assert shown(bare, {**bare, "id": "s"}) == [({}, ())] * 2
 
 
 # what a claim has (...: not this key), the text on whose line the mistake stands, and the key that is named
@@ -143,29 +144,31 @@ def test_a_mistake_is_one_line_with_its_place(tmp_path: Path, changes: dict[str,
     assert said(path).startswith(f"{path}:{line_of(path, text)}: {named}: ")
 
 
-def test_what_is_inherited_is_pointed_at_where_it_stands(tmp_path: Path) -> None:
-    path = write(tmp_path, [CLAIM], settings={"T": {**SETTING, "steam": "n"}})
-    assert said(path).startswith(f"{path}:{line_of(path, 'steam')}: settings.T.steam: unknown key, allowed:")
-    path = write(tmp_path, [CLAIM], settings={"T": {**SETTING, "parameter": "time"}})
-    assert said(path).startswith(f"{path}:{line_of(path, 'parameter')}: settings.T.parameter: must be one of 'horizon'")
+@pytest.mark.parametrize(("key", "value"), [("steam", "n"), ("parameter", "time")])
+def test_what_is_inherited_is_pointed_at_where_it_stands(tmp_path: Path, key: str, value: str) -> None:
+    path = write(tmp_path, [CLAIM], settings={"T": {**SETTING, key: value}})
+    assert said(path).startswith(f"{path}:{line_of(path, key)}: settings.T.{key}: ")
 
 
 def test_names_that_lead_nowhere_and_names_that_stand_twice_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path, [CLAIM], [{**ROW, "exponents": {"horizon": "thm3-t"}}])
     assert f"{line_of(path, 'exponents')}: tables[0].rows[r].exponents: unknown claim 'thm3-t'; did you" in said(path)
     path = write(tmp_path, [{**CLAIM, "source": "x"}, CLAIM])
-    assert said(path).endswith(f"'thm3-T' occurs twice, first at {path}:{line_of(path, 'id: thm3-T')}")
-    write(tmp_path, [CLAIM])
-    errata = tmp_path / "errata.yaml"
-    errata.write_text(yaml.safe_dump({"errata": [ERRATUM, {**ERRATUM}]}))
-    with pytest.raises(ClaimsError, match=r"errata\.yaml:11: errata\[L1\]\.id: 'L1' occurs twice"):
-        load_errata(errata)
-    errata.write_text(yaml.safe_dump({"errata": [{**ERRATUM, "reason": ""}]}))
-    with pytest.raises(ClaimsError, match=r"errata\.yaml:2: errata\[L1\]: an erratum without experiment and claims"):
-        load_errata(errata)
-    errata.write_text("a: ]")
-    with pytest.raises(ClaimsError, match=r"errata\.yaml:1: is not valid YAML"):
-        load_errata(errata)
+    assert said(path).endswith(f"first at {path}:{line_of(path, 'id: thm3-T')}")
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (yaml.safe_dump({"errata": [ERRATUM, {**ERRATUM}]}), r"11: errata\[L1\]\.id"),
+        (yaml.safe_dump({"errata": [{**ERRATUM, "reason": ""}]}), r"2: errata\[L1\]"),
+        ("a: ]", "1"),
+    ],
+)
+def test_a_mistake_of_an_errata_file_has_its_place(tmp_path: Path, text: str, place: str) -> None:
+    (tmp_path / "errata.yaml").write_text(text)
+    with pytest.raises(ClaimsError, match=rf"^[^\n]*errata\.yaml:{place}: [^\n]*$"):
+        load_errata(tmp_path / "errata.yaml")
 
 
 def test_claims_that_a_text_cites_must_exist(tmp_path: Path) -> None:
@@ -178,11 +181,10 @@ def test_claims_that_a_text_cites_must_exist(tmp_path: Path) -> None:
     for key, text in (("reason", "claims thm3-T and thm3-W show it"), ("why", "see claim thm3-W.")):
         errata.write_text(yaml.safe_dump({"errata": [{**ERRATUM, key: text}]}, sort_keys=False))
         place = next(number for number, line in enumerate(errata.read_text().splitlines(), 1) if f"{key}:" in line)
-        told = f"{errata}:{place}: errata[L1].{key}: cites unknown claim 'thm3-W'; did you mean 'thm3-"
-        assert said(path).startswith(told)
-    errata.write_text(yaml.safe_dump({"errata": []}))
+        assert re.match(rf"{errata}:{place}: errata\[L1\]\.{key}: .*'thm3-W'", said(path))
+    errata.unlink()
     path = write(tmp_path, [{**CLAIM, "check": "the same sweep as claim thm3-x"}])
-    assert "claims[thm3-T].check: cites unknown claim 'thm3-x'" in said(path)
+    assert re.search(r"claims\[thm3-T\]\.check: .*'thm3-x'", said(path))
 
 
 def test_what_a_paper_states_inherits_the_provenance_of_its_text(tmp_path: Path) -> None:

@@ -118,24 +118,21 @@ def test_a_verdict_moves_to_its_neighbour_with_a_number_that_decides_it(
 
 def test_a_bound_may_be_undecided_where_its_level_moved(kept: Tables) -> None:
     level = shifted("log_level", by=1e-3)
-    assert gate.compare(cells(BOUND, verdict="inconclusive")(kept), kept)[0]
-    assert not gate.compare(cells(BOUND, verdict="inconclusive", **level)(kept), kept)[0]
-    assert gate.compare(cells(BOUND, verdict="fails", **level)(kept), kept)[0]
+    for changes, passes in (({}, False), (level, True), ({**level, "verdict": "fails"}, False)):
+        edit = cells(BOUND, **{"verdict": "inconclusive", **changes})
+        assert (not gate.compare(edit(kept), kept)[0]) is passes
 
 
 def test_a_table_of_another_plan_is_stale(kept: Tables) -> None:
-    plan = {
-        tuple(row[name] for name in gate.JOB): (row["config_hash"], row["code_hash"])
-        for row in kept.jobs.to_dict("records")
-    }
-    assert gate.compare(kept, kept, plan)[0] == []
-    key = (PAPER, "horizon", LEARNER, "corrected")
-    other = {**plan, key: ("0123456789ab", plan[key][1])}
-    for wrong in (other, {name: hashes for name, hashes in plan.items() if name != key}):
-        found, _ = gate.compare(kept, kept, wrong)
-        assert [line.partition(": ")[0] for line in found] == [JOB.removesuffix(": ")]
-    found, _ = gate.compare(kept, kept, {**plan, (PAPER, "horizon", "new", "plain"): ("a", "b")})
-    assert [line.partition(": ")[0] for line in found] == [f"{PAPER} new.plain in horizon"]
+    hashes = kept.jobs[["config_hash", "code_hash"]].itertuples(index=False, name=None)
+    plan = dict(zip(kept.jobs[list(gate.JOB)].itertuples(index=False, name=None), hashes, strict=True))
+    key, new = (PAPER, "horizon", LEARNER, "corrected"), (PAPER, "horizon", "new", "plain")
+    less = {name: each for name, each in plan.items() if name != key}
+    for planned, said in (
+        (plan, []), ({**plan, key: ("0123456789ab", plan[key][1])}, [JOB]), (less, [JOB]),
+        ({**plan, new: ("a", "b")}, [f"{PAPER} new.plain in horizon: "]),
+    ):  # fmt: skip
+        assert [f"{line.partition(': ')[0]}: " for line in gate.compare(kept, kept, planned)[0]] == said
 
 
 def test_a_paper_that_only_one_side_has_fails(both: Tables, kept: Tables) -> None:
@@ -143,13 +140,6 @@ def test_a_paper_that_only_one_side_has_fails(both: Tables, kept: Tables) -> Non
         assert gate.compare(*sides)[0] == [f"{OTHER}: only in the {where}"]
     with pytest.raises(gate.GateError, match="profile"):
         gate.compare(both, kept._replace(jobs=kept.jobs.assign(profile="smoke")))
-
-
-def compared(now: Path, before: Path, printed: pytest.CaptureFixture[str]) -> tuple[int, int]:
-    """The exit code, and how many lines are printed."""
-    code = gate.main([str(now), str(before)])
-    said = printed.readouterr()
-    return code, (said.out + said.err).count("\n")
 
 
 @pytest.mark.parametrize(
@@ -164,12 +154,11 @@ def test_what_cannot_be_compared_fails(how: str, name: str, tmp_path: Path, caps
     if how != "missing":
         damaged = {"empty": "", "without rows": text[: text.index("\n") + 1], "cut": text[:700]}[how]
         (tmp_path / name).write_text(damaged)
+    gone = (how, name) == ("without rows", FILES["check"])  # a paper need not have checks: each is told to be gone
     for sides in ((tmp_path, KEPT / PAPER), (KEPT / PAPER, tmp_path)):
-        code, lines = compared(*sides, capsys)
-        if (how, name) == ("without rows", FILES["check"]):  # a paper need not have checks: each is told to be gone
-            assert (code, lines > 5) == (gate.MOVED, True)
-        else:
-            assert (code, lines) == (gate.INCOMPARABLE, 1)
+        assert gate.main(list(map(str, sides))) == (gate.MOVED if gone else gate.INCOMPARABLE)
+        said = capsys.readouterr()
+        assert ((said.out + said.err).count("\n") == 1) is not gone
 
 
 def row(value: float, half: float, **more: object) -> dict[str, object]:
@@ -187,20 +176,16 @@ def test_lengths_are_compared_where_runs_are_like_normal_ones(share: float) -> N
 def test_numbers_are_told_apart_by_welch() -> None:
     """Against the t test of samples that have these means and errors."""
     samples = np.random.default_rng(1).normal(size=(2, 16)) * [[1.0], [3.0]]
-    rows = []
-    for sample in samples:
-        half = stats.t.ppf(0.975, 15) * sample.std(ddof=1) / 4
-        rows.append(row(float(sample.mean()), float(half)))
+    halves = stats.t.ppf(0.975, 15) * samples.std(ddof=1, axis=1) / 4
+    rows = [row(*each) for each in zip(samples.mean(axis=1).tolist(), halves.tolist(), strict=True)]
     chance = stats.ttest_ind(*samples, equal_var=False).pvalue
-    assert list(gate.moved(*rows, 0.999 * chance)) == []
-    assert len(list(gate.moved(*rows, 1.001 * chance))) == 1
+    assert [len(list(gate.moved(*rows, share * chance))) for share in (0.999, 1.001)] == [0, 1]
 
 
 @pytest.mark.parametrize("size", [0.5, 20.0])
 def test_numbers_without_noise_may_differ_by_rounding_alone(size: float) -> None:
-    one = row(size, 0.0)
-    assert list(gate.moved(row(size * (1 + 2e-6), 0.0), one, 1e-5)) == []
-    assert len(list(gate.moved(row(size + 1e-4 * max(1, size), 0.0), one, 1e-5))) == 1
+    for now, told in ((size * (1 + 2e-6), 0), (size + 1e-4 * max(1, size), 1)):
+        assert len(list(gate.moved(row(now, 0.0), row(size, 0.0), 1e-5))) == told
 
 
 def test_a_comparison_keeps_its_rate_of_false_alarms_and_has_power() -> None:
