@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,29 +27,31 @@ def planted_paper() -> pd.DataFrame:
     def counterpart(checkpoints: np.ndarray, value: float) -> np.ndarray:
         return 1 + np.log(checkpoints)
 
+    def linear(checkpoints: np.ndarray, value: float) -> np.ndarray:
+        return 0.4 * checkpoints
+
     def powered(power: float) -> Law:
         return lambda checkpoints, value: 1 + (1 + value**power) * np.log(checkpoints)
 
+    plain: dict[str, Any] = {"learner": "ftal", "variant": "plain"}
+    free: dict[str, Any] = {**plain, "settings": {"window": 32768, "epsilon": np.inf}}
+    gaussian = "wdp-cocop-gaussian"
+    by_d: dict[str, Any] = {"experiment": "dimension", "parameter": "dimension", "values": (2, 4, 8, 16, 32)}
+    by_eps: dict[str, Any] = {"experiment": "epsilon", "parameter": "epsilon"}
     sweeps = [
         Sweep(logarithmic),
-        Sweep(counterpart, learner="ftal", variant="plain", settings={"window": 32768, "epsilon": np.inf}),
-        Sweep(lambda checkpoints, value: 0.4 * checkpoints, variant="printed", experiment="errata"),
-        Sweep(lambda checkpoints, value: 0.4 * checkpoints, learner="wdp-cocop-gaussian", variant="printed",
-              experiment="errata", spread=0.05),
-        Sweep(logarithmic, learner="wdp-cocop-gaussian", experiment="errata"),
+        Sweep(counterpart, **free),
+        Sweep(linear, variant="printed", experiment="errata"),
+        Sweep(linear, learner=gaussian, variant="printed", experiment="errata", spread=0.05),
+        Sweep(logarithmic, learner=gaussian, experiment="errata"),
         Sweep(logarithmic, variant="printed-noise", experiment="errata", delivered=10 / 9),
         Sweep(logarithmic, experiment="errata"),
         Sweep(logarithmic, experiment="typical", settings={"window": 64}),
-    ]  # fmt: skip
-    grids = {"dimension": (2, 4, 8, 16, 32), "epsilon": (0.5, 1.0, 2.0, 4.0, 8.0)}
-    for parameter, power in (("dimension", 1.0), ("epsilon", -1.0)):
-        common = {"experiment": parameter, "parameter": parameter, "values": grids[parameter]}
-        sweeps.append(Sweep(powered(power), settings={"window": 1}, **common))
-        plain = {"window": 32768, "epsilon": np.inf} if parameter == "dimension" else {"window": 32768}
-        values = grids[parameter] if parameter == "dimension" else (np.inf,)
-        sweeps.append(
-            Sweep(counterpart, learner="ftal", variant="plain", settings=plain, **{**common, "values": values})
-        )
+        Sweep(powered(1.0), settings={"window": 1}, **by_d),
+        Sweep(counterpart, **free, **by_d),
+        Sweep(powered(-1.0), settings={"window": 1}, values=(0.5, 1.0, 2.0, 4.0, 8.0), **by_eps),
+        Sweep(counterpart, **plain, settings={"window": 32768}, values=(np.inf,), **by_eps),
+    ]
     return pd.concat([sweep.frame() for sweep in sweeps], ignore_index=True)
 
 
@@ -120,13 +123,9 @@ def lambda_grid(best: Callable[[float], float], horizons: tuple[int, ...], sprea
 SAMPLES = tuple(2**k for k in range(8, 17))
 RiskLaw = Callable[[dict[str, object]], float]
 BASE = {
-    "paper": "talwar_2015", "set": "ball", "tight": True, "anytime": False, "dimension": 16, "window": 0,
-    "epsilon": 1.0, "delta": 1e-6, "mu_gdp": 0.2367, "trivial_regret": 1.0, "displacement": 0.0, "noise_norm": 0.0,
-    "comparator_gap": 0.0, "violation": 0.0, "noise_scale": 1.0, "noise_distribution": "gaussian",
-    "delivered_epsilon": 1.0,
-    "status": "ok", "config_hash": "c", "code_hash": "k", "iterations": 64, "capped": False, "width": 4.0,
-    "width_error": 0.0, "projections": 64.0, "linear_oracles": 0.0, "local_oracles": 0.0, "solves": 0.0,
-    "seconds": 6.4e-4, "seconds_projection": 1e-4, "seconds_linear_oracle": 0.0, "seconds_local_oracle": 0.0,
+    "paper": "talwar_2015", "dimension": 16, "window": 0, "epsilon": 1.0, "mu_gdp": 0.2367, "trivial_regret": 1.0,
+    "noise_norm": 0.0, "noise_distribution": "gaussian", "delivered_epsilon": 1.0, "iterations": 64, "capped": False,
+    "width": 4.0, "width_error": 0.0, "projections": 64.0, "seconds": 6.4e-4, "seconds_projection": 1e-4,
 }  # fmt: skip
 
 
@@ -134,16 +133,17 @@ def risk_frame(
     law: RiskLaw, cells: Iterable[dict[str, object]], runs: int = 16, spread: float = 0.1, **fixed: object
 ) -> pd.DataFrame:
     """Rows of one learner: `law` maps the settings of a cell to its mean excess risk; `n` is the number of records."""
-    shift = np.random.default_rng(1).normal(size=runs)
-    shift -= shift.mean()
     frames = []
     for cell in cells:
         row = {"learner": "noisy-gd", "variant": "corrected", "experiment": "gd-samples", "stream": "norm-kink-risk",
-               "n": 4096, **BASE, **fixed, **cell}  # fmt: skip
+               "set": "ball", "delta": 1e-6, "n": 4096, **BASE, **fixed, **cell}  # fmt: skip
         mean = law(row)
-        samples = row.pop("n")
-        frames.append(pd.DataFrame({**row, "horizon": samples, "checkpoint": samples, "run": np.arange(runs),
-                                    "regret": mean * (1 + spread * shift), "bound": 2 * mean}))  # fmt: skip
+        samples = int(str(row.pop("n")))
+        sweep = Sweep(
+            lambda checkpoints, _, mean=mean: np.full(checkpoints.shape, mean), horizon=samples, anytime=False,
+            runs=runs, spread=spread, displacement=lambda checkpoints, _: 0.0 * checkpoints,
+        )  # fmt: skip
+        frames.append(sweep.frame().loc[lambda rows: rows["checkpoint"] == rows["horizon"]].assign(**row))
     return check_columns(pd.concat(frames, ignore_index=True), "test")
 
 
@@ -170,29 +170,27 @@ def planted_risk_paper() -> pd.DataFrame:
     def rate(power: float, scale: float = 20.0) -> RiskLaw:
         return lambda row: min(0.9, scale * float(str(row["n"])) ** power)
 
-    plain: dict[str, object] = {"variant": "plain", "epsilon": np.inf, "delta": 0.0, "delivered_epsilon": np.inf}
-    fw: dict[str, object] = {
-        "learner": "private-fw",
-        "experiment": "lasso-samples",
-        "stream": "lasso-easy",
-        "set": "l1-ball",
-    }
-    large = [2**k for k in range(12, 21)]
-    l1: dict[str, object] = {"experiment": "l1-dimension", "set": "l1-ball"}
+    def constant(value: float) -> RiskLaw:
+        return lambda row: value
+
+    plain: dict[str, Any] = {"variant": "plain", "epsilon": np.inf, "delta": 0.0, "delivered_epsilon": np.inf}
+    fw: dict[str, Any] = {"learner": "private-fw", "experiment": "lasso-samples", "stream": "lasso-easy",
+                          "set": "l1-ball"}  # fmt: skip
+    large = by_samples(2**k for k in range(12, 21))
+    l1: dict[str, Any] = {"experiment": "l1-dimension", "set": "l1-ball"}
     powers = [{"dimension": 2**k, "width": np.sqrt(2 * k)} for k in range(4, 13)]
     frames = [
         risk_frame(rate(-1), by_samples()),
         risk_frame(rate(-1, 100), by_samples(), variant="printed"),
-        risk_frame(lambda row: 1.0, by_samples(), spread=0.0, **{**plain, "learner": "stay-at-zero"}),
-        risk_frame(rate(-2 / 3, 200), by_samples(large), **{**fw, "variant": "corrected"}),
-        risk_frame(lambda row: 0.27, by_samples(large), delivered_epsilon=2.07, **{**fw, "variant": "printed"}),
-        risk_frame(lambda row: 1e-5, by_samples(large), **{**fw, **plain, "learner": "fw"}),
+        risk_frame(constant(1.0), by_samples(), spread=0.0, **plain, learner="stay-at-zero"),
+        risk_frame(rate(-2 / 3, 200), large, **fw),
+        risk_frame(constant(0.27), large, delivered_epsilon=2.07, **fw, variant="printed"),
+        risk_frame(constant(1e-5), large, **{**fw, **plain, "learner": "fw"}),
         risk_frame(lambda row: 0.01 * np.log(2 * row["dimension"]), powers, learner="noisy-eg", **l1),
         risk_frame(lambda row: 0.002 * row["dimension"] ** 0.5, powers, **l1),
-    ]  # fmt: skip
-    budgets: list[dict[str, object]] = [{"epsilon": 1.0}, {"epsilon": 4.0}]
+    ]
     for stream in ("diabetes-risk", "digits-risk"):
-        real: dict[str, object] = {"experiment": "real-digits", "stream": stream}
-        frames.append(risk_frame(lambda row: 0.1, budgets, **real))
-        frames.append(risk_frame(lambda row: 1e-4, [{}], **{**plain, **real, "learner": "projected-gradient"}))
+        real: dict[str, Any] = {"experiment": "real-digits", "stream": stream}
+        frames.append(risk_frame(constant(0.1), [{"epsilon": 1.0}, {"epsilon": 4.0}], **real))
+        frames.append(risk_frame(constant(1e-4), [{}], **plain, **real, learner="projected-gradient"))
     return pd.concat(frames, ignore_index=True)

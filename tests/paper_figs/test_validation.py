@@ -88,28 +88,25 @@ def test_the_logarithm_of_a_log_slope_is_differenced_like_the_response() -> None
     assert log_leverage(claim, rate_of(claim), cells) == pytest.approx(np.polyfit(axis, np.log(law), 1)[0])
 
 
-@pytest.mark.parametrize("parameter", ["window", "epsilon", "mu"])
-def test_parameters_without_a_logarithm_have_no_resolution_of_one(parameter: str) -> None:
-    symbol = {"window": "(log2 W + 1)", "epsilon": "eps^-1", "mu": "mu_gdp^-1"}[parameter]
-    claim = make_claim(parameter=parameter, rate=symbol, experiment="e")
-    runs = Sweep(lambda t, v: t**0.3 * v**-1.0, experiment="e", parameter=parameter, values=(1, 2, 4, 8, 16)).frame()
-    found = judge(runs, claim)
-    assert found.resolution > 0
-    assert np.isnan(found.resolution_log)
+@pytest.mark.parametrize(
+    ("parameter", "rate"), [("window", "(log2 W + 1)"), ("epsilon", "eps^-1"), ("mu", "mu_gdp^-1")]
+)
+def test_parameters_without_a_logarithm_have_no_resolution_of_one(parameter: str, rate: str) -> None:
+    sweep = Sweep(lambda t, v: t**0.3 * v**-1.0, experiment="e", parameter=parameter, values=(1, 2, 4, 8, 16))
+    found = judge(sweep.frame(), make_claim(parameter=parameter, rate=rate, experiment="e"))
+    assert (found.resolution > 0, np.isnan(found.resolution_log)) == (True, True)
 
 
 def test_a_logarithm_that_is_not_resolved_is_said() -> None:
     law = Sweep(lambda t, v: 0.05 * t**0.5 * np.log(t / 1e-6)).frame()
-    found = judge(law, make_claim(rate="T^0.5 ln(T/delta)"))
-    assert found.verdict == "reproduced up to logs"
-    assert found.reason.startswith("T^0.5, log power not resolved (+- 2.")
-    flat = judge(Sweep(lambda t, v: 0.01 * np.log(t / 1e-6)).frame(), make_claim(rate="ln(T/delta)"))
-    assert flat.reason.startswith("T^0, log power not resolved")
-    easy = judge(law.assign(tight=False), make_claim(rate="T^0.5 ln(T/delta)"))
-    assert easy.verdict == "seen here"
-    assert "log power not resolved" in easy.reason
-    sharp = judge(law, make_claim(rate="T^0.5 ln(T/delta)", tol=0.01, tol_reason="no noise to speak of"))
-    assert (sharp.verdict, sharp.resolution_log < 1) == ("reproduced", True)
+    for runs, changes, verdict in (
+        (law, {}, "reproduced up to logs"), (law.assign(tight=False), {}, "seen here"),
+        (law, {"tol": 0.01, "tol_reason": "no noise to speak of"}, "reproduced"),
+        (Sweep(lambda t, v: 0.01 * np.log(t / 1e-6)).frame(), {"rate": "ln(T/delta)"}, "reproduced up to logs"),
+    ):  # fmt: skip
+        found = judge(runs, make_claim(**{"rate": "T^0.5 ln(T/delta)", **changes}))
+        resolved = "log power not resolved" not in found.reason
+        assert (found.verdict, found.resolution_log < 1) == (verdict, resolved)
 
 
 def test_an_exact_accountant_resolves_a_factor_of_eps() -> None:
@@ -122,17 +119,17 @@ def test_an_exact_accountant_resolves_a_factor_of_eps() -> None:
 def test_stated_resolutions_are_noticed_by_the_whole_procedure() -> None:
     """From rows to the verdict, few plays: the fast simulation below has many."""
     claim, noticed, plays = make_claim(rate="T^0.5 ln T"), 0, 60
-    base = {"runs": 7, "spread": 0.0, "scatter": 0.3}
     for play in range(plays):
-        first = Sweep(lambda t, v: 1e-2 * t**0.5 * np.log(t), seed=[play, 1], **base).frame()
-        stated = judge(first, claim)
-        sign = 1 if play % 2 else -1
-        power = sign * stated.resolution if play % 4 < 2 else 0.0
-        logs = 0.0 if play % 4 < 2 else sign * stated.resolution_log
-        law = Sweep(lambda t, v, p=power, q=logs: 1e-2 * t ** (0.5 + p) * np.log(t) ** (1 + q), seed=[play, 2], **base)
-        noticed += otherwise(judge(law.frame().assign(bound=np.nan, trivial_regret=1e300), claim))
-    low = stats.binomtest(noticed, plays).proportion_ci(0.99).high
-    assert low >= NOTICED, noticed
+
+        def runs(power: float = 0.0, logs: float = 0.0, seed: int = 1, play: int = play) -> pd.DataFrame:
+            law = Sweep(lambda t, v: 1e-2 * t ** (0.5 + power) * np.log(t) ** (1 + logs), seed=[play, seed],
+                        runs=7, spread=0.0, scatter=0.3)  # fmt: skip
+            return law.frame()
+
+        stated, sign = judge(runs(), claim), 1 if play % 2 else -1
+        off = {"power": sign * stated.resolution} if play % 4 < 2 else {"logs": sign * stated.resolution_log}
+        noticed += otherwise(judge(runs(**off, seed=2).assign(bound=np.nan, trivial_regret=1e300), claim))
+    assert stats.binomtest(noticed, plays).proportion_ci(0.99).high >= NOTICED, noticed
 
 
 def test_stated_resolutions_are_noticed_as_often_as_they_say() -> None:
@@ -172,11 +169,9 @@ def test_a_curve_that_deserves_another_verdict_is_told(monkeypatch: pytest.Monke
 
 
 def test_tables_are_the_same_every_time(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        simulate.write_validation(tmp_path / name, 4)
-    names = sorted(path.name for path in (tmp_path / "one").iterdir())
-    assert names == sorted(
-        f"{name}.{form}" for name in ("intervals", "verdicts", "resolution") for form in ("csv", "md", "html")
-    )
-    for name in names:
-        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    folders = tmp_path / "one", tmp_path / "two"
+    for folder in folders:
+        simulate.write_validation(folder, 4)
+    one, two = ({path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders)
+    assert one == two
+    assert set(one) == {f"{name}.{form}" for name in simulate.CAPTIONS for form in ("csv", "md", "html")}
