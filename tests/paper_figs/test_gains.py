@@ -14,7 +14,7 @@ from dpregret.paper_figs.figures.compare import crossover
 from dpregret.paper_figs.figures.style import Page
 from dpregret.paper_figs.judge.cells import NotRun, best_regularisation, collect_cells, coordinate, landau
 from dpregret.paper_figs.judge.claims import Claim, ClaimsFile, Measure
-from dpregret.paper_figs.judge.gains import gains, ratio, write_gains
+from dpregret.paper_figs.judge.result_tables import gains, ratio, write_gains
 from dpregret.paper_figs.judge.verdicts import judge, rate_text
 from dpregret.paper_figs.tables.write import measure
 from dpregret.paper_figs.validation.simulate import Sweep, make_claim

@@ -17,7 +17,7 @@ from dpregret.paper_figs.figures.style import MOST, Curve, Look, Page, Panel, Pl
 from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.cells import NotRun, mean_root
 from dpregret.paper_figs.judge.claims import ClaimsFile, FigureEntry
-from dpregret.paper_figs.judge.gains import gains, ratio
+from dpregret.paper_figs.judge.result_tables import gains, ratio
 from dpregret.paper_figs.judge.vocabulary import VALUE_COLUMN
 
 

@@ -34,7 +34,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullForma
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge.cells import LENGTHS
 from dpregret.paper_figs.judge.fits import Estimate
-from dpregret.paper_figs.judge.vocabulary import VALUE_COLUMN, Parameter, Response
+from dpregret.paper_figs.judge.vocabulary import RESPONSE_AXES, VALUE_COLUMN, Parameter, Response
 from dpregret.paper_figs.text import formats
 
 AXES: Final[Mapping[Parameter, str]] = {
@@ -52,10 +52,9 @@ COORDINATES: Final[Mapping[Parameter, str]] = {
     "corners": r"$\log_2$ of the number of corners $k$",
 }  # fmt: skip
 """Where the axis of a fit is not the parameter itself."""
-RESPONSES: Final[Mapping[Response, str]] = {
-    "regret": "total regret", "overhead": "regret above the non-private one", "log_slope": r"$dR\,/\,d\ln T$",
-    "noise": "mean norm of the noise", "excess": "excess risk", "optimum": r"best $\lambda$",
-    "calls": "calls of oracles", "draws": "draws of a new expert",
+RESPONSES: Final = {
+    **RESPONSE_AXES, "overhead": "regret above the non-private one", "log_slope": r"$dR\,/\,d\ln T$",
+    "noise": "mean norm of the noise", "optimum": r"best $\lambda$",
 }  # fmt: skip
 _MATH: Final = (
     (r"\bl1\b", r"$\ell_1$"), (r"\bl_q\b", r"$\ell_q$"), (r"\bL\*", "$L^*$"), (r"\blambda\b", r"$\lambda$"),

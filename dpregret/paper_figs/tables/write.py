@@ -29,8 +29,14 @@ from dpregret.paper_figs.judge.claims import (
     TableRow,
     load_paper,
 )
-from dpregret.paper_figs.judge.gains import write_gains
-from dpregret.paper_figs.judge.result_tables import NOTHING, PRIVACY_ROUNDING, ExactLosses, write_jobs, write_lines
+from dpregret.paper_figs.judge.result_tables import (
+    NOTHING,
+    PRIVACY_ROUNDING,
+    ExactLosses,
+    write_gains,
+    write_jobs,
+    write_lines,
+)
 from dpregret.paper_figs.judge.runs import by_experiment, read_runs
 from dpregret.paper_figs.judge.verdicts import judge_claims
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN, labels_of
