@@ -37,7 +37,11 @@ def written(tmp_path: Path) -> Path:
 
 def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """`dpregret WORDS`, called beside the folder of a study."""
-    return subprocess.run([sys.executable, "-m", "dpregret", *words], cwd=folder.parent, env=environment(ROOT),
+    return python(folder, "-m", "dpregret", *words)
+
+
+def python(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *words], cwd=folder.parent, env=environment(ROOT) | variables,
                           capture_output=True, text=True, check=False, timeout=HANGS)  # fmt: skip
 
 
@@ -160,6 +164,22 @@ def test_a_comparator_that_is_not_the_best_point_breaks_its_contract(
     assert any("comparator" in fault for fault in stream_faults(logistic, logistic.domain))
 
 
+WHOLE = """
+import os
+from pathlib import Path
+from dpregret import study
+study.mount()
+os.chdir(study.FOLDER)
+from dpregret.workflows.plan.read import load
+from dpregret.workflows.run.stages import run
+plan = load({"profile": study.PROFILE})
+for name in ("exact_losses", "winners", "errata_page", "html_report"):
+    run(name, str(plan.file), Path(plan.made[f"{name}/all"].file), Path("log"))
+print(Path(plan.made["html_report/all"].file).read_text(encoding="utf-8"))
+"""
+"""What a run makes of all papers together, in one process."""
+
+
 @pytest.mark.workflow
 def test_a_study_runs_and_keeps_its_contracts(written: Path) -> None:
     experiments = yaml.safe_load((written / "experiments.yaml").read_text())
@@ -175,6 +195,8 @@ def test_a_study_runs_and_keeps_its_contracts(written: Path) -> None:
     assert 'id="table-my_study-logistic"' in report  # an experiment without claims
     assert 'id="table-my_study-descent"' not in report
     assert list((written / "results" / "store").rglob("*.parquet"))
+    whole = python(written, "-c", WHOLE, DPREGRET_STUDY=str(written))
+    assert "my descent" in whole.stdout, whole.stderr
     tested = command(written, "test", "./my_study")
     assert (tested.returncode, tested.stdout.count("keeps its contracts")) == (0, 3), tested.stdout + tested.stderr
     table = command(written, "table", "./my_study")
@@ -195,11 +217,7 @@ def test_an_edit_of_a_loss_of_a_study_is_what_the_next_play_compiles(written: Pa
     """What was compiled before the edit, and for a file that is gone, lies in the same folder of kernels."""
 
     def played(stream: str) -> float:
-        own = environment(ROOT) | {"DPREGRET_STUDY": str(written)}
-        return float(
-            subprocess.run([sys.executable, "-c", PLAYED, stream], cwd=written.parent, env=own, capture_output=True,
-                           text=True, check=True, timeout=HANGS).stdout
-        )  # fmt: skip
+        return float(python(written, "-c", PLAYED, stream, DPREGRET_STUDY=str(written)).stdout)
 
     file = written / "datasets" / "my_hinge.py"
     text, first = file.read_text(), played("my-hinge")
