@@ -42,6 +42,7 @@ from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
 from dpregret.workflows.plan.facts import FEEDBACK, POPULATION, family_of, stream_facts
 from dpregret.workflows.run.fingerprint import ROOT
+from dpregret.workflows.run.single import experiment_of
 
 ABOUT: Final = """\
 Which private learner for my problem? Learners are ranked by the regret (of records: excess risk) that measured cells
@@ -179,28 +180,19 @@ def bound_of(
         return None
     pairs = (word.partition("=") for word in str(cell["options"]).split())
     options = {name: _number(value) for name, _, value in pairs}
-    best_loss, taken = options.pop("best_loss", None), inspect.signature(family.streams[stream]).parameters
-    settings: dict[str, Any] = {
-        "family": family.name,
-        "title": "One setting",
-        "sweep": "none",
-        "horizon": [request.rounds],
-        "dimension": [request.dimension],
-        "epsilon": [request.epsilon],
-        "streams": [stream],
-        "sets": str(cell["set"]),
-        "runs": 2,
-        "delta": request.delta or DELTA,
-        "window": [window or "horizon"],
-        "strong_convexity": options.pop("strong_convexity", 1.0),
-        "best_loss": None if best_loss is None else [best_loss],
-        "options": {name: value for name, value in options.items() if name in taken},
-        "set_options": {name: value for name, value in options.items() if name not in taken},
-        "learners": {learner: [variant]},
-    }
-    kind = family.experiment
-    known = {kind.key(name): value for name, value in settings.items() if name in kind.model_fields}
-    learner_class, draws, asked = family.learners[learner], Draws(0, 2, data_dir), kind.model_validate(known)
+    known = {*family.experiment.model_fields, *inspect.signature(family.streams[stream]).parameters}
+    of_set = {name: options.pop(name) for name in [*options] if name not in known}
+    if "set_options" in known:
+        options["set_options"] = of_set
+    if "best_loss" in options:
+        options["best_loss"] = [options["best_loss"]]
+    given = {
+        "horizon": [request.rounds], "dimension": [request.dimension], "epsilon": [request.epsilon],
+        "streams": [stream], "sets": str(cell["set"]), "runs": 2, "delta": request.delta or DELTA,
+        "window": [window or "horizon"], "learners": {learner: [variant]},
+    }  # fmt: skip
+    asked = experiment_of(family, given, options, windowed=False)
+    learner_class, draws = family.learners[learner], Draws(0, 2, data_dir)
     play = next(iter(family.cells(asked, learner_class.card)))
     try:
         problem = family.problem(play, asked, draws)
