@@ -52,7 +52,6 @@ MAY_IMPORT = {
     **{
         f"workflows.{name}": EVERYTHING
         for name in (
-            "audit.own",
             "audit.plan",
             "audit.tables",
             "mechanisms",

@@ -104,7 +104,7 @@ class Bandits(base.Family[BanditExperiment, BanditCell, Posed]):
         from dpregret.algorithms.bandits.base import Given
         from dpregret.datasets.bandit_streams import BanditComparator
 
-        stream, plan, ledger = problem.stream, learner.plan, base.accounts(learner, summed=True)
+        stream, plan, accounts = problem.stream, learner.plan, base.accounts(learner, summed=True)
         comparator = draws.comparator(BanditComparator, stream, draws.generators(cell.label), cell.horizon)
         beyond = learner.exploration * math.sqrt(cell.dimension)  # in the units of `violation`, at most
         source = CheckedSource(stream.source(draws.generators(cell.label)), cell.horizon, problem.domain, beyond)
@@ -121,7 +121,7 @@ class Bandits(base.Family[BanditExperiment, BanditCell, Posed]):
         range_of = cell.horizon * slack * np.array([least, most])
         losses = numbers("losses", record.losses, shape, *range_of)
         check_violation(float(record.violation), problem.domain)
-        of_settings = ledger.columns(learner) | {
+        of_settings = accounts | {
             "bound": finite("bound", learner.bound(), (settings,), unknown=True),
             "displacement": finite("displacement", record.displacement, (settings,), 0.0),
         }

@@ -20,7 +20,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -34,10 +34,9 @@ from dpregret.paper_figs.judge.runs import check_rows
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry import CountedSet
-    from dpregret.algorithms.learner import BaseLearner, Card, Spent
+    from dpregret.algorithms.learner import BaseLearner, Card
     from dpregret.algorithms.privacy import Budget
     from dpregret.datasets.base import Source
-    from dpregret.numerics.arrays import Array
     from dpregret.workflows.audit.neighbours import Audited
 
 T = TypeVar("T")
@@ -357,27 +356,10 @@ def costs(domain: CountedSet, seconds: float, served: int) -> dict[str, float]:
     )
 
 
-class Accounts(NamedTuple):
-    """The ledger of a learner: its lines (one a setting, or none), delivered epsilons, scales and mu, (settings,)."""
+def accounts(learner: BaseLearner, summed: bool = False) -> dict[str, Any]:
+    """The privacy that a learner states, as columns by setting: the budgets, and what they bought.
 
-    lines: list[Spent]
-    delivered: Array
-    scales: Array
-    mus: Array
-
-    def columns(self, learner: BaseLearner) -> dict[str, Any]:
-        """Of a run, by setting: the budgets, and what they bought."""
-        return {
-            "epsilon": [budget.epsilon for budget in learner.budgets],
-            "delta": [0.0 if learner.pure else budget.delta for budget in learner.budgets],
-            "delivered_epsilon": self.delivered,
-            "noise_scale": self.scales,
-            "mu_gdp": self.mus,
-        }
-
-
-def accounts(learner: BaseLearner, summed: bool = False) -> Accounts:
-    """The privacy that a learner states; NaN for scales and mu where it has no ledger.
+    Scales and mu are NaN where it has no ledger.
 
     summed: what is released are sums with noise, so that it costs at least what the lines say (sampling of records,
     which makes a release cheaper, is not known there).
@@ -398,7 +380,13 @@ def accounts(learner: BaseLearner, summed: bool = False) -> Accounts:
             least = line.epsilon(budget.delta)
             if not said >= least * (1 - ROUNDING):
                 raise LearnerFault(f"delivered epsilon: {said:.6g}, but its ledger says at least {least:.6g}")
-    return Accounts(lines, delivered, scales, mus)
+    return {
+        "epsilon": [budget.epsilon for budget in learner.budgets],
+        "delta": [0.0 if learner.pure else budget.delta for budget in learner.budgets],
+        "delivered_epsilon": delivered,
+        "noise_scale": scales,
+        "mu_gdp": mus,
+    }
 
 
 @contextmanager

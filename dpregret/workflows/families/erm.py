@@ -238,13 +238,13 @@ def _ledger(learner: ErmLearner) -> dict[str, Any]:
     """Columns that only learners with a ledger of releases, or with a cap on their iterations, can fill."""
     from dpregret.algorithms.privacy import Release
 
-    ledger, settings = base.accounts(learner), len(learner.budgets)
-    gaussian = [line for line in ledger.lines if isinstance(line, Release) and line.distribution == "gaussian"]
+    accounts, lines, settings = base.accounts(learner), learner.ledger(), len(learner.budgets)
+    gaussian = [line for line in lines if isinstance(line, Release) and line.distribution == "gaussian"]
     capped = np.array(learner.uncapped_iterations()) >= np.array(learner.iterations()) + 1  # T itself is rounded
     mus = [line.mu() if line.nodes else 0.0 for line in gaussian]
-    return ledger.columns(learner) | {
+    return accounts | {
         "delta": [budget.delta for budget in learner.budgets],
-        "noise_distribution": [str(line.distribution) for line in ledger.lines] or ["none"] * settings,
+        "noise_distribution": [str(line.distribution) for line in lines] or ["none"] * settings,
         "mu_gdp": mus if len(mus) == settings else [math.nan] * settings,
         "capped": capped & learner.card.private,
     }

@@ -153,7 +153,7 @@ class Experts(base.Family[ExpertExperiment, ExpertCell, Posed]):
             **phases,
             best_loss=math.nan if stream.best_loss is None else stream.best_loss,
             lower_bound=stream.lower_bound if learner.pure else math.nan,
-            delivered_epsilon=base.accounts(learner).delivered[0],
+            delivered_epsilon=base.accounts(learner)["delivered_epsilon"][0],
             seconds=seconds / (cell.horizon * draws.runs),
         )
 

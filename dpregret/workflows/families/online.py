@@ -146,14 +146,14 @@ class Online(base.Family[OnlineExperiment, OnlineCell, Posed]):
             played = list(_groups(learner, stream, cell, draws, size))
         record, solves = Record.joined([record for _, record in played]), sum(solves for solves, _ in played)
         served = cell.horizon * draws.runs * many
-        plan, ledger = learner.noise_plan, base.accounts(learner, summed=True)
+        plan, accounts = learner.noise_plan, base.accounts(learner, summed=True)
         shape, recorded = (many, cell.horizon), np.array(cell.checkpoints) - 1
         displacement = finite("displacement", learner.displacement(cell.horizon), shape, 0.0)[:, recorded]
-        of_settings = ledger.columns(learner) | {
+        of_settings = accounts | {
             "window": [setting.window for setting in learner.settings],
             "bound": finite("bound", learner.bound(cell.horizon), shape, unknown=True)[:, recorded],
             "displacement": displacement / (learner.domain.diameter / 2),
-            "noise_scale": ledger.scales if ledger.lines else [0.0] * many,
+            "noise_scale": np.nan_to_num(accounts["noise_scale"]),
             "violation": record.violation,
         }
         if learner.regularisation is not None:
