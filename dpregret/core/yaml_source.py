@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import UnionType
+from types import MappingProxyType, UnionType
 from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 
 import yaml
@@ -31,6 +31,7 @@ MOST: Final = 100_000
 POWER: Final = re.compile(r"([0-9]+)\^(-?[0-9]+)")
 RANGE: Final = re.compile(rf"{POWER.pattern}\.\.{POWER.pattern}")
 MEANT: Final = frozenset("-^. 0123456789")
+NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
 Model = TypeVar("Model", bound=BaseModel)
 MESSAGES: Final = {
     "missing": "this key is missing",
@@ -265,10 +266,10 @@ def _is_range(value: object) -> bool:
 def validate(
     model: type[Model],
     source: Located,
-    renamed: Mapping[str, str] | None = None,
-    further: Mapping[int, Sequence[str]] | None = None,
+    renamed: Mapping[str, str] = NONE,
+    further: Mapping[int, Sequence[str]] = NONE,
     error: type[ConfigError] = ConfigError,
-    elsewhere: Mapping[str, str] | None = None,
+    elsewhere: Mapping[str, str] = NONE,
 ) -> Model:
     """Return the data as a model; raise `error` with a line per mistake, in the order of the files.
 
@@ -277,30 +278,9 @@ def validate(
     """
     try:
         return model.model_validate(source.data)
-    except ValidationError as fault:
-        problems = dict(_problems(fault, model, source, renamed or {}, further or {}, elsewhere or {}))
-        raise error(in_order([f"{where}: {message}" for where, message in problems.items()])) from None
-
-
-def in_order(problems: Sequence[str]) -> list[str]:
-    """Problems by file and line, each once."""
-
-    def place(line: str) -> tuple[str, int, str]:
-        name, _, rest = line.partition(":")
-        number = rest.partition(":")[0]
-        return name, int(number) if number.isdigit() else 0, line
-
-    return sorted(set(problems), key=place)
-
-
-def _problems(
-    fault: ValidationError,
-    model: type[BaseModel],
-    source: Located,
-    renamed: Mapping[str, str],
-    further: Mapping[int, Sequence[str]],
-    elsewhere: Mapping[str, str],
-) -> Iterator[tuple[str, str]]:
+    except ValidationError as raised:
+        fault = raised
+    problems: dict[str, str] = {}
     for detail in reversed(fault.errors(include_url=False)):  # of several at one place the first stays
         kind, context = detail["type"], detail.get("ctx", {})
         if kind == "too_short" and detail["input"]:
@@ -313,8 +293,8 @@ def _problems(
             key, where = str(last), _path(source.data, above)
             allowed = [*_keys(model, above), *further.get(len(where), ())]
             where = (*where, key)
-            if renamed.get(key) in allowed:
-                message = f"is called {renamed[key]!r} now"
+            if (new := renamed.get(key)) in allowed:
+                message = f"is called {new!r} now"
             else:
                 message = f"unknown key, allowed: {', '.join(allowed)}{nearest(key, allowed)}{elsewhere.get(key, '')}"
         elif kind == "union_tag_invalid":
@@ -324,7 +304,19 @@ def _problems(
             message = not_allowed(key, given, re.findall(r"'<?([^'<>]+)>?'", context["expected_tags"]))
         else:
             message = _message(kind, detail, context, bool(_keys(model, detail["loc"])))
-        yield source.at(where), message
+        problems[source.at(where)] = message
+    raise error(in_order([f"{where}: {message}" for where, message in problems.items()]))
+
+
+def in_order(problems: Sequence[str]) -> list[str]:
+    """Problems by file and line, each once."""
+
+    def place(line: str) -> tuple[str, int, str]:
+        name, _, rest = line.partition(":")
+        number = rest.partition(":")[0]
+        return name, int(number) if number.isdigit() else 0, line
+
+    return sorted(set(problems), key=place)
 
 
 def _message(kind: str, detail: Any, context: Mapping[str, Any], whole_entry: bool) -> str:

@@ -107,6 +107,16 @@ def positive(**options: float) -> None:
             raise ValueError(f"{name} must be positive and finite, got {value}")
 
 
+def sparse_truth(generator: np.random.Generator, dimension: int, sparsity: int, norm: float) -> Array:
+    """A vector of that l1 norm, (n,), with `sparsity` equal entries of random sign at random places."""
+    if not 1 <= sparsity <= dimension:
+        raise ValueError(f"sparsity must lie in 1..{dimension}, got {sparsity}")
+    truth = np.zeros(dimension)
+    places = generator.choice(dimension, size=sparsity, replace=False)
+    truth[places] = generator.choice([-1.0, 1.0], size=sparsity) * (norm / sparsity)
+    return truth
+
+
 def place(domain: ConstraintSet, share: float, towards: int) -> Array:
     """The point a `share` of the way from the center to the vertex of least cost, (n,); the costs are normal draws.
 

@@ -97,13 +97,9 @@ def load(name: str, cache_dir: Path) -> Table:
     """
     path = made(name, cache_dir, prepare)
     (errors,) = read_arrays(path, "errors", "errors")
-    if errors.dtype.kind not in "biuf":
-        raise ValueError(f"{path}: errors of type {errors.dtype}, expected numbers")
     if errors.ndim != 2 or errors.shape[1] != EXPERTS or not len(errors):
         raise ValueError(f"{path}: errors of shape {errors.shape}, expected (samples, {EXPERTS})")
-    bad = np.argwhere((errors != 0) & (errors != 1))
-    if bad.size:
-        row, column = bad[0]
+    for row, column in np.argwhere(~np.isin(errors, (0, 1))):
         raise ValueError(f"{path}: loss in row {row}, column {column} is {errors[row, column]}, neither 0 nor 1")
     return errors.astype(np.uint8)
 

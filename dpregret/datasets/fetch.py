@@ -161,17 +161,9 @@ def _california_housing(path: Path, columns: int, hashed: int | None) -> tuple[A
         table = np.loadtxt(file, delimiter=",", ndmin=2)
     longitude, latitude, age, rooms, bedrooms, people, households, income, value = table.T
     with np.errstate(divide="ignore", invalid="ignore"):  # said of the row, if it happens
-        parts = [
-            np.ones(len(table)),
-            income / 15,
-            age / 52,
-            rooms / households / 20,
-            bedrooms / households / 10,
-            people / households / 10,
-            people / 5_000,
-            (latitude - 37.25) / 4.75,
-            (longitude + 119.25) / 5.25,
-        ]
+        per_home = np.stack([rooms, bedrooms, people]) / households / np.array([[20.0], [10.0], [10.0]])
+    place = (latitude - 37.25) / 4.75, (longitude + 119.25) / 5.25
+    parts = [np.ones(len(table)), income / 15, age / 52, *per_home, people / 5_000, *place]
     return np.clip(np.stack(parts, axis=1), -1.0, 1.0), np.minimum(value, 500_000.0) / 250_000.0 - 1.0
 
 

@@ -12,7 +12,7 @@ import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from importlib.metadata import PackageNotFoundError, files
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -208,13 +208,9 @@ def load_weather(cache_dir: Path) -> tuple[Array, Array]:
 def _contents(name: str, digest: str) -> bytes:
     """A file of the package's distribution, which is not imported."""
     try:
-        listed = files(PACKAGE) or []
-    except PackageNotFoundError:
+        content = Path(str(distribution(PACKAGE).locate_file(f"{PACKAGE}/{name}"))).read_bytes()
+    except (PackageNotFoundError, OSError):
         raise ValueError(f"the package {PACKAGE} is not installed: install what requirements/run.txt lists") from None
-    for each in listed:
-        if str(each).endswith(name):
-            content = Path(str(each.locate())).read_bytes()
-            if (found := hashlib.sha256(content).hexdigest()) != digest:
-                raise ValueError(f"{PACKAGE}, {name}: SHA-256 is {found}, must be {digest}")
-            return content
-    raise ValueError(f"the package {PACKAGE} has no file {name}")
+    if (found := hashlib.sha256(content).hexdigest()) != digest:
+        raise ValueError(f"{PACKAGE}, {name}: SHA-256 is {found}, must be {digest}")
+    return content

@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from dpregret.core.losses import Loss, Losses
 from dpregret.core.sets import ConstraintSet, minimise
-from dpregret.datasets.base import Generators
+from dpregret.datasets.base import Generators, sparse_truth
 from dpregret.datasets.bundled import load
 from dpregret.datasets.examples import Examples, norm_of, unit_rows
 from dpregret.datasets.losses import RidgeLogistic, RidgeSquared
@@ -171,13 +171,9 @@ class Lasso(PoolStream):
     ) -> None:
         dimension = domain.dimension
         nonzero = min(dimension, max(2, dimension // 8)) if sparsity is None else sparsity
-        if not 1 <= nonzero <= dimension:
-            raise ValueError(f"sparsity must lie in 1..{dimension}, got {nonzero}")
         generator = np.random.default_rng(np.random.SeedSequence([_LASSO, pool_seed]))
         features = _unit_features(generator, pool_size, dimension)
-        truth = np.zeros(dimension)
-        places = generator.choice(dimension, size=nonzero, replace=False)
-        truth[places] = generator.choice([-1.0, 1.0], size=nonzero) * (truth_norm / nonzero)
+        truth = sparse_truth(generator, dimension, nonzero, truth_norm)
         labels = np.clip(vecdot(features, truth) + noise * generator.standard_normal(pool_size), -1.0, 1.0)
         super().__init__(domain, strong_convexity, Examples(features, labels), RidgeSquared)
 
@@ -229,20 +225,16 @@ class Fetched(DataPool):
     def __init__(self, domain: ConstraintSet, strong_convexity: float, source: str, data_dir: str | Path) -> None:
         self.name = source  # what messages call it
         super().__init__(domain, strong_convexity, data_dir)
-        if not np.isin(self.labels, (-1.0, 1.0)).all():
+        if self.through is RidgeLogistic and not np.isin(self.labels, (-1.0, 1.0)).all():
             raise ValueError(f"{source!r} has other labels than -1 and +1: it is for the stream 'fetched-regression'")
 
 
-class FetchedRegression(DataPool):
+class FetchedRegression(Fetched):
     """A fetched set of ``sources.yaml``, the option ``source``, through ridge-squared loss; labels in [-1, 1]."""
 
     name = "fetched-regression"
     traits = PoolStream.traits | {"quadratic"}
     through = RidgeSquared
-
-    def __init__(self, domain: ConstraintSet, strong_convexity: float, source: str, data_dir: str | Path) -> None:
-        self.name = source
-        super().__init__(domain, strong_convexity, data_dir)
 
 
 class RecordsLogistic(PoolStream):

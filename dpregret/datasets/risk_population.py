@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, Self, cast
+from typing import Self, cast
 
 import numpy as np
 
@@ -46,10 +46,8 @@ class PopulationRisk(RiskSource):
 
     traits = frozenset({FRESH})
 
-    def __init__(
-        self, domain: ConstraintSet, samples: int, generators: Generators, *, lipschitz: float, **constants: Any
-    ) -> None:
-        super().__init__(domain, samples, len(generators), lipschitz=lipschitz, **constants)
+    def __init__(self, domain: ConstraintSet, samples: int, generators: Generators, **constants: float) -> None:
+        super().__init__(domain, samples, len(generators), **constants)
         self._seeds = [cast(np.random.SeedSequence, generator.bit_generator.seed_seq) for generator in generators]
 
     def facing(self, mus: Sequence[float]) -> Self:
@@ -86,6 +84,7 @@ class LinearPopulation(PopulationRisk):
     name = "linear-population"
     title = "linear loss, fresh records"
     tight = True
+    hessian_rank = 0
 
     def __init__(
         self, domain: ConstraintSet, samples: int, generators: Generators, strength: float = 1.0, power: float = 1.0
@@ -94,9 +93,7 @@ class LinearPopulation(PopulationRisk):
         if not 0.0 < power <= 1.0:
             raise ValueError(f"option power must lie in (0, 1], got {power}")
         unit = 1.0 / float(np.sqrt(domain.dimension))
-        super().__init__(
-            domain, samples, generators, lipschitz=1.0, lipschitz_l1=unit, smoothness=0.0, curvature=0.0, hessian_rank=0
-        )
+        super().__init__(domain, samples, generators, lipschitz=1.0, lipschitz_l1=unit, smoothness=0.0, curvature=0.0)
         self.strength, self.power = strength, power
         self.direction = np.full(self.dimension, unit)
         self.lengths = self._hard_lengths((np.inf,))
@@ -145,17 +142,10 @@ class QuadraticPopulation(PopulationRisk):
     ) -> None:
         positive(beta=beta, spread=spread)
         anchor = domain.target()
-        super().__init__(
-            domain,
-            samples,
-            generators,
-            lipschitz=beta * (domain.reach(anchor) + spread),
-            smoothness=beta,
-            curvature=beta * domain.diameter**2,
-            strong_convexity=beta,
-            hessian_rank=domain.dimension,
-        )
+        steepest, curvature = beta * (domain.reach(anchor) + spread), beta * domain.diameter**2
+        super().__init__(domain, samples, generators, lipschitz=steepest, smoothness=beta, curvature=curvature)
         self.anchor, self.beta, self.spread = anchor, beta, spread
+        self.strong_convexity, self.hessian_rank = beta, domain.dimension
 
     def _drawn(self, coins: Coins, count: int) -> Array:
         side = self.spread / float(np.sqrt(self.dimension))
@@ -193,6 +183,7 @@ class LassoPopulation(PopulationRisk):
     title = "sparse regression, fresh records"
     traits = frozenset({FRESH, STORED})
     smoothness_l1 = 1.0
+    hessian_rank = 1
 
     def __init__(
         self, domain: ConstraintSet, samples: int, generators: Generators, sparsity: int = 2, noise: float = 0.1

@@ -80,16 +80,11 @@ class QuadraticRisk(EmpiricalRisk):
         self.anchor = domain.target()
         self.spread = spread
         steepest = strong_convexity * (domain.reach(self.anchor) + spread)
+        bent = strong_convexity * domain.diameter**2
         super().__init__(
-            domain,
-            samples,
-            len(generators),
-            lipschitz=steepest,
-            smoothness=strong_convexity,
-            curvature=strong_convexity * domain.diameter**2,
-            strong_convexity=strong_convexity,
-            hessian_rank=domain.dimension,
+            domain, samples, len(generators), lipschitz=steepest, smoothness=strong_convexity, curvature=bent
         )
+        self.strong_convexity, self.hessian_rank = strong_convexity, domain.dimension
         self.mean = self.anchor.copy()
         if samples % 2:
             self.mean += self._offsets(np.array([samples - 1]))[0] / samples
@@ -143,16 +138,9 @@ class Collapse(EmpiricalRisk):
             active = round(strength * (float(np.sqrt(domain.dimension)) + smoothness))
         if not 1 <= active <= samples:
             raise ValueError(f"active must lie in 1..{samples}, got {active}")
-        super().__init__(
-            domain,
-            samples,
-            len(generators),
-            lipschitz=1.0,
-            smoothness=smoothness,
-            curvature=smoothness * domain.diameter**2,
-            hessian_rank=1 if smoothness else 0,
-        )
-        self.active = active
+        curvature = smoothness * domain.diameter**2
+        super().__init__(domain, samples, len(generators), lipschitz=1.0, smoothness=smoothness, curvature=curvature)
+        self.active, self.hessian_rank = active, 1 if smoothness else 0
         direction = domain.target() - domain.center()
         self.direction = direction / np.sqrt(vecdot(direction, direction))
         self.slope = self.direction * (-active / samples)
@@ -177,17 +165,11 @@ class PooledLogistic(EmpiricalRisk):
     features: Array
     shares: Array
     positive: Array
+    hessian_rank = 1
 
     def __init__(self, domain: ConstraintSet, samples: int, runs: int) -> None:
-        super().__init__(
-            domain,
-            samples,
-            runs,
-            lipschitz=float(expit(domain.reach(np.zeros(domain.dimension)))),
-            smoothness=0.25,
-            curvature=0.25 * domain.diameter**2,
-            hessian_rank=1,
-        )
+        steepest, curvature = float(expit(domain.reach(np.zeros(domain.dimension)))), 0.25 * domain.diameter**2
+        super().__init__(domain, samples, runs, lipschitz=steepest, smoothness=0.25, curvature=curvature)
 
     def value(self, points: Array) -> Array:
         """Mean of softplus(score) - [y = 1] score."""

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dpregret.core.losses import Losses
 from dpregret.core.sets import ConstraintSet
-from dpregret.datasets.base import Generators
+from dpregret.datasets.base import Generators, sparse_truth
 from dpregret.datasets.bundled import load
 from dpregret.datasets.losses import Form, RidgeSquared
 from dpregret.datasets.risks import EmpiricalRisk, Optimum, largest_l1_norm
@@ -97,7 +97,7 @@ def squared_constants(domain: ConstraintSet) -> dict[str, Any]:
 
     With B = max |theta|_1 on the set: |<x, theta> - y| <= B + 1, so ``lipschitz_l1`` = B + 1 and ``lipschitz`` =
     sqrt(p) (B + 1); ``smoothness`` |x|^2 <= p; ``curvature`` max mean <x, a - b>^2 <= 4 B^2 (2 is the largest l1
-    distance of two corners of the simplex, too). ``strong_convexity`` is 0: some admissible data have none.
+    distance of two corners of the simplex, too).
     """
     bound = largest_l1_norm(domain)
     return {
@@ -105,7 +105,6 @@ def squared_constants(domain: ConstraintSet) -> dict[str, Any]:
         "lipschitz_l1": bound + 1.0,
         "smoothness": float(domain.dimension),
         "curvature": 4.0 * bound**2,
-        "hessian_rank": 1,
     }
 
 
@@ -117,6 +116,8 @@ class SquaredRisk(EmpiricalRisk):
 
     Constants: see `squared_constants`.
     """
+
+    hessian_rank = 1
 
     def __init__(
         self,
@@ -264,16 +265,12 @@ class LassoEasy(SquaredRisk):
         noise: float = 0.1,
     ) -> None:
         dimension = domain.dimension
-        if not 1 <= sparsity <= dimension:
-            raise ValueError(f"sparsity must lie in 1..{dimension}, got {sparsity}")
         apart = np.zeros((len(generators), dimension, dimension), dtype=np.uint64)
         moments = np.zeros((len(generators), dimension))
         squares = np.zeros(len(generators))
         self._kept: list[tuple[np.ndarray, Array]] = []
         for run, generator in enumerate(generators):
-            truth = np.zeros(dimension)
-            places = generator.choice(dimension, size=sparsity, replace=False)
-            truth[places] = generator.choice([-1.0, 1.0], size=sparsity) * (truth_norm / sparsity)
+            truth = sparse_truth(generator, dimension, sparsity, truth_norm)
             chunks = []
             for first in range(0, samples, _CHUNK):
                 count = min(_CHUNK, samples - first)

@@ -31,6 +31,8 @@ class RiskSource(Source, ABC):
     Hessian (None where there is none). ``tight``: the rates of the theorems on risks of its kind really appear.
     """
 
+    strong_convexity: float = 0.0
+    hessian_rank: int | None = None
     costly: ClassVar[bool] = False
     """Many records take long to make, and decide no constant."""
 
@@ -41,11 +43,9 @@ class RiskSource(Source, ABC):
         runs: int,
         *,
         lipschitz: float,
-        lipschitz_l1: float | None = None,
         smoothness: float,
         curvature: float,
-        strong_convexity: float = 0.0,
-        hessian_rank: int | None = None,
+        lipschitz_l1: float | None = None,
     ) -> None:
         if samples < 1:
             raise ValueError(f"samples must be at least 1, got {samples}")
@@ -56,7 +56,6 @@ class RiskSource(Source, ABC):
         self.lipschitz = lipschitz
         self.lipschitz_l1 = lipschitz if lipschitz_l1 is None else lipschitz_l1
         self.smoothness, self.curvature = smoothness, curvature
-        self.strong_convexity, self.hessian_rank = strong_convexity, hessian_rank
 
     @abstractmethod
     def value(self, points: Array) -> Array:

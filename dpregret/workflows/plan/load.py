@@ -265,21 +265,17 @@ def _inside(data: dict[Any, Any], path: KeyPath, places: Places, above: KeyPath 
 def _numbers(data: dict[str, Any], places: Places) -> Iterator[str]:
     """Write out powers and ranges of all grids; a problem for each that is none."""
     expanded = Expanded(data, places)
-    own = _at(data, "limits")
-    for name, value in own.items():
-        try:
-            own[name] = expand(value)
-        except ValueError as error:
-            yield f"{expanded.at(('limits', name))}: {error}"
+    grids: dict[KeyPath, dict[str, Any]] = {("limits",): _at(data, "limits")}
     for paper, settings in _at(data, "papers").items():
-        grids: dict[KeyPath, dict[str, Any]] = {("oracle_costs",): _at(settings, "oracle_costs")}
-        grids |= {("experiments", name): _at(each) for name, each in _at(settings, "experiments").items()}
-        for where, entries in grids.items():
-            for key, value in entries.items():
-                try:
-                    entries[key] = value if key in ("title", "learners") else expand(value)
-                except ValueError as error:
-                    yield f"{expanded.at(('papers', paper, *where, key))}: {error}"
+        grids["papers", paper, "oracle_costs"] = _at(settings, "oracle_costs")
+        for name, experiment in _at(settings, "experiments").items():
+            grids["papers", paper, "experiments", name] = _at(experiment)
+    for where, entries in grids.items():
+        for key, value in entries.items():
+            try:
+                entries[key] = value if key in ("title", "learners") else expand(value)
+            except ValueError as error:
+                yield f"{expanded.at((*where, key))}: {error}"
 
 
 def file_schema() -> dict[str, Any]:
