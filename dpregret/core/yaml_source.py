@@ -35,17 +35,6 @@ NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
 Model = TypeVar("Model", bound=BaseModel)
 MESSAGES: Final = {
     "missing": "this key is missing",
-    "greater_than": "must be greater than {gt}",
-    "greater_than_equal": "must be at least {ge}",
-    "less_than": "must be less than {lt}",
-    "less_than_equal": "must be at most {le}",
-    "finite_number": "must be a finite number",
-    "int_type": "must be a whole number",
-    "int_parsing": "must be a whole number",
-    "int_from_float": "must be a whole number",
-    "float_type": "must be a number",
-    "float_parsing": "must be a number",
-    "string_type": "must be a word",
     "bool_type": "must be true or false",
     "bool_parsing": "must be true or false",
     "string_too_short": "must not be empty",
@@ -55,7 +44,7 @@ MESSAGES: Final = {
     "tuple_type": "must be a list",
     "literal_error": "must be one of {expected}",
 }
-"""Type of a pydantic error -> what is printed."""
+"""Type of a pydantic error -> what is printed in place of its own words."""
 NAME_PATTERN: Final = r"^[a-z0-9][a-z0-9_-]*$"
 
 
@@ -320,7 +309,7 @@ def in_order(problems: Sequence[str]) -> list[str]:
 
 
 def _message(kind: str, detail: Any, context: Mapping[str, Any], whole_entry: bool) -> str:
-    said = str(detail["msg"]).removeprefix("Value error, ")
+    said = str(detail["msg"]).removeprefix("Value error, ").replace("Input should be", "must be")
     if kind == "string_pattern_mismatch" and context["pattern"] == NAME_PATTERN:
         said = "may hold small letters, digits, - and _ only"
     elif kind in MESSAGES:

@@ -186,13 +186,14 @@ class EntryStream(BanditStream):
     tight = True
     stochastic = True
 
-    def __init__(self, domain: ConstraintSet, truth: Array) -> None:
+    def __init__(self, domain: ConstraintSet, image: Array) -> None:
         super().__init__(domain)
-        self.given = truth
+        size = np.linalg.svd(image, compute_uv=False).sum()
+        self.given = (image * (domain.diameter / 4) / size).ravel()
 
     @cached_property
     def truth(self) -> Array:
-        """m (n,)."""
+        """m (n,): the image, scaled to half the radius in nuclear norm."""
         return self.domain.project(self.given)
 
     def source(self, generators: Generators) -> LossSource:
@@ -311,9 +312,7 @@ class Completion(EntryStream):
         if not 1 <= rank <= side:
             raise ValueError(f"rank must lie between 1 and {side}, got {rank}")
         left, right = _fixed(10).standard_normal((2, side, rank))
-        truth = product(left, right.T)
-        size = np.linalg.svd(truth, compute_uv=False).sum()
-        super().__init__(domain, (truth * (domain.diameter / 4) / size).ravel())
+        super().__init__(domain, product(left, right.T))
 
 
 class DigitsCompletion(EntryStream):
@@ -334,8 +333,7 @@ class DigitsCompletion(EntryStream):
         truth = examples.features[odd].mean(axis=0) - examples.features[~odd].mean(axis=0)
         if domain.dimension != len(truth):
             raise ValueError(f"the stream 'digits-completion' has {len(truth)} entries, the set {domain.dimension}")
-        size = np.linalg.svd(truth.reshape(8, 8), compute_uv=False).sum()
-        super().__init__(domain, truth * (domain.diameter / 4) / size)
+        super().__init__(domain, truth.reshape(8, 8))
 
 
 class Arms(BanditStream):

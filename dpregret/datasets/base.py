@@ -57,13 +57,9 @@ class UnreadDataError(ValueError):
     """The data of a stream or risk lie in a file, and no folder was given in which to look."""
 
 
+@cache
 def sources(base: Any) -> dict[str, Any]:
     """All named classes of this package that derive from `base`, by their names."""
-    return _sources(base)
-
-
-@cache
-def _sources(base: Any) -> dict[str, Any]:
     return discover(__package__ or "", base, "name")
 
 

@@ -71,11 +71,9 @@ BUNDLED: Mapping[str, Callable[[], tuple[Array, Array]]] = MappingProxyType(
 def prepare(name: str, path: Path) -> None:
     """Convert a bundled set to ``path`` (an .npz), atomically.
 
-    Rows of d features in [-1, 1] are divided by sqrt(d), so that no norm exceeds 1. Raises ValueError for an unknown
-    name and for values that are not finite.
+    Rows of d features in [-1, 1] are divided by sqrt(d), so that no norm exceeds 1. Raises ValueError for values that
+    are not finite.
     """
-    if name not in BUNDLED:
-        raise ValueError(f"unknown bundled data {name!r}; allowed: {', '.join(BUNDLED)}")
     features, labels = BUNDLED[name]()
     check_finite(features, labels, f"bundled data {name!r}")
     save(path, features=features / np.sqrt(features.shape[1]), labels=labels)

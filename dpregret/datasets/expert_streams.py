@@ -503,15 +503,11 @@ def make_expert_stream(
     and for values out of range; `base.UnreadDataError` where all fits but a table is needed and `data_dir` was not
     given.
     """
-    if experts < 2:
-        raise ValueError(f"experts must be at least 2, got {experts}")
-    if experts > MOST:
-        raise ValueError("experts must be at most 2^1000")
+    most = getattr(sources(ExpertStream).get(name), "most", None)
+    if not 2 <= experts <= (most or MOST):
+        raise ValueError(f"experts must lie between 2 and {most or '2^1000'}, got {experts}")
     if not epsilon > 0:
         raise ValueError(f"epsilon must be positive, got {epsilon}")
-    most = sources(ExpertStream)[name].most if name in sources(ExpertStream) else None
-    if most is not None and experts > most:
-        raise ValueError(f"experts must lie between 2 and {most}, got {experts}")
     arguments = (experts, horizon, epsilon, best_loss)
     stream: ExpertStream = build("stream", ExpertStream, name, arguments, options, data_dir)
     return ClippedExperts(stream) if clip else stream

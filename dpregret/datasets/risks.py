@@ -49,8 +49,6 @@ class RiskSource(Source, ABC):
     ) -> None:
         if samples < 1:
             raise ValueError(f"samples must be at least 1, got {samples}")
-        if runs < 1:
-            raise ValueError("a risk needs at least one generator (one per run)")
         self.domain, self.samples, self.runs = domain, samples, runs
         self.dimension = domain.dimension
         self.lipschitz = lipschitz

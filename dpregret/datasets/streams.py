@@ -108,12 +108,8 @@ class Stream(Source, ABC):
         """``horizon`` losses whose parameters have shape (runs, d).
 
         A run's data depend on its own generator only: not on the other runs, not on the horizon. Memory does not
-        grow with the horizon. Raises ValueError without a generator or a positive horizon.
+        grow with the horizon.
         """
-        if not generators:
-            raise ValueError("a stream needs at least one generator (one per run)")
-        if horizon < 1:
-            raise ValueError(f"horizon must be at least 1, got {horizon}")
         blocks = self._losses(generators)
         if self.clip:
             blocks = ([Clipped(each, self.lipschitz) for each in block] for block in blocks)
@@ -123,12 +119,8 @@ class Stream(Source, ABC):
         """Comparator and stay loss after each checkpoint (rounds, strictly increasing).
 
         Makes its own pass over the data, so it wants fresh generators equal to those given to ``rounds``.
-        Raises ValueError for bad checkpoints, RuntimeError where the certified gap stays above 1e-8.
+        Raises FloatingPointError where the certified gap stays above 1e-8.
         """
-        if not generators:
-            raise ValueError("a stream needs at least one generator (one per run)")
-        if not checkpoints or checkpoints[0] < 1 or any(np.diff(checkpoints) < 1):
-            raise ValueError(f"checkpoints must be positive and strictly increasing, got {list(checkpoints)}")
         return self._comparator(generators, checkpoints)
 
     @abstractmethod
@@ -137,7 +129,7 @@ class Stream(Source, ABC):
 
     @abstractmethod
     def _comparator(self, generators: Generators, checkpoints: Sequence[int]) -> Comparator:
-        """``comparator`` for valid arguments."""
+        """``comparator``."""
 
 
 def sphere_blocks(generators: Generators, dimension: int, radius: float = 1.0) -> Iterator[Array]:

@@ -241,22 +241,14 @@ def _combinations(experiment: Experiment, family: Family[Any, Any, Any]) -> Iter
         needs = family.needs(family.learners[learner])
         if "local-oracle" in needs and isinstance(experiment, ExperimentOnSets):
             able = sorted(name for name, has_oracle in _sets().items() if has_oracle)
-            for name in experiment.sets:
-                if name not in able:
-                    yield (
-                        ("learners", learner),
-                        f"needs a local linear optimisation oracle, which the set {name!r} "
-                        f"has not; sets that have one: {', '.join(able)}",
-                    )
+            for name in [each for each in experiment.sets if each not in able]:
+                said = f"needs a local linear optimisation oracle, which the set {name!r} has not"
+                yield ("learners", learner), f"{said}; sets that have one: {', '.join(able)}"
         for need in sorted(needs):
             able = sorted(name for name, stream in family.streams.items() if need in stream.traits)
-            for name in experiment.streams:
-                if able and name not in able:
-                    yield (
-                        ("learners", learner),
-                        f"needs {need} losses, which the stream {name!r} has not; "
-                        f"streams that have them: {', '.join(able)}",
-                    )
+            for name in [each for each in experiment.streams if able and each not in able]:
+                said = f"needs {need} losses, which the stream {name!r} has not"
+                yield ("learners", learner), f"{said}; streams that have them: {', '.join(able)}"
 
 
 def _refusals(experiment: Experiment, family: Family[Any, Any, Any]) -> Iterator[Mistake]:

@@ -81,11 +81,8 @@ def _names(config: Config, file_stem: str) -> Iterator[tuple[KeyPath, str]]:
     """Names of profiles and papers that are wrong."""
     known = papers()
     if config.profile != file_stem:
-        yield (
-            ("profile",),
-            f"{config.profile!r} must be the name of its file, {file_stem!r}: "
-            "the results of a profile have a folder of that name",
-        )
+        said = f"{config.profile!r} must be the name of its file, {file_stem!r}"
+        yield ("profile",), f"{said}: the results of a profile have a folder of that name"
     if config.profile in (*RESERVED_PROFILES, *known):
         yield ("profile",), f"{config.profile!r} is the name of another folder of results: choose another name"
     for paper in config.papers:
