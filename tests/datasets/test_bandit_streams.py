@@ -84,7 +84,6 @@ def test_comparator_is_the_best_point_and_stay_that_of_the_center(stream: Bandit
         ("ranking", ("ball", 4), {}, "the stream 'ranking' lives on the set permutahedron, not on 'ball'"),
         ("random-linear", ("ball", 2), {"spread": 0.0}, "spread"),
         ("completion", ("nuclear", 9), {"rank": 4}, "rank must lie between 1 and 3, got 4"),
-        ("cones", ("ball", 2), {}, "unknown stream 'cones', allowed: .*; did you mean 'cone'"),
         ("hard-arms", ("simplex", 4), {"gap": 3.0}, r"option gap: 3 sqrt\(K tau / T\) = 0.7.* at least 576, or"),
         ("arms", ("simplex", 4), {"gap": 0.6}, "gap"),
     ],

@@ -209,10 +209,8 @@ def test_every_pass_shows_every_sample_once(name: str, data_dir: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "experts", "horizon", "arguments", "message"),
     [
-        ("halfing", 8, 8, {}, "unknown stream 'halfing', allowed: .*; did you mean 'halving'"),
-        ("halving", 8, 8, {"kill": 0.5}, "stream 'halving' has no option 'kill'; allowed: none"),
-        ("digits-experts", 8, 8, {}, "stream 'digits-experts' needs the option 'data_dir'"),
         ("halving", 12, 8, {}, "experts must be a power of two"),
+        ("gap", 2**21, 8, {}, "experts must lie between"),
         ("halving-slow", 16, 14, {"kill": 0.01}, "horizon must be at least 15, the number of phases, got 14"),
         ("halving", 8, 8, {"best_loss": 8.5}, "best_loss"),
         ("bernoulli", 8, 0, {}, "horizon must be at least 1, got 0"),
