@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -62,9 +61,11 @@ def _between(values: Array, low: Array | float, high: Array | float) -> Array:
     return np.clip((2.0 * values - low - high) / (high - low), -1.0, 1.0)
 
 
-BUNDLED: Mapping[str, Callable[[], tuple[Array, Array]]] = MappingProxyType(
-    {"breast-cancer": _breast_cancer, "digits": _digits, "diabetes": _diabetes}
-)
+BUNDLED: Mapping[str, Callable[[], tuple[Array, Array]]] = {
+    "breast-cancer": _breast_cancer,
+    "digits": _digits,
+    "diabetes": _diabetes,
+}
 """Names of the sets that scikit-learn carries, with how to read them: features and labels in [-1, 1]."""
 
 

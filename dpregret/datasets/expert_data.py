@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -43,9 +42,7 @@ def _tumours() -> tuple[Any, Any]:
     return features, benign
 
 
-TASKS: Mapping[str, Callable[[], tuple[Any, Any]]] = MappingProxyType(
-    {"digits-experts": _zeros, "breast-cancer-experts": _tumours}
-)
+TASKS: Mapping[str, Callable[[], tuple[Any, Any]]] = {"digits-experts": _zeros, "breast-cancer-experts": _tumours}
 """Table -> how to read its features and 0/1 labels: is this digit a zero, is this tumour benign."""
 
 

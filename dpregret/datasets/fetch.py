@@ -24,7 +24,6 @@ import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final, Literal, Self
 from urllib.parse import urlsplit
 
@@ -85,34 +84,30 @@ def _libsvm(path: Path, columns: int, hashed: int | None) -> tuple[Array, Array]
     return matrix.toarray(), np.where(classes == distinct[-1], 1.0, -1.0)
 
 
-_ADULT_NUMBERS: Mapping[int, float] = MappingProxyType(
-    {
-        0: 100.0,  # age
-        4: 16.0,  # education-num: 16 levels
-        10: 100_000.0,  # capital-gain; the census writes 99,999 for more
-        11: 5_000.0,  # capital-loss
-        12: 100.0,  # hours-per-week: two digits
-    }
-)
-_ADULT_LEVELS: Mapping[int, str] = MappingProxyType(
-    {
-        # workclass
-        1: "Private Self-emp-not-inc Self-emp-inc Federal-gov Local-gov State-gov Without-pay Never-worked",
-        # marital-status
-        5: "Married-civ-spouse Divorced Never-married Separated Widowed Married-spouse-absent Married-AF-spouse",
-        # occupation
-        6: "Tech-support Craft-repair Other-service Sales Exec-managerial Prof-specialty Handlers-cleaners "
-        "Machine-op-inspct Adm-clerical Farming-fishing Transport-moving Priv-house-serv Protective-serv Armed-Forces",
-        7: "Wife Own-child Husband Not-in-family Other-relative Unmarried",  # relationship
-        8: "White Asian-Pac-Islander Amer-Indian-Eskimo Other Black",  # race
-        9: "Female Male",  # sex
-        # native-country
-        13: "United-States Cambodia England Puerto-Rico Canada Germany Outlying-US(Guam-USVI-etc) India Japan "
-        "Greece South China Cuba Iran Honduras Philippines Italy Poland Jamaica Vietnam Mexico Portugal "
-        "Ireland France Dominican-Republic Laos Ecuador Taiwan Haiti Columbia Hungary Guatemala Nicaragua "
-        "Scotland Thailand Yugoslavia El-Salvador Trinadad&Tobago Peru Hong Holand-Netherlands",
-    }
-)
+_ADULT_NUMBERS: Mapping[int, float] = {
+    0: 100.0,  # age
+    4: 16.0,  # education-num: 16 levels
+    10: 100_000.0,  # capital-gain; the census writes 99,999 for more
+    11: 5_000.0,  # capital-loss
+    12: 100.0,  # hours-per-week: two digits
+}
+_ADULT_LEVELS: Mapping[int, str] = {
+    # workclass
+    1: "Private Self-emp-not-inc Self-emp-inc Federal-gov Local-gov State-gov Without-pay Never-worked",
+    # marital-status
+    5: "Married-civ-spouse Divorced Never-married Separated Widowed Married-spouse-absent Married-AF-spouse",
+    # occupation
+    6: "Tech-support Craft-repair Other-service Sales Exec-managerial Prof-specialty Handlers-cleaners "
+    "Machine-op-inspct Adm-clerical Farming-fishing Transport-moving Priv-house-serv Protective-serv Armed-Forces",
+    7: "Wife Own-child Husband Not-in-family Other-relative Unmarried",  # relationship
+    8: "White Asian-Pac-Islander Amer-Indian-Eskimo Other Black",  # race
+    9: "Female Male",  # sex
+    # native-country
+    13: "United-States Cambodia England Puerto-Rico Canada Germany Outlying-US(Guam-USVI-etc) India Japan "
+    "Greece South China Cuba Iran Honduras Philippines Italy Poland Jamaica Vietnam Mexico Portugal "
+    "Ireland France Dominican-Republic Laos Ecuador Taiwan Haiti Columbia Hungary Guatemala Nicaragua "
+    "Scotland Thailand Yugoslavia El-Salvador Trinadad&Tobago Peru Hong Holand-Netherlands",
+}
 
 
 def _adult(path: Path, columns: int, hashed: int | None) -> tuple[Array, Array]:
@@ -168,9 +163,12 @@ def _california_housing(path: Path, columns: int, hashed: int | None) -> tuple[A
 
 
 Read = Callable[[Path, int, int | None], tuple[Array, Array]]
-FORMATS: Mapping[str, Read] = MappingProxyType(
-    {"libsvm": _libsvm, "adult": _adult, "covtype": _covtype, "california-housing": _california_housing}
-)
+FORMATS: Mapping[str, Read] = {
+    "libsvm": _libsvm,
+    "adult": _adult,
+    "covtype": _covtype,
+    "california-housing": _california_housing,
+}
 """Kinds of files, with what reads them: file, number of its columns, how many they are hashed into -> features (n, d)
 in any scale, labels (n,) in [-1, 1]."""
 
@@ -279,19 +277,17 @@ def download(url: str, most: int) -> bytes:
 
 
 def fetch(source: Source, directory: Path) -> Path:
-    """Bring the verified file to ``directory`` and return its path; a file that is already there is only verified.
+    """Bring the verified file to ``directory``, unless it is there, and return its path.
 
     Raises FetchError if the file cannot be downloaded within its limits, or is another one than declared. A failed
     download leaves nothing behind.
     """
     path = directory / source.filename
-    if path.is_file():
-        _check(source, path.read_bytes(), str(path))
-        return path
-    content = download(source.url, source.bytes or MOST_BYTES)
-    _check(source, content, source.url)
-    with atomic_write(path) as temporary:
-        temporary.write_bytes(content)
+    if not path.is_file():
+        content = download(source.url, source.bytes or MOST_BYTES)
+        _check(source, content, source.url)
+        with atomic_write(path) as temporary:
+            temporary.write_bytes(content)
     return path
 
 

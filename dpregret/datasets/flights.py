@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from datetime import date
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -172,9 +171,7 @@ def read_weather() -> dict[str, np.ndarray]:
     return {"features": features, "labels": np.where(table["visib"] < 10.0, 1.0, -1.0)}
 
 
-TABLES: Final[Mapping[str, Callable[[], dict[str, np.ndarray]]]] = MappingProxyType(
-    {"flights": read_flights, "weather": read_weather}
-)
+TABLES: Final[Mapping[str, Callable[[], dict[str, np.ndarray]]]] = {"flights": read_flights, "weather": read_weather}
 """Prepared data of this module, with what reads them."""
 
 

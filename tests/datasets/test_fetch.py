@@ -73,18 +73,21 @@ def test_pinning_prints_the_checksum_and_keeps_nothing(place: Place, capsys: pyt
 
 def test_a_file_placed_by_hand_is_verified_and_needs_no_server(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     place.declare("missing/tiny.txt")
+    file, domain = place.folder / "tiny.txt", make_set("ball", 4)
+    for content, code in ((CONTENT[:-1] + b" ", 2), (CONTENT, 0)):
+        file.write_bytes(content)
+        assert place.run() == code
+    (place.folder / "tiny.npz").unlink()
     monkeypatch.setattr(fetch.Source, "find", fetch.Source.read_all(place.sources).__getitem__)
-    domain = make_set("ball", 4)
-    with pytest.raises(FetchError, match="tiny"):
-        make_stream("fetched", domain, source="tiny", data_dir=place.folder)
-    (place.folder / "tiny.txt").write_bytes(CONTENT[:-1] + b" ")
-    for use in (lambda: make_stream("fetched", domain, source="tiny", data_dir=place.folder),
-                lambda: fetch.fetch(fetch.Source.find("tiny"), place.folder)):  # fmt: skip
-        with pytest.raises(FetchError, match="wrong sha256"):
-            use()
-    (place.folder / "tiny.txt").write_bytes(CONTENT)
     stream = make_stream("fetched", domain, source="tiny", data_dir=place.folder)
     assert (stream.name, stream.real) == ("tiny", True)
+    (place.folder / "tiny.npz").unlink()
+    file.write_bytes(b"+1 1:3\n")
+    with pytest.raises(FetchError, match="wrong sha256"):
+        make_stream("fetched", domain, source="tiny", data_dir=place.folder)
+    file.unlink()
+    with pytest.raises(FetchError, match="is missing"):
+        make_stream("fetched", domain, source="tiny", data_dir=place.folder)
 
 
 @pytest.mark.parametrize(
