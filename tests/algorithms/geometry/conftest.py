@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -223,31 +224,20 @@ SOLVED = {"grid-flow", "skipping-flow", "spanning-trees", "coverage"}
 CURVED = {"ball", "grouped-l1", "interpolation", "nearly-l1", "nearly-l2", "nuclear", "spectrahedron"}
 
 
-@pytest.fixture(scope="session", params=list(CASES))
-def case(request: pytest.FixtureRequest) -> Case:
-    """Sets with a local oracle."""
-    return CASES[request.param]()
+def fixture_of(names: Iterable[str]) -> Any:
+    """A fixture that is each of these cases in turn."""
+
+    @pytest.fixture(scope="session", params=list(names))
+    def made(request: pytest.FixtureRequest) -> Case:
+        return ALL_CASES[request.param]()
+
+    return made
 
 
-@pytest.fixture(scope="session", params=list(ALL_CASES))
-def any_case(request: pytest.FixtureRequest) -> Case:
-    return ALL_CASES[request.param]()
-
-
-@pytest.fixture(scope="session", params=[name for name in ALL_CASES if name not in SOLVED])
-def exact_case(request: pytest.FixtureRequest) -> Case:
-    """Sets whose projection is exact to rounding."""
-    return ALL_CASES[request.param]()
-
-
-@pytest.fixture(scope="session", params=sorted(CURVED))
-def curved_case(request: pytest.FixtureRequest) -> Case:
-    return ALL_CASES[request.param]()
-
-
-@pytest.fixture(scope="session", params=[name for name in ALL_CASES if name not in CURVED])
-def polytope_case(request: pytest.FixtureRequest) -> Case:
-    return ALL_CASES[request.param]()
+case, any_case, curved_case = fixture_of(CASES), fixture_of(ALL_CASES), fixture_of(sorted(CURVED))
+exact_case = fixture_of(name for name in ALL_CASES if name not in SOLVED)
+polytope_case = fixture_of(name for name in ALL_CASES if name not in CURVED)
+"""case: with a local oracle; exact_case: projections are exact to rounding."""
 
 
 @pytest.fixture

@@ -276,16 +276,6 @@ def test_sampled_widths_agree_with_brute_force(any_case, generator):
     assert abs(value - maxima.mean()) <= 5 * np.hypot(error, maxima.std() / np.sqrt(4000))
 
 
-def test_printed_width_of_the_grouped_l1_ball_is_wrong_at_one_block():
-    """sqrt(k ln(p / k)) is 0 for p = k and too large for many blocks; sqrt(k) + sqrt(2 ln(p / k)) is a bound."""
-    for block_size, block_count in [(256, 1), (64, 64), (4, 1024), (16, 4)]:
-        width, _ = gaussian_width(make_set("grouped-l1", block_size * block_count, block_size=block_size))
-        sharp = np.sqrt(block_size) + np.sqrt(2 * np.log(block_count))
-        assert 0.75 * sharp <= width <= sharp
-    assert np.sqrt(256 * np.log(1)) == 0 < 15.9 < gaussian_width(make_set("grouped-l1", 256, block_size=256))[0]
-    assert np.sqrt(64 * np.log(64)) > 1.6 * gaussian_width(make_set("grouped-l1", 4096, block_size=64))[0]
-
-
 SMALLEST = {"ball": 1, "l1-ball": 1, "simplex": 2, "box": 1, "hypersimplex": 2, "flow": 4, "grouped-l1": 1}
 SMALLEST |= {"interpolation": 1, "nuclear": 1, "spectrahedron": 4, "polytope": 1, "sign-polytope": 1}
 SMALLEST |= {"permutahedron": 2, "partition-matroid": 4, "spanning-trees": 3, "coverage": 4}

@@ -182,16 +182,3 @@ def test_regret_stays_below_the_guarantee(rounds: int) -> None:
     alike, _ = regrets(np.tile([1.0, 0.0], (rounds, 1, 1)), np.array([1.0, 0.0]))
     assert max(found.max(), alike.max()) <= learner.bound(rounds)[0, -1]
     assert learner.bound(rounds)[0, 0] == pytest.approx(4 / 3**0.75 * 2 * rounds**0.75)
-
-
-@pytest.mark.parametrize("rounds", [2, 3, 4])
-def test_worst_cases_of_pepit_are_above_every_play(rounds: int) -> None:
-    """An outside oracle: the exact worst case over all convex losses and sets of diameter 2, by a semidefinite program.
-
-    Our learner on linear losses over the ball stays below it, and comes near; the guarantee is above it.
-    """
-    pepit = pytest.importorskip("PEPit.examples.online_learning.online_frank_wolfe")
-    worst, guarantee = pepit.wc_online_frank_wolfe(1.0, 2.0, rounds, verbose=-1)
-    found, learner = regrets(directions(rounds, 20_000), np.array([1.0, 0.0]))
-    assert guarantee == pytest.approx(learner.bound(rounds)[0, -1])
-    assert 0.5 * worst < found.max() <= worst * (1 + 1e-5) <= guarantee
