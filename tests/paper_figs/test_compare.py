@@ -54,20 +54,16 @@ def test_every_kind_of_difference_is_told_the_gravest_first(tmp_path: Path) -> N
     ]  # fmt: skip
     found = differences(tmp_path, first, second)
     kinds = [compare.BEYOND, compare.VERDICT, compare.OTHER, compare.ONLY_A, compare.ONLY_B]
-    assert list(found["what"]) == kinds
-    assert list(found["claim"]) == ["moved", "verdict", "other", "gone", "new"]
-    assert list(found["cells"])[:2] == ["same", "other"]
-    assert found["change"][0] == "0.400"
+    assert found["what"].tolist() == kinds
+    assert found["claim"].tolist() == ["moved", "verdict", "other", "gone", "new"]
+    assert (found["cells"].tolist()[:2], found["change"][0]) == (["same", "other"], "0.400")
     a, b = (compare.read_folder(tmp_path / name) for name in "ab")
-    assert compare.summary(a, b, found) == (
-        "4 claims in common: 1 exponents moved beyond their intervals, 1 verdicts changed; "
-        "1 another measurement, 1 only in A, 1 only in B"
-    )
+    assert re.findall(r"\d+", compare.summary(a, b, found)) == ["4", "1", "1", "1", "1", "1"]
 
 
 def test_a_folder_without_results_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert compare.main([str(tmp_path), str(tmp_path)]) == 2
-    assert "no claims.csv here, nor one folder below" in capsys.readouterr().err
+    assert capsys.readouterr().err.startswith(f"compare: {tmp_path}: ")
 
 
 @pytest.mark.parametrize(
@@ -96,16 +92,14 @@ def test_a_table_is_found_by_the_beginning_of_its_name(tmp_path: Path, capsys: p
     folder = write(tmp_path / "results", claims(), paper="lou_cheung_2020")
     table = pd.DataFrame([{"algorithm": "PFTAL", "group": "printed", "delivered eps": "2", "bound": "T"}])
     table.to_csv(folder / "lou_cheung_2020" / "table_2.csv", index=False)
-    empty = str(tmp_path / "nothing")
-    assert show.main(["lou", "--number", "2", "--results", empty, str(folder)]) == 0
-    printed = capsys.readouterr().out
-    assert "PFTAL" in printed
-    assert "bound" not in printed
-    assert show.main(["lou_cheung_2020", "--number", "2", "--all", "--results", str(folder)]) == 0
-    assert "bound" in capsys.readouterr().out
-    assert show.main(["lou_chung", "--results", str(folder)]) == 2
-    assert "did you mean 'lou_cheung_2020'?" in capsys.readouterr().err
-    assert show.main(["lou", "--number", "7", "--results", str(folder)]) == 2
+    for words, code, said in (
+        (["lou", "--number", "2"], 0, "PFTAL"), (["lou_cheung_2020", "--number", "2", "--all"], 0, "bound"),
+        (["lou_chung"], 2, "did you mean 'lou_cheung_2020'?"), (["lou", "--number", "7"], 2, "table_7.csv"),
+    ):  # fmt: skip
+        assert show.main([*words, "--results", str(tmp_path / "nothing"), str(folder)]) == code
+        shown = capsys.readouterr()
+        assert said in (shown.err if code else shown.out)
+        assert ("bound" in shown.out) is ("--all" in words)
 
 
 REFERENCE = Path(__file__).resolve().parents[2] / "results" / "reference"
@@ -135,7 +129,7 @@ def test_tables_fit_and_claims_are_whole(
 
 
 def test_advice_fits_and_learners_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    request = advice.Request(100_000, 32, 1.0, window=1024)
+    request = advice.Request(4096, 32, 1.0, window=1024)
     found = advice.advise(request, *advice.read_cells(REFERENCE, REFERENCE))
     for long in (False, True):
         names = set()
@@ -150,9 +144,8 @@ def test_advice_fits_and_learners_are_whole(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_what_was_not_run_comes_last() -> None:
     lines = pd.read_csv(REFERENCE / "ci" / "lou_cheung_2020" / "claims.csv", keep_default_na=False, dtype=str)
-    absent = [verdict == "not in this profile" for verdict in show.lines_table(lines)["verdict"]]
-    assert any(absent)
-    assert absent == sorted(absent)
+    absent = (show.lines_table(lines)["verdict"] == "not in this profile").tolist()
+    assert absent == sorted(absent) != [False] * len(absent)
 
 
 def fits(shown: str, width: int) -> bool:

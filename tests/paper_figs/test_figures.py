@@ -15,8 +15,10 @@ from dpregret.paper_figs.figures.style import GREY, MOST, Curve, Look, Looks, Pa
 from dpregret.paper_figs.figures.sweep import Series, curve, panels_of, rows_of, series_of
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.workflows.plan.facts import display_names
+from dpregret.workflows.plan.read import PAPERS
 
 NAMES = {"wdp-cocop-gamma": "WDP-COCOP (Gamma)", "wdp-cocop-gamma.corrected": "WDP-COCOP (Gamma), corrected"}
+PAPER = PAPERS / "lou_cheung_2020"
 
 
 def costs() -> pd.DataFrame:
@@ -29,17 +31,10 @@ def costs() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["set", "dimension", "operation", "seconds", "calls"])
 
 
-def test_every_figure_is_drawn_with_its_data(
-    paper_runs: Path, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = dict(mpl.rcParams)
-    parquet.write(costs(), tmp_path / "costs.parquet", parquet.Stamp("", ""))
-    paper = repository / "workflows/papers/lou_cheung_2020"
-
-    def write(out: Path) -> list[Path]:
-        return figures.write_figures(paper_runs, paper, out, tmp_path / "costs.parquet", names=NAMES)
-
-    plates = plates_of(monkeypatch, write)
+def test_every_figure_is_drawn_with_its_data(paper_runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, file = dict(mpl.rcParams), tmp_path / "costs.parquet"
+    parquet.write(costs(), file, parquet.Stamp("", ""))
+    plates = plates_of(monkeypatch, lambda out: figures.write_figures(paper_runs, PAPER, out, file, names=NAMES))
     assert dict(mpl.rcParams) == before
     assert set(plates) == {
         "regret_horizon", "exponent_dimension", "exponent_epsilon", "printed_errata", "oracle_costs",

@@ -7,16 +7,15 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from dpregret.paper_figs.judge import fits
+from dpregret.paper_figs.validation.simulate import own_and_common
 
 HORIZONS = 2.0 ** np.arange(8, 16)
 
 
 def noisy(law: np.ndarray, runs: int, spread: float, seed: int, sets: int = 1) -> np.ndarray:
     """(sets, runs, cells) log-normal responses of mean `law`; half of the variance is common to a run's cells."""
-    generator = np.random.default_rng(seed)
-    shape = (sets, runs)
-    own, common = generator.normal(size=(*shape, len(law))), generator.normal(size=(*shape, 1))
-    return law * np.exp(spread * np.sqrt(0.5) * (own + common) - spread**2 / 2)
+    noise = own_and_common(np.random.default_rng(seed), (sets, runs, len(law)))
+    return law * np.exp(spread * np.sqrt(0.5) * noise - spread**2 / 2)
 
 
 @settings(max_examples=30)
@@ -31,22 +30,24 @@ def test_planted_law_is_recovered_within_two_hundredths(power: float, log_power:
 
 
 def test_without_noise_everything_is_exact() -> None:
-    law = 2 * HORIZONS**0.5 * np.log(HORIZONS)
-    fit = fits.fit_power(np.tile(law, (4, 1)), np.log(HORIZONS), np.log(np.log(HORIZONS)), 0.5)
-    assert fit.log_aware.value == pytest.approx(0.5, abs=1e-12)
-    assert fit.log_aware.high - fit.log_aware.low == pytest.approx(0.0, abs=1e-12)
-    assert fit.local == pytest.approx([0.0] * 7, abs=1e-12)
-    assert fit.raw.value == pytest.approx(np.polyfit(np.log(HORIZONS), np.log(law), 1)[0])
+    axis, law = np.log(HORIZONS), 2 * HORIZONS**0.5 * np.log(HORIZONS)
+    fit = fits.fit_power(np.tile(law, (4, 1)), axis, np.log(axis), 0.5)
+    found = fit.log_aware.value, fit.log_aware.high - fit.log_aware.low, *fit.local
+    assert found == pytest.approx((0.5, *[0.0] * 8), abs=1e-12)
+    assert fit.raw.value == pytest.approx(np.polyfit(axis, np.log(law), 1)[0])
 
 
-def test_too_few_cells_or_a_response_around_zero_give_no_exponent() -> None:
-    with pytest.raises(fits.NoExponent, match="3 usable cells, 4 needed"):
-        fits.fit_power(np.ones((8, 3)), np.arange(3.0), np.zeros(3), 0.0)
-    noise = np.random.default_rng(0).normal(0.1, 1, size=(8, 5))
-    with pytest.raises(fits.NoExponent, match=r"not positive|not resolved"):
-        fits.fit_power(noise, np.arange(5.0), np.zeros(5), 0.0)
-    with pytest.raises(fits.NoExponent, match="at least two"):
-        fits.fit_power(np.ones((1, 5)), np.arange(5.0), np.zeros(5), 0.0)
+@pytest.mark.parametrize(
+    ("responses", "said"),
+    [
+        (np.ones((8, 3)), "3 usable cells, 4 needed"), (np.ones((1, 5)), "at least two"),
+        (np.random.default_rng(0).normal(0.1, 1, size=(8, 5)), "not positive|not resolved"),
+    ],
+)  # fmt: skip
+def test_too_few_cells_or_a_response_around_zero_give_no_exponent(responses: np.ndarray, said: str) -> None:
+    cells = responses.shape[1]
+    with pytest.raises(fits.NoExponent, match=said):
+        fits.fit_power(responses, np.arange(float(cells)), np.zeros(cells), 0.0)
 
 
 IRREGULAR = np.array([1.0, 2.0, 2.5, 4.0, 7.0])
@@ -84,14 +85,11 @@ def test_rare_replicates_below_zero_are_left_out_and_many_are_refused() -> None:
     """One run in twelve pulls a cell below zero when it is drawn several times."""
     responses = np.ones((12, 4))
     responses[0, 2] = -1.5
-    value, low, high = fits.slope_intervals(responses, np.arange(4.0))
-    assert np.isfinite([value, low, high]).all()
-    responses[0, 2] = -9.0
-    with pytest.raises(fits.NoExponent, match=r"^the response is not resolved from zero in some cell: more runs"):
-        fits.slope_intervals(responses, np.arange(4.0))
-    responses[0, 2] = -11.0
-    with pytest.raises(fits.NoExponent, match=r"^the mean response is not positive in some cell$"):
-        fits.slope_intervals(responses, np.arange(4.0))
+    assert np.isfinite(fits.slope_intervals(responses, np.arange(4.0))).all()
+    for least, said in ((-9.0, "not resolved from zero"), (-11.0, "not positive")):
+        responses[0, 2] = least
+        with pytest.raises(fits.NoExponent, match=said):
+            fits.slope_intervals(responses, np.arange(4.0))
 
 
 def test_data_sets_and_functionals_taken_together_are_found_as_if_alone() -> None:
@@ -157,10 +155,8 @@ def test_intervals_of_responses_ruled_by_rare_runs_hold_the_truth(
 
 
 def test_ordinary_runs_are_not_called_rare_and_keep_their_interval(monkeypatch: pytest.MonkeyPatch) -> None:
-    generator, axis = np.random.default_rng(1), np.log(2.0) * np.arange(6)
-    responses = np.exp(
-        0.5 * axis + 0.3 * generator.normal(size=(300, 16, 6)) + 0.3 * generator.normal(size=(300, 16, 1))
-    )
+    axis = np.log(2.0) * np.arange(6)
+    responses = noisy(np.exp(0.5 * axis), 16, 0.42, seed=1, sets=300)
     called = fits.largest_run(responses) > fits.RARE
     assert called.mean() < 0.05
     found = fits.slope_intervals(responses[~called], axis, replicates=100)
@@ -170,13 +166,11 @@ def test_ordinary_runs_are_not_called_rare_and_keep_their_interval(monkeypatch: 
 
 def test_share_of_the_largest_run_is_that_of_its_own_squared_deviations() -> None:
     responses = np.ones((16, 4))
-    assert fits.largest_run(responses) == 0.0
-    responses *= np.linspace(1, 2, 16)[:, None]  # a level of the run's own in all cells
-    assert fits.largest_run(responses) == 0.0
-    responses = np.ones((16, 4))
+    level = np.linspace(1, 2, 16)[:, None]  # of the run's own in all cells
+    assert fits.largest_run(responses) == fits.largest_run(responses * level) == 0.0
     responses[3, 1] = 5.0
-    assert fits.largest_run(responses) == pytest.approx(15 / 16)
-    assert fits.largest_run(1e6 * responses) == pytest.approx(15 / 16)
+    for scale in (1.0, 1e6):
+        assert fits.largest_run(scale * responses) == pytest.approx(15 / 16)
 
 
 def test_level_is_the_mean_logarithm_of_the_means() -> None:
