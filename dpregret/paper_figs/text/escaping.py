@@ -1,7 +1,7 @@
 """Text of strangers, shown as it is: neither a formula of a spreadsheet nor markup, and no sign that a terminal obeys.
 
 Names, claims, errata and the last words of a learner that failed are in every table. All writers pass them through
-here (formats.py); HTML is escaped by its templates.
+here (formats.py); templates of HTML and LaTeX escape them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Numbers as text, one frame as CSV, Markdown, LaTeX and HTML with the same bytes every time, and tables read back.
+"""Numbers as text, one frame as CSV, Markdown and HTML with the same bytes every time, and tables read back.
 
-Text leaves the house here and nowhere else, and acts nowhere: see escaping.py. A damaged table is refused in one line
+Text leaves the house here and by templates, and acts nowhere: see escaping.py. A damaged table is refused in one line
 with file, line and column.
 """
 

@@ -103,16 +103,16 @@ def write_winners(files: Sequence[Path], facts: Facts, results: Path, names: Map
     formats.write_csv(cells_table(measured.cells), out / CELLS)
     formats.write_csv(times(measured), out / TIMES)
     tested = pairs(found)
-    listed = tested.loc[tested["significant"]]
-    told = PAIRED.format(fewest=FEWEST, listed=len(listed), tested=len(tested))
-    formats.write_csv(tested, out / "pairs.csv")
-    formats.write_captioned(worded(listed.drop(columns="significant")), told, out, "pairs")
-    for name, frame, said in (
-        ("profiles", profiles(found), PROFILED),
-        ("coverage", coverage(measured.cells), COVERED),
+    listed = tested.loc[tested["significant"]].drop(columns="significant")
+    paired = PAIRED.format(fewest=FEWEST, listed=len(listed), tested=len(tested))
+    profiled, covered = profiles(found), coverage(measured.cells)
+    for name, frame, shown, said in (
+        ("pairs", tested, listed, paired),
+        ("profiles", profiled, profiled, PROFILED),
+        ("coverage", covered, covered, COVERED),
     ):
         formats.write_csv(frame, out / f"{name}.csv")
-        formats.write_captioned(worded(frame), said, out, name)
+        formats.write_captioned(worded(shown), said, out, name)
     with style.look():
         profile_figure(found, Page(names)).save(out / PROFILES, data=f"{PROFILES}_figure")
 
