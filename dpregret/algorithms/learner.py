@@ -102,6 +102,9 @@ class BaseLearner(ABC):
             raise ValueError(f"{self.card.name} has no variant {variant!r}: allowed are {list(self.card.variants)}")
         self.budgets, self.runs, self.variant = budgets, runs, variant
 
+    def prepare(self) -> None:  # noqa: B027  (many have nothing to prepare)
+        """Compute all that a learner needs before the first round or fit: the last step of its constructor."""
+
     @property
     def pure(self) -> bool:
         """Whether the guarantee holds with delta = 0."""
@@ -160,6 +163,7 @@ class Learner(BaseLearner):
         self.round = 0
         start = problem.domain.center()
         self.point: Array = np.tile(start, (len(settings), runs, 1))
+        self.prepare()
 
     def begin(self, generators: Sequence[np.random.Generator]) -> None:
         """Take what is needed of the runs' generators before the first round (nothing, where noise has a plan)."""

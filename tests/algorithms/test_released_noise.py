@@ -681,7 +681,7 @@ def test_switching_over_a_net_has_the_law_of_algorithm_1() -> None:
     learner = NetExperts(problem, [Setting(rounds, Budget(16.0))], MANY, "pure")
     learner.plans = [restless(plan) for plan in learner.plans]
     given: list[Any] = [Quadratic(np.array([place]), 1.0) for place in (0.9, -0.8, 0.2)]
-    table = np.array([[float(each.value(point)) / learner.unit for point in learner.net] for each in given])
+    table = np.array([[float(each.value(point)) / learner.unit for point in learner.sums.net] for each in given])
     assert table.max() <= 1
     (plan,), wanted = learner.plans, defaultdict[Hashable, float](float)
 
@@ -695,11 +695,11 @@ def test_switching_over_a_net_has_the_law_of_algorithm_1() -> None:
             for drawn, weight in enumerate(weights):
                 go_on((*played, *[expert] * (now - start), drawn), draws + 1, probability * chance * float(weight))
 
-    for expert in range(len(learner.net)):
-        go_on((expert,), 0, 1 / len(learner.net))
+    for expert in range(len(learner.sums.net)):
+        go_on((expert,), 0, 1 / len(learner.sums.net))
     watched = [Looked(each) for each in given]
     play(learner, watched, generators(7, "noise", MANY), [rounds])
-    places = [np.abs(each.points[:, :1] - learner.net[:, 0]).argmin(axis=1).tolist() for each in watched]
+    places = [np.abs(each.points[:, :1] - learner.sums.net[:, 0]).argmin(axis=1).tolist() for each in watched]
     assert p_value(Counter(zip(*places, strict=True)), wanted) > SELDOM
 
 

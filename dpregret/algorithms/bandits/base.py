@@ -115,6 +115,7 @@ class BanditLearner(BaseLearner):
                 raise ValueError(f"{self.card.name} needs {need} losses")
         self.problem, self.domain = problem, problem.domain
         self.horizon, self.lipschitz = problem.horizon, problem.lipschitz
+        self.prepare()
 
     @abstractmethod
     def play(self, given: Given) -> Record:

@@ -26,9 +26,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpregret.algorithms.bandits.base import BLOCK, BanditLearner, BanditProblem, Given, Record, has_text
+from dpregret.algorithms.bandits.base import BLOCK, BanditLearner, Given, Record, has_text
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import Budget, Release, calibrate
+from dpregret.algorithms.privacy import Release, calibrate
 from dpregret.algorithms.privacy.noise import UnitNoise
 from dpregret.core.losses import lay_out
 from dpregret.core.oracles import arm_at
@@ -106,14 +106,13 @@ class BatchedArms(BanditLearner):
         needs=frozenset({"arms"}),
     )
 
-    def __init__(self, problem: BanditProblem, budgets: Sequence[Budget], runs: int, variant: str):
-        super().__init__(problem, budgets, runs, variant)
+    def prepare(self) -> None:
         self.size = self.domain.dimension
-        longest = 1 if variant == "every-round" else self.horizon
-        lengths = [max(1, math.ceil(min(longest, 1 / budget.epsilon))) for budget in budgets]
+        longest = 1 if self.variant == "every-round" else self.horizon
+        lengths = [max(1, math.ceil(min(longest, 1 / budget.epsilon))) for budget in self.budgets]
         self.lengths = np.array(lengths)  # line 1
         self.scales = np.array(
-            [calibrate("laplace", budget, 1 / length, 1) for budget, length in zip(budgets, lengths, strict=True)]
+            [calibrate("laplace", budget, 1 / length, 1) for budget, length in zip(self.budgets, lengths, strict=True)]
         )
         self.batches = -(-self.horizon // self.lengths)
         self.etas, self.mixes, self.squares = self._constants()

@@ -19,7 +19,7 @@ import numpy as np
 from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, Given, Record
 from dpregret.algorithms.bandits.private_bandit import PrivateBanditGaussian
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import Budget, Release
+from dpregret.algorithms.privacy import Release
 
 
 class PrivateBanditDoubling(BanditLearner):
@@ -33,15 +33,15 @@ class PrivateBanditDoubling(BanditLearner):
         variants={"corrected": "phases of powers of four, noise as in PrivateBandit"},
     )
 
-    def __init__(self, problem: BanditProblem, budgets: Sequence[Budget], runs: int, variant: str):
-        super().__init__(problem, budgets, runs, variant)
+    def prepare(self) -> None:
         self.phases: list[tuple[int, PrivateBanditGaussian]] = []
-        left, length = problem.horizon, 1
+        left, length = self.horizon, 1
         while length < self.domain.hull_basis().shape[1] ** 2:
             length *= 4
         while left > 0:  # line 1
-            visible = BanditProblem(self.domain, length, problem.lipschitz, problem.linear)
-            self.phases.append((min(length, left), PrivateBanditGaussian(visible, budgets, runs, variant)))
+            visible = BanditProblem(self.domain, length, self.lipschitz, self.problem.linear)
+            phase = PrivateBanditGaussian(visible, self.budgets, self.runs, self.variant)
+            self.phases.append((min(length, left), phase))
             left, length = left - length, 4 * length
         self.plan = self.phases[-1][1].plan
         self.exploration = max(phase.exploration for _, phase in self.phases)

@@ -9,13 +9,10 @@ Deviations  The constants are those of PrivateBandit, on the set shrunk so that 
 """
 
 import math
-from collections.abc import Sequence
 
-from dpregret.algorithms.bandits.base import BanditProblem
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.bandits.private_bandit import PrivateBanditGaussian
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import Budget
 
 
 class GarberKretzu(NoisyLeader):
@@ -33,9 +30,9 @@ class GarberKretzu(NoisyLeader):
         private=False,
     )
 
-    def __init__(self, problem: BanditProblem, budgets: Sequence[Budget], runs: int, variant: str):
-        self.tolerance = 10 / math.sqrt(problem.horizon)
-        super().__init__(problem, budgets, runs, variant)
+    def prepare(self) -> None:
+        self.tolerance = 10 / math.sqrt(self.horizon)
+        super().prepare()
 
     batch_length = PrivateBanditGaussian.batch_length
     constants = PrivateBanditGaussian.constants

@@ -16,14 +16,13 @@ Deviations  Values are clipped to [0, L D], their range on the ball. eta = sqrt(
 """
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from dpregret.algorithms.bandits.base import BLOCK, TINY, BanditLearner, BanditProblem, Given, Record, unit_sphere
+from dpregret.algorithms.bandits.base import BLOCK, TINY, BanditLearner, Given, Record, unit_sphere
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import Budget, Release, calibrate, unit_noise
+from dpregret.algorithms.privacy import Release, calibrate, unit_noise
 from dpregret.core.losses import lay_out
 from dpregret.core.oracles import SCRATCH, value_at
 from dpregret.numerics.arrays import Array, without_gaps
@@ -101,14 +100,14 @@ class PrivateLinearBandit(BanditLearner):
         needs=frozenset({"linear"}),
     )
 
-    def __init__(self, problem: BanditProblem, budgets: Sequence[Budget], runs: int, variant: str):
-        super().__init__(problem, budgets, runs, variant)
+    def prepare(self) -> None:
         if self.domain.name != "ball":
             raise ValueError(f"{self.card.name} plays on a ball, not on the set {self.domain.name!r}")
         self.size = self.domain.dimension
         self.radius = self.domain.diameter / 2
         self.range = self.lipschitz * self.domain.diameter
-        self.scales = np.array([calibrate("laplace", budget, 1.0, 1) for budget in budgets])  # in units of the range
+        # in units of the range
+        self.scales = np.array([calibrate("laplace", budget, 1.0, 1) for budget in self.budgets])
         growth = math.sqrt(2 * math.log(self.horizon) / self.horizon) / self.size
         self.eta = growth / np.sqrt(1 + 2 * np.square(self.scales))
 

@@ -37,7 +37,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpregret.algorithms.bandits.base import TINY, BanditLearner, BanditProblem, Directions, Given, Record, has_text
+from dpregret.algorithms.bandits.base import TINY, BanditLearner, Directions, Given, Record, has_text
 from dpregret.algorithms.privacy import Budget, NoiseDistribution, NoisePlan, calibrate, horizon_sums
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree
 from dpregret.algorithms.rounds import ORACLES, price_of, text_of
@@ -269,8 +269,7 @@ class NoisyLeader(BanditLearner):
     sign: float = 1.0
     """Of the linear term of line 14."""
 
-    def __init__(self, problem: BanditProblem, budgets: Sequence[Budget], runs: int, variant: str):
-        super().__init__(problem, budgets, runs, variant)
+    def prepare(self) -> None:
         self.basis = self.domain.hull_basis()
         self.hull = self.basis.shape[1]
         self.embedding = without_gaps(self.basis) if self.hull < self.domain.dimension else np.empty((0, 0))
@@ -283,13 +282,14 @@ class NoisyLeader(BanditLearner):
         self.shrink = self._shrink()
         self.exploration = 0.0 if self.feasible else float(self.zetas.max())
         beyond = 0.0 if self.feasible else self.lipschitz * self.zetas
-        self.low = np.zeros(len(budgets)) - beyond
-        self.high = self.lipschitz * self.diameter + np.zeros(len(budgets)) + beyond
+        self.low = np.zeros(len(self.budgets)) - beyond
+        self.high = self.lipschitz * self.diameter + np.zeros(len(self.budgets)) + beyond
         tree = PaddedTree if self.padded else BinaryTree
         released = max(1, self.batches - self.lag)  # sums, and the last one that is not needed
-        self.sums = horizon_sums(variant, released, tree(self.batches))  # line 2
-        scales = [self.node_scale(budget) for budget in budgets]
-        self.plan = NoisePlan(self.distribution, [self.sums] * len(budgets), scales, self.node_sensitivity(), self.hull)
+        self.sums = horizon_sums(self.variant, released, tree(self.batches))  # line 2
+        scales = [self.node_scale(budget) for budget in self.budgets]
+        sums = [self.sums] * len(scales)
+        self.plan = NoisePlan(self.distribution, sums, scales, self.node_sensitivity(), self.hull)
 
     @property
     def padded(self) -> bool:

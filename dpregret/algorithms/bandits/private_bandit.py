@@ -20,13 +20,11 @@ Deviations  corrected: the regulariser is centered in the set, and the sign of t
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
-from dpregret.algorithms.bandits.base import BanditProblem
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import ALTERNATIVES, PURE_ALTERNATIVES, Budget, NoiseDistribution
@@ -66,15 +64,13 @@ class PrivateBanditGaussian(NoisyLeader):
         variants={**VARIANTS, **ALTERNATIVES},
     )
 
-    def __init__(self, problem: BanditProblem, budgets: Sequence[Budget], runs: int, variant: str):
-        self.by_projection = variant == "projection"
-        self.tolerance = 1 / problem.horizon
-        if variant in ("paper-tolerance", "printed"):
-            self.tolerance = 10 / math.sqrt(problem.horizon)
-        self.variant = variant  # the tree is chosen while the base class is made
-        self.feasible = variant == "scaled"
-        super().__init__(problem, budgets, runs, variant)
-        if variant == "printed":
+    def prepare(self) -> None:
+        self.by_projection = self.variant == "projection"
+        short = self.variant in ("paper-tolerance", "printed")
+        self.tolerance = 10 / math.sqrt(self.horizon) if short else 1 / self.horizon
+        self.feasible = self.variant == "scaled"
+        super().prepare()
+        if self.variant == "printed":
             self.center = np.zeros_like(self.center)  # of the regulariser; play starts at the set's center
             self.sign = -1.0  # line 14
 

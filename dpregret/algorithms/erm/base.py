@@ -101,6 +101,7 @@ class ErmLearner(BaseLearner):
             raise ValueError(f"{self.card.name} needs smooth losses")
         if "strongly-convex" in self.card.needs and not self.risk.strong_convexity > 0:
             raise ValueError(f"{self.card.name} needs a strongly convex risk")
+        self.prepare()
 
     @abstractmethod
     def fit(self, generators: Sequence[np.random.Generator]) -> Array:
@@ -126,11 +127,10 @@ class OnePassLearner(ErmLearner):
     noise_plan: NoisePlan | None = None
     """Of learners that add up private sums of gradients."""
 
-    def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
-        super().__init__(problem, budgets, runs, variant)
-        if not hasattr(problem.risk, "stream"):
+    def prepare(self) -> None:
+        if not hasattr(self.risk, "stream"):
             raise ValueError(f"{self.card.name} needs a population, whose records are fresh")
-        self.fresh = cast("FreshRisk", problem.risk)
+        self.fresh = cast("FreshRisk", self.risk)
 
     def private_sums(self, mechanism: str, sensitivity: float) -> NoisePlan:
         """The noise of the sums of one vector a record, by a mechanism of `horizon_sums`."""

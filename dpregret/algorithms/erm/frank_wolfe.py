@@ -21,7 +21,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
+from dpregret.algorithms.erm.base import ErmLearner
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
 from dpregret.numerics.arrays import Array
@@ -48,11 +48,10 @@ class FrankWolfe(ErmLearner):
         needs=frozenset({"smooth"}),
     )
 
-    def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
-        super().__init__(problem, budgets, runs, variant)
-        if self.card.private and any(budget.delta == 0 and math.isfinite(budget.epsilon) for budget in budgets):
+    def prepare(self) -> None:
+        if self.card.private and any(budget.delta == 0 and math.isfinite(budget.epsilon) for budget in self.budgets):
             raise ValueError(f"{self.card.name} needs delta > 0")
-        self.constant_step = variant == "printed"
+        self.constant_step = self.variant == "printed"
 
     def uncapped_iterations(self) -> list[float]:
         """T of each setting by its formula; inf where it has no end."""

@@ -21,7 +21,6 @@ from itertools import chain, repeat
 
 import numpy as np
 
-from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.frank_wolfe import BLOCK_DRAWS, FrankWolfe
 from dpregret.algorithms.geometry import gaussian_width
 from dpregret.algorithms.learner import Card
@@ -45,8 +44,8 @@ class GeneralFrankWolfe(FrankWolfe):
         needs=frozenset({"smooth"}),
     )
 
-    def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
-        super().__init__(problem, budgets, runs, variant)
+    def prepare(self) -> None:
+        super().prepare()
         self.width, _ = gaussian_width(self.domain)
         self.sensitivity = 2 * self.risk.lipschitz / self.risk.samples
         self.scales = self.noise_scales()

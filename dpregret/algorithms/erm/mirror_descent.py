@@ -35,7 +35,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
+from dpregret.algorithms.erm.base import ErmLearner
 from dpregret.algorithms.geometry import ConstraintSet, CountedSet, Potential, gaussian_width, make_potential
 from dpregret.algorithms.geometry.potential import Euclidean
 from dpregret.algorithms.privacy import Budget, Release, calibrate, gaussian_mu
@@ -213,14 +213,13 @@ class MirrorDescent(ErmLearner):
     averaged: ClassVar[bool] = True
     """Release the average of the iterates; else the last one."""
 
-    def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
-        super().__init__(problem, budgets, runs, variant)
+    def prepare(self) -> None:
         self.potential = make_potential(self.domain, self.potential_name)
         self.sensitivity = 2.0 * self.risk.lipschitz / self.risk.samples
         body = self.potential.body
         self.radius = 0.5 * body.diameter
         self.dual_square = gaussian_width(body)[0] ** 2 + self.radius**2
-        self.plans = [self.plan(budget) for budget in budgets]  # line 1
+        self.plans = [self.plan(budget) for budget in self.budgets]  # line 1
 
     def plan(self, budget: Budget) -> Plan:
         """T, noise and step sizes for a budget."""

@@ -28,7 +28,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import log_ndtr
 
-from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
+from dpregret.algorithms.erm.base import ErmLearner
 from dpregret.algorithms.erm.projected_gradient import usable_smoothness
 from dpregret.algorithms.geometry import gaussian_width
 from dpregret.algorithms.learner import Card
@@ -90,11 +90,10 @@ class PerturbedObjective(ErmLearner):
     ridges: list[float]
     scales: list[float]
 
-    def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
-        super().__init__(problem, budgets, runs, variant)
-        if (rank := problem.risk.hessian_rank) not in (0, 1):
+    def prepare(self) -> None:
+        if (rank := self.risk.hessian_rank) not in (0, 1):
             raise ValueError(f"{self.card.name} needs losses whose Hessians have rank one, not {rank}")
-        self.sensitivity = 2.0 * problem.risk.lipschitz / problem.risk.samples
+        self.sensitivity = 2.0 * self.risk.lipschitz / self.risk.samples
 
     def _jacobian_epsilon(self, ridge: float) -> float:
         """ln(1 + lambda / (n ridge)), the largest change of the Jacobian's logarithm by one record of rank one."""
@@ -150,11 +149,11 @@ class ObjectivePerturbation(PerturbedObjective):
         needs=frozenset({"rank-one", "smooth"}),
     )
 
-    def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
-        super().__init__(problem, budgets, runs, variant)
+    def prepare(self) -> None:
+        super().prepare()
         risk = self.risk
-        self.ridges = [2.0 * risk.smoothness / (risk.samples * budget.epsilon) for budget in budgets]  # line 1
-        self.scales = [self._scale(budget, ridge) for budget, ridge in zip(budgets, self.ridges, strict=True)]
+        self.ridges = [2.0 * risk.smoothness / (risk.samples * budget.epsilon) for budget in self.budgets]  # line 1
+        self.scales = [self._scale(budget, ridge) for budget, ridge in zip(self.budgets, self.ridges, strict=True)]
 
     def _scale(self, budget: Budget, ridge: float) -> float:
         if math.isinf(budget.epsilon):

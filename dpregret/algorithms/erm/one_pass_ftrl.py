@@ -21,9 +21,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpregret.algorithms.erm.base import ErmProblem, OnePassLearner
+from dpregret.algorithms.erm.base import OnePassLearner
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import ALTERNATIVES, Budget, NoisePlan
+from dpregret.algorithms.privacy import ALTERNATIVES, NoisePlan
 from dpregret.numerics.arrays import Array
 
 
@@ -39,12 +39,12 @@ class OnePassLeader(OnePassLearner):
         variants={"corrected": "a binary tree, exact noise; lambda that minimises the guarantee", **ALTERNATIVES},
     )
 
-    def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
-        super().__init__(problem, budgets, runs, variant)
+    def prepare(self) -> None:
+        super().prepare()
         steep, rounds = self.fresh.lipschitz, self.fresh.samples
         if rounds < 2:
             raise ValueError(f"{self.card.name} needs at least two records")
-        self.noise_plan = self.private_sums(variant, 2.0 * steep)  # line 1
+        self.noise_plan = self.private_sums(self.variant, 2.0 * steep)  # line 1
         spread = self.noise_plan.expected_norm(rounds - 1).sum(axis=1)  # of sqrt(V_t)
         self._drift = 0.5 * rounds * steep**2 + steep * spread
         self._reach = self.domain.reach(self.domain.center())

@@ -35,7 +35,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from dpregret.algorithms.erm.base import ErmProblem, OnePassLearner
+from dpregret.algorithms.erm.base import OnePassLearner
 from dpregret.algorithms.learner import Card, Learner, Problem, Setting
 from dpregret.algorithms.online import (
     adaptive_descent,
@@ -130,9 +130,9 @@ class OnlineToBatch(OnePassLearner):
     gaussian = True
     noise_plan: NoisePlan
 
-    def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
-        super().__init__(problem, budgets, runs, variant)
-        self.choice, self.rounds = self.choices()[variant], self.fresh.samples
+    def prepare(self) -> None:
+        super().prepare()
+        self.choice, self.rounds = self.choices()[self.variant], self.fresh.samples
         self.radius = self.domain.reach(self.domain.center())
         self.moved = self.risk.lipschitz + 2 * self.risk.smoothness * self.domain.diameter  # M
         self.noise_plan = self.private_sums(self.choice.sums, 2 * self.moved)

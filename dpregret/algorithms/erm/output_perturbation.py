@@ -16,11 +16,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
+from dpregret.algorithms.erm.base import ErmLearner
 from dpregret.algorithms.erm.objective_perturbation import TOLERANCE, scaled_noise
 from dpregret.algorithms.erm.projected_gradient import usable_smoothness
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import Budget, NoiseDistribution, Release, calibrate
+from dpregret.algorithms.privacy import NoiseDistribution, Release, calibrate
 from dpregret.core.sets import minimise
 from dpregret.numerics.arrays import Array
 
@@ -37,13 +37,12 @@ class OutputPerturbation(ErmLearner):
         needs=frozenset({"strongly-convex", "smooth"}),
     )
 
-    def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
-        super().__init__(problem, budgets, runs, variant)
-        risk = problem.risk
-        self.distribution: NoiseDistribution = "gamma" if variant == "gamma" else "gaussian"
+    def prepare(self) -> None:
+        risk = self.risk
+        self.distribution: NoiseDistribution = "gamma" if self.variant == "gamma" else "gaussian"
         self.gaussian = self.distribution == "gaussian"
         sensitivity = 2.0 * risk.lipschitz / (risk.samples * risk.strong_convexity)
-        scales = [calibrate(self.distribution, budget, sensitivity, 1) for budget in budgets]
+        scales = [calibrate(self.distribution, budget, sensitivity, 1) for budget in self.budgets]
         self._ledger = [Release(self.distribution, scale, sensitivity, 1) for scale in scales]
 
     def fit(self, generators: Sequence[np.random.Generator]) -> Array:

@@ -30,9 +30,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpregret.algorithms.erm.base import ErmProblem, OnePassLearner
+from dpregret.algorithms.erm.base import OnePassLearner
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import Budget, Release, gaussian_mu, unit_noise
+from dpregret.algorithms.privacy import Release, gaussian_mu, unit_noise
 from dpregret.numerics.arrays import Array
 
 CHUNK_ENTRIES = 1 << 20
@@ -51,14 +51,14 @@ class PhasedSgd(OnePassLearner):
         needs=frozenset({"smooth"}),
     )
 
-    def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
-        super().__init__(problem, budgets, runs, variant)
+    def prepare(self) -> None:
+        super().prepare()
         if self.fresh.samples < 2:
             raise ValueError(f"{self.card.name} needs at least two records")
         phases = np.arange(1, self.fresh.samples.bit_length())  # line 1
         self.lengths = [self.fresh.samples >> int(phase) for phase in phases]  # line 2
         self.falls = 0.25**phases  # eta_i / eta
-        self.inverse_mu = [1.0 / gaussian_mu(budget) for budget in budgets]
+        self.inverse_mu = [1.0 / gaussian_mu(budget) for budget in self.budgets]
         self.steps = np.array([self._best_step(inverse) for inverse in self.inverse_mu])
         self.scales = 2.0 * self.fresh.lipschitz * self.steps * np.array(self.inverse_mu)  # s_i 4^i
 

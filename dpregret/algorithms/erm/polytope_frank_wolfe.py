@@ -26,7 +26,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from scipy.special import digamma
 
-from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.frank_wolfe import BLOCK_DRAWS, FrankWolfe
 from dpregret.algorithms.geometry import ConstraintSet, CountedSet, L1Ball, Simplex, UnsupportedSet, VertexPolytope
 from dpregret.algorithms.learner import Card
@@ -139,8 +138,8 @@ class CornerFrankWolfe(FrankWolfe):
         needs=frozenset({"vertices", "smooth"}),
     )
 
-    def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
-        super().__init__(problem, budgets, runs, variant)
+    def prepare(self) -> None:
+        super().prepare()
         self.corners = corners_of(self.domain)
         self.distribution: SelectionNoise = "gumbel" if self.variant in {"gumbel", "balanced"} else "laplace"
         self.score_bound = self.risk.lipschitz_l1 * self.corners.l1_norm / self.risk.samples

@@ -12,12 +12,9 @@ Deviations  The original leaves R to the user and raises it to c / (n (e^(epsilo
 """
 
 import math
-from collections.abc import Sequence
 
-from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.objective_perturbation import PerturbedObjective
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import Budget
 
 
 class Chaudhuri(PerturbedObjective):
@@ -34,13 +31,13 @@ class Chaudhuri(PerturbedObjective):
         needs=frozenset({"rank-one", "smooth"}),
     )
 
-    def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
-        super().__init__(problem, budgets, runs, variant)
+    def prepare(self) -> None:
+        super().prepare()
         smoothness, samples = self.risk.smoothness, self.risk.samples
-        self.ridges = [smoothness / (samples * math.expm1(budget.epsilon / 4.0)) for budget in budgets]
+        self.ridges = [smoothness / (samples * math.expm1(budget.epsilon / 4.0)) for budget in self.budgets]
         self.scales = [
             self.sensitivity / (budget.epsilon - self._jacobian_epsilon(ridge))
-            for budget, ridge in zip(budgets, self.ridges, strict=True)
+            for budget, ridge in zip(self.budgets, self.ridges, strict=True)
         ]
 
     def _jacobian_epsilon(self, ridge: float) -> float:

@@ -23,7 +23,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.mirror_descent import Descent, MirrorDescent, Plan
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, gaussian_mu
@@ -50,10 +49,10 @@ class NoisySgd(MirrorDescent):
         },
     )
 
-    def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
-        super().__init__(problem, budgets, runs, variant)
-        if variant == "sampled":
-            self.sensitivity = 2.0 * problem.risk.lipschitz
+    def prepare(self) -> None:
+        super().prepare()
+        if self.variant == "sampled":
+            self.sensitivity = 2.0 * self.risk.lipschitz
             self.gaussian = False  # steps do not use every record
 
     def plan(self, budget: Budget) -> Plan:

@@ -38,7 +38,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpregret.algorithms.erm.base import ErmProblem, OnePassLearner, Records
+from dpregret.algorithms.erm.base import OnePassLearner, Records
 from dpregret.algorithms.erm.polytope_frank_wolfe import AxisCorners, corners_of, score_noise
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
@@ -135,17 +135,17 @@ class VarianceReducedFrankWolfe(OnePassLearner):
         needs=frozenset({"vertices", "smooth"}),
     )
 
-    def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
-        super().__init__(problem, budgets, runs, variant)
+    def prepare(self) -> None:
+        super().prepare()
         corners = corners_of(self.domain)
         if not (isinstance(corners, AxisCorners) and corners.signed):
             raise ValueError(f"{self.card.name} needs the l1 ball, not {self.domain.name}")
         self.corners, self.radius = corners, corners.l1_norm
         self.steep = self.risk.lipschitz_l1
         self.smooth = float(getattr(self.risk, "smoothness_l1", self.risk.smoothness))
-        asked = [replace(budget, delta=0.0) if self.pure else budget for budget in budgets]
+        asked = [replace(budget, delta=0.0) if self.pure else budget for budget in self.budgets]
         if any(budget.delta == 0 and math.isfinite(budget.epsilon) for budget in asked) and not self.pure:
-            raise ValueError(f"{self.card.name} ({variant}) needs delta > 0")
+            raise ValueError(f"{self.card.name} ({self.variant}) needs delta > 0")
         self.plans = [self._plan(budget) for budget in asked]
 
     @property

@@ -30,7 +30,7 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play, RunOfBlock, play_runs
+from dpregret.algorithms.experts.base import Block, ExpertLearner, Play, RunOfBlock, play_runs
 from dpregret.algorithms.experts.sparse_vector import Switcher
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
@@ -63,8 +63,7 @@ class AdaptiveExperts(ExpertLearner):
         },
     )
 
-    def __init__(self, problem: ExpertProblem, budget: Budget, runs: int, variant: str):
-        super().__init__(problem, budget, runs, variant)
+    def prepare(self) -> None:
         self.phases = self._phases()
 
     def plan(self, guess: float, epsilon: float | None = None) -> Switching:

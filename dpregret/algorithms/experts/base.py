@@ -169,6 +169,7 @@ class ExpertLearner(BaseLearner):
             raise ValueError(f"{self.card.name} needs a bound on the loss of the best expert: give best_loss")
         self.problem, self.budget = problem, budget
         self.sizes, self.experts, self.horizon = problem.sizes, problem.experts, problem.horizon
+        self.prepare()
 
     @abstractmethod
     def play(self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]) -> Play:

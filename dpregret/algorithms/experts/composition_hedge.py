@@ -13,10 +13,8 @@ Deviations  Private Hedge by composition stands for the rate sqrt(T) ln(d)/eps t
 
 import math
 
-from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.hedge import ExactHedge
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.selection import Selection, largest_choice_epsilon, largest_rho
 
 
@@ -31,19 +29,18 @@ class CompositionHedge(ExactHedge):
         variants={"zcdp": "eta = sqrt(2 rho/T), or more for few draws", "pure": "eta = eps/(2T)"},
     )
 
-    def __init__(self, problem: ExpertProblem, budget: Budget, runs: int, variant: str):
-        super().__init__(problem, budget, runs, variant)
+    def prepare(self) -> None:
         self.batch = self._batch()
         if self.batch > self.horizon:
             raise ValueError(
-                f"{self.card.name}: epsilon = {budget.epsilon:g} leaves no switch in {self.horizon} rounds, "
+                f"{self.card.name}: epsilon = {self.budget.epsilon:g} leaves no switch in {self.horizon} rounds, "
                 f"the best batch has {self.batch}"
             )
         best = math.sqrt(8 * math.log(self.experts) / (self.horizon * self.batch))  # no privacy needs more
-        if variant == "pure":
-            self.eta = min(best, budget.epsilon / (2 * self.draws))
+        if self.variant == "pure":
+            self.eta = min(best, self.budget.epsilon / (2 * self.draws))
         else:
-            self.eta = min(best, largest_choice_epsilon("gumbel", budget, self.draws) / 2)
+            self.eta = min(best, largest_choice_epsilon("gumbel", self.budget, self.draws) / 2)
 
     @property
     def pure(self) -> bool:

@@ -24,9 +24,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play, RunOfBlock, play_runs
+from dpregret.algorithms.experts.base import Block, ExpertLearner, Play, RunOfBlock, play_runs
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import PURE_ALTERNATIVES, Budget, PrefixSums, Release, horizon_sums
+from dpregret.algorithms.privacy import PURE_ALTERNATIVES, PrefixSums, Release, horizon_sums
 from dpregret.algorithms.privacy.selection import Selection, draw_group
 from dpregret.algorithms.privacy.trees import Tree
 from dpregret.numerics.arrays import Array, without_gaps
@@ -65,16 +65,15 @@ class TreeCounterExperts(ExpertLearner):
         variants={"single": "one candidate a phase", "blocks": PURE_ALTERNATIVES["blocks"]},
     )
 
-    def __init__(self, problem: ExpertProblem, budget: Budget, runs: int, variant: str):
-        super().__init__(problem, budget, runs, variant)
-        self.sums = horizon_sums(variant, self.horizon)
+    def prepare(self) -> None:
+        self.sums = horizon_sums(self.variant, self.horizon)
         self.levels = int(self.sums.nodes_per_item)
         self.most_draws = 3 * math.ceil(math.log2(self.experts))
-        private = math.isfinite(budget.epsilon)
-        self.scale = 2 * self.levels / budget.epsilon if private else 0.0
-        self.draw_scale = 4 * self.most_draws / budget.epsilon if private else 0.0  # 2 / eta
-        log_term = math.log(2 * self.horizon / problem.failure)
-        squares = self.levels if variant == "single" else self.sums.noisy_nodes(max(1, self.horizon - 1)).max()
+        private = math.isfinite(self.budget.epsilon)
+        self.scale = 2 * self.levels / self.budget.epsilon if private else 0.0
+        self.draw_scale = 4 * self.most_draws / self.budget.epsilon if private else 0.0  # 2 / eta
+        log_term = math.log(2 * self.horizon / self.problem.failure)
+        squares = self.levels if self.variant == "single" else self.sums.noisy_nodes(max(1, self.horizon - 1)).max()
         self.error = self.scale * math.sqrt(8 * max(squares, log_term) * log_term)
         self.threshold = 2 * self.draw_scale + self.error
 

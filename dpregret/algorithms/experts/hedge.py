@@ -15,9 +15,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play
+from dpregret.algorithms.experts.base import Block, ExpertLearner, Play
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import Budget
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled, inlined
 from dpregret.numerics.elementary import exp_of, log, softmax
@@ -217,17 +216,16 @@ class Hedge(ExactHedge):
         private=False,
     )
 
-    def __init__(self, problem: ExpertProblem, budget: Budget, runs: int, variant: str):
-        super().__init__(problem, budget, runs, variant)
-        if variant == "small-loss" and problem.best_loss is None:
+    def prepare(self) -> None:
+        if self.variant == "small-loss" and self.problem.best_loss is None:
             raise ValueError("hedge small-loss needs a bound on the loss of the best expert: give best_loss")
         log_experts = math.log(self.experts)
-        if variant == "unit":
+        if self.variant == "unit":
             self.eta = 1.0
-        elif variant == "horizon":
+        elif self.variant == "horizon":
             self.eta = math.sqrt(8 * log_experts / self.horizon)
         else:
-            best = problem.best_loss or 0.0
+            best = self.problem.best_loss or 0.0
             self.eta = math.log1p(math.sqrt(2 * log_experts / best)) if best else math.inf
 
     def bound(self) -> list[float]:

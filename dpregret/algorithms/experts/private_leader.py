@@ -22,14 +22,13 @@ from typing import Any
 
 import numpy as np
 
-from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play, rechunk
+from dpregret.algorithms.experts.base import Block, ExpertLearner, Play, rechunk
 from dpregret.algorithms.experts.hedge import exponentiate
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import (
     ALTERNATIVES,
     BLOCK,
     PURE_ALTERNATIVES,
-    Budget,
     NoiseDistribution,
     NoisePlan,
     PrefixSums,
@@ -83,17 +82,16 @@ def lead(
 class PrivateLeader(ExpertLearner):
     """Base of both leaders: the noisy sums."""
 
-    def __init__(self, problem: ExpertProblem, budget: Budget, runs: int, variant: str):
-        super().__init__(problem, budget, runs, variant)
-        if self.experts * runs > LARGEST:
+    def prepare(self) -> None:
+        if self.experts * self.runs > LARGEST:
             raise ValueError(
-                f"{self.card.name} draws a noise per expert: {self.experts} experts times {runs} runs are more "
+                f"{self.card.name} draws a noise per expert: {self.experts} experts times {self.runs} runs are more "
                 f"than {LARGEST}"
             )
-        self.distribution: NoiseDistribution = "laplace" if variant.startswith("laplace") else "gaussian"
+        self.distribution: NoiseDistribution = "laplace" if self.variant.startswith("laplace") else "gaussian"
         sums = self._sums()
         sensitivity = float(self.experts) if self.pure else math.sqrt(self.experts)
-        scale = calibrate(self.distribution, budget, sensitivity, sums.nodes_per_item)
+        scale = calibrate(self.distribution, self.budget, sensitivity, sums.nodes_per_item)
         self.plan = NoisePlan(self.distribution, [sums], [scale], sensitivity, self.experts)
 
     @property

@@ -28,10 +28,9 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import bdtrc
 
-from dpregret.algorithms.experts.base import Block, ExpertProblem, Play
+from dpregret.algorithms.experts.base import Block, Play
 from dpregret.algorithms.experts.hedge import ExactHedge
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.selection import zcdp_epsilon
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.elementary import exp
@@ -177,13 +176,12 @@ def affordable(
 class LazyHedge(ExactHedge):
     """Base of learners with the law of Hedge on batches, drawn with the few switches that a tuning pays for."""
 
-    def __init__(self, problem: ExpertProblem, budget: Budget, runs: int, variant: str):
-        super().__init__(problem, budget, runs, variant)
-        if math.isfinite(budget.epsilon) and budget.delta == 0:
+    def prepare(self) -> None:
+        if math.isfinite(self.budget.epsilon) and self.budget.delta == 0:
             raise ValueError(f"{self.card.name} needs delta > 0")
         if not self.affordable():
             raise ValueError(
-                f"{self.card.name}: epsilon = {budget.epsilon:g} leaves no switch in {self.horizon} rounds"
+                f"{self.card.name}: epsilon = {self.budget.epsilon:g} leaves no switch in {self.horizon} rounds"
             )
 
     @property

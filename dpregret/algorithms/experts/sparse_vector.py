@@ -25,9 +25,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play, RunOfBlock, play_runs
+from dpregret.algorithms.experts.base import Block, ExpertLearner, Play, RunOfBlock, play_runs
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.selection import draw_group
 from dpregret.algorithms.privacy.switching import CALIBRATIONS, Switching, Watch
 from dpregret.numerics.arrays import Array
@@ -114,10 +113,10 @@ class SparseVectorExperts(ExpertLearner):
         needs=frozenset({"best-loss"}),
     )
 
-    def __init__(self, problem: ExpertProblem, budget: Budget, runs: int, variant: str):
-        super().__init__(problem, budget, runs, variant)
-        assert problem.best_loss is not None  # the card needs it
-        self.plan = Switching(self.experts, self.horizon, problem.best_loss, budget, variant, problem.failure)
+    def prepare(self) -> None:
+        best, failure = self.problem.best_loss, self.problem.failure
+        assert best is not None  # the card needs it
+        self.plan = Switching(self.experts, self.horizon, best, self.budget, self.variant, failure)
 
     @property
     def pure(self) -> bool:

@@ -11,11 +11,10 @@ Guarantee   sqrt(2 q_t) D <= sqrt(2 t) L D, for convex losses, whatever the grad
 """
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
-from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
+from dpregret.algorithms.learner import Card, Learner, Loss
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot
 
@@ -33,9 +32,8 @@ class AdaptiveDescent(Learner):
         convex=True,
     )
 
-    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
-        super().__init__(problem, settings, runs, variant)
-        self.squares = np.zeros((len(settings), runs))  # line 1
+    def prepare(self) -> None:
+        self.squares = np.zeros((len(self.settings), self.runs))  # line 1
 
     def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:  # line 2
         """One projected step."""

@@ -8,11 +8,9 @@ Guarantee   See `bound`. For `NoisePerGradient` the noise of the sum grows like 
             a noisy gradient is an unbiased gradient, and be-the-leader works on the noisy surrogates. `Stay`: L D T.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
+from dpregret.algorithms.learner import Card, Learner, Loss
 from dpregret.algorithms.online.ftal import FollowTheApproximateLeader, gradient_sums
 from dpregret.algorithms.privacy import NoisePerItem, NoisePerPrefix
 from dpregret.numerics.arrays import Array
@@ -29,9 +27,8 @@ class NoisePerGradient(FollowTheApproximateLeader):
         variants={"corrected": "standard deviation 2 L / mu(eps, delta)"},
     )
 
-    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
-        super().__init__(problem, settings, runs, variant)
-        self.noise_plan = gradient_sums("gaussian", [NoisePerItem()] * len(settings), problem, settings)
+    def prepare(self) -> None:
+        self.noise_plan = gradient_sums("gaussian", [NoisePerItem()] * len(self.settings), self.problem, self.settings)
 
     def bound(self, rounds: int) -> Array:
         """(B^2 / mu) (1/2 + sum_{s=2}^t 1/s) with B^2 = L^2 + d sigma^2, or the guarantee of ftal.py if less.
@@ -57,10 +54,9 @@ class NoisePerSum(FollowTheApproximateLeader):
         anytime=False,
     )
 
-    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
-        super().__init__(problem, settings, runs, variant)
-        mechanisms = [NoisePerPrefix(problem.horizon)] * len(settings)
-        self.noise_plan = gradient_sums("gaussian", mechanisms, problem, settings)
+    def prepare(self) -> None:
+        mechanisms = [NoisePerPrefix(self.horizon)] * len(self.settings)
+        self.noise_plan = gradient_sums("gaussian", mechanisms, self.problem, self.settings)
 
 
 class Stay(Learner):

@@ -21,13 +21,12 @@ Deviations  One block length, e as in the proof. The private versions are ours; 
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from dpregret.algorithms.geometry.ball import BallData
-from dpregret.algorithms.learner import Card, Problem, Setting
+from dpregret.algorithms.learner import Card
 from dpregret.algorithms.online.projected_descent import GradientDescent, columns
 from dpregret.core.oracles import projected
 from dpregret.numerics.arrays import Array
@@ -48,10 +47,10 @@ class BlockedDescent(GradientDescent):
         convex=True,
     )
 
-    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
-        super().__init__(problem, settings, runs, variant)
-        self.length = math.isqrt(problem.horizon - 1) + 1  # line 1
-        self.tolerance = problem.domain.diameter**2 / math.sqrt(problem.horizon)
+    def prepare(self) -> None:
+        super().prepare()
+        self.length = math.isqrt(self.horizon - 1) + 1  # line 1
+        self.tolerance = self.domain.diameter**2 / math.sqrt(self.horizon)
         self.infeasible = self.point.copy()  # y
         self.block_sum = np.zeros_like(self.point)
 

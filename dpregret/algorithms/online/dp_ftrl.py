@@ -24,12 +24,11 @@ Deviations  corrected: lambda = max(4 beta, (8 beta T V / D^2)^(1/3)), which min
 """
 
 import math
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.learner import Card, Learner, Problem, Setting
+from dpregret.algorithms.learner import Card, Learner
 from dpregret.algorithms.privacy import ALTERNATIVES, Budget, NoisePlan, calibrate, horizon_sums
 from dpregret.algorithms.privacy.trees import BinaryTree, VarianceReducedTree
 from dpregret.core.oracles import project, step
@@ -71,13 +70,12 @@ class FollowTheRegularisedLeader(Learner):
 
     regularisation: Array
 
-    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
-        super().__init__(problem, settings, runs, variant)
-        tree = VarianceReducedTree if variant.endswith("reduced") else BinaryTree
-        sums = horizon_sums(variant, problem.horizon, tree(problem.horizon))  # line 1
-        scales = [self.node_scale(setting.budget, sums.nodes_per_item) for setting in settings]
-        dimension = problem.domain.dimension
-        self.noise_plan = NoisePlan("gaussian", [sums] * len(settings), scales, 2 * self.lipschitz, dimension)
+    def prepare(self) -> None:
+        tree = VarianceReducedTree if self.variant.endswith("reduced") else BinaryTree
+        sums = horizon_sums(self.variant, self.horizon, tree(self.horizon))  # line 1
+        scales = [self.node_scale(budget, sums.nodes_per_item) for budget in self.budgets]
+        dimension = self.domain.dimension
+        self.noise_plan = NoisePlan("gaussian", [sums] * len(self.settings), scales, 2 * self.lipschitz, dimension)
 
     def node_scale(self, budget: Budget, nodes: float) -> float:
         """Standard deviation of a node's noise."""
@@ -120,14 +118,14 @@ class SmoothLeader(FollowTheRegularisedLeader):
         convex=True,
     )
 
-    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
-        super().__init__(problem, settings, runs, variant)
-        if variant in ("printed", "printed-lambda"):
-            self.regularisation = np.array([self._printed_lambda(setting.budget) for setting in settings])
+    def prepare(self) -> None:
+        super().prepare()
+        if self.variant in ("printed", "printed-lambda"):
+            self.regularisation = np.array([self._printed_lambda(budget) for budget in self.budgets])
         else:
-            noise = self.variances(problem.horizon).sum(axis=1)
-            best = np.array([math.cbrt(8 * problem.smoothness * each / problem.domain.diameter**2) for each in noise])
-            self.regularisation = np.maximum(4 * problem.smoothness, best) * MULTIPLES.get(variant, 1.0)
+            noise = self.variances(self.horizon).sum(axis=1)
+            best = np.array([math.cbrt(8 * self.problem.smoothness * each / self.domain.diameter**2) for each in noise])
+            self.regularisation = np.maximum(4 * self.problem.smoothness, best) * MULTIPLES.get(self.variant, 1.0)
 
     def node_scale(self, budget: Budget, nodes: float) -> float:
         """printed: L sqrt(2 q ln(1/delta)) / eps (Kairouz et al. 2021), for a loss that is set to zero."""

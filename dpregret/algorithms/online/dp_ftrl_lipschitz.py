@@ -9,11 +9,9 @@ Guarantee   lambda D^2/2 + T L^2/(2 lambda) + L sum_t sqrt(V_t) / lambda: FTRL w
 Deviations  Exact Gaussian-DP noise; lambda minimises the guarantee. root, buffers: b_t and V of that mechanism.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from dpregret.algorithms.learner import Card, Problem, Setting
+from dpregret.algorithms.learner import Card
 from dpregret.algorithms.online.dp_ftrl import FollowTheRegularisedLeader
 from dpregret.algorithms.privacy import ALTERNATIVES
 from dpregret.numerics.arrays import Array
@@ -36,11 +34,11 @@ class LipschitzLeader(FollowTheRegularisedLeader):
         convex=True,
     )
 
-    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
-        super().__init__(problem, settings, runs, variant)
-        spread = np.sqrt(self.variances(problem.horizon)).sum(axis=1)
+    def prepare(self) -> None:
+        super().prepare()
+        spread = np.sqrt(self.variances(self.horizon)).sum(axis=1)
         square = self.horizon * self.lipschitz**2 + 2 * self.lipschitz * spread
-        self.regularisation = np.sqrt(square) / problem.domain.diameter
+        self.regularisation = np.sqrt(square) / self.domain.diameter
 
     def bound(self, rounds: int) -> Array:
         """lambda D^2/2 + t L^2/(2 lambda) + L sum_t sqrt(V_t) / lambda."""

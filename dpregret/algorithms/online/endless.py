@@ -7,9 +7,7 @@ Privacy     Unit: one loss, whole sequence of any length; neighbours: it is repl
 Guarantee   See ftal.py. E|z_t|^2 grows like (ln t)^(1 + 2 beta), regret like (ln T)^(3/2 + beta), beta = 3/4.
 """
 
-from collections.abc import Sequence
-
-from dpregret.algorithms.learner import Card, Problem, Setting
+from dpregret.algorithms.learner import Card
 from dpregret.algorithms.online.ftal import FollowTheApproximateLeader, gradient_sums
 from dpregret.algorithms.privacy.toeplitz import UnboundedToeplitz
 
@@ -25,6 +23,6 @@ class EndlessLeader(FollowTheApproximateLeader):
         variants={"corrected": "one noise scale for all rounds"},
     )
 
-    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
-        super().__init__(problem, settings, runs, variant)
-        self.noise_plan = gradient_sums("gaussian", [UnboundedToeplitz()] * len(settings), problem, settings)
+    def prepare(self) -> None:
+        sums = [UnboundedToeplitz()] * len(self.settings)
+        self.noise_plan = gradient_sums("gaussian", sums, self.problem, self.settings)

@@ -16,13 +16,12 @@ Guarantee   <hat g, x - z> <= <g, w - z> for z of the set, and |g| <= (1 + R/r) 
 Deviations  Constant step, Euclidean ball: no adaptivity. The private version is ours.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from dpregret.algorithms.geometry.ball import BallData
-from dpregret.algorithms.learner import Card, Problem, Setting
+from dpregret.algorithms.learner import Card
 from dpregret.algorithms.online.projected_descent import GradientDescent, columns
 from dpregret.core.oracles import projected
 from dpregret.numerics.arrays import Array
@@ -43,10 +42,10 @@ class GaugeDescent(GradientDescent):
         convex=True,
     )
 
-    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
-        super().__init__(problem, settings, runs, variant)
-        self.gauge = problem.domain.gauge()
-        self.steepness = 1 + self.reach / problem.domain.inner_radius()
+    def prepare(self) -> None:
+        super().prepare()
+        self.gauge = self.domain.gauge()
+        self.steepness = 1 + self.reach / self.domain.inner_radius()
         self.outer = np.zeros_like(self.point)  # w
         self.normal = np.zeros_like(self.point)  # nu, at the center
 

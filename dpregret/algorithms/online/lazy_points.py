@@ -51,17 +51,7 @@ from dpregret.algorithms.experts.batched_dartboard import tuned
 from dpregret.algorithms.experts.l2p import Copied
 from dpregret.algorithms.experts.shrinking_dartboard import affordable
 from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
-from dpregret.algorithms.online.private_switching import (
-    FINEST,
-    Form,
-    NetSums,
-    check_net,
-    covering,
-    form_of,
-    generators_by_setting,
-    walk,
-)
-from dpregret.algorithms.privacy.selection import draw_group
+from dpregret.algorithms.online.private_switching import NetSums, QuadraticSums, generators_by_setting
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.elementary import exp
 
@@ -91,22 +81,23 @@ def printed(problem: Problem, setting: Setting) -> tuple[Copied, float]:
 class LazyPoints(Learner):
     """Draws few points, by a law that moves slowly."""
 
-    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
-        super().__init__(problem, settings, runs, variant)
-        self.unit = problem.lipschitz * problem.domain.diameter
-        self.center = problem.domain.center()
+    def prepare(self) -> None:
+        self.unit = self.lipschitz * self.domain.diameter
+        self.center = self.domain.center()
+        self.sums = self.open_sums()
         self.plans: list[Copied] = []
         self.regularisers: list[float] = []
-        for setting in settings:
+        for setting in self.settings:
             if setting.budget.delta == 0 and math.isfinite(setting.budget.epsilon):
                 raise ValueError(f"{self.card.name} needs delta > 0")
             # line 1
-            plan, regulariser = printed(problem, setting) if variant == "printed" else (self._tuned(setting), 0.0)
+            stated = self.variant == "printed"
+            plan, regulariser = printed(self.problem, setting) if stated else (self._tuned(setting), 0.0)
             self.plans.append(plan)
             self.regularisers.append(regulariser)
         self.copy = self.point.copy()
-        self.ahead = np.zeros((len(settings), runs))  # losses of x in the batch minus those of y
-        self.draws = np.ones((len(settings), runs), dtype=np.int64)
+        self.ahead = np.zeros((len(self.settings), self.runs))  # losses of x in the batch minus those of y
+        self.draws = np.ones((len(self.settings), self.runs), dtype=np.int64)
 
     @property
     @abstractmethod
@@ -114,12 +105,12 @@ class LazyPoints(Learner):
         """How many experts the guarantee counts."""
 
     @abstractmethod
-    def count(self, loss: Loss) -> None:
-        """Add a loss to F."""
+    def open_sums(self) -> NetSums | QuadraticSums:
+        """F, before the first loss."""
 
     @abstractmethod
-    def drawn(self, which: int, setting: int, run: int) -> Array:
-        """x (which = 0) or y from nu, (d,)."""
+    def drawn(self, setting: int, run: int) -> Array:
+        """A point from nu, (d,)."""
 
     def _tuned(self, setting: Setting) -> Copied:
         asked = self.horizon, self.points, setting.budget.epsilon, setting.budget.delta, Copied
@@ -135,8 +126,8 @@ class LazyPoints(Learner):
         self.coins = np.empty((len(self.settings), self.runs, COINS, 3))
         self.tossed = np.full(len(self.settings), COINS)
         for setting, run in np.ndindex(self.draws.shape):
-            self._draw(0, setting, run)  # lines 2, 3
-            self._draw(1, setting, run)
+            self.point[setting, run] = self.drawn(setting, run)  # lines 2, 3
+            self.copy[setting, run] = self.drawn(setting, run)
 
     @property
     def pure(self) -> bool:
@@ -152,7 +143,7 @@ class LazyPoints(Learner):
 
     def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:  # line 4
         """Count the loss; after a batch, decide who is drawn."""
-        self.count(loss)  # line 16
+        self.sums.add(loss)  # line 16
         base = loss.value(self.center)
         self.ahead += clipped(loss.value(self.point), base, self.unit) - clipped(loss.value(self.copy), base, self.unit)
         for setting, plan in enumerate(self.plans):
@@ -162,9 +153,9 @@ class LazyPoints(Learner):
             stay = first < exp(-plan.eta * (plan.spare * plan.batch + self.ahead[setting]))  # line 5
             for run in np.flatnonzero(~stay | (second < plan.keep_away)):  # line 6
                 self.draws[setting, run] += 1
-                self._draw(0, setting, int(run))  # lines 7, 8, 9, 15
+                self.point[setting, run] = self.drawn(setting, int(run))  # lines 7, 8, 9, 15
             for run in np.flatnonzero(third < plan.renew):  # lines 10, 11
-                self._draw(1, setting, int(run))  # lines 12, 13, 14
+                self.copy[setting, run] = self.drawn(setting, int(run))  # lines 12, 13, 14
             self.ahead[setting] = 0.0
 
     def _coins(self, setting: int) -> Array:
@@ -175,10 +166,6 @@ class LazyPoints(Learner):
             self.tossed[setting] = 0
         self.tossed[setting] += 1
         return self.coins[setting, :, self.tossed[setting] - 1].T
-
-    def _draw(self, which: int, setting: int, run: int) -> None:
-        """A new x or y."""
-        (self.point, self.copy)[which][setting, run] = self.drawn(which, setting, run)
 
 
 def clipped(value: Array, base: Array, unit: float) -> Array:
@@ -199,37 +186,30 @@ class LazyNet(LazyPoints):
         convex=True,
     )
 
-    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
-        dimension, diameter = problem.domain.dimension, problem.domain.diameter
-        if dimension not in FINEST:
-            raise ValueError(f"{self.card.name} needs dimension 1, 2 or 3, got {dimension}: use l2p-sampled")
-        self.radius = diameter * max(FINEST[dimension], 0.25 / math.sqrt(problem.horizon))
-        self.net = covering(problem.domain, self.radius)
-        check_net(self.card.name, self.net, runs)
-        super().__init__(problem, settings, runs, variant)
-        away = np.square(self.net - self.center).sum(axis=1)
+    sums: NetSums
+
+    def prepare(self) -> None:
+        super().prepare()
+        away = np.square(self.sums.net - self.center).sum(axis=1)
         self.sizes = [
             exp(-plan.eta / self.unit * regulariser * away)
             for plan, regulariser in zip(self.plans, self.regularisers, strict=True)
         ]
-        self.sums = NetSums(self.net, runs, self.unit, -0.5, self.center)
-        self.chosen = np.zeros((2, len(settings), runs), dtype=np.int64)
+
+    def open_sums(self) -> NetSums:
+        """Over a net."""
+        share = 0.25 / math.sqrt(self.horizon)
+        return NetSums(self, self.unit, share, "l2p-sampled", -0.5, self.center)
 
     @property
     def points(self) -> int:
         """Points of the net."""
-        return len(self.net)
+        return len(self.sums.net)
 
-    def count(self, loss: Loss) -> None:
-        """Losses of all points of the net, once for all settings."""
-        self.sums.add(loss)
-
-    def drawn(self, which: int, setting: int, run: int) -> Array:
+    def drawn(self, setting: int, run: int) -> Array:
         """The exponential mechanism over the net."""
-        scores = np.ascontiguousarray(self.sums.total[:, run])
-        found = draw_group(self.own[setting][run], self.sizes[setting], scores, 1 / self.plans[setting].eta)
-        self.chosen[which, setting, run] = found
-        return self.net[found]
+        generator, scale = self.own[setting][run], 1 / self.plans[setting].eta
+        return self.sums.draw(generator, run, scale, sizes=self.sizes[setting])
 
     def bound(self, rounds: int) -> Array:
         """L D (ln(1/w)/h + h T B/8) + r L T, at the horizon."""
@@ -237,7 +217,7 @@ class LazyNet(LazyPoints):
         for plan, sizes in zip(self.plans, self.sizes, strict=True):
             prior = math.log(float(sizes.sum() / sizes.min()))
             most.append(self.unit * (prior / plan.eta + plan.eta * self.horizon * plan.batch / 8))
-        return np.array([[each + self.radius * self.lipschitz * self.horizon] * rounds for each in most])
+        return np.array([[each + self.sums.radius * self.lipschitz * self.horizon] * rounds for each in most])
 
 
 class LazySampled(LazyPoints):
@@ -254,31 +234,21 @@ class LazySampled(LazyPoints):
         convex=True,
     )
 
-    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
-        if problem.domain.name != "ball":
-            raise ValueError(f"{self.card.name} samples from a ball, not from the set {problem.domain.name!r}")
-        super().__init__(problem, settings, runs, variant)
-        dimension = problem.domain.dimension
-        self.matrix = np.zeros((runs, dimension, dimension))
-        self.linear = np.zeros((runs, dimension))
+    sums: QuadraticSums
+
+    def open_sums(self) -> QuadraticSums:
+        """Of quadratic forms."""
+        return QuadraticSums(self, self.unit)
 
     @property
     def points(self) -> int:
         """(T + 1)^d: one over the share of the volume that the guarantee needs."""
         return int((self.problem.horizon + 1) ** self.problem.domain.dimension)
 
-    def count(self, loss: Loss) -> None:
-        """Quadratic forms add up; constants cancel."""
-        matrix, linear, _ = form_of(loss, self.card.name)
-        self.matrix += matrix / self.unit
-        self.linear += linear / self.unit
-
-    def drawn(self, which: int, setting: int, run: int) -> Array:
+    def drawn(self, setting: int, run: int) -> Array:
         """Hit-and-run from the center."""
-        weight = 2 * self.regularisers[setting] / self.unit
-        matrix = self.matrix[run] + weight * np.eye(len(self.center))
-        form = Form(matrix, self.linear[run] + weight * self.center, 0.0)
-        return walk(self.own[setting][run], self.domain, form, 1 / self.plans[setting].eta)
+        generator, scale = self.own[setting][run], 1 / self.plans[setting].eta
+        return self.sums.draw(generator, run, scale, weight=2 * self.regularisers[setting] / self.unit)
 
     def bound(self, rounds: int) -> Array:
         """L D (d ln(T + 1)/h + h T B/8 + 1), at the horizon; NaN with a regulariser."""

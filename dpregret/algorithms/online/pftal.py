@@ -10,9 +10,8 @@ Deviations  printed: budget epsilon / log2 T a node and sensitivity L + mu D, as
 """
 
 import math
-from collections.abc import Sequence
 
-from dpregret.algorithms.learner import Card, Problem, Setting
+from dpregret.algorithms.learner import Card
 from dpregret.algorithms.online.ftal import FollowTheApproximateLeader, gradient_sums, printed_scale
 from dpregret.algorithms.privacy import PURE_ALTERNATIVES, NoisePlan, WindowTree, horizon_sums
 
@@ -33,13 +32,12 @@ class Pftal(FollowTheApproximateLeader):
         anytime=False,
     )
 
-    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
-        super().__init__(problem, settings, runs, variant)
-        levels = max(1, math.ceil(math.log2(problem.horizon)))
-        trees = [horizon_sums(variant, problem.horizon, WindowTree(2**levels))] * len(settings)
-        self.noise_plan = gradient_sums("gamma", trees, problem, settings)
-        if variant == "printed":
-            surrogate = problem.lipschitz + problem.strong_convexity * problem.domain.diameter
-            scales = [printed_scale("gamma", setting.budget, surrogate, levels) for setting in settings]
+    def prepare(self) -> None:
+        levels = max(1, math.ceil(math.log2(self.horizon)))
+        trees = [horizon_sums(self.variant, self.horizon, WindowTree(2**levels))] * len(self.settings)
+        self.noise_plan = gradient_sums("gamma", trees, self.problem, self.settings)
+        if self.variant == "printed":
+            surrogate = self.lipschitz + self.strong_convexity * self.domain.diameter
+            scales = [printed_scale("gamma", budget, surrogate, levels) for budget in self.budgets]
             plan = self.noise_plan
             self.noise_plan = NoisePlan(plan.distribution, trees, scales, plan.sensitivity, plan.dimension)

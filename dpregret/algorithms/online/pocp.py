@@ -22,13 +22,12 @@ Deviations  The implicit step is the projection of the proximal point, not the p
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.learner import Card, Learner, Problem, Setting
+from dpregret.algorithms.learner import Card, Learner
 from dpregret.algorithms.privacy import Budget, NoisePerPrefix, NoisePlan, calibrate
 from dpregret.core.oracles import project, prox_at, slope_at, step
 from dpregret.numerics.arrays import Array
@@ -95,15 +94,14 @@ class PocpIgd(Learner):
     )
     calls = 2
 
-    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
-        super().__init__(problem, settings, runs, variant)
-        sensitivity = 2 * problem.lipschitz / problem.strong_convexity
-        mechanisms = [NoisePerPrefix(problem.horizon)] * len(settings)
-        if variant == "printed":
-            scales = [sensitivity * printed_factor(problem.horizon, setting.budget) for setting in settings]
+    def prepare(self) -> None:
+        sensitivity = 2 * self.lipschitz / self.strong_convexity
+        mechanisms = [NoisePerPrefix(self.horizon)] * len(self.settings)
+        if self.variant == "printed":
+            scales = [sensitivity * printed_factor(self.horizon, budget) for budget in self.budgets]
         else:
-            scales = [calibrate("gaussian", setting.budget, sensitivity, problem.horizon) for setting in settings]
-        self.noise_plan = NoisePlan("gaussian", mechanisms, scales, sensitivity, problem.domain.dimension)
+            scales = [calibrate("gaussian", budget, sensitivity, self.horizon) for budget in self.budgets]
+        self.noise_plan = NoisePlan("gaussian", mechanisms, scales, sensitivity, self.domain.dimension)
 
     def state(self, setting: int, runs: int) -> Any:
         """The first point."""

@@ -13,12 +13,11 @@ Deviations  corrected: exact Gaussian-DP calibration. reconstructed: Lou & Cheun
 """
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
+from dpregret.algorithms.learner import Card, Learner, Loss
 from dpregret.algorithms.online.ftal import printed_scale
 from dpregret.algorithms.privacy import NoisePlan, WindowTree, calibrate
 from dpregret.numerics.arrays import Array
@@ -44,16 +43,15 @@ class Pqftl(Learner):
         needs=frozenset({"quadratic"}),
     )
 
-    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
-        super().__init__(problem, settings, runs, variant)
-        dimension = problem.domain.dimension
-        self.moment = np.zeros((runs, dimension, dimension))
-        self.response = np.zeros((runs, dimension))
-        tree = WindowTree(2 ** max(1, math.ceil(math.log2(problem.horizon))))
-        scale = printed_scale if variant == "reconstructed" else calibrate
-        scales = [scale("gaussian", setting.budget, SENSITIVITY, tree.nodes_per_item) for setting in settings]
+    def prepare(self) -> None:
+        dimension = self.domain.dimension
+        self.moment = np.zeros((self.runs, dimension, dimension))
+        self.response = np.zeros((self.runs, dimension))
+        tree = WindowTree(2 ** max(1, math.ceil(math.log2(self.horizon))))
+        scale = printed_scale if self.variant == "reconstructed" else calibrate
+        scales = [scale("gaussian", budget, SENSITIVITY, tree.nodes_per_item) for budget in self.budgets]
         stacked = dimension * (dimension + 1)
-        self.noise_plan = NoisePlan("gaussian", [tree] * len(settings), scales, SENSITIVITY, stacked)
+        self.noise_plan = NoisePlan("gaussian", [tree] * len(self.settings), scales, SENSITIVITY, stacked)
         self.solves = 0
 
     def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:

@@ -27,13 +27,12 @@ Deviations  The division by L D is missing in print. The net is coarser than 1/(
 
 import itertools
 import math
-from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
+from dpregret.algorithms.learner import Card, Learner, Loss, Setting
 from dpregret.algorithms.privacy import keyed_generators
 from dpregret.algorithms.privacy.selection import draw_group
 from dpregret.algorithms.privacy.switching import Switching, Watch
@@ -59,13 +58,12 @@ class SwitchingLearner(Learner):
     """Base of both learners: tests and switches, one plan a setting."""
 
     plans: list[Switching]
+    sums: "NetSums | QuadraticSums"
 
-    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
-        super().__init__(problem, settings, runs, variant)
-        self.runs = runs
-        self.unit = problem.lipschitz * problem.domain.diameter
-        self.queries = np.zeros((len(settings), runs))
-        self.switches = np.zeros((len(settings), runs), dtype=np.int64)
+    def prepare(self) -> None:
+        self.unit = self.lipschitz * self.domain.diameter
+        self.queries = np.zeros((len(self.settings), self.runs))
+        self.switches = np.zeros((len(self.settings), self.runs), dtype=np.int64)
 
     def begin(self, generators: Sequence[np.random.Generator]) -> None:
         """Every setting draws from generators of its own."""
@@ -85,7 +83,8 @@ class SwitchingLearner(Learner):
 
     def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:  # line 3
         """Count the loss, call the tests of the next round, and move where they halt."""
-        self.queries += self.count(loss)  # line 7
+        self.sums.add(loss)
+        self.queries += np.clip(loss.value(self.point) / self.unit, 0.0, 1.0)  # line 7
         for setting, watch in enumerate(self.watches):
             halted = watch.step(self.queries[setting])  # line 4
             if not halted.any():
@@ -97,13 +96,10 @@ class SwitchingLearner(Learner):
                 watch.open(int(run))
                 self.move(setting, int(run))  # line 5
 
-    @abstractmethod
-    def count(self, loss: Loss) -> Array:
-        """Add a loss to the sums of all points; the scaled losses of the points in play, (settings, runs)."""
-
-    @abstractmethod
     def move(self, setting: int, run: int) -> None:
         """Draw a new point from the sums so far."""
+        plan, generator = self.plans[setting], self.own[setting][run]
+        self.point[setting, run] = self.sums.draw(generator, run, plan.draw_scale, plan.best_loss)  # line 5
 
 
 def generators_by_setting(
@@ -128,32 +124,14 @@ class NetExperts(SwitchingLearner):
         convex=True,
     )
 
-    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
-        super().__init__(problem, settings, runs, variant)
-        dimension, diameter = problem.domain.dimension, problem.domain.diameter
-        if dimension not in FINEST:
-            raise ValueError(f"{self.card.name} needs dimension 1, 2 or 3, got {dimension}: use sampled-sparse-vector")
-        self.radius = diameter * max(FINEST[dimension], dimension**1.5 / self.horizon)
-        self.net = covering(problem.domain, self.radius)
-        check_net(self.card.name, self.net, runs)
-        assert problem.best_loss is not None  # the card needs it
-        best = (problem.best_loss + self.radius * self.lipschitz * self.horizon) / self.unit
-        self.plans = [Switching(len(self.net), self.horizon, best, setting.budget, variant) for setting in settings]
-        self.sums = NetSums(self.net, runs, self.unit, 0.0)
-        self.chosen = np.zeros((len(settings), runs), dtype=np.int64)
-
-    def count(self, loss: Loss) -> Array:
-        """Losses of all points of the net, once for all settings."""
-        self.sums.add(loss)
-        return np.clip(loss.value(self.point) / self.unit, 0.0, 1.0)
-
-    def move(self, setting: int, run: int) -> None:
-        """The exponential mechanism over the net."""
-        plan = self.plans[setting]
-        scores = np.maximum(self.sums.total[:, run], plan.best_loss)
-        drawn = draw_group(self.own[setting][run], np.ones(len(self.net)), scores, plan.draw_scale)  # line 5
-        self.chosen[setting, run] = drawn
-        self.point[setting, run] = self.net[drawn]
+    def prepare(self) -> None:
+        super().prepare()
+        share = self.domain.dimension**1.5 / self.horizon
+        self.sums = NetSums(self, self.unit, share, "sampled-sparse-vector")
+        assert self.problem.best_loss is not None  # the card needs it
+        best = (self.problem.best_loss + self.sums.radius * self.lipschitz * self.horizon) / self.unit
+        candidates = len(self.sums.net)
+        self.plans = [Switching(candidates, self.horizon, best, budget, self.variant) for budget in self.budgets]
 
     def bound(self, rounds: int) -> Array:
         """L D times the bound of Algorithm 1 over the net, at the horizon."""
@@ -163,14 +141,37 @@ class NetExperts(SwitchingLearner):
 class NetSums:
     """(f - f(origin)) / unit at the points of a net, clipped to [least, least + 1] and summed; without origin f / unit.
 
-    net: (N, d). total: (N, runs).
+    The net covers the set of the learner within `radius`: that share of its diameter, or `FINEST`. net: (N, d), total:
+    (N, runs). Raises ValueError for a dimension above 3, naming the learner to use there, and where memory ends.
     """
 
-    def __init__(self, net: Array, runs: int, unit: float, least: float, origin: Array | None = None):
-        self.net, self.unit, self.least = net, unit, least
+    def __init__(
+        self, learner: Learner, unit: float, share: float, instead: str, least: float = 0.0, origin: Array | None = None
+    ):
+        name, domain, runs = learner.card.name, learner.domain, learner.runs
+        if domain.dimension not in FINEST:
+            raise ValueError(f"{name} needs dimension 1, 2 or 3, got {domain.dimension}: use {instead}")
+        self.radius = domain.diameter * max(FINEST[domain.dimension], share)
+        self.net, self.unit, self.least = covering(domain, self.radius), unit, least
+        if len(self.net) * runs > LARGEST_NET:
+            raise ValueError(
+                f"{name}: a net of {len(self.net)} points for {runs} runs is more than {LARGEST_NET} numbers"
+            )
         self.origin = np.empty(0) if origin is None else origin
         self.some = max(1, NUMBERS // runs)
-        self.total = np.zeros((len(net), runs))
+        self.total = np.zeros((len(self.net), runs))
+
+    def draw(
+        self,
+        generator: np.random.Generator,
+        run: int,
+        scale: float,
+        floor: float = -math.inf,
+        sizes: Array | None = None,
+    ) -> Array:
+        """The exponential mechanism over the net, (d,): P ~ size * exp(-max(total, floor) / scale)."""
+        sizes = np.ones(len(self.net)) if sizes is None else sizes
+        return self.net[draw_group(generator, sizes, np.maximum(self.total[:, run], floor), scale)]
 
     def add(self, loss: Loss) -> None:
         """Count a loss."""
@@ -203,12 +204,6 @@ def add_losses(loss, held, rows, unit, least, origin, net, sums):
                 sums[each, r] += min(max((value[r] - base[r]) / unit, least), least + 1.0)
 
 
-def check_net(name: str, net: Array, runs: int) -> None:
-    """Raises ValueError for a net that is too large for memory."""
-    if len(net) * runs > LARGEST_NET:
-        raise ValueError(f"{name}: a net of {len(net)} points for {runs} runs is more than {LARGEST_NET} numbers")
-
-
 def covering(domain: ConstraintSet, radius: float) -> Array:
     """Points of the set such that every point of it is within `radius` of one of them, (N, d).
 
@@ -227,14 +222,6 @@ def covering(domain: ConstraintSet, radius: float) -> Array:
     return np.unique(np.round(inside[near], 12), axis=0)
 
 
-def form_of(loss: Any, name: str) -> tuple[Array, Array, Array]:
-    """(A, b, c) of a loss f(x) = <x, A x>/2 - <b, x> + c. Raises ValueError that names the learner for another."""
-    if not hasattr(loss, "quadratic_form"):
-        raise ValueError(f"{name} needs losses with a quadratic form")
-    form: tuple[Array, Array, Array] = loss.quadratic_form()
-    return form
-
-
 class SampledExperts(SwitchingLearner):
     """Algorithm 1 over a ball of any dimension, for losses whose sums are quadratic forms."""
 
@@ -249,35 +236,51 @@ class SampledExperts(SwitchingLearner):
         convex=True,
     )
 
-    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
-        super().__init__(problem, settings, runs, variant)
-        if problem.domain.name != "ball":
-            raise ValueError(f"{self.card.name} samples from a ball, not from the set {problem.domain.name!r}")
-        assert problem.best_loss is not None  # the card needs it
-        dimension = problem.domain.dimension
-        points = 1 + 2 * self.lipschitz * self.horizon * problem.domain.diameter  # a dimension, of a net of 1/(L T)
-        best = (problem.best_loss + 1) / self.unit
-        self.plans = [
-            Switching(math.ceil(points) ** dimension, self.horizon, best, setting.budget, variant)
-            for setting in settings
-        ]
-        self.matrix = np.zeros((runs, dimension, dimension))
-        self.linear = np.zeros((runs, dimension))
-        self.constant = np.zeros(runs)
+    def prepare(self) -> None:
+        super().prepare()
+        self.sums = QuadraticSums(self, self.unit)
+        assert self.problem.best_loss is not None  # the card needs it
+        points = 1 + 2 * self.lipschitz * self.horizon * self.domain.diameter  # a dimension, of a net of 1/(L T)
+        candidates, best = math.ceil(points) ** self.domain.dimension, (self.problem.best_loss + 1) / self.unit
+        self.plans = [Switching(candidates, self.horizon, best, budget, self.variant) for budget in self.budgets]
 
-    def count(self, loss: Loss) -> Array:
-        """Quadratic forms add up."""
-        matrix, linear, constant = form_of(loss, self.card.name)
+
+class QuadraticSums:
+    """Losses f(x) = <x, A x>/2 - <b, x> + c on a ball, over a unit: matrix, linear, constant are the sums of each run.
+
+    Raises ValueError, with the name of the learner, where the set is no ball and for losses without such a form.
+    """
+
+    def __init__(self, learner: Learner, unit: float):
+        self.name, self.unit, domain = learner.card.name, unit, learner.domain
+        if domain.name != "ball":
+            raise ValueError(f"{self.name} samples from a ball, not from the set {domain.name!r}")
+        self.center, self.radius = domain.center(), domain.diameter / 2
+        self.matrix = np.zeros((learner.runs, domain.dimension, domain.dimension))
+        self.linear, self.constant = np.zeros((learner.runs, domain.dimension)), np.zeros(learner.runs)
+
+    def add(self, loss: Any) -> None:
+        """Count a loss."""
+        if not hasattr(loss, "quadratic_form"):
+            raise ValueError(f"{self.name} needs losses with a quadratic form")
+        matrix, linear, constant = loss.quadratic_form()
         self.matrix += matrix / self.unit
         self.linear += linear / self.unit
         self.constant += constant / self.unit
-        return np.clip(loss.value(self.point) / self.unit, 0.0, 1.0)
 
-    def move(self, setting: int, run: int) -> None:
-        """Hit-and-run from the center."""
-        plan = self.plans[setting]
-        form = Form(self.matrix[run], self.linear[run], self.constant[run], plan.best_loss)
-        self.point[setting, run] = walk(self.own[setting][run], self.domain, form, plan.draw_scale)  # line 5
+    def draw(
+        self, generator: np.random.Generator, run: int, scale: float, floor: float = -math.inf, weight: float = 0.0
+    ) -> Array:
+        """A point, (d,), of density exp(-max(q, floor) / scale), by hit-and-run from the center.
+
+        q: the sum of the run and weight |x - center|^2/2, up to what is the same for all x where there is no floor.
+        """
+        matrix = self.matrix[run] + weight * np.eye(len(self.center))
+        linear = self.linear[run] + weight * self.center
+        constant = float(self.constant[run]) if floor > -math.inf else 0.0
+        steps = STEPS * len(self.center) ** 2
+        form = Form(matrix, linear, constant, float(floor))
+        return hit_and_run(addresses([generator])[0], steps, self.center, self.radius, form, scale)
 
 
 class Form(NamedTuple):
@@ -286,20 +289,12 @@ class Form(NamedTuple):
     matrix: Array
     linear: Array
     constant: float
-    floor: float = -math.inf
-
-
-def walk(generator: np.random.Generator, domain: ConstraintSet, form: Form, scale: float) -> Array:
-    """A point of the ball `domain`, (d,): hit-and-run from its center, exact up to a fine grid of each chord."""
-    center = domain.center()
-    address, steps, radius = addresses([generator])[0], STEPS * len(center) ** 2, domain.diameter / 2
-    form = Form(form.matrix, form.linear, float(form.constant), float(form.floor))
-    return hit_and_run(address, steps, center, radius, form, scale)
+    floor: float
 
 
 @compiled
 def hit_and_run(generator: int, steps: int, center: Array, radius: float, form: Form, scale: float) -> Array:
-    """Walk from the center of a ball, (d,): each step draws a place on a random chord.
+    """Walk from the center of a ball, (d,): each step draws a place on a random chord, exact up to a fine grid of it.
 
     Its density is exp(-max(q, floor) / scale); scale 0: uniform on the places of smallest max(q, floor).
     """

@@ -11,12 +11,11 @@ Guarantee   Zinkevich 2003 with unbiased gradients: E[regret] <= R^2/(2 eta) + e
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
+from dpregret.algorithms.learner import Card, Learner, Loss
 from dpregret.algorithms.online.ftal import gradient_sums
 from dpregret.algorithms.privacy import NoisePerItem
 from dpregret.numerics.arrays import Array
@@ -30,13 +29,14 @@ class GradientDescent(Learner):
     the hull, 0 without noise. Descents know the horizon, start at the center, and need no strong convexity.
     """
 
-    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
-        super().__init__(problem, settings, runs, variant)
+    def prepare(self) -> None:
         self.center = self.domain.center()
         self.reach = self.domain.reach(self.center)
-        self.variance = np.zeros(len(settings))
+        self.variance = np.zeros(len(self.settings))
         if self.card.private:
-            self.noise_plan = gradient_sums("gaussian", [NoisePerItem()] * len(settings), problem, settings)
+            self.noise_plan = gradient_sums(
+                "gaussian", [NoisePerItem()] * len(self.settings), self.problem, self.settings
+            )
             free = self.domain.dimension - len(self.domain.equalities())
             self.variance = free * np.square(self.noise_plan.scales)
         self.noise_before: Array | float = 0.0

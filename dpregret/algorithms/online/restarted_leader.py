@@ -14,12 +14,11 @@ Guarantee   In each block that of ftal.py, against the best point of the block, 
 Deviations  None: ours. Restarts against drift are folklore (Besbes, Gur & Zeevi 2015 tune B to a known variation).
 """
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.learner import Card, Problem, Setting
+from dpregret.algorithms.learner import Card
 from dpregret.algorithms.online.ftal import FollowTheApproximateLeader, gradient_sums
 from dpregret.algorithms.privacy.noise import root_mean_square_norm
 from dpregret.algorithms.privacy.trees import BlockTrees
@@ -65,11 +64,10 @@ class RestartedLeader(FollowTheApproximateLeader):
         windowed=True,
     )
 
-    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
-        super().__init__(problem, settings, runs, variant)
-        self.blocks = [BlockTrees(setting.window) for setting in settings]
-        self.noise_plan = gradient_sums("gaussian", self.blocks, problem, settings)
-        self.lengths = np.array([setting.window for setting in settings])
+    def prepare(self) -> None:
+        self.blocks = [BlockTrees(setting.window) for setting in self.settings]
+        self.noise_plan = gradient_sums("gaussian", self.blocks, self.problem, self.settings)
+        self.lengths = np.array([setting.window for setting in self.settings])
 
     def state(self, setting: int, runs: int) -> Any:
         """A block that begins."""

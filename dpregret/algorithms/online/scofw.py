@@ -10,13 +10,12 @@ Privacy     Unit and neighbours as in wdp_cocop.py: replace one loss that is you
 Guarantee   Without noise that of Wan & Zhang; none is proved for the private version.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.learner import Card, Learner, Problem, Setting
+from dpregret.algorithms.learner import Card, Learner
 from dpregret.algorithms.online.ftal import gradient_sums
 from dpregret.algorithms.privacy import ALTERNATIVES, PURE_ALTERNATIVES, NoiseDistribution, window_sums
 from dpregret.core.oracles import inner, step, vertex
@@ -92,10 +91,9 @@ class WdpScofwGaussian(StronglyConvexFrankWolfe):
         windowed=True,
     )
 
-    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
-        super().__init__(problem, settings, runs, variant)
-        sums = [window_sums(variant, setting.window) for setting in settings]
-        self.noise_plan = gradient_sums(self.distribution, sums, problem, settings)
+    def prepare(self) -> None:
+        sums = [window_sums(self.variant, setting.window) for setting in self.settings]
+        self.noise_plan = gradient_sums(self.distribution, sums, self.problem, self.settings)
 
 
 class WdpScofwGamma(WdpScofwGaussian):

@@ -19,13 +19,12 @@ Guarantee   The set shrunk by 1 - delta lies at least delta r behind the hyperpl
 Deviations  Our delta and eta; one gradient a step where the paper has blocks. The private version is ours.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpregret.algorithms.learner import Card, Problem, Setting
+from dpregret.algorithms.learner import Card
 from dpregret.algorithms.online.projected_descent import GradientDescent, columns
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled
@@ -46,10 +45,10 @@ class SeparationDescent(GradientDescent):
         convex=True,
     )
 
-    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
-        super().__init__(problem, settings, runs, variant)
-        self.separation = problem.domain.separation()
-        self.inner = problem.domain.inner_radius()
+    def prepare(self) -> None:
+        super().prepare()
+        self.separation = self.domain.separation()
+        self.inner = self.domain.inner_radius()
         self.shrinking = min(1.0, self.reach / (self.inner * np.sqrt(self.horizon)))  # line 1
 
     @property

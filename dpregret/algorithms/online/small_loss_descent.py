@@ -7,12 +7,11 @@ Guarantee   Srebro, Sridharan & Tewari 2010, with constants: |g|^2 <= 2 beta l f
 """
 
 import math
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.learner import Card, Learner, Problem, Setting
+from dpregret.algorithms.learner import Card, Learner
 from dpregret.core.oracles import project, step
 from dpregret.numerics.arrays import Array
 
@@ -46,11 +45,10 @@ class SmallLossDescent(Learner):
         convex=True,
     )
 
-    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
-        super().__init__(problem, settings, runs, variant)
-        beta = problem.smoothness
-        self.best_loss = problem.best_loss or 0.0
-        self.eta = 1 / (beta + math.sqrt(beta**2 + 2 * beta * self.best_loss / problem.domain.diameter**2))
+    def prepare(self) -> None:
+        beta = self.problem.smoothness
+        self.best_loss = self.problem.best_loss or 0.0
+        self.eta = 1 / (beta + math.sqrt(beta**2 + 2 * beta * self.best_loss / self.domain.diameter**2))
 
     def state(self, setting: int, runs: int) -> Any:
         """The point is all."""

@@ -33,13 +33,12 @@ Deviations  The cost of line 7 has the wrong sign and lacks (t + C0) x_t; C0 = (
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.learner import Card, Learner, Problem, Setting
+from dpregret.algorithms.learner import Card, Learner
 from dpregret.algorithms.online.ftal import gradient_sums
 from dpregret.algorithms.privacy import ALTERNATIVES, PURE_ALTERNATIVES, NoiseDistribution, window_sums
 from dpregret.core.oracles import local_step, step
@@ -237,10 +236,9 @@ class LocalOracleFtal(Learner):
         needs=frozenset({"local-oracle"}),
     )
 
-    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
-        super().__init__(problem, settings, runs, variant)
-        self.local = problem.domain.local_oracle()
-        self.schedule = SCHEDULES.get(variant, practical)(self._terms())  # lines 1, 2, 3
+    def prepare(self) -> None:
+        self.local = self.domain.local_oracle()
+        self.schedule = SCHEDULES.get(self.variant, practical)(self._terms())  # lines 1, 2, 3
 
     def state(self, setting: int, runs: int) -> Any:
         """Nothing summed yet."""
@@ -303,11 +301,11 @@ class WdpCocolGaussian(LocalOracleFtal):
         needs=frozenset({"local-oracle"}),
     )
 
-    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
-        sums = [window_sums(variant, setting.window) for setting in settings]
-        printed = variant in ("paper", "printed")
-        self.noise_plan = gradient_sums(self.distribution, sums, problem, settings, printed)
-        super().__init__(problem, settings, runs, variant)
+    def prepare(self) -> None:
+        sums = [window_sums(self.variant, setting.window) for setting in self.settings]
+        printed = self.variant in ("paper", "printed")
+        self.noise_plan = gradient_sums(self.distribution, sums, self.problem, self.settings, printed)
+        super().prepare()
 
 
 class WdpCocolGamma(WdpCocolGaussian):

@@ -18,13 +18,12 @@ Deviations  corrected: division by t (line 3 is printed without), sensitivity 2 
             mechanism. blocks, items (norm-Gamma): the same with a tree a block, or one noise an item.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from dpregret.algorithms.learner import Card, Problem, Setting
+from dpregret.algorithms.learner import Card
 from dpregret.algorithms.online.ftal import FollowTheApproximateLeader, gradient_sums
 from dpregret.algorithms.privacy import ALTERNATIVES, PURE_ALTERNATIVES, NoiseDistribution, window_sums
 from dpregret.numerics.arrays import Array
@@ -49,11 +48,10 @@ class WdpCocopGamma(FollowTheApproximateLeader):
         windowed=True,
     )
 
-    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
-        super().__init__(problem, settings, runs, variant)
-        sums = [window_sums(variant, setting.window) for setting in settings]
-        printed = variant.startswith("printed")
-        self.noise_plan = gradient_sums(self.distribution, sums, problem, settings, printed)
+    def prepare(self) -> None:
+        sums = [window_sums(self.variant, setting.window) for setting in self.settings]
+        printed = self.variant.startswith("printed")
+        self.noise_plan = gradient_sums(self.distribution, sums, self.problem, self.settings, printed)
 
     def state(self, setting: int, runs: int) -> Any:
         """That of FTAL, whose round is that of Alg. 1."""

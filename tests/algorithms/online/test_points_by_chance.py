@@ -50,8 +50,8 @@ def test_sums_over_the_net_are_those_of_its_losses(stream: str, dimension: int) 
         learner.begin(generators(3))
         plain = np.zeros_like(learner.sums.total)
         for loss in make_stream(stream, make_set("ball", dimension)).rounds(generators(3, 1), 5):
-            learner.count(loss)
-            own = np.clip(loss.value(exact.net[:, None]) / exact.unit, 0.0, 1.0)
+            learner.sums.add(loss)
+            own = np.clip(loss.value(exact.sums.net[:, None]) / exact.unit, 0.0, 1.0)
             plain += own if learner is exact else differences(lazy, loss)
         assert np.ptp(plain) > 0.1
         np.testing.assert_allclose(learner.sums.total, plain, rtol=0, atol=0 if learner is exact else 1e-12)
@@ -79,9 +79,9 @@ def test_hit_and_run_has_the_law_of_the_exponential_mechanism() -> None:
     scale = learner.plans[0].draw_scale
     matrix = 3 * scale * np.array([[1.0, 0.3], [0.3, 0.5]])
     center = np.array([0.5, -0.2])
-    learner.matrix[:] = matrix
-    learner.linear[:] = matrix @ center
-    learner.constant[:] = 0.5 * center @ matrix @ center
+    learner.sums.matrix[:] = matrix
+    learner.sums.linear[:] = matrix @ center
+    learner.sums.constant[:] = 0.5 * center @ matrix @ center
     for run in range(runs):
         learner.move(0, run)
     grid = disc()
@@ -106,7 +106,7 @@ def lazy_learner(rounds, runs, variant="tuned", epsilon=1.0, dimension=1, stream
 
 def differences(lazy, loss):
     """(f - f(c)) / (L D) at the points of the net, clipped."""
-    return np.clip((loss.value(lazy.net[:, None]) - loss.value(lazy.center)) / lazy.unit, -0.5, 0.5)
+    return np.clip((loss.value(lazy.sums.net[:, None]) - loss.value(lazy.center)) / lazy.unit, -0.5, 0.5)
 
 
 def test_the_point_has_the_law_of_the_measure():
@@ -114,7 +114,7 @@ def test_the_point_has_the_law_of_the_measure():
     runs, rounds = 5_000, 6
     lazy, losses = lazy_learner(rounds, runs)
     lazy.plans = [type("Plan", (Copied,), {"spare": 1.5})(2, 0.2, 0.9)]  # decides often, and mostly keeps
-    lazy.sizes = [np.exp(-2.0 * np.square(lazy.net - 0.3).sum(axis=1))]
+    lazy.sizes = [np.exp(-2.0 * np.square(lazy.sums.net - 0.3).sum(axis=1))]
     lazy.begin(generators(runs, 5))
     one = [np.random.default_rng(3)] * runs
     for now, loss in enumerate(losses.rounds(one[:1], rounds), 1):
@@ -127,7 +127,8 @@ def test_the_point_has_the_law_of_the_measure():
         seen += differences(lazy_two, loss).ravel()
     wanted = lazy.sizes[0] * np.exp(-0.9 * seen)
     wanted /= wanted.sum()
-    found = np.bincount(lazy.chosen[0, 0], minlength=len(wanted))
+    chosen = np.abs(lazy.point[0] - lazy.sums.net[:, 0]).argmin(axis=1)
+    found = np.bincount(chosen, minlength=len(wanted))
     assert stats.chisquare(found, wanted * runs).pvalue > 1e-4
     assert (lazy.draws < 3).mean() > 0.1  # some kept theirs at both decisions
 

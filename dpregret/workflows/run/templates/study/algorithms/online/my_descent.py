@@ -18,9 +18,8 @@ class MyDescent(Learner):
     card = Card(name="my-descent", title="my descent", paper="mine", reference="-",
                 variants={"plain": "standard deviation 2 L / mu(eps, delta)"})  # fmt: skip
 
-    def __init__(self, problem, settings, runs, variant):
-        super().__init__(problem, settings, runs, variant)
-        self.noise_plan = gradient_sums("gaussian", [NoisePerItem()] * len(settings), problem, settings)
+    def prepare(self):
+        self.noise_plan = gradient_sums("gaussian", [NoisePerItem()] * len(self.settings), self.problem, self.settings)
         self.noise_before = np.zeros_like(self.point)
 
     def observe(self, loss, gradient, noise):
