@@ -21,13 +21,12 @@ Deviations  One block length, e as in the proof. The private versions are ours; 
 """
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
 from dpregret.algorithms.geometry.ball import BallData
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.online.projected_descent import GradientDescent, columns
+from dpregret.algorithms.online.projected_descent import GradientDescent, columns, noised
 from dpregret.core.oracles import projected
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot
@@ -112,24 +111,18 @@ class BlockedDescent(GradientDescent):
 
     def bound(self, rounds: int) -> Array:
         """D^2/(2 eta) + eta t B_K^2/2 + L t sqrt(e)."""
-        times = np.arange(1.0, rounds + 1)
-        eta, square = self.step[:, None], np.square(self.spread)[:, None]
-        apart = self.lipschitz * times * math.sqrt(self.tolerance)
-        return self.domain.diameter**2 / (2 * eta) + eta * square * times / 2 + apart
+        apart = self.lipschitz * np.arange(1.0, rounds + 1) * math.sqrt(self.tolerance)
+        return self.descended(self.domain.diameter, self.spread, rounds) + apart
 
 
 class PrivateBlockedDescent(BlockedDescent):
     """Every sum of a block noised once, or every gradient."""
 
-    card = replace(
+    card = noised(
         BlockedDescent.card,
-        name="private-blocked-descent",
-        title="noised blocked descent",
-        paper="dpregret",
-        reference="blocked descent on noisy sums",
-        variants={
+        "blocked descent on noisy sums",
+        {
             "per-block": "noise on the sum of every block, standard deviation 2 L / mu(eps, delta)",
             "per-gradient": "noise on every gradient",
         },
-        private=True,
     )

@@ -16,13 +16,11 @@ Guarantee   <hat g, x - z> <= <g, w - z> for z of the set, and |g| <= (1 + R/r) 
 Deviations  Constant step, Euclidean ball: no adaptivity. The private version is ours.
 """
 
-from dataclasses import replace
-
 import numpy as np
 
 from dpregret.algorithms.geometry.ball import BallData
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.online.projected_descent import GradientDescent, columns
+from dpregret.algorithms.online.projected_descent import GradientDescent, columns, noised
 from dpregret.core.oracles import projected
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot
@@ -65,8 +63,7 @@ class GaugeDescent(GradientDescent):
 
     def bound(self, rounds: int) -> Array:
         """R^2/(2 eta) + eta t (1 + R/r)^2 B^2/2."""
-        eta, square = self.step[:, None], np.square(self.steepness * self.size)[:, None]
-        return self.reach**2 / (2 * eta) + eta * square * np.arange(1.0, rounds + 1) / 2
+        return self.descended(self.reach, self.steepness * self.size, rounds)
 
 
 def corrected(gradient: Array, outer: Array, normal: Array) -> Array:
@@ -80,12 +77,4 @@ def corrected(gradient: Array, outer: Array, normal: Array) -> Array:
 class PrivateGaugeDescent(GaugeDescent):
     """Every gradient noised once."""
 
-    card = replace(
-        GaugeDescent.card,
-        name="private-gauge-descent",
-        title="noised gauge descent",
-        paper="dpregret",
-        reference="gauge descent on noisy gradients",
-        variants={"corrected": "standard deviation 2 L / mu(eps, delta)"},
-        private=True,
-    )
+    card = noised(GaugeDescent.card, "gauge descent on noisy gradients")

@@ -11,6 +11,7 @@ Guarantee   Zinkevich 2003 with unbiased gradients: E[regret] <= R^2/(2 eta) + e
 """
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -34,9 +35,8 @@ class GradientDescent(Learner):
         self.reach = self.domain.reach(self.center)
         self.variance = np.zeros(len(self.settings))
         if self.card.private:
-            self.noise_plan = gradient_sums(
-                "gaussian", [NoisePerItem()] * len(self.settings), self.problem, self.settings
-            )
+            sums = [NoisePerItem()] * len(self.settings)
+            self.noise_plan = gradient_sums("gaussian", sums, self.problem, self.settings)
             free = self.domain.dimension - len(self.domain.equalities())
             self.variance = free * np.square(self.noise_plan.scales)
         self.noise_before: Array | float = 0.0
@@ -62,13 +62,31 @@ class GradientDescent(Learner):
         """Learn from what is released, (settings, runs, d); the only method after which the point is another."""
 
     @property
-    @abstractmethod
-    def step(self) -> Array:
-        """eta, (settings,)."""
+    def step(self) -> Array:  # line 1
+        """eta = R / (B sqrt(T)), (settings,)."""
+        return self.reach / (self.size * np.sqrt(self.horizon))
+
+    def bound(self, rounds: int) -> Array:
+        """R^2/(2 eta) + eta t B^2/2."""
+        return self.descended(self.reach, self.size, rounds)
+
+    def descended(self, reach: float, size: Array, rounds: int) -> Array:
+        """R^2/(2 eta) + eta t B^2/2 for any R, and B (settings,): of steps on gradients of that size."""
+        eta, square = self.step[:, None], np.square(size)[:, None]
+        return reach**2 / (2 * eta) + eta * square * np.arange(1.0, rounds + 1) / 2
 
     def displacement(self, rounds: int) -> Array:
         """eta sqrt(t E|xi|^2), (settings, rounds): what the noise of t steps adds up to."""
         return (self.step * np.sqrt(self.variance))[:, None] * np.sqrt(np.arange(1.0, rounds + 1))
+
+
+NOISED: Mapping[str, str] = {"corrected": "standard deviation 2 L / mu(eps, delta)"}
+
+
+def noised(plain: Card, reference: str, variants: Mapping[str, str] = NOISED, paper: str = "dpregret") -> Card:
+    """The card of a descent on what is noised, from that of the plain one."""
+    name, title = f"private-{plain.name}", f"noised {plain.title}"
+    return replace(plain, name=name, title=title, paper=paper, reference=reference, variants=variants, private=True)
 
 
 def columns(values: Array) -> Array:
@@ -90,29 +108,12 @@ class ProjectedDescent(GradientDescent):
         convex=True,
     )
 
-    @property
-    def step(self) -> Array:  # line 1
-        """R / (B sqrt(T))."""
-        return self.reach / (self.size * np.sqrt(self.horizon))
-
     def descend(self, released: Array) -> None:  # line 2
         """One projected step."""
         self.point = self.domain.project(self.point - columns(self.step) * released)  # line 3
-
-    def bound(self, rounds: int) -> Array:
-        """R^2/(2 eta) + eta t B^2/2."""
-        eta, square = self.step[:, None], np.square(self.size)[:, None]
-        return self.reach**2 / (2 * eta) + eta * square * np.arange(1.0, rounds + 1) / 2
 
 
 class PrivateProjectedDescent(ProjectedDescent):
     """Every gradient noised once."""
 
-    card = replace(
-        ProjectedDescent.card,
-        name="private-projected-descent",
-        title="noised projected descent",
-        paper="baseline",
-        variants={"corrected": "standard deviation 2 L / mu(eps, delta)"},
-        private=True,
-    )
+    card = noised(ProjectedDescent.card, ProjectedDescent.card.reference, paper="baseline")

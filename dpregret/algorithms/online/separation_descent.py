@@ -19,13 +19,11 @@ Guarantee   The set shrunk by 1 - delta lies at least delta r behind the hyperpl
 Deviations  Our delta and eta; one gradient a step where the paper has blocks. The private version is ours.
 """
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.online.projected_descent import GradientDescent, columns
+from dpregret.algorithms.online.projected_descent import GradientDescent, columns, noised
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled
 from dpregret.numerics.sums import dot
@@ -52,11 +50,6 @@ class SeparationDescent(GradientDescent):
         self.shrinking = min(1.0, self.reach / (self.inner * np.sqrt(self.horizon)))  # line 1
 
     @property
-    def step(self) -> Array:
-        """R / (B sqrt(T))."""
-        return self.reach / (self.size * np.sqrt(self.horizon))
-
-    @property
     def most_calls(self) -> float:
         """2 R/r + 2; NaN where the horizon is too short."""
         return 2 * self.reach / self.inner + 2 if self.shrinking < 1.0 else np.nan
@@ -72,10 +65,8 @@ class SeparationDescent(GradientDescent):
 
     def bound(self, rounds: int) -> Array:
         """R^2/(2 eta) + eta t B^2/2 + delta R L t."""
-        times = np.arange(1.0, rounds + 1)
-        eta, square = self.step[:, None], np.square(self.size)[:, None]
-        shrunk = self.shrinking * self.reach * self.lipschitz * times
-        return self.reach**2 / (2 * eta) + eta * square * times / 2 + shrunk
+        shrunk = self.shrinking * self.reach * self.lipschitz * np.arange(1.0, rounds + 1)
+        return super().bound(rounds) + shrunk
 
 
 @compiled
@@ -97,12 +88,4 @@ def pull(rows: Array, left: NDArray[np.int64], normals: Array, length: float) ->
 class PrivateSeparationDescent(SeparationDescent):
     """Every gradient noised once."""
 
-    card = replace(
-        SeparationDescent.card,
-        name="private-separation-descent",
-        title="noised separation descent",
-        paper="dpregret",
-        reference="separation descent on noisy gradients",
-        variants={"corrected": "standard deviation 2 L / mu(eps, delta)"},
-        private=True,
-    )
+    card = noised(SeparationDescent.card, "separation descent on noisy gradients")
