@@ -40,7 +40,7 @@ import numpy as np
 
 from dpregret.algorithms.learner import Card, Learner
 from dpregret.algorithms.online.ftal import gradient_sums
-from dpregret.algorithms.privacy import ALTERNATIVES, PURE_ALTERNATIVES, NoiseDistribution, window_sums
+from dpregret.algorithms.privacy import ALTERNATIVES, PURE_ALTERNATIVES, Budget, NoiseDistribution, window_sums
 from dpregret.core.oracles import local_step, step
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import inlined
@@ -62,15 +62,7 @@ class Terms:
     window_constant: Array
 
 
-@inlined
-def local_radius(t, mu, regulariser, outer, inner, growing):
-    """r_t = outer (inner + growing sqrt(S_t / S_{t-1})) / (mu S_t), S_t = t + C0; not yet capped by the diameter."""
-    curvature = t + regulariser
-    return outer * (inner + growing * np.sqrt(curvature / (curvature - 1.0))) / (mu * curvature)
-
-
-@dataclass(frozen=True)
-class Schedule:
+class Schedule(NamedTuple):
     """Step `alpha`, regulariser C0, gap constant K and radius, every constant with its source.
 
     Setting. F_t has the Hessian mu S_t I, S_t = t + C0, a = alpha, r = rho of the local oracle, |z_t| <= N.
@@ -95,6 +87,18 @@ class Schedule:
     inner: Array
     growing: Array
     outer: float
+
+    def at(self, setting: int) -> Any:
+        """Its numbers in one setting."""
+        return Schedule(*(float(part[setting, 0] if isinstance(part, np.ndarray) else part) for part in self))
+
+
+@inlined
+def local_radius(t, mu, schedule):
+    """r_t = outer (inner + growing sqrt(S_t / S_{t-1})) / (mu S_t), S_t = t + C0; not yet capped by the diameter."""
+    curvature = t + schedule.regulariser
+    growing = schedule.growing * np.sqrt(curvature / (curvature - 1.0))
+    return schedule.outer * (schedule.inner + growing) / (mu * curvature)
 
 
 def inductive(terms: Terms, alpha: float, regulariser: Array, gap: Array) -> Schedule:
@@ -164,27 +168,24 @@ VARIANTS = {
 }
 
 
-def window_constant(
-    distribution: NoiseDistribution, window: int, epsilon: float, delta: float, dimension: int
-) -> float:
+def window_constant(distribution: NoiseDistribution, window: int, budget: Budget, dimension: int) -> float:
     """C_W (1 - alpha) / (2 alpha) of line 2, at failure probability FAILURE; 0 without privacy.
 
     norm-Gamma: d log2^1.5 W ln(d/beta) / eps. Gaussian: sqrt(d) log2^1.5 W ln(1/delta) sqrt(ln(1/beta)) / eps.
     """
-    if math.isinf(epsilon):
+    if math.isinf(budget.epsilon):
         return 0.0
     depth = float(math.log2(window) ** 1.5)
     if distribution == "gamma":
-        return dimension * depth * math.log(dimension / FAILURE) / epsilon
-    tail = math.log(1 / delta) * math.sqrt(math.log(1 / FAILURE))
-    return math.sqrt(dimension) * depth * tail / epsilon
+        return dimension * depth * math.log(dimension / FAILURE) / budget.epsilon
+    tail = math.log(1 / budget.delta) * math.sqrt(math.log(1 / FAILURE))
+    return math.sqrt(dimension) * depth * tail / budget.epsilon
 
 
 class Local(NamedTuple):
     """gradients, points, cost (d, runs): sums over rounds, and room; weights (k, runs): of the oracle; start (d,).
 
-    alpha, regulariser: step and C0. inner, gap, outer: the radius is outer (inner + gap sqrt(S_t / S_{t-1})) / (mu S_t)
-    with S_t = t + C0, and at most the diameter. printed: whether line 7 is as printed.
+    schedule: of the setting; the radius is at most the diameter. printed: whether line 7 is as printed.
     """
 
     gradients: Array
@@ -194,20 +195,15 @@ class Local(NamedTuple):
     start: Array
     mu: float
     diameter: float
-    alpha: float
-    regulariser: float
-    inner: float
-    growing: float
-    outer: float
+    schedule: Schedule
     printed: bool
 
 
 @step.add
 def _(learner: Local, loss, domain, t, x, gradient, noise, s):  # line 4
     """x_{t+1} = (1 - alpha) x_t + alpha LLOO(x_t, r_t, c_t), in the oracle's weights."""
-    mu, regulariser, cost = learner.mu, learner.regulariser, learner.cost
-    radius = local_radius(t, mu, regulariser, learner.outer, learner.inner, learner.growing)
-    radius = min(learner.diameter, radius)  # line 6
+    mu, regulariser, cost = learner.mu, learner.schedule.regulariser, learner.cost
+    radius = min(learner.diameter, local_radius(t, mu, learner.schedule))  # line 6
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
             learner.gradients[k, r] += gradient[k, r]
@@ -218,7 +214,7 @@ def _(learner: Local, loss, domain, t, x, gradient, noise, s):  # line 4
                 cost[k, r] = anchors - private_sum / mu
             else:  # the gradient at x_t of the private F_t
                 cost[k, r] = private_sum + mu * ((t + regulariser) * x[k, r] - anchors)
-    local_step(domain, learner.weights, radius, learner.alpha, cost, x, s)  # lines 7, 8, 9
+    local_step(domain, learner.weights, radius, learner.schedule.alpha, cost, x, s)  # lines 7, 8, 9
 
 
 class LocalOracleFtal(Learner):
@@ -242,37 +238,21 @@ class LocalOracleFtal(Learner):
 
     def state(self, setting: int, runs: int) -> Any:
         """Nothing summed yet."""
-        start, schedule = self.point[setting, 0].copy(), self.schedule
-        sums = np.zeros((3, len(start), runs))
+        start, mu, diameter = self.point[setting, 0].copy(), self.strong_convexity, float(self.domain.diameter)
+        gradients, points, cost = np.zeros((3, len(start), runs))
         weights = np.tile(self.local.lift(start[None])[0][:, None], (1, runs))
-        return Local(
-            sums[0],
-            sums[1],
-            sums[2],
-            weights,
-            start,
-            mu=self.strong_convexity,
-            diameter=float(self.domain.diameter),
-            alpha=float(schedule.alpha),
-            regulariser=float(schedule.regulariser[setting, 0]),
-            inner=float(schedule.inner[setting, 0]),
-            growing=float(schedule.growing[setting, 0]),
-            outer=schedule.outer,
-            printed=self.variant == "printed",
-        )
+        schedule, printed = self.schedule.at(setting), self.variant == "printed"
+        return Local(gradients, points, cost, weights, start, mu, diameter, schedule, printed)
 
     def _terms(self) -> Terms:
         """N is the root mean square of |z_t| at its largest over all rounds."""
-        lipschitz, mu, diameter = self.lipschitz, self.strong_convexity, self.domain.diameter
-        plan, ratio = self.noise_plan, self.local.ratio
-        if plan is None:
-            nothing = np.zeros((len(self.settings), 1))
-            return Terms(lipschitz, mu, diameter, ratio, noise=nothing, window_constant=nothing)
-        window = [
-            [window_constant(plan.distribution, each.window, each.budget.epsilon, each.budget.delta, plan.dimension)]
-            for each in self.settings
-        ]
-        return Terms(lipschitz, mu, diameter, ratio, plan.largest_norm()[:, None], np.array(window))
+        constants = self.lipschitz, self.strong_convexity, self.domain.diameter, self.local.ratio
+        plan, noise, window = self.noise_plan, np.zeros(len(self.settings)), np.zeros(len(self.settings))
+        if plan is not None:
+            noise = plan.largest_norm()
+            law, dimension = plan.distribution, plan.dimension
+            window = np.array([window_constant(law, each.window, each.budget, dimension) for each in self.settings])
+        return Terms(*constants, noise[:, None], window[:, None])
 
     def bound(self, rounds: int) -> Array:
         """mu C0 D^2 / 2 + (L/mu) (2 L + sqrt(2) K) ln(1 + t/C0) for `proved` and `unsquared`, NaN else.

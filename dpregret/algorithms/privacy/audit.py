@@ -19,7 +19,6 @@ Floating-point noise leaks in its lowest bits (Mironov 2012), which is not what 
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -227,36 +226,17 @@ def _log_ratio(low: Array, high: Array, delta: float) -> Array:
 
 def least_probability(hits: Array, samples: int, error: float) -> Array:
     """Clopper-Pearson lower bound of a probability, wrong with probability `error` at most."""
-    return _looked_up(_least, hits, samples, error)
+    return np.asarray(_bounds(samples, error)[0][hits])
 
 
 def largest_probability(hits: Array, samples: int, error: float) -> Array:
     """Clopper-Pearson upper bound of a probability, wrong with probability `error` at most."""
-    return _looked_up(_largest, hits, samples, error)
-
-
-def _least(hits: Array, samples: int, error: float) -> Array:
-    return np.asarray(np.where(hits > 0, betaincinv(np.maximum(hits, 1), samples - hits + 1, error), 0.0))
-
-
-def _largest(hits: Array, samples: int, error: float) -> Array:
-    return np.asarray(np.where(hits < samples, betainccinv(hits + 1, np.maximum(samples - hits, 1), error), 1.0))
-
-
-Bound = Callable[[Array, int, float], Array]
+    return np.asarray(_bounds(samples, error)[1][hits])
 
 
 @lru_cache(maxsize=32)
-def _table(bound: Bound, samples: int, error: float) -> Array:
-    return np.full(samples + 1, np.nan)
-
-
-def _looked_up(bound: Bound, hits: Array, samples: int, error: float) -> Array:
-    """Bounds at whole numbers of hits; each is computed once, since audits of one size request the same again."""
-    table, hits = _table(bound, samples, error), np.asarray(hits)
-    found = np.asarray(table[hits])
-    if np.isnan(found).any():
-        missing = np.unique(hits[np.isnan(found)])
-        table[missing] = bound(missing, samples, error)
-        found = np.asarray(table[hits])
-    return found
+def _bounds(samples: int, error: float) -> tuple[Array, Array]:
+    """Both at 0..samples hits, since audits of one size request the same again."""
+    hits = np.arange(samples + 1)
+    least = np.where(hits > 0, betaincinv(np.maximum(hits, 1), samples - hits + 1, error), 0.0)
+    return least, np.where(hits < samples, betainccinv(hits + 1, np.maximum(samples - hits, 1), error), 1.0)

@@ -180,7 +180,7 @@ def test_cocol_stays_within_the_radius_of_the_leader(set_name, variant, name):
         leader = learner.domain.project((points + regulariser * start_point - gradients / mu) / (now + regulariser))
         distance = np.linalg.norm(learner.point - leader, axis=-1)
         chosen = learner.schedule
-        reach = local_radius.py_func(now + 1, mu, chosen.regulariser, chosen.outer, chosen.inner, chosen.growing)
+        reach = local_radius.py_func(now + 1, mu, chosen)
         radius = np.minimum(learner.domain.diameter, reach)
         violations += int((distance > radius + 1e-12).sum())
 
@@ -360,7 +360,7 @@ def test_constants_of_dp_ftrl() -> None:
 
 def radius(schedule, mu, now):
     """r_t, (settings, 1), by the text that plays."""
-    return local_radius.py_func(now, mu, schedule.regulariser, schedule.outer, schedule.inner, schedule.growing)
+    return local_radius.py_func(now, mu, schedule)
 
 
 def left_side(name, ratio, lipschitz, noise):
@@ -382,7 +382,7 @@ def test_the_induction_closes(name, noise):
 
 def test_printed_radius_and_gap():
     """Lines 1 to 3 and 6, written out for rho = 2, L = 1, mu = 1/2, D = 3, C_W of option I."""
-    window = window_constant("gamma", 16, 0.5, 1e-6, 4)
+    window = window_constant("gamma", 16, Budget(0.5, 1e-6), 4)
     assert window == pytest.approx(4 * 8 * math.log(4 / 0.05) / 0.5)
     made = SCHEDULES["printed"](Terms(1.0, 0.5, 3.0, 2.0, np.ones((1, 1)), np.array([[window]])))
     alpha, regulariser = 1 / 20, 100.0**2
