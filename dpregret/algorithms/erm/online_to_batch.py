@@ -31,7 +31,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from types import MappingProxyType
 
 import numpy as np
 
@@ -57,36 +56,30 @@ class Choice:
     """An online learner and its variant, and the mechanism of `horizon_sums`. proved: its bound may be used."""
 
     kind: type[Learner]
-    variant: str
     says: str
+    variant: str = "plain"
     sums: str = "root"
     proved: bool = False
 
 
-CHOICES: Mapping[str, Choice] = MappingProxyType(
-    {
-        "descent": Choice(
-            adaptive_descent.AdaptiveDescent, "plain", "gradient descent with adaptive steps", proved=True
-        ),
-        "descent-tree": Choice(
-            adaptive_descent.AdaptiveDescent, "plain", "the same, sums by the tree", "tree", proved=True
-        ),
-        "descent-buffers": Choice(
-            adaptive_descent.AdaptiveDescent, "plain", "the same, sums by buffers", "buffers", proved=True
-        ),
-        "leader": Choice(dp_ftrl_lipschitz.LipschitzLeader, "corrected", "follow the regularised leader", proved=True),
-        "shrinking": Choice(
-            gradient_descent.OnlineGradientDescent, "plain", "gradient descent, steps 1/(lambda t)", proved=True
-        ),
-        "gauge": Choice(gauge_descent.GaugeDescent, "plain", "gauge descent, one gauge a record", proved=True),
-        "blocked": Choice(blocked_descent.BlockedDescent, "plain", "blocked descent, a linear oracle", proved=True),
-        "implicit": Choice(pocp.PocpIgd, "corrected", "implicit gradient descent"),
-        "oracle": Choice(scofw.StronglyConvexFrankWolfe, "plain", "online Frank-Wolfe, one call of the linear oracle"),
-        "local-oracle": Choice(
-            wdp_cocol.LocalOracleFtal, "practical", "approximate leader, one call of the local oracle"
-        ),
-    }
-)
+CHOICES: Mapping[str, Choice] = {
+    "descent": Choice(adaptive_descent.AdaptiveDescent, "gradient descent with adaptive steps", proved=True),
+    "descent-tree": Choice(adaptive_descent.AdaptiveDescent, "the same, sums by the tree", sums="tree", proved=True),
+    "descent-buffers": Choice(
+        adaptive_descent.AdaptiveDescent, "the same, sums by buffers", sums="buffers", proved=True
+    ),
+    "leader": Choice(
+        dp_ftrl_lipschitz.LipschitzLeader, "follow the regularised leader", variant="corrected", proved=True
+    ),
+    "shrinking": Choice(gradient_descent.OnlineGradientDescent, "gradient descent, steps 1/(lambda t)", proved=True),
+    "gauge": Choice(gauge_descent.GaugeDescent, "gauge descent, one gauge a record", proved=True),
+    "blocked": Choice(blocked_descent.BlockedDescent, "blocked descent, a linear oracle", proved=True),
+    "implicit": Choice(pocp.PocpIgd, "implicit gradient descent", variant="corrected"),
+    "oracle": Choice(scofw.StronglyConvexFrankWolfe, "online Frank-Wolfe, one call of the linear oracle"),
+    "local-oracle": Choice(
+        wdp_cocol.LocalOracleFtal, "approximate leader, one call of the local oracle", variant="practical"
+    ),
+}
 
 
 @dataclass(frozen=True)

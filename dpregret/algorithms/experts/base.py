@@ -114,28 +114,19 @@ def block_total(block: Block) -> Array:
 
 def rechunk(blocks: Iterable[Block], size: int) -> Iterator[Array]:
     """The same losses round by round, in pieces (size, runs | 1, groups); the last one may be shorter."""
-    waiting: list[Array] = []
-    length = 0
+    waiting = np.empty((0, 1, 1))
     for block in blocks:
-        first = 0
-        while first < block.rounds:
-            last = min(block.rounds, first + size - length)
-            shape = (last - first, *block.losses.shape[1:])
-            piece = block.losses if len(block.losses) == 1 else block.losses[first:last]
-            waiting.append(piece if piece.shape == shape else np.broadcast_to(piece, shape))
-            length, first = length + last - first, last
-            if length == size:
-                yield _joined(waiting)
-                waiting, length = [], 0
-    if waiting:
-        yield _joined(waiting)
-
-
-def _joined(pieces: list[Array]) -> Array:
-    if len(pieces) == 1:
-        return pieces[0]
-    runs = max(piece.shape[1] for piece in pieces)
-    return np.concatenate([np.broadcast_to(piece, (len(piece), runs, piece.shape[2])) for piece in pieces])
+        rest = np.broadcast_to(block.losses, (block.rounds, *block.losses.shape[1:]))
+        while len(rest):
+            some, rest = np.split(rest, [size - len(waiting)])
+            runs = max(waiting.shape[1], some.shape[1])
+            parts = [np.broadcast_to(part, (len(part), runs, some.shape[2])) for part in (waiting, some)]
+            waiting = np.concatenate(parts) if len(waiting) else some
+            if len(waiting) == size:
+                yield waiting
+                waiting = waiting[:0, :1]
+    if len(waiting):
+        yield waiting
 
 
 @dataclass(frozen=True)

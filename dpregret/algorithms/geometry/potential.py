@@ -52,8 +52,6 @@ class Potential:
     """State (k,) of the minimiser of Psi over C."""
     data: Any
     """What compiled loops know of it."""
-    exponent: float = math.nan
-    """Of a norm or of singular values, where there is one."""
 
 
 class Euclidean(NamedTuple):
@@ -283,7 +281,6 @@ def q_norm(ball: L1Ball) -> Potential:
         maximum=0.5 * (dual - 1.0),
         start=np.tile(ball.center(), 2),
         data=QNorm(ball.radius, dual, modulus),
-        exponent=dual / (dual - 1.0),
     )
 
 
@@ -343,7 +340,6 @@ def grouped(ball: GroupedL1Ball) -> Potential:
         maximum=slope / exponent,
         start=ball.center(),
         data=Grouped(ball.radius, ball.block_size, slope, exponent),
-        exponent=exponent,
     )
 
 
@@ -399,7 +395,6 @@ def spectral(ball: NuclearBall) -> Potential:
         maximum=slope / (1.0 + exponent),
         start=np.tile(ball.center(), 2),
         data=Spectral(ball.side, ball.radius, 1.0 / exponent, slope),
-        exponent=exponent,
     )
 
 

@@ -28,7 +28,7 @@ from dpregret.algorithms.privacy.prefix_sums import (
     keyed_generators,
 )
 from dpregret.algorithms.privacy.toeplitz import BufferedToeplitz, Root, UnboundedToeplitz, WindowBuffers, WindowRoot
-from dpregret.algorithms.privacy.trees import BinaryTree, WindowTree, is_power_of_two
+from dpregret.algorithms.privacy.trees import BinaryTree, WindowTree
 from dpregret.algorithms.privacy.window_blocks import WindowBlocks, WindowItems, best_radices
 
 __all__ = [
@@ -54,7 +54,6 @@ __all__ = [
     "gaussian_epsilon",
     "gaussian_mu",
     "horizon_sums",
-    "is_power_of_two",
     "keyed_generators",
     "largest_within",
     "root_mean_square_norm",

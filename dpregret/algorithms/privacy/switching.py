@@ -103,12 +103,6 @@ class Watch:
         found, self.left[run] = _walk(self.mechanism.epsilon, level, left, query, without_gaps(losses), rounds)
         return None if found < 0 else found
 
-    def constant(self, run: int, query: float, rounds: int) -> int | None:
-        """`walk` for the same query in all rounds, in closed form: the halting round is geometric."""
-        level, left = self.levels[run], self.left[run]
-        found, self.left[run] = _stay(self.mechanism.epsilon, level, left, query, rounds)
-        return None if found < 0 else found
-
 
 @compiled
 def _rate(epsilon: float, gap: float) -> float:

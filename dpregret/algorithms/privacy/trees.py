@@ -111,11 +111,6 @@ class WindowError(ValueError):
         self.window = window
 
 
-def is_power_of_two(number: int) -> bool:
-    """Whether number is 1, 2, 4, 8, ..."""
-    return number >= 1 and number & (number - 1) == 0
-
-
 @dataclass(frozen=True)
 class WindowTree(PrefixSums):
     """Window tree mechanism: the last `window` items are protected, older ones enter clean.
@@ -132,7 +127,7 @@ class WindowTree(PrefixSums):
     window: int
 
     def __post_init__(self) -> None:
-        if not is_power_of_two(self.window):
+        if self.window < 1 or self.window & (self.window - 1):
             raise WindowError(self.window)
 
     @property

@@ -139,7 +139,7 @@ ONLINE = sorted(name for name, kind in learners("online").items() if not UNSERVE
 def test_every_online_learner_is_served(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Found, not listed: points of the set that do better than the first one, or one line that says what is missing."""
     kind = learners("online")[name]
-    choice = Choice(kind, next(iter(kind.card.variants)), "-")
+    choice = Choice(kind, "-", next(iter(kind.card.variants)))
     monkeypatch.setattr(OnlineToBatch, "choices", classmethod(lambda cls: MappingProxyType({"descent": choice})))
     domain, samples = make_set("ball", 2), 512
     risk = make_risk("quadratic-population", domain, samples, generators(RUNS, 5))

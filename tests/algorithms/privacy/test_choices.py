@@ -28,6 +28,8 @@ from dpregret.algorithms.privacy.selection import (
 from dpregret.algorithms.privacy.switching import CALIBRATIONS, AboveThreshold, Switching, Watch, accuracy
 from dpregret.workflows.audit.experts import halting
 
+STILL = np.zeros(1)  # losses of an expert that never loses
+
 
 def worse_of_two(gap):
     """P(the worse of two scores is chosen) under Laplace(1) noise: the tail of a difference of two Laplaces."""
@@ -256,8 +258,8 @@ def test_all_ways_of_asking_agree() -> None:
     assert whole == stepped
     for each, again in zip(generators(runs, 1), generators(runs, 1), strict=True):
         watch = Watch(mechanism, [each])
-        early = watch.constant(0, -5.0, 10)  # what was spent is remembered
-        late = watch.constant(0, -5.0, rounds - 10) if early is None else None
+        early = watch.walk(0, -5.0, STILL, 10)  # what was spent is remembered
+        late = watch.walk(0, -5.0, STILL, rounds - 10) if early is None else None
         closed = early if late is None else 10 + late
         assert closed == path(Watch(mechanism, [again]), 0, np.full(rounds, -5.0))
 
@@ -285,9 +287,9 @@ def test_accuracy_holds_with_its_probability() -> None:
     slack = accuracy(epsilon, rounds, failure)
     assert slack == pytest.approx(8 * (math.log(rounds) + math.log(2 / failure)))
     low = Watch(AboveThreshold(epsilon, threshold), generators(runs))
-    early = [low.constant(run, threshold - slack, rounds) is not None for run in range(runs)]
+    early = [low.walk(run, threshold - slack, STILL, rounds) is not None for run in range(runs)]
     high = Watch(AboveThreshold(epsilon, threshold), generators(runs, 1))
-    late = [high.constant(run, threshold + slack, rounds) != 0 for run in range(runs)]
+    late = [high.walk(run, threshold + slack, STILL, rounds) != 0 for run in range(runs)]
     assert np.mean(early) <= failure
     assert np.mean(late) <= failure
 
@@ -296,8 +298,8 @@ def test_without_privacy_the_first_query_above_halts() -> None:
     watch = Watch(AboveThreshold(math.inf, 3.0), generators(1))
     assert path(watch, 0, np.array([0.0, 3.0, 3.5, 9.0])) == 2
     watch.open(0)
-    assert watch.constant(0, 3.0, 1000) is None
-    assert watch.constant(0, 3.1, 1000) == 0
+    assert watch.walk(0, 3.0, STILL, 1000) is None
+    assert watch.walk(0, 3.1, STILL, 1000) == 0
     assert accuracy(math.inf, 10, 0.1) == 0
 
 
