@@ -115,11 +115,12 @@ class BaseLearner(ABC):
         return []
 
     def delivered_epsilon(self) -> list[float]:
-        """The epsilon that the ledger of each setting proves at its delta; inf without privacy."""
+        """The epsilon that the ledger of each setting proves at its delta, or purely; inf without privacy."""
         lines = self.ledger()
         if not lines:
             return [math.inf] * len(self.budgets)
-        return [line.epsilon(budget.delta) for line, budget in zip(lines, self.budgets, strict=True)]
+        deltas = [0.0 if self.pure else budget.delta for budget in self.budgets]
+        return [line.epsilon(delta) for line, delta in zip(lines, deltas, strict=True)]
 
 
 @cache

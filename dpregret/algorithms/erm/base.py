@@ -7,7 +7,7 @@ point. Neighbouring data sets differ in one record, replaced by any other admiss
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, cast
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from dpregret.algorithms.geometry import ConstraintSet
 from dpregret.algorithms.learner import BaseLearner, Spent
-from dpregret.algorithms.privacy import Budget, NoisePlan, calibrate, horizon_sums
+from dpregret.algorithms.privacy import BLOCK, Budget, NoisePlan, calibrate, horizon_sums
 from dpregret.numerics.arrays import Array
 
 
@@ -56,13 +56,8 @@ class Records(Protocol):
         """The next ones, (settings or 1, runs or 1, count, p); ValueError where there are not so many."""
 
 
-class FreshRisk(Protocol):
-    """Expected loss over a distribution that is met through n fresh records a run; constants as of `Risk`."""
-
-    samples: int
-    dimension: int
-    lipschitz: float
-    smoothness: float
+class FreshRisk(Risk, Protocol):
+    """Expected loss over a distribution that is met through n fresh records a run."""
 
     def stream(self) -> Records:
         """A pass over the records, the same ones each time."""
@@ -137,6 +132,12 @@ class OnePassLearner(ErmLearner):
         sums = horizon_sums(mechanism, self.fresh.samples)
         scales = [calibrate("gaussian", budget, sensitivity, sums.nodes_per_item) for budget in self.budgets]
         return NoisePlan("gaussian", [sums] * len(scales), scales, sensitivity, self.domain.dimension)
+
+    def one_by_one(self) -> Iterator[Array]:
+        """The records of a pass, (settings or 1, runs or 1, p) each, taken in blocks of the size of noise."""
+        stream = self.fresh.stream()
+        while stream.left:
+            yield from np.moveaxis(stream.take(min(stream.left, BLOCK)), 2, 0)
 
     def ledger(self) -> Sequence[Spent]:
         """Of a record in all sums, one line a setting."""

@@ -29,7 +29,7 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from dpregret.algorithms.erm.base import ErmLearner
-from dpregret.algorithms.erm.projected_gradient import usable_smoothness
+from dpregret.algorithms.erm.projected_gradient import minimum_of
 from dpregret.algorithms.geometry import gaussian_width
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import (
@@ -41,7 +41,6 @@ from dpregret.algorithms.privacy import (
     smallest_epsilon,
     unit_noise,
 )
-from dpregret.core.sets import minimise
 from dpregret.numerics.arrays import Array
 
 TOLERANCE = 1e-10
@@ -108,8 +107,7 @@ class PerturbedObjective(ErmLearner):
             return self.risk.gradient(points) + ridges * (points - center) + noise
 
         start = np.tile(center, (len(self.budgets), self.runs, 1))
-        smoothness = usable_smoothness(self.problem) + ridges
-        return minimise(self.domain, gradient, start, smoothness, goal=TOLERANCE, allowed=TOLERANCE)[0]  # line 2
+        return minimum_of(self.problem, gradient, start, TOLERANCE, ridges)[0]  # line 2
 
     def ledger(self) -> list[Release]:
         """The noise; the Jacobian's share comes on top."""

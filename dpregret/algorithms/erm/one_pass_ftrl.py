@@ -18,6 +18,7 @@ Deviations  lambda minimises the guarantee. root, buffers: b_t and V_t of that m
 """
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -55,14 +56,11 @@ class OnePassLeader(OnePassLearner):
         start, weight = self.domain.center(), self.regularisation[:, None, None]
         points = np.tile(start, (len(self.budgets), self.runs, 1))
         gradients, sums = np.zeros_like(points), np.zeros_like(points)
-        records, blocks = self.fresh.stream(), self.noise_plan.blocks(generators)
-        while records.left:
-            block = next(blocks)
-            chunk = records.take(min(len(block), records.left))  # line 2
-            for record, noise in zip(np.moveaxis(chunk, 2, 0), block, strict=False):
-                sums += points
-                gradients += self.fresh.gradients(points, record)  # line 3
-                points = self.domain.project(start - (gradients + noise) / weight)  # line 4
+        noises = chain.from_iterable(self.noise_plan.blocks(generators))
+        for record, noise in zip(self.one_by_one(), noises, strict=False):  # line 2
+            sums += points
+            gradients += self.fresh.gradients(points, record)  # line 3
+            points = self.domain.project(start - (gradients + noise) / weight)  # line 4
         return sums / self.fresh.samples  # line 5
 
     def bound(self) -> list[float]:

@@ -28,7 +28,7 @@ Deviations  Losses are divided by that constant, so that one learner serves all 
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -151,7 +151,7 @@ class OnlineToBatch(OnePassLearner):
         """Released points (settings, runs, d)."""
         learner, center = self.learner(), self.domain.center()
         learner.begin(generators)
-        records, noises = self._records(), chain.from_iterable(self.noise_plan.blocks(generators))
+        records, noises = self.one_by_one(), chain.from_iterable(self.noise_plan.blocks(generators))
         silent = None if learner.noise_plan is None else np.zeros_like(learner.point)
         point = before = learner.point.copy()  # line 1
         total, units = np.zeros_like(point), self.units[:, None, None]
@@ -165,14 +165,6 @@ class OnlineToBatch(OnePassLearner):
             learner.observe(charge, charge.gradient(learner.point), silent)  # line 5
             before, point = point, point + 2 / (t + 2) * (learner.point - point)  # line 6
         return point  # line 7
-
-    def _records(self) -> Iterator[Array]:
-        """One record at a time, (settings or 1, runs, columns), taken in blocks of the size of noise."""
-        stream = self.fresh.stream()
-        while stream.left:
-            block = stream.take(min(stream.left, 64))
-            for index in range(block.shape[2]):
-                yield block[:, :, index]
 
     def _noise_sizes(self) -> Array:
         """sqrt(E|noise_t|^2) for t = 1..n, (settings, n); g_n is only in the proof, its noise as that before."""

@@ -18,10 +18,9 @@ import numpy as np
 
 from dpregret.algorithms.erm.base import ErmLearner
 from dpregret.algorithms.erm.objective_perturbation import TOLERANCE, scaled_noise
-from dpregret.algorithms.erm.projected_gradient import usable_smoothness
+from dpregret.algorithms.erm.projected_gradient import minimum_of
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import NoiseDistribution, Release, calibrate
-from dpregret.core.sets import minimise
 from dpregret.numerics.arrays import Array
 
 
@@ -48,9 +47,7 @@ class OutputPerturbation(ErmLearner):
     def fit(self, generators: Sequence[np.random.Generator]) -> Array:
         center = self.domain.center()
         start = np.tile(center, (self.runs, 1))
-        smoothness = usable_smoothness(self.problem)
-        gradient = self.risk.gradient
-        minimum = minimise(self.domain, gradient, start, smoothness, goal=TOLERANCE, allowed=TOLERANCE)[0]  # line 1
+        minimum = minimum_of(self.problem, self.risk.gradient, start, TOLERANCE)[0]  # line 1
         noise = scaled_noise(self.distribution, [release.scale for release in self._ledger], generators, len(center))
         return self.domain.project(minimum + noise)  # line 2
 

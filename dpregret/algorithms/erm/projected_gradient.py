@@ -8,7 +8,7 @@ Guarantee   On a set the Frank-Wolfe gap max_{v in C} <grad f(x), x - v> >= f(x)
             on the other data sets.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -20,9 +20,13 @@ from dpregret.numerics.arrays import Array
 TOLERANCE = 1e-8
 
 
-def usable_smoothness(problem: ErmProblem) -> float:
-    """Smoothness of the risk, for linear risks a small positive number: any upper bound serves."""
-    return max(problem.risk.smoothness, 1e-6 * problem.risk.lipschitz / problem.domain.diameter)
+def minimum_of(
+    problem: ErmProblem, gradient: Callable[[Array], Array], start: Array, tolerance: float, ridge: float | Array = 0.0
+) -> tuple[Array, Array, int]:
+    """`minimise` from points (settings or 1, runs, p) to gaps of at most the tolerance: of the risk with a ridge."""
+    # where the risk is linear any small positive number serves
+    smoothness = max(problem.risk.smoothness, 1e-6 * problem.risk.lipschitz / problem.domain.diameter) + ridge
+    return minimise(problem.domain, gradient, start, smoothness, goal=tolerance, allowed=tolerance)
 
 
 class ProjectedGradient(ErmLearner):
@@ -42,11 +46,7 @@ class ProjectedGradient(ErmLearner):
     def fit(self, generators: Sequence[np.random.Generator]) -> Array:
         """The same points for every setting; nothing is drawn."""
         start = np.tile(self.domain.center(), (1, self.runs, 1))
-        smoothness = usable_smoothness(self.problem)
-        gradient = self.risk.gradient
-        points, _, self.steps_taken = minimise(
-            self.domain, gradient, start, smoothness, goal=TOLERANCE, allowed=TOLERANCE
-        )
+        points, _, self.steps_taken = minimum_of(self.problem, self.risk.gradient, start, TOLERANCE)
         return np.repeat(points, len(self.budgets), axis=0)
 
     def iterations(self) -> list[int]:

@@ -250,16 +250,9 @@ class VarianceReducedFrankWolfe(OnePassLearner):
                 for move, calls in zip(tree.moves, tree.calls, strict=True)
                 if move
             ]
-            spent = [line.epsilon(self._delta(budget)) for line in lines]
+            spent = [line.epsilon(0.0 if self.pure else budget.delta) for line in lines]
             found.append(lines[int(np.argmax(spent))])
         return found
-
-    def _delta(self, budget: Budget) -> float:
-        return 0.0 if self.pure else budget.delta
-
-    def delivered_epsilon(self) -> list[float]:
-        """The epsilon that the ledger proves at the setting's delta, 0 for `pure`."""
-        return [line.epsilon(self._delta(each)) for line, each in zip(self.ledger(), self.budgets, strict=True)]
 
     def bound(self) -> list[float]:
         """The guarantee of the module."""

@@ -13,7 +13,6 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -75,27 +74,12 @@ class ExpertProblem:
         return int(self.sizes.sum())
 
 
-@dataclass(frozen=True)
 class RunOfBlock:
-    """One run's losses in a block: rounds are counted from 0."""
+    """One run's losses in a block, (rounds | 1, groups): rounds are counted from 0. constant: all of them are alike."""
 
-    block: Block
-    run: int
-
-    @cached_property
-    def rounds(self) -> int:
-        """Number of rounds."""
-        return self.block.rounds
-
-    @cached_property
-    def constant(self) -> bool:
-        """All rounds are alike."""
-        return len(self.block.losses) == 1
-
-    @cached_property
-    def losses(self) -> Array:
-        """(rounds | 1, groups)."""
-        return self.block.losses[:, min(self.run, self.block.losses.shape[1] - 1)]
+    def __init__(self, block: Block, run: int):
+        self.rounds, self.constant = block.rounds, len(block.losses) == 1
+        self.losses: Array = block.losses[:, min(run, block.losses.shape[1] - 1)]
 
     def total(self, group: int, start: int, stop: int) -> float:
         """Losses of a group in rounds start..stop-1, summed."""

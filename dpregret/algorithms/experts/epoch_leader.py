@@ -52,10 +52,6 @@ class EpochLeader(ExpertLearner):
         """A loss is in one choice."""
         return [Selection("gumbel", 2 / self.budget.epsilon, 1.0, 1)]
 
-    def delivered_epsilon(self) -> list[float]:
-        """Of the ledger, purely."""
-        return [line.epsilon(0.0) for line in self.ledger()]
-
     def play(self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]) -> Play:
         """Expected losses; the generators are not used."""
         law, total = self.sizes / float(self.experts), np.zeros(1)  # line 1

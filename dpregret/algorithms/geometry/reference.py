@@ -24,17 +24,15 @@ class ReferenceProjection:
     sqrt(2 g s): with CLARABEL at g = 1e-10 the error in a coordinate is about 1e-8, and up to 1e-5 where a
     constraint is tight without a multiplier (points on the boundary). Sums of norms end at g = 1e-8
     (`reference_tolerance` of the set). A point on which CLARABEL stops short of its tolerance is solved again with ten
-    and a hundred times that. Options are the solver's own.
+    and a hundred times that. Options are its tolerances.
 
     After the first row CLARABEL itself is handed the two parts that change, in place of all parts by cvxpy: the same
     numbers, at a third of the price.
     """
 
-    def __init__(self, constraint_set: ConstraintSet, *, solver: str = "CLARABEL", **solver_options: Any):
+    def __init__(self, constraint_set: ConstraintSet, **tolerances: float):
         self.dimension = constraint_set.dimension
-        self._solver = solver
-        tolerances = dict.fromkeys(CLARABEL_TOLERANCES, constraint_set.reference_tolerance)
-        self._solver_options = (tolerances if solver == "CLARABEL" else {}) | solver_options
+        self._tolerances = dict.fromkeys(CLARABEL_TOLERANCES, constraint_set.reference_tolerance) | tolerances
         self._variable = cvxpy.Variable(self.dimension)
         self._direction = cvxpy.Parameter(self.dimension)
         self._inverse_scale = cvxpy.Parameter(nonneg=True)
@@ -61,22 +59,18 @@ class ReferenceProjection:
             if self._problem.status != cvxpy.OPTIMAL_INACCURATE:
                 break
         if self._problem.status != cvxpy.OPTIMAL:
-            raise RuntimeError(f"{self._solver} ended with status {self._problem.status!r} on the point {point}")
+            raise RuntimeError(f"CLARABEL ended with status {self._problem.status!r} on the point {point}")
         solution: Array = self._variable.value
-        unrelaxed = self._solver == "CLARABEL" and slack == RELAXED[0]  # the solver keeps the tolerance of its last row
-        self._direct = (
-            _Direct.made(self._problem, self._variable, self._direction, self._inverse_scale) if unrelaxed else None
-        )
+        self._direct = None
+        if slack == RELAXED[0]:  # the solver keeps the tolerance of its last row
+            self._direct = _Direct.made(self._problem, self._variable, self._direction, self._inverse_scale)
         return solution
 
     def _solve(self, slack: float) -> None:
-        options = {
-            name: slack * value if name in CLARABEL_TOLERANCES else value
-            for name, value in self._solver_options.items()
-        }
+        tolerances = {name: slack * value for name, value in self._tolerances.items()}
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Solution may be inaccurate", UserWarning)
-            self._problem.solve(solver=self._solver, **options)
+            self._problem.solve(solver="CLARABEL", **tolerances)
 
 
 class _Direct:
@@ -97,16 +91,11 @@ class _Direct:
         units, _, _ = problem.get_problem_data("CLARABEL")
         inverse_scale.value = factor
         data, _, _ = problem.get_problem_data("CLARABEL")
-        made = cls(
-            solver,
-            data[cvxpy.settings.PARAM_PROB].var_id_to_col[variable.id],
-            triu(units["P"]).tocsc(),
-            np.zeros(len(data["c"])),
-        )
+        first = data[cvxpy.settings.PARAM_PROB].var_id_to_col[variable.id]
+        made = cls(solver, first, triu(units["P"]).tocsc(), np.zeros(len(data["c"])))
         made._set(asked, float(factor))
-        same = np.array_equal(made._cost, data["c"]) and np.array_equal(
-            made._squares.data, triu(data["P"]).tocsc().data
-        )
+        squares = triu(data["P"]).tocsc().data
+        same = np.array_equal(made._cost, data["c"]) and np.array_equal(made._squares.data, squares)
         return made if same else None
 
     def _set(self, direction: Array, inverse_scale: float) -> None:

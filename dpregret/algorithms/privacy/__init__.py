@@ -6,7 +6,6 @@ horizon offers variants beside its own: those of `ALTERNATIVES` where its noise 
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from dpregret.algorithms.privacy.budget import (
     Budget,
@@ -62,19 +61,15 @@ __all__ = [
     "window_sums",
 ]
 
-ALTERNATIVES: Mapping[str, str] = MappingProxyType(
-    {
-        "root": "the tree replaced by the square root of running sums, the best Gaussian noise for a window",
-        "buffers": "the tree replaced by a few decaying buffers, within some percent of the root",
-    }
-)
+ALTERNATIVES: Mapping[str, str] = {
+    "root": "the tree replaced by the square root of running sums, the best Gaussian noise for a window",
+    "buffers": "the tree replaced by a few decaying buffers, within some percent of the root",
+}
 """Variant -> one line for the learner's card."""
-PURE_ALTERNATIVES: Mapping[str, str] = MappingProxyType(
-    {
-        "blocks": "the tree replaced by a tree a block, read off by least squares",
-        "items": "the tree replaced by one noise an item, until it expires",
-    }
-)
+PURE_ALTERNATIVES: Mapping[str, str] = {
+    "blocks": "the tree replaced by a tree a block, read off by least squares",
+    "items": "the tree replaced by one noise an item, until it expires",
+}
 """The same under pure noise. Over a horizon nothing expires, and only the first is offered."""
 
 

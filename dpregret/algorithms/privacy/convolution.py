@@ -83,11 +83,8 @@ class Streamed:
         self.first, self.shares = np.array(first), np.array(shares)
         self.decays, self.weights = np.append(decays, none), np.append(weights, none)
         self.back = max(len(first), length if len(shares) else 0) - 1  # rounds that are looked back on
-        self.state, self.ring, self.end = (
-            spaced_rows(len(self.decays), width),
-            spaced_rows(self.back + rounds, width),
-            0,
-        )
+        self.state, self.end = spaced_rows(len(self.decays), width), 0
+        self.ring = spaced_rows(self.back + rounds, width)
 
     def next(self, units: Array) -> Array:
         """The noise of one block, (rounds, runs, d)."""

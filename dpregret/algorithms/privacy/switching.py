@@ -27,7 +27,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -194,24 +193,22 @@ class Calibration:
     practical: bool = False
 
 
-CALIBRATIONS: Mapping[str, Calibration] = MappingProxyType(
-    {
-        "printed-pure": Calibration(
-            "eta = eps/(2K), threshold with 8 B/eps as printed; pure up to 1e-14", "pure", printed_threshold=True
-        ),
-        "printed-approximate": Calibration(
-            "eta = eps/(4 sqrt(2 K ln(1/delta))), threshold with 8 B/eps as printed", "advanced", printed_threshold=True
-        ),
-        "pure": Calibration("eta = eps/(2K), threshold with 16 B/eps; pure up to 1e-14", "pure"),
-        "approximate": Calibration("eta = eps/(4 sqrt(2 K ln(1/delta))), threshold with 16 B/eps", "advanced"),
-        "zcdp": Calibration("eta = sqrt(8 rho/K) by zCDP (more for few K), threshold with 16 B/eps", "zcdp"),
-        "starved-pure": Calibration(
-            "a tenth of eps for the draws, beta = 1/2, pure up to 1e-14", "pure", 0.1, starved=True
-        ),
-        "starved-zcdp": Calibration("a tenth of eps for the draws, beta = 1/2, zCDP", "zcdp", 0.1, starved=True),
-        "practical-zcdp": Calibration("tuned: K = 2 log2 d + 4 and 2/eta, zCDP", "zcdp", practical=True),
-    }
-)
+CALIBRATIONS: Mapping[str, Calibration] = {
+    "printed-pure": Calibration(
+        "eta = eps/(2K), threshold with 8 B/eps as printed; pure up to 1e-14", "pure", printed_threshold=True
+    ),
+    "printed-approximate": Calibration(
+        "eta = eps/(4 sqrt(2 K ln(1/delta))), threshold with 8 B/eps as printed", "advanced", printed_threshold=True
+    ),
+    "pure": Calibration("eta = eps/(2K), threshold with 16 B/eps; pure up to 1e-14", "pure"),
+    "approximate": Calibration("eta = eps/(4 sqrt(2 K ln(1/delta))), threshold with 16 B/eps", "advanced"),
+    "zcdp": Calibration("eta = sqrt(8 rho/K) by zCDP (more for few K), threshold with 16 B/eps", "zcdp"),
+    "starved-pure": Calibration(
+        "a tenth of eps for the draws, beta = 1/2, pure up to 1e-14", "pure", 0.1, starved=True
+    ),
+    "starved-zcdp": Calibration("a tenth of eps for the draws, beta = 1/2, zCDP", "zcdp", 0.1, starved=True),
+    "practical-zcdp": Calibration("tuned: K = 2 log2 d + 4 and 2/eta, zCDP", "zcdp", practical=True),
+}
 """Variant -> calibration. The starved ones change constants only, so that the power of ln d shows on small d."""
 
 

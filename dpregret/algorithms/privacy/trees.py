@@ -155,7 +155,7 @@ class WindowTree(PrefixSums):
 
     def next(self, state: Any, units: Array, fresh: Fresh) -> Array:
         """The prefix of this tree, and from the second one on what is left of the one before."""
-        noise, tree, first, left = by_run(units), min(self.window, len(units)), state.first, state.left
+        noise, tree, first, left = by_run(units), min(self.window, len(units)), state.first, state.blocks - state.done
         state.next_prefixes(noise, tree)
         if self.window == 1 or (first and state.blocks > 1):
             return noise.swapaxes(0, 1)
@@ -180,11 +180,6 @@ class WindowState:
     blocks: int
     done: int = 0
     first: bool = True
-
-    @property
-    def left(self) -> int:
-        """Blocks of this tree that are still to come."""
-        return self.blocks - self.done
 
     def next_prefixes(self, noise: Array, tree: int) -> None:
         """Z of the next block (runs, rounds, d) -> N, in place, `tree` rounds of a tree at a time."""
@@ -234,27 +229,19 @@ class BlockTrees(WindowTree):
         """Noisy nodes in the sum of this block alone: popcount(j), 1 at its end; (rounds,)."""
         return np.bitwise_count(np.arange(rounds) % self.window + 1).astype(np.float64)
 
-    def init(self, rounds: int, runs: int, dimension: int) -> "TreesState":
-        """The tree of the block that goes on, and the roots of those that ended."""
-        return TreesState(super().init(rounds, runs, dimension), np.zeros((runs, dimension)))
+    def init(self, rounds: int, runs: int, dimension: int) -> tuple["WindowState", Array]:
+        """The tree of the block that goes on, and the noise of the sum of the roots of those that ended, (runs, d)."""
+        return super().init(rounds, runs, dimension), np.zeros((runs, dimension))
 
-    def next(self, state: "TreesState", units: Array, fresh: Fresh) -> Array:
+    def next(self, state: tuple["WindowState", Array], units: Array, fresh: Fresh) -> Array:
         """Prefixes of each block's tree, on top of the roots."""
-        noise, tree = by_run(units), min(self.window, len(units))
-        state.tree.next_prefixes(noise, tree)
+        noise, tree, (going, ended) = by_run(units), min(self.window, len(units)), state
+        going.next_prefixes(noise, tree)
         for begun in range(0, len(units), tree):
-            noise[:, begun : begun + tree] += state.ended[:, None]
-            if state.tree.done == 0:  # no tree goes on
-                state.ended[...] = noise[:, begun + tree - 1]
+            noise[:, begun : begun + tree] += ended[:, None]
+            if going.done == 0:  # no tree goes on
+                ended[...] = noise[:, begun + tree - 1]
         return noise.swapaxes(0, 1)
-
-
-@dataclass
-class TreesState:
-    """ended: noise of the sum of the roots, (runs, d)."""
-
-    tree: WindowState
-    ended: Array
 
 
 @dataclass(frozen=True)
