@@ -86,68 +86,40 @@ def layered_edges(widths: Sequence[int]) -> list[Edge]:
 class Dag:
     """Directed acyclic graph given by its edges (tail, head); nodes are any hashable labels.
 
-    With a single source and a single sink, every edge lies on a path between them.
+    With a single source and a single sink, every edge lies on a path between them. order: nodes, sink first, every node
+    after all heads of its edges. incidence (nodes, edges): +1 at the tail, -1 at the head; a unit flow x has incidence
+    @ x = supply. paths_to_sink: the number of paths from every node, exact integers.
     Raises ValueError for a cycle, or where source or sink is not unique.
     """
 
     def __init__(self, edges: Sequence[Edge]):
-        self.edge_count = len(edges)
         labels = list(dict.fromkeys(itertools.chain.from_iterable(edges)))
         index = {label: node for node, label in enumerate(labels)}
-        self.node_count = len(labels)
         self.tails = np.array([index[tail] for tail, _ in edges], dtype=np.intp)
         self.heads = np.array([index[head] for _, head in edges], dtype=np.intp)
         self.outgoing: list[list[int]] = [[] for _ in labels]
         for edge, tail in enumerate(self.tails):
             self.outgoing[tail].append(edge)
-        sources = [labels[node] for node in sorted(set(range(self.node_count)) - set(self.heads.tolist()))]
+        after = {node: {int(self.heads[edge]) for edge in edges} for node, edges in enumerate(self.outgoing)}
+        try:
+            self.order = list(TopologicalSorter(after).static_order())
+        except CycleError as error:
+            raise ValueError("the edges of a flow contain a directed cycle; an acyclic graph is needed") from error
+        sources = [labels[node] for node in sorted(set(range(len(labels))) - set(self.heads.tolist()))]
         sinks = [labels[node] for node, edges_out in enumerate(self.outgoing) if not edges_out]
-        self.order = self._topological_order()
         if len(sources) != 1 or len(sinks) != 1:
             raise ValueError(
                 f"a flow needs one node without incoming and one without outgoing edges, not {sources} and {sinks}"
             )
         self.source, self.sink = index[sources[0]], index[sinks[0]]
-
-    def _topological_order(self) -> list[int]:
-        """Nodes, sink first: every node after all heads of its edges."""
-        sorter = TopologicalSorter(
-            {node: {int(self.heads[edge]) for edge in edges} for node, edges in enumerate(self.outgoing)}
-        )
-        try:
-            return list(sorter.static_order())
-        except CycleError as error:
-            raise ValueError("the edges of a flow contain a directed cycle; an acyclic graph is needed") from error
-
-    @cached_property
-    def incidence(self) -> Array:
-        """Matrix (nodes, edges): +1 at the tail, -1 at the head; a unit flow x has incidence @ x = supply."""
-        matrix = np.zeros((self.node_count, self.edge_count))
-        edges = np.arange(self.edge_count)
-        matrix[self.tails, edges] = 1.0
-        matrix[self.heads, edges] = -1.0
-        return matrix
-
-    @cached_property
-    def supply(self) -> Array:
-        """Vector (nodes,): +1 at the source, -1 at the sink."""
-        vector = np.zeros(self.node_count)
-        vector[self.source], vector[self.sink] = 1.0, -1.0
-        return vector
-
-    @cached_property
-    def paths_to_sink(self) -> list[int]:
-        """Number of paths from every node to the sink, exact integers."""
-        counts = [0] * self.node_count
-        counts[self.sink] = 1
+        numbers, self.supply = np.arange(len(edges)), np.zeros(len(labels))
+        self.incidence = np.zeros((len(labels), len(edges)))
+        self.incidence[self.tails, numbers], self.incidence[self.heads, numbers] = 1.0, -1.0
+        self.supply[self.source], self.supply[self.sink] = 1.0, -1.0
+        self.paths_to_sink = [int(node == self.sink) for node in range(len(labels))]
         for node in self.order:
-            counts[node] += sum(counts[self.heads[edge]] for edge in self.outgoing[node])
-        return counts
-
-    @property
-    def path_count(self) -> int:
-        """Number of paths from source to sink."""
-        return self.paths_to_sink[self.source]
+            self.paths_to_sink[node] += sum(self.paths_to_sink[self.heads[edge]] for edge in self.outgoing[node])
+        self.path_count = self.paths_to_sink[self.source]
 
     def data(self) -> Paths:
         """For compiled rounds."""
@@ -157,9 +129,9 @@ class Dag:
 
     def uniform_flow(self) -> Array:
         """Mean (edges,) of all paths, without listing them."""
-        reached = [0.0] * self.node_count
+        reached = [0.0] * len(self.order)
         reached[self.source] = 1.0
-        flow = np.zeros(self.edge_count)
+        flow = np.zeros(len(self.tails))
         for node in reversed(self.order):
             for edge in self.outgoing[node]:
                 head = self.heads[edge]
@@ -237,12 +209,11 @@ class FlowPolytope(SolvedProjection):
 
     def cvxpy_constraints(self, variable: Any) -> list[Any]:
         """x >= 0 and conservation (the redundant row of the sink left out)."""
-        kept = np.arange(self.graph.node_count) != self.graph.sink
-        return [variable >= 0, self.graph.incidence[kept] @ variable == self.graph.supply[kept]]
+        return [variable >= 0, self.equalities() @ variable == np.delete(self.graph.supply, self.graph.sink)]
 
     def equalities(self) -> Array:
         """Conservation at every node but the sink."""
-        return self.graph.incidence[np.arange(self.graph.node_count) != self.graph.sink]
+        return np.delete(self.graph.incidence, self.graph.sink, axis=0)
 
     def gauge(self) -> Oracle:
         """Facets x_e >= 0, a look at each edge."""
@@ -280,7 +251,7 @@ class FlowLocalOracle(LocalOracle):
         self._mass_per_radius = float(np.sqrt(flow.dimension))
         self.ratio = self._mass_per_radius * flow.diameter
         paths = list(graph.paths())
-        # Short paths are padded with the edge number `edge_count`, of probability one.
+        # Short paths are padded with the edge number `dimension`, of probability one.
         self._path_edges = np.full((len(paths), max(map(len, paths))), flow.dimension, dtype=np.intp)
         self._paths = np.zeros((len(paths), flow.dimension))
         for row, path in enumerate(paths):
@@ -292,14 +263,13 @@ class FlowLocalOracle(LocalOracle):
         flows = np.maximum(points, 0.0)
         outflows = flows @ np.maximum(self._graph.incidence, 0.0).T
         outflows = outflows[..., self._graph.tails]
-        shares = np.ones((*points.shape[:-1], self._graph.edge_count + 1))
+        shares = np.ones((*points.shape[:-1], len(self._graph.tails) + 1))
         shares[..., :-1] = flows / np.where(outflows > 0.0, outflows, 1.0)
         return shares[..., self._path_edges].prod(axis=-1)
 
     def point(self, weights: Array) -> Array:
         """Edge flows (..., d)."""
-        flows = product(weights, self._paths)
-        return flows
+        return product(weights, self._paths)
 
     def answer(self, weights: Array, radius: float | Array, cost: Array) -> Array:
         """Weights (..., paths) after the move."""
@@ -330,7 +300,7 @@ def _flow_diameter(graph: Dag) -> float:
     """
     from scipy.optimize import linprog
 
-    gains = np.repeat([1.0, -1.0], graph.edge_count)
+    gains = np.repeat([1.0, -1.0], len(graph.tails))
     solution = linprog(
         -gains,
         A_eq=np.hstack([graph.incidence, graph.incidence]),
