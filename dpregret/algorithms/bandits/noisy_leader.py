@@ -279,7 +279,13 @@ class NoisyLeader(BanditLearner):
         self.batches = self.horizon // self.batch
         self.zeta, self.eta = self.constants()  # line 1
         self.zetas, self.etas = self.constants_of_settings()
-        self.shrink = self._shrink()
+        inner = self.domain.inner_radius() if self.feasible else math.inf
+        if self.zeta >= inner:
+            raise ValueError(
+                f"{self.card.name}: zeta = {self.zeta:.3g} is not below the inner radius {inner:.3g} of the set "
+                f"{self.domain.name!r}: feasible play needs a longer horizon than {self.horizon}"
+            )
+        self.shrink = 1 - self.zeta / inner  # by 1 - alpha: played points lie in the set where zeta <= alpha inner
         self.exploration = 0.0 if self.feasible else float(self.zetas.max())
         beyond = 0.0 if self.feasible else self.lipschitz * self.zetas
         self.low = np.zeros(len(self.budgets)) - beyond
@@ -307,18 +313,6 @@ class NoisyLeader(BanditLearner):
     def constants_of_settings(self) -> tuple[Array, Array]:
         """The same of every setting, (settings,) each, where they depend on the budget."""
         return np.full(len(self.budgets), self.zeta), np.full(len(self.budgets), self.eta)
-
-    def _shrink(self) -> float:
-        """1 - alpha: played points lie in the set where zeta <= alpha times the inner radius."""
-        if not self.feasible:
-            return 1.0
-        inner = self.domain.inner_radius()
-        if self.zeta >= inner:
-            raise ValueError(
-                f"{self.card.name}: zeta = {self.zeta:.3g} is not below the inner radius {inner:.3g} of the set "
-                f"{self.domain.name!r}: feasible play needs a longer horizon than {self.horizon}"
-            )
-        return 1 - self.zeta / inner
 
     def leaf_sensitivity(self) -> float:
         """l2 distance by which replacing one loss moves a batch's estimate: n/zeta times the range of a loss.
@@ -442,7 +436,7 @@ class NoisyLeader(BanditLearner):
         """
         batches, steep = math.ceil((rounds or self.horizon) / self.batch), self.lipschitz
         rounds = batches * self.batch
-        square = np.maximum(-self.low, self.high) ** 2 + self.value_variance()
+        square = np.maximum(-self.low, self.high) ** 2 + 2 * np.square(self.value_scales())  # Laplace noise
         kappa = np.sqrt(self.batch * (self.hull / self.zetas) ** 2 * square + (self.batch * steep) ** 2)
         noise = self.plan.expected_norm(batches).mean(axis=1)
         error = 0.0 if self.by_projection else self.solver_error()
@@ -450,10 +444,6 @@ class NoisyLeader(BanditLearner):
         total += self.etas * batches * kappa**2 / 2 + (1 - self.shrink) * self.diameter * steep * rounds
         total += rounds * steep * (self.etas * (self.lag * kappa + noise) + error)
         return [float(each) for each in total]
-
-    def value_variance(self) -> Array:
-        """Of the Laplace noise that is added to a single observed value, (settings,)."""
-        return 2 * np.square(self.value_scales())
 
     def solver_error(self) -> float:
         """Largest distance of conditional gradient's answer from the minimiser.

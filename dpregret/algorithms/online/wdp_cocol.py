@@ -90,7 +90,8 @@ class Schedule(NamedTuple):
 
     def at(self, setting: int) -> Any:
         """Its numbers in one setting."""
-        return Schedule(*(float(part[setting, 0] if isinstance(part, np.ndarray) else part) for part in self))
+        numbers: Any = (float(part[setting, 0] if isinstance(part, np.ndarray) else part) for part in self)
+        return Schedule(*numbers)
 
 
 @inlined

@@ -296,7 +296,7 @@ def test_the_second_moment_of_an_estimate_is_within_kappa() -> None:
     sphere = unit_sphere(generators(runs), batch, 3)
     point = np.tile([-0.4, 0.3, 0.2], (1, runs, 1))
     found = around(learner, stream.source(generators(1))(batch), point, sphere)[1][0]
-    zeta, variance = learner.zetas[0], float(learner.value_variance()[0])
+    zeta, variance = learner.zetas[0], float(2 * np.square(learner.value_scales()[0]))
     assert variance == pytest.approx(2 * (2 + 2 * zeta) ** 2)
     largest = float(learner.high[0])
     kappa = batch * (3 / zeta) ** 2 * (largest**2 + variance) + batch**2
