@@ -21,22 +21,20 @@ ceil(log2 T) nodes (one less than where prefix T is released too and T is a powe
 import math
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from dpregret.algorithms.privacy.prefix_sums import Fresh, HorizonSums, PrefixSums, by_run
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled
 
-Number = TypeVar("Number", np.float64, np.int64)
 ENDLESS = 2**62  # rounds of a tree that never ends
 
 
 @compiled
-def tree_prefixes(nodes: npt.NDArray[Number], window: int, done: int, reached: npt.NDArray[Number]) -> None:
+def tree_prefixes(nodes: Array, window: int, done: int, reached: Array) -> None:
     """Z of the rounds done + 1, done + 2, ... -> N of these rounds, in place.
 
     nodes: (runs, rounds, d). window: rounds of a tree, a power of two; the next one follows at once. reached: (runs,
