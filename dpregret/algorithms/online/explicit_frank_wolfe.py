@@ -10,40 +10,16 @@ Guarantee   Regret at most (4/3^(3/4)) M D n^(3/4), their Theorem 2.1; after few
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from dpregret.algorithms.learner import Card, Learner
-from dpregret.core.oracles import step, vertex
+from dpregret.algorithms.learner import Card
+from dpregret.algorithms.online.gradient_descent import OnlineFrankWolfe
 from dpregret.numerics.arrays import Array
 
 
-class FixedSteps(NamedTuple):
-    """total (d, runs): G_t; slope, corner (d, runs): room; start (d,): x_1; eta; sigma."""
-
-    total: Array
-    slope: Array
-    corner: Array
-    start: Array
-    eta: float
-    sigma: float
-
-
-@step.add
-def _(learner: FixedSteps, loss, domain, t, x, gradient, noise, s):
-    """v_t = LO(x_t - x_1 + eta G_t), then sigma of the way to it."""
-    for k in range(x.shape[0]):
-        for r in range(x.shape[1]):
-            learner.total[k, r] += gradient[k, r]
-            learner.slope[k, r] = x[k, r] - learner.start[k] + learner.eta * learner.total[k, r]
-    vertex(domain, learner.slope, learner.corner, s)
-    for k in range(x.shape[0]):
-        for r in range(x.shape[1]):
-            x[k, r] += learner.sigma * (learner.corner[k, r] - x[k, r])
-
-
-class ExplicitFrankWolfe(Learner):
+class ExplicitFrankWolfe(OnlineFrankWolfe):
     """One linear oracle a round; uses the horizon."""
 
     card = Card(
@@ -56,14 +32,12 @@ class ExplicitFrankWolfe(Learner):
         anytime=False,
         convex=True,
     )
-    oracle = "vertex"
 
     def state(self, setting: int, runs: int) -> Any:
-        """No gradient yet."""
+        """That of `OnlineFrankWolfe`, with other constants."""
         share = min(1.0, math.sqrt(3 / self.horizon))
         eta = self.domain.diameter / (2 * self.lipschitz) * (3 / self.horizon) ** 0.75
-        room = np.zeros((3, self.domain.dimension, runs))
-        return FixedSteps(room[0], room[1], room[2], self.point[setting, 0].copy(), float(eta), share)
+        return super().state(setting, runs)._replace(eta=float(eta), pull=1.0, share=share)
 
     def bound(self, rounds: int) -> Array:
         """(4/3^(3/4)) M D n^(3/4), n the horizon."""

@@ -34,23 +34,28 @@ def _(learner: Descent, loss, domain, t, x, gradient, noise, s):
 
 
 class ConditionalGradient(NamedTuple):
-    """total (d, runs): G_t; slope, corner (d, runs): room; start (d,): x_1; eta."""
+    """total (d, runs): G_t; slope, corner (d, runs): room; start (d,): x_1; eta.
+
+    pull: the weight of |x - x_1|^2 / 2 in F_t. share: of the way to v_t; 0 for min(1, 2 / sqrt(t)).
+    """
 
     total: Array
     slope: Array
     corner: Array
     start: Array
     eta: float
+    pull: float = 2.0
+    share: float = 0.0
 
 
 @step.add
 def _(learner: ConditionalGradient, loss, domain, t, x, gradient, noise, s):
-    """v_t = LO(eta G_t + 2 (x_t - x_1)), then min(1, 2 / sqrt(t)) of the way to it."""
-    length = min(1.0, 2.0 / np.sqrt(t))
+    """v_t = LO(eta G_t + pull (x_t - x_1)), then a share of the way to it."""
+    length = learner.share if learner.share > 0.0 else min(1.0, 2.0 / np.sqrt(t))
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
             learner.total[k, r] += gradient[k, r]
-            learner.slope[k, r] = learner.eta * learner.total[k, r] + 2.0 * (x[k, r] - learner.start[k])
+            learner.slope[k, r] = learner.eta * learner.total[k, r] + learner.pull * (x[k, r] - learner.start[k])
     vertex(domain, learner.slope, learner.corner, s)
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
