@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.geometry.base import NormBall, checked_dimension
+from dpregret.algorithms.geometry.base import NormBall, checked_dimension, data_from
 from dpregret.core.oracles import inner, project, vertex
 from dpregret.core.sets import LocalOracle
 from dpregret.numerics.arrays import Array
@@ -49,14 +49,10 @@ class Ball(NormBall):
     """{x : |x|_2 <= radius} in R^dimension, center 0, target (radius / 2) e_1."""
 
     name = "ball"
+    data = data_from(BallData)
 
     def __init__(self, dimension: int, *, radius: float = 1.0):
         super().__init__(checked_dimension(self.name, dimension), radius)
-
-    @property
-    def data(self) -> BallData:
-        """The radius."""
-        return BallData(self.radius)
 
     def reach(self, point: Array) -> float:
         """|point|_2 + radius, exact."""

@@ -309,6 +309,11 @@ class SolvedSet(CountedSet):
         return self.projections.serve(self._solver.project, points)
 
 
+def data_from(kind: Any) -> Any:
+    """The `data` of a set whose attributes have the names of a NamedTuple's fields."""
+    return property(lambda domain: kind(*[getattr(domain, name) for name in kind._fields]))
+
+
 ORACLES = {"project", "linear_oracle", "local_oracle"}
 
 

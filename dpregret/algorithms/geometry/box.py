@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.geometry.base import CoordinateGauge, checked_dimension
+from dpregret.algorithms.geometry.base import CoordinateGauge, checked_dimension, data_from
 from dpregret.core.oracles import local_step, project, vertex
 from dpregret.core.sets import ConstraintSet, LocalOracle, Oracle
 from dpregret.numerics.arrays import Array
@@ -49,6 +49,7 @@ class Box(ConstraintSet):
     """[lower, upper]^dimension; by default [-1, 1]^d / sqrt(d), the cube inscribed in the unit ball."""
 
     name = "box"
+    data = data_from(BoxData)
 
     def __init__(self, dimension: int, *, lower: float | None = None, upper: float | None = None):
         self.dimension = checked_dimension(self.name, dimension)
@@ -58,11 +59,6 @@ class Box(ConstraintSet):
         if not (np.isfinite(self.lower) and np.isfinite(self.upper) and self.lower < self.upper):
             raise ValueError(f"the box needs finite lower < upper, not lower={self.lower}, upper={self.upper}")
         self.diameter = (self.upper - self.lower) * float(np.sqrt(self.dimension))
-
-    @property
-    def data(self) -> BoxData:
-        """Its bounds."""
-        return BoxData(self.lower, self.upper)
 
     def center(self) -> Array:
         """The midpoint (d,)."""

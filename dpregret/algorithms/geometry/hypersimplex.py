@@ -6,7 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.geometry.base import CoordinateGauge, checked_dimension, reach_of_binary, reject_dimension
+from dpregret.algorithms.geometry.base import (
+    CoordinateGauge,
+    checked_dimension,
+    data_from,
+    reach_of_binary,
+    reject_dimension,
+)
 from dpregret.algorithms.geometry.simplex import exchange_mass
 from dpregret.core.oracles import by_corners, corner, vertex
 from dpregret.core.sets import ConstraintSet, LocalOracle, Oracle
@@ -39,6 +45,7 @@ vertex.kinds[Cheapest] = by_corners
 class Choices(ConstraintSet):
     """{0 <= x <= 1, every block of `block` coordinates sums to `rank`}; of equal costs the first is the smaller."""
 
+    data = data_from(Cheapest)
     rank: int
     block: int
 
@@ -120,11 +127,6 @@ class Hypersimplex(Choices):
             allowed = f"at least {self.rank + 1} at rank {self.rank}; or a rank of at most {self.dimension - 1}"
             reject_dimension(self.name, dimension, allowed)
         self.diameter = float(np.sqrt(2.0 * min(self.rank, self.dimension - self.rank)))
-
-    @property
-    def data(self) -> Cheapest:
-        """`rank` of all coordinates."""
-        return Cheapest(self.rank, self.block)
 
     def target(self) -> Array:
         """1 on some coordinates, 1/2 on the next 2 h, 0 on the rest; h = max(1, min(rank, d - rank) // 2).

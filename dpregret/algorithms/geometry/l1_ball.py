@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.geometry.base import NormBall, checked_dimension
+from dpregret.algorithms.geometry.base import NormBall, checked_dimension, data_from
 from dpregret.algorithms.geometry.simplex import move_mass, move_towards, threshold
 from dpregret.core.oracles import local_step, project, vertex
 from dpregret.core.sets import LocalOracle
@@ -64,14 +64,10 @@ class L1Ball(NormBall):
     """{x : |x|_1 <= radius} in R^dimension, center 0, target (radius / 2) e_1."""
 
     name = "l1-ball"
+    data = data_from(L1BallData)
 
     def __init__(self, dimension: int, *, radius: float = 1.0):
         super().__init__(checked_dimension(self.name, dimension), radius)
-
-    @property
-    def data(self) -> L1BallData:
-        """The radius."""
-        return L1BallData(self.radius)
 
     def reach(self, point: Array) -> float:
         """Distance to the farthest vertex, sqrt(|y|^2 + R^2 + 2 R max_j |y_j|), exact."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.geometry.base import NormBall, checked_dimension, reject_dimension
+from dpregret.algorithms.geometry.base import NormBall, checked_dimension, data_from, reject_dimension
 from dpregret.algorithms.geometry.l1_ball import L1BallData
 from dpregret.algorithms.geometry.simplex import Simplex
 from dpregret.core.oracles import SCRATCH, project, vertex
@@ -91,15 +91,11 @@ class NuclearBall(NormBall):
     title = "nuclear-norm ball"
     reference_limit = 64
     reference_tolerance = 1e-8
+    data = data_from(Nuclear)
 
     def __init__(self, dimension: int, *, radius: float = 1.0):
         self.side = matrix_side(self.name, dimension, 1)
         super().__init__(self.side**2, radius)
-
-    @property
-    def data(self) -> Nuclear:
-        """Side and radius."""
-        return Nuclear(self.side, self.radius)
 
     def norm(self, points: Array) -> Array:
         """Sum of the singular values."""
@@ -232,17 +228,13 @@ class Spectrahedron(ConstraintSet):
 
     name = "spectrahedron"
     reference_limit = 64
+    data = data_from(Projectors)
 
     def __init__(self, dimension: int):
         self.side = matrix_side(self.name, dimension, 2)
         self.dimension = self.side**2
         self.diameter = float(np.sqrt(2.0))
         self._eigenvalues = Simplex(self.side)
-
-    @property
-    def data(self) -> Projectors:
-        """The side."""
-        return Projectors(self.side)
 
     def center(self) -> Array:
         """I / m, as a vector (m * m,)."""

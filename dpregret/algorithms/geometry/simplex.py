@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.geometry.base import CoordinateGauge, FixedSum, checked_dimension, reach_of_binary
+from dpregret.algorithms.geometry.base import CoordinateGauge, FixedSum, checked_dimension, data_from, reach_of_binary
 from dpregret.core.oracles import local_step, project, vertex
 from dpregret.core.sets import LocalOracle, Oracle
 from dpregret.numerics.arrays import Array
@@ -183,15 +183,12 @@ class Simplex(FixedSum):
     """{x >= 0, sum x = 1} in R^dimension, dimension >= 2; center the barycentre."""
 
     name = "simplex"
+    data = data_from(SimplexData)
+    total = 1.0
 
     def __init__(self, dimension: int):
         self.dimension = checked_dimension(self.name, dimension, minimum=2)
         self.diameter = float(np.sqrt(2.0))
-
-    @property
-    def data(self) -> SimplexData:
-        """Its sum, 1."""
-        return SimplexData(1.0)
 
     def center(self) -> Array:
         """The barycentre (d,)."""

@@ -17,9 +17,10 @@ from dpregret.algorithms.geometry.base import (
     FixedSum,
     SolvedProjection,
     checked_dimension,
+    data_from,
     reject_dimension,
 )
-from dpregret.algorithms.geometry.hypersimplex import Cheapest, Choices, Hypersimplex
+from dpregret.algorithms.geometry.hypersimplex import Choices, Hypersimplex
 from dpregret.algorithms.geometry.simplex import sift
 from dpregret.core.oracles import by_corners, corner, vertex
 from dpregret.core.sets import ConstraintSet, Oracle
@@ -54,17 +55,17 @@ def sort(cost, order, scores):
 
 
 class Permutations(NamedTuple):
-    """The permutations of (1, ..., size), for compiled rounds."""
+    """The permutations of (1, ..., dimension), for compiled rounds."""
 
-    size: int
+    dimension: int
 
 
 @corner.add
 def _(permutations: Permutations, cost, out, whole, real):
     """The smallest cost gets n, the largest 1."""
     sort(cost, whole, real)
-    for index in range(permutations.size):
-        out[whole[index]] = permutations.size - index
+    for index in range(permutations.dimension):
+        out[whole[index]] = permutations.dimension - index
 
 
 vertex.kinds[Permutations] = by_corners
@@ -154,16 +155,12 @@ class Permutahedron(FixedSum, BasePolytope):
 
     name = "permutahedron"
     reference_limit = 64
+    data = data_from(Permutations)
 
     def __init__(self, dimension: int):
         self.dimension = checked_dimension(self.name, dimension, minimum=2)
         self.weights = np.arange(self.dimension, 0.0, -1.0)
         self.diameter = math.sqrt(self.dimension * (self.dimension**2 - 1) / 3)
-
-    @property
-    def data(self) -> Permutations:
-        """n."""
-        return Permutations(self.dimension)
 
     def center(self) -> Array:
         """(n + 1)/2 in every coordinate."""
@@ -235,11 +232,6 @@ class PartitionMatroid(Choices, BasePolytope):
         self._block = Hypersimplex(self.block, rank=self.rank)
         self.diameter = self._block.diameter * math.sqrt(self.dimension // self.block)
 
-    @property
-    def data(self) -> Cheapest:
-        """`rank` of every block."""
-        return Cheapest(self.rank, self.block)
-
     def reach(self, point: Array) -> float:
         """Farthest choice of every block, exact."""
         return math.sqrt(sum(self._block.reach(part) ** 2 for part in self._parts(point)))
@@ -285,6 +277,7 @@ class SpanningTrees(SolvedPolytope):
 
     name = "spanning-trees"
     title = "spanning-tree polytope"
+    data = data_from(Trees)
 
     def __init__(self, dimension: int):
         size = checked_dimension(self.name, dimension, minimum=3)
@@ -296,11 +289,6 @@ class SpanningTrees(SolvedPolytope):
         self.dimension, self.total = size, self.nodes - 1.0
         self.edges = np.array(list(itertools.combinations(range(self.nodes), 2)))
         self.diameter = math.sqrt(2.0) if self.nodes == 3 else math.sqrt(2 * (self.nodes - 1))
-
-    @property
-    def data(self) -> Trees:
-        """The number of nodes."""
-        return Trees(self.nodes)
 
     def center(self) -> Array:
         """2/m in every coordinate: the mean of all trees."""
@@ -325,6 +313,7 @@ class CoveragePolytope(SolvedPolytope):
     name = "coverage"
     title = "coverage polytope"
     LARGEST = 12
+    data = data_from(Topics)
 
     def __init__(self, dimension: int, *, width: int = 3):
         if not 2 <= width < self.LARGEST:
@@ -339,17 +328,13 @@ class CoveragePolytope(SolvedPolytope):
         self.covers = np.zeros((self.dimension, self.dimension), dtype=bool)  # item, topic
         for step in range(width):
             self.covers[items, (items + step) % self.dimension] = True
+        self.masks = self.covers @ (1 << items)
         # a coordinate lies between what an item adds last and what it covers alone
         self.diameter = math.sqrt(self.dimension) * width
 
     def center(self) -> Array:
         """Each topic is shared by the items that cover it: the Shapley value, the mean of all greedy vertices."""
         return (self.covers / self.covers.sum(axis=0)).sum(axis=1)
-
-    @cached_property
-    def data(self) -> Topics:
-        """The bit mask of every item's topics."""
-        return Topics(self.covers @ (1 << np.arange(self.dimension)))
 
     @cached_property
     def _listed(self) -> tuple[Array, Array]:
