@@ -40,17 +40,6 @@ VARIANTS = {
 }
 
 
-def square_root(name: str, horizon: int) -> int:
-    """The root of a perfect square; raises ValueError naming the nearest ones."""
-    root = math.isqrt(horizon)
-    if root * root != horizon:
-        raise ValueError(
-            f"{name} needs a horizon that is a perfect square, got {horizon}; the nearest are {root**2} and "
-            f"{(root + 1) ** 2}"
-        )
-    return root
-
-
 class PrivateBanditGaussian(NoisyLeader):
     """Gaussian noise, (eps, delta)-DP."""
 
@@ -81,7 +70,13 @@ class PrivateBanditGaussian(NoisyLeader):
 
     def batch_length(self) -> int:
         """sqrt(T)."""
-        return square_root(self.card.name, self.horizon)  # line 1
+        root = math.isqrt(self.horizon)  # line 1
+        if root**2 != self.horizon:
+            raise ValueError(
+                f"{self.card.name} needs a horizon that is a perfect square, got {self.horizon}; the nearest are "
+                f"{root**2} and {(root + 1) ** 2}"
+            )
+        return root
 
     def constants(self) -> tuple[float, float]:
         """D sqrt(n)/T^(1/4) and D/(T^(3/4) sqrt(n) L)."""

@@ -18,7 +18,7 @@ FTRL is charged with its expected loss given the noise.
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -31,7 +31,6 @@ from dpregret.algorithms.privacy import (
     PURE_ALTERNATIVES,
     NoiseDistribution,
     NoisePlan,
-    PrefixSums,
     Release,
     calibrate,
     horizon_sums,
@@ -80,7 +79,9 @@ def lead(
 
 
 class PrivateLeader(ExpertLearner):
-    """Base of both leaders: the noisy sums."""
+    """Base of both leaders: the noisy sums. plain: the tree of variants that name none."""
+
+    plain: ClassVar[type[BinaryTree]] = BinaryTree
 
     def prepare(self) -> None:
         if self.experts * self.runs > LARGEST:
@@ -89,7 +90,8 @@ class PrivateLeader(ExpertLearner):
                 f"than {LARGEST}"
             )
         self.distribution: NoiseDistribution = "laplace" if self.variant.startswith("laplace") else "gaussian"
-        sums = self._sums()
+        tree = {"padded": PaddedTree, "reduced": VarianceReducedTree}.get(self.variant.partition("-")[2], self.plain)
+        sums = horizon_sums(self.variant.removeprefix("laplace-"), self.horizon, tree(self.horizon))
         sensitivity = float(self.experts) if self.pure else math.sqrt(self.experts)
         scale = calibrate(self.distribution, self.budget, sensitivity, sums.nodes_per_item)
         self.plan = NoisePlan(self.distribution, [sums], [scale], sensitivity, self.experts)
@@ -98,11 +100,6 @@ class PrivateLeader(ExpertLearner):
     def pure(self) -> bool:
         """Laplace noise."""
         return self.distribution == "laplace"
-
-    def _sums(self) -> PrefixSums:
-        trees = {"padded": PaddedTree, "reduced": VarianceReducedTree}
-        tree = trees.get(self.variant.partition("-")[2], BinaryTree)
-        return horizon_sums(self.variant.removeprefix("laplace-"), self.horizon, tree(self.horizon))
 
     def ledger(self) -> list[Release]:
         """Of all nodes that a loss lies in."""
@@ -165,6 +162,7 @@ class PrivateFtrl(PrivateLeader):
 class PrivateFtpl(PrivateLeader):
     """Follow the perturbed leader."""
 
+    plain = PaddedTree
     card = Card(
         name="private-ftpl",
         title="private FTPL",
@@ -176,9 +174,6 @@ class PrivateFtpl(PrivateLeader):
             "laplace-blocks": PURE_ALTERNATIVES["blocks"],
         },
     )
-
-    def _sums(self) -> PrefixSums:
-        return horizon_sums(self.variant.removeprefix("laplace-"), self.horizon, PaddedTree(self.horizon))
 
     @property
     def sharpness(self) -> float:

@@ -121,12 +121,6 @@ class Dag:
             self.paths_to_sink[node] += sum(self.paths_to_sink[self.heads[edge]] for edge in self.outgoing[node])
         self.path_count = self.paths_to_sink[self.source]
 
-    def data(self) -> Paths:
-        """For compiled rounds."""
-        first = np.cumsum([0, *map(len, self.outgoing)])
-        edges = np.array([*itertools.chain(*self.outgoing)])
-        return Paths(np.array(self.order), first, edges, self.heads, self.source, self.sink)
-
     def uniform_flow(self) -> Array:
         """Mean (edges,) of all paths, without listing them."""
         reached = [0.0] * len(self.order)
@@ -177,7 +171,10 @@ class FlowPolytope(SolvedProjection):
     @cached_property
     def data(self) -> Paths:
         """The graph."""
-        return self.graph.data()
+        graph = self.graph
+        first = np.cumsum([0, *map(len, graph.outgoing)])
+        edges = np.array([*itertools.chain(*graph.outgoing)])
+        return Paths(np.array(graph.order), first, edges, graph.heads, graph.source, graph.sink)
 
     def center(self) -> Array:
         """The mean of all paths (d,)."""

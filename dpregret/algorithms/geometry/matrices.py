@@ -173,14 +173,6 @@ def orthogonal_rows(matrices: Array) -> Array:
     return scales
 
 
-@inlined
-def _any_left(weights: Array) -> bool:
-    left = False
-    for weight in weights:
-        left = left or weight > 0.0
-    return left
-
-
 @compiled
 def recompose(matrix: Array, rows: Array, lengths: Array, scale: float, changed: Array, found: Array) -> None:
     """The matrix with other singular values, (n, m) -> (n, m, m), each at most a small multiple of the old one.
@@ -188,17 +180,17 @@ def recompose(matrix: Array, rows: Array, lengths: Array, scale: float, changed:
     rows: orthogonal, of the lengths given, which are the old singular values over the scale.
     """
     side, kept = len(lengths), 0
+    left = np.empty(side, np.int64)  # rows of which any matrix keeps something
     for i in range(side):
-        kept += _any_left(changed[:, i])
+        left[kept] = i
+        kept += changed[:, i].max() > 0.0
     columns, along, scaled = np.empty((side, kept)), np.zeros((side, kept)), np.empty((kept, side))
     for each in range(len(changed)):
-        place = 0
-        for i in range(side):
-            if _any_left(changed[:, i]):
-                weight = changed[each, i] / scale / (lengths[i] * lengths[i] * lengths[i])
-                for k in range(side):
-                    columns[k, place], scaled[place, k] = rows[i, k], weight * rows[i, k]
-                place += 1
+        for place in range(kept):
+            i = left[place]
+            weight = changed[each, i] / scale / (lengths[i] * lengths[i] * lengths[i])
+            for k in range(side):
+                columns[k, place], scaled[place, k] = rows[i, k], weight * rows[i, k]
         if each == 0:
             add_product(matrix, columns, along)
         found[each] = 0.0

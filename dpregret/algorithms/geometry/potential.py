@@ -62,9 +62,11 @@ class Euclidean(NamedTuple):
 
 @point_of.add
 def _(potential: Euclidean, state, x, s):
+    """The last rows of a state: all of them, unless it is more than a point."""
+    first = state.shape[0] - x.shape[0]
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
-            x[k, r] = state[k, r]
+            x[k, r] = state[first + k, r]
 
 
 @mirror_step.add
@@ -225,11 +227,7 @@ class QNorm(NamedTuple):
     modulus: float
 
 
-@point_of.add
-def _(potential: QNorm, state, x, s):
-    for k in range(x.shape[0]):
-        for r in range(x.shape[1]):
-            x[k, r] = state[x.shape[0] + k, r]
+point_of.kinds[QNorm] = point_of.kinds[Euclidean]
 
 
 @mirror_step.add
@@ -352,7 +350,7 @@ class Spectral(NamedTuple):
     slope: float
 
 
-point_of.kinds[Spectral] = point_of.kinds[QNorm]
+point_of.kinds[Spectral] = point_of.kinds[Euclidean]
 
 
 @mirror_step.add

@@ -44,6 +44,7 @@ Deviations  `printed`: Theorem 3.12 claims O(L D (T^(1/2) + T^(1/3) (d ln T)^(1/
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -223,15 +224,11 @@ class LazyNet(LazyPoints):
 class LazySampled(LazyPoints):
     """Algorithm 1 over a ball of any dimension, for losses whose sums are quadratic forms."""
 
-    card = Card(
+    card = replace(
+        LazyNet.card,
         name="l2p-sampled",
         title="L2P, hit-and-run",
-        paper="Asi et al. 2024",
-        reference="Thm 3.12",
-        variants=VARIANTS,
-        anytime=False,
         needs=frozenset({"smooth", "quadratic-sums"}),
-        convex=True,
     )
 
     sums: QuadraticSums

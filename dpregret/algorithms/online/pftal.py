@@ -10,10 +10,11 @@ Deviations  printed: budget epsilon / log2 T a node and sensitivity L + mu D, as
 """
 
 import math
+from dataclasses import replace
 
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.online.ftal import FollowTheApproximateLeader, gradient_sums, printed_scale
-from dpregret.algorithms.privacy import PURE_ALTERNATIVES, NoisePlan, WindowTree, horizon_sums
+from dpregret.algorithms.privacy import PURE_ALTERNATIVES, WindowTree, horizon_sums
 
 
 class Pftal(FollowTheApproximateLeader):
@@ -39,5 +40,4 @@ class Pftal(FollowTheApproximateLeader):
         if self.variant == "printed":
             surrogate = self.lipschitz + self.strong_convexity * self.domain.diameter
             scales = [printed_scale("gamma", budget, surrogate, levels) for budget in self.budgets]
-            plan = self.noise_plan
-            self.noise_plan = NoisePlan(plan.distribution, trees, scales, plan.sensitivity, plan.dimension)
+            self.noise_plan = replace(self.noise_plan, scales=scales)

@@ -170,23 +170,16 @@ class NoisePlan:
 
     def expected_norm(self, rounds: int) -> Array:
         """Upper bound sqrt(E|z_t|^2) >= E|z_t| on the noise of rounds 1..rounds, shape (settings, rounds)."""
-        unit = root_mean_square_norm(self.distribution, self.dimension)
-        return np.array(
-            [
-                scale * unit * np.sqrt(mechanism.noisy_nodes(rounds))
-                for mechanism, scale in zip(self.mechanisms, self.scales, strict=True)
-            ]
-        )
+        return self._norms([mechanism.noisy_nodes(rounds) for mechanism in self.mechanisms])
 
     def largest_norm(self) -> Array:
         """Least upper bound of `expected_norm` over all rounds, (settings,); 0 without noise."""
+        pairs = zip(self.mechanisms, self.scales, strict=True)
+        return self._norms([mechanism.most_noisy_nodes if scale else 0.0 for mechanism, scale in pairs])
+
+    def _norms(self, nodes: Sequence[Array | float]) -> Array:
         unit = root_mean_square_norm(self.distribution, self.dimension)
-        return np.array(
-            [
-                scale * unit * math.sqrt(mechanism.most_noisy_nodes) if scale else 0.0
-                for mechanism, scale in zip(self.mechanisms, self.scales, strict=True)
-            ]
-        )
+        return np.array([scale * unit * np.sqrt(each) for each, scale in zip(nodes, self.scales, strict=True)])
 
     def blocks(self, generators: Sequence[np.random.Generator]) -> Iterator[Array]:
         """Yield the noise of rounds 1..BLOCK, BLOCK+1..2 BLOCK, ...: (BLOCK, settings, runs, dimension).

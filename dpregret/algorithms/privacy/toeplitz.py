@@ -184,12 +184,8 @@ class Root(OverHorizon):
 
 
 @dataclass(frozen=True)
-class BandedInverseRoot(OverHorizon):
-    """Made for many participations; for one it is poor unless the band is about the horizon.
-
-    1 / c(x) = g_0 + ... + g_{p-1} x^(p-1), so h_j = sum_{i<=min(j, p-1)} g_i = f_{min(j, p-1)}: p - 1 vectors and a
-    running sum are kept. Raises ValueError for fewer than one band.
-    """
+class Banded(OverHorizon):
+    """With so many coefficients. Raises ValueError for fewer than one."""
 
     bands: int
 
@@ -197,6 +193,15 @@ class BandedInverseRoot(OverHorizon):
         super().__post_init__()
         if self.bands < 1:
             raise ValueError(f"bands must be at least 1, got {self.bands}")
+
+
+@dataclass(frozen=True)
+class BandedInverseRoot(Banded):
+    """Made for many participations; for one it is poor unless the band is about the horizon.
+
+    1 / c(x) = g_0 + ... + g_{p-1} x^(p-1), so h_j = sum_{i<=min(j, p-1)} g_i = f_{min(j, p-1)}: p - 1 vectors and a
+    running sum are kept. Raises ValueError for fewer than one band.
+    """
 
     def noise_coefficients(self, count: int) -> Array:
         """f_j for j < p, f_{p-1} after that."""
@@ -272,24 +277,16 @@ def _log_ratio(x: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class BandedRoot(OverHorizon):
+class BandedRoot(Banded):
     """c_j = f_j for j < p, 0 after that (Kalinin & Lampert 2024), h = 1 / ((1 - x) c): `nodes_per_item` = G_p.
 
     An item is in p measurements only, so that items p rounds apart share none. For one participation it is poor
     unless the band is about the horizon. Raises ValueError for fewer than one band.
     """
 
-    bands: int
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.bands < 1:
-            raise ValueError(f"bands must be at least 1, got {self.bands}")
-
     def strategy_coefficients(self, count: int) -> Array:
         """f_j for j < p, 0 after that."""
-        known = series.root_coefficients(min(count, self.bands))
-        return np.concatenate([known, np.zeros(count - len(known))])
+        return WindowRoot(self.bands).noise_coefficients(count)
 
     def noise_coefficients(self, count: int) -> Array:
         """Running sums of the coefficients of 1 / c."""
