@@ -370,8 +370,8 @@ def erm(kind: Any, variant: str) -> Released:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sgd, "sampled_multiplier", lambda *asked: 3.0)  # the accountant takes seconds
         patch.setattr(mirror_descent, "CHUNK_ENTRIES", 5 * RUNS * size)  # the noise of 12 steps is three chunks
-        patch.setattr(objective_perturbation, "minimise", lambda domain, slope, start, *rest, **how: [slope(start)])
-        patch.setattr(output_perturbation, "minimise", lambda domain, slope, start, *rest, **how: [start])
+        patch.setattr(objective_perturbation, "minimum_of", lambda problem, slope, start, *rest: [slope(start)])
+        patch.setattr(output_perturbation, "minimum_of", lambda problem, slope, start, *rest: [start])
         learner = short(ErmProblem(domain, flat), [BUDGET], RUNS, variant)
         steered = learner.domain = Steered(size)
         if isinstance(learner, MirrorDescent):
