@@ -49,6 +49,7 @@ class FrankWolfe(ErmLearner):
     )
 
     def prepare(self) -> None:
+        """Private ones need delta > 0."""
         if self.card.private and any(budget.delta == 0 and math.isfinite(budget.epsilon) for budget in self.budgets):
             raise ValueError(f"{self.card.name} needs delta > 0")
         self.constant_step = self.variant == "printed"
