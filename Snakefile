@@ -2,6 +2,7 @@
 
 import re
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -72,12 +73,21 @@ for paper in PAPERS:
             f"{paper} is there"
 
 
+def stop_timers():
+    """Let the process end: it would wait for what Snakemake sets timers for (max-jobs-per-timespan in the profile)."""
+    for thread in threading.enumerate():
+        if isinstance(thread, threading.Timer):
+            thread.cancel()
+
+
 onsuccess:
+    stop_timers()
     publish(PLAN)
     logger.info(summary(PLAN, time.monotonic() - BEGAN))
 
 
 onerror:
+    stop_timers()
     publish(PLAN)
     for line in failures(PLAN):
         logger.info(line)
