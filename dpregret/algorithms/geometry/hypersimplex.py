@@ -45,7 +45,6 @@ vertex.kinds[Cheapest] = by_corners
 class Choices(ConstraintSet):
     """{0 <= x <= 1, every block of `block` coordinates sums to `rank`}; of equal costs the first is the smaller."""
 
-    data = data_from(Cheapest)
     rank: int
     block: int
 
@@ -117,6 +116,7 @@ class Hypersimplex(Choices):
     """{0 <= x <= 1, sum x = rank} in R^dimension, 1 <= rank < dimension; rank max(1, dimension // 4) by default."""
 
     name = "hypersimplex"
+    data = data_from(Cheapest)
 
     def __init__(self, dimension: int, *, rank: int | None = None):
         self.dimension = self.block = checked_dimension(self.name, dimension, minimum=2)

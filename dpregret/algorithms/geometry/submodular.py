@@ -20,7 +20,7 @@ from dpregret.algorithms.geometry.base import (
     data_from,
     reject_dimension,
 )
-from dpregret.algorithms.geometry.hypersimplex import Choices, Hypersimplex
+from dpregret.algorithms.geometry.hypersimplex import Cheapest, Choices, Hypersimplex
 from dpregret.algorithms.geometry.simplex import sift
 from dpregret.core.oracles import by_corners, corner, vertex
 from dpregret.core.sets import ConstraintSet, Oracle
@@ -221,6 +221,7 @@ class PartitionMatroid(Choices, BasePolytope):
     """Blocks of `block_size` coordinates, half of each (rounded down) are taken: a product of hypersimplices."""
 
     name = "partition-matroid"
+    data = data_from(Cheapest)
 
     def __init__(self, dimension: int, *, block_size: int = 4):
         if block_size < 2:
