@@ -71,8 +71,11 @@ def test_words_of_a_caller_reach_an_action_as_data_only(path: Path) -> None:
 
 def test_no_module_unpickles_or_names_a_shared_temporary_file() -> None:
     text = {path: path.read_text(encoding="utf-8") for path in MODULES}
-    modules = r"\b(c?pickle|cloudpickle|joblib|dill|shelve|marshal)\b|allow_pickle=True|read_pickle"
-    bad = rf"{modules}|gettempdir|mktemp\b|[\"']/tmp"
+    loads = (
+        r"\bc?pickle\.(loads?|Unpickler)|from c?pickle|import c?pickle as"  # to write one, for its hash, runs nothing
+    )
+    modules = r"\b(cloudpickle|joblib|dill|shelve|marshal)\b|allow_pickle=True|read_pickle"
+    bad = rf"{loads}|{modules}|gettempdir|mktemp\b|[\"']/tmp"
     assert len(text) > 200
     assert {path.name: found for path, each in text.items() if (found := re.findall(bad, each))} == {}
 
