@@ -353,7 +353,7 @@ handed("check", "workflows.run.check:main", "Decide one claim of a paper: what i
 handed("compare", "workflows.run.load:main", "Compare two runs: folders, archives or addresses.", compared)
 handed("advise", "workflows.advice:main", "Advise which learner to use in a setting of yours.")
 if study.FOLDER:
-    handed("audit", "workflows.audit.plan:main", "Audit the private learners of a study on neighbouring inputs.")
+    handed("audit", "workflows.audit.own:main", "Audit the private learners of a study on neighbouring inputs.")
 else:
     handed("audit", "workflows.mechanisms.own_mechanism:main", "Audit a mechanism of your own, exactly.")
 handed("new", "workflows.run.studies:new", "Write an example study: learner, loss, data, experiments, claims.")

@@ -52,6 +52,7 @@ MAY_IMPORT = {
     **{
         f"workflows.{name}": EVERYTHING
         for name in (
+            "audit.own",
             "audit.plan",
             "audit.tables",
             "mechanisms",

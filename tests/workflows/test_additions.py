@@ -16,7 +16,7 @@ TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 STEPS = dict(re.findall(r"^```(?:python|yaml)\n# (\S+)\n(.*?)^```$", TUTORIAL, flags=re.MULTILINE | re.DOTALL))
 """Path -> content of the code blocks of the tutorial that begin with the comment of a path."""
 MOST_LINES = 90
-AUDIT = "from dpregret.workflows.audit.plan import main; main(['noisy-descent', '--runs', '2000'])"
+AUDIT = "from dpregret.workflows.audit.own import main; main(['noisy-descent', '--runs', '2000'])"
 FAMILY = '''
 """Forecasting: a learner predicts a number a round and pays the squared error."""
 

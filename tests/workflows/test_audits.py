@@ -22,8 +22,9 @@ from dpregret.workflows.audit.bandits import AuditedBandit, Numbers, around, dir
 from dpregret.workflows.audit.experts import AuditedExperts, chain, chain_epsilon, draw_chain
 from dpregret.workflows.audit.neighbours import Special, generators, rows
 from dpregret.workflows.audit.online import AuditedOnline
-from dpregret.workflows.audit.plan import audits, chosen, load_settings
-from dpregret.workflows.audit.plan import main as own_audit
+from dpregret.workflows.audit.own import chosen
+from dpregret.workflows.audit.own import main as own_audit
+from dpregret.workflows.audit.plan import audits, load_settings
 from dpregret.workflows.audit.planted import CASES, RUNS, planted_rows
 from dpregret.workflows.audit.tables import Tables, faults, finding, write_audit
 from dpregret.workflows.families import FAMILIES

@@ -1,0 +1,84 @@
+"""The privacy audit of some learners alone: `python -m dpregret.workflows.audit.own my-descent` (or my_descent.py).
+
+Each learner that is named, or whose file is, plays neighbouring inputs in all its variants. Exit code 0: every ledger
+is within the claim, and no more is shown to be lost; 1: not so; 2: it could not be judged.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+from collections.abc import Sequence
+from pathlib import Path
+
+from dpregret import study
+from dpregret.core import boundary
+from dpregret.core.errors import nearest
+from dpregret.paper_figs.text.formats import significant
+from dpregret.workflows.audit.plan import pair_rows
+from dpregret.workflows.audit.tables import UNJUDGED, findings
+from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.run import child
+
+RUNS = 4000
+BAD = ("BROKEN", "violates", "not proved")
+
+
+def chosen(words: Sequence[str]) -> dict[str, str]:
+    """Learner -> family, of private learners that are named or whose file is; ValueError for what is neither."""
+    known = {learner: family for family, held in FAMILIES.items() for learner in held.learners}
+    for word in words:
+        if not any(word in (learner, _file(learner, family)) for learner, family in known.items()):
+            raise ValueError(f"no learner, nor file of learners, {word!r}{nearest(word, known)}")
+    return {
+        learner: family
+        for learner, family in known.items()
+        if FAMILIES[family].learners[learner].card.private and {learner, _file(learner, family)} & set(words)
+    }
+
+
+def _file(learner: str, family: str) -> str:
+    return Path(inspect.getfile(FAMILIES[family].learners[learner])).name
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print a line a learner and variant."""
+    parser = boundary.Parser(prog="python -m dpregret.workflows.audit.own", description=__doc__)
+    every = sorted({path.name for path in study.files(study.FOLDER)}) if study.FOLDER else []
+    parser.add_argument("learners", nargs="*" if every else "+", help="names of learners, or of their files")
+    parser.add_argument("--runs", type=int, default=RUNS, help="plays of each input")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args(arguments)
+    if not options.learners:
+        known = {_file(learner, family) for family, held in FAMILIES.items() for learner in held.learners}
+        options.learners = [name for name in every if name in known]
+    return child.judged(lambda: _judged(options), f"audit: {', '.join(options.learners)}")
+
+
+def _judged(options: argparse.Namespace) -> tuple[int, list[str]]:
+    """Exit code and lines."""
+    try:
+        learners = chosen(options.learners)
+        if not learners:
+            return 0, [f"audit: {', '.join(options.learners)}: not private, there is nothing to audit"]
+        pairs = pair_rows(learners, options.seed, options.runs)
+        if pairs.empty:
+            names = ", ".join(learners)
+            raise ValueError(f"{names}: left out of the audit (workflows/audit/settings.yaml says why)")
+        table = findings(pairs)
+    except ValueError as fault:
+        return 2, [f"audit: {fault}"]
+    lines = []
+    for row in table.to_dict("records"):
+        words = {"claimed": "claimed", "ledger": "accounted", "shown": "audited"}
+        numbers = ", ".join(f"{word} {significant(row[column])}" for word, column in words.items())
+        lines.append(
+            f"audit: {row['learner']}.{row['variant']}: {row['finding']} (eps at delta {row['delta']:.3g}: {numbers})"
+        )
+    if table["finding"].str.startswith(BAD).any():
+        return 1, lines
+    return 2 * int(table["finding"].str.startswith(UNJUDGED).any()), lines
+
+
+if __name__ == "__main__":
+    boundary.end(main)
