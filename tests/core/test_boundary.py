@@ -9,7 +9,6 @@ import sys
 import pytest
 
 FEW = "import sys; from dpregret.core import boundary; from dpregret.core.errors import ConfigError\n"
-COMMAND = [sys.executable, "-m", "dpregret"]
 
 
 def ended(work: str, *words: str, shell: str = '"$@"', **environment: str) -> subprocess.CompletedProcess[str]:
@@ -73,14 +72,3 @@ def test_a_file_does_not_take_the_place_of_a_closed_stream() -> None:
 def test_any_terminal_shows_every_character(encoding: str) -> None:
     done = ended("print('ε')", PYTHONIOENCODING=encoding)
     assert (done.returncode, done.stdout) == (0, "\\u03b5\n")
-
-
-@pytest.mark.parametrize(
-    "words",
-    [["run", "--cores", "0"], ["run", "-p", "x" * 5000 + ".yaml"], ["--no-such"]],
-)
-def test_the_command_refuses_in_one_line(words: list[str]) -> None:
-    done = subprocess.run([*COMMAND, *words], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "Traceback" not in done.stderr
-    assert done.stderr.count("\n") <= 2  # argparse adds its usage

@@ -17,7 +17,6 @@ from dpregret.datasets import bundled, expert_data, flights
 from dpregret.datasets.examples import Examples
 from dpregret.datasets.losses import RidgeLogistic
 from dpregret.datasets.pool_streams import PoolStream
-from dpregret.datasets.risks import make_risk
 from dpregret.datasets.streams import make_stream
 
 SHAPES = {"breast-cancer": (569, 30), "digits": (1797, 64), "diabetes": (442, 10)}
@@ -247,24 +246,3 @@ def test_comparators_of_a_year(held: flights.Flights, data_dir: Path) -> None:
 def test_wrong_options_are_one_line(option: dict[str, object], data_dir: Path) -> None:
     with pytest.raises(ValueError, match=f"option {next(iter(option))} must be"):
         make_stream("weather", make_set("ball", 14), strong_convexity=MU, data_dir=data_dir, **option)
-
-
-@pytest.mark.parametrize(
-    ("name", "shape", "dimension"),
-    [("flights-risk", "l1-ball", 150), ("weather-risk", "l1-ball", 14), ("flights-logistic-risk", "ball", 23)],
-)
-def test_risks_are_the_means_of_their_records(name: str, shape: str, dimension: int, data_dir: Path) -> None:
-    samples, runs = 97, 2
-    domain = make_set(shape, dimension)
-    risk = make_risk(name, domain, samples, generators(runs, 3), data_dir=data_dir)
-    points = domain.project(np.random.default_rng(0).standard_normal((runs, dimension)))
-    mean = sum(risk.record_gradient(points, np.full(runs, each)) for each in range(samples)) / samples
-    np.testing.assert_allclose(risk.gradient(points), mean, atol=1e-13)
-    step = 1e-6 * np.eye(dimension)[0]
-    slope = (risk.value(points + step) - risk.value(points - step)) / 2e-6
-    np.testing.assert_allclose(slope, mean[:, 0], atol=1e-8)
-    values, _, gaps = risk.optimum()
-    assert (values <= risk.value(points)).all()
-    assert gaps.max() <= 1e-8
-    with pytest.raises(ValueError, match="samples must lie in"):
-        make_risk(name, domain, 10**6, generators(1, 3), data_dir=data_dir)

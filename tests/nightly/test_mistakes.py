@@ -1,6 +1,5 @@
 """Known mistakes can be planted as they are listed (here), and the test that names the concept sees each (nightly)."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -9,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from planting import KERNELS, ROOT, Mistake, MistakeError, copied, failure, mistakes, planted
+from planting import ROOT, Mistake, MistakeError, copied, environment, failure, mistakes, planted
 
 ALL = pytest.mark.parametrize("mistake", mistakes(), ids=lambda each: each.name)
 KNOWN = Mistake("a-slip", "w", "tests/test_layout.py::test_x", "dpregret.core.errors:", "old", "new")
@@ -104,14 +103,8 @@ MOVED = [
 
 
 def snakemake(copy: Path, *words: str) -> int:
-    own = {
-        "PYTHONPATH": str(copy),
-        "NUMBA_CACHE_DIR": str(KERNELS),
-        "OMP_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-    }
     command = [sys.executable, "-m", "snakemake", "--cores", "1", "--config", "profile=kept.yaml", "--quiet", "all"]
-    return subprocess.run([*command, "--", *words], cwd=copy, env={**os.environ, **own}, check=False).returncode
+    return subprocess.run([*command, "--", *words], cwd=copy, env=environment(copy), check=False).returncode
 
 
 @pytest.fixture(scope="module")

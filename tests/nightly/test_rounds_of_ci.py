@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawn import generators
 
 from dpregret.algorithms import rounds
 from dpregret.algorithms.bandits import batched_arms, linear_bandit, noisy_leader
@@ -51,27 +52,23 @@ def made(family: str, experiment: Any, kind: Any, variant: str, cell: Any) -> tu
     return problem, held.learner(kind, problem, cell, experiment.model_copy(update={"runs": RUNS}), variant)
 
 
-def generators(purpose: int) -> list[np.random.Generator]:
-    return [np.random.default_rng([purpose, run]) for run in range(RUNS)]
-
-
 def played(*given: Any) -> list[Any]:
     """Points and losses of an online learner."""
     problem, learner = made("online", *given)
-    record = play(learner, problem.stream.rounds(generators(1), ROUNDS), generators(2), [ROUNDS])
+    record = play(learner, problem.stream.rounds(generators(RUNS, 1), ROUNDS), generators(RUNS, 2), [ROUNDS])
     return [learner.point, record.losses]
 
 
 def released(experiment: Any, kind: Any, variant: str, cell: Any) -> list[Any]:
     """What a descent releases."""
     short = type(kind.__name__, (kind,), {"MAX_ITERATIONS": ROUNDS, "MAX_SAMPLES": ROUNDS})
-    return [made("erm", experiment, short, variant, cell)[1].fit(generators(2))]
+    return [made("erm", experiment, short, variant, cell)[1].fit(generators(RUNS, 2))]
 
 
 def heard(experiment: Any, kind: Any, variant: str, cell: Any) -> list[Any]:
     """Losses and clipped values of a bandit."""
     problem, learner = made("bandits", experiment, kind, variant, replace(cell, horizon=SQUARE))
-    record = learner.play(Given(problem.stream.source(generators(0)), generators(1), generators(2)))
+    record = learner.play(Given(problem.stream.source(generators(RUNS, 0)), generators(RUNS, 1), generators(RUNS, 2)))
     return [record.losses, record.clipped]
 
 

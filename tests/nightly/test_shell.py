@@ -98,33 +98,25 @@ def test_wrong_words_are_one_line(words: tuple[str, ...], tmp_path: Path) -> Non
     refused(tmp_path, *words)
 
 
-def small_study(folder: Path) -> Path:
-    """A study of one small experiment."""
-    done = start(folder, "new", "few", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    done.communicate(timeout=SECONDS)
+def begun(folder: Path) -> subprocess.Popen[str]:
+    """The run of a study of one small experiment."""
+    folder.mkdir()
+    assert start(folder, "new", "few", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).wait(SECONDS) == 0
     path = folder / "few" / "experiments.yaml"
     path.write_text(path.read_text().replace("2^11..2^16", "2^6..2^9").replace("2^9..2^12", "2^6..2^9"))
-    return folder / "few"
-
-
-def tables(study: Path) -> dict[str, str]:
-    return {path.name: path.read_text() for path in sorted((study / "results" / "study" / "few").glob("claims.csv"))}
+    return start(folder, "run", "./few", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def test_a_stopped_job_goes_on(tmp_path: Path) -> None:
     """SIGSTOP to every process of a run for some seconds, and SIGCONT."""
-    study = small_study(tmp_path)
-    process = start(tmp_path, "run", "./few", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = begun(tmp_path / "stopped")
     time.sleep(6)
     family = [*psutil.Process(process.pid).children(recursive=True), psutil.Process(process.pid)]
-    for each in family:
-        each.send_signal(signal.SIGSTOP)
-    time.sleep(5)
-    for each in family:
-        each.send_signal(signal.SIGCONT)
+    for sent in (signal.SIGSTOP, signal.SIGCONT):
+        for each in family:
+            each.send_signal(sent)
+        time.sleep(5)
     assert process.wait(SECONDS) == 0
-    (tmp_path / "calm").mkdir()
-    calm = small_study(tmp_path / "calm")
-    again = start(tmp_path / "calm", "run", "./few", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    assert again.wait(SECONDS) == 0
-    assert tables(study) == tables(calm) != {}
+    assert begun(tmp_path / "calm").wait(SECONDS) == 0
+    stopped, calm = (tmp_path / name / "few/results/study/few/claims.csv" for name in ("stopped", "calm"))
+    assert stopped.read_text() == calm.read_text()

@@ -9,8 +9,3 @@ from planted import planted_paper, write_runs
 @pytest.fixture(scope="session")
 def paper_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_runs(planted_paper(), tmp_path_factory.mktemp("runs"))
-
-
-@pytest.fixture(scope="session")
-def repository() -> Path:
-    return Path(__file__).resolve().parents[2]

@@ -77,7 +77,13 @@ def plates_of(monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], object]) 
     return found
 
 
-RUNS = 12
+def at_the_end(mean: float, horizon: int, **settings: Any) -> pd.DataFrame:
+    """Rows of plays whose mean regret is a number; no checkpoints on the way, no displacement."""
+    sweep = Sweep(
+        lambda checkpoints, _: np.full(checkpoints.shape, mean), horizon=horizon, anytime=False,
+        displacement=lambda checkpoints, _: 0.0 * checkpoints, **settings,
+    )  # fmt: skip
+    return sweep.frame().loc[lambda rows: rows["checkpoint"] == horizon]
 
 
 def expert_sweep(
@@ -88,17 +94,13 @@ def expert_sweep(
     column = {"experts": "dimension", "horizon": "horizon"}.get(parameter, parameter)
     frames = []
     for value in values:
-        mean = law(value)
         fixed: dict[str, object] = {"dimension": 1024, "epsilon": 1.0, "best_loss": 0.0, "draws": 5.0, **settings}
         fixed[column] = value
         horizon = int(fixed.pop("horizon", 2**18))  # type: ignore[call-overload]
-        sweep = Sweep(
-            lambda checkpoints, _, mean=mean: np.full(checkpoints.shape, mean),
-            learner=learner, variant=variant, experiment=experiment, stream=stream, horizon=horizon,
-            runs=RUNS, spread=spread, anytime=False, displacement=lambda checkpoints, _: 0.0 * checkpoints,
+        frame = at_the_end(
+            law(value), horizon, learner=learner, variant=variant, experiment=experiment, stream=stream, runs=12,
+            spread=spread,
         )  # fmt: skip
-        frame = sweep.frame()
-        frame = frame.loc[frame["checkpoint"] == horizon]
         frames.append(frame.assign(paper="asi_et_al_2023", set="experts", window=0, mu_gdp=np.nan, **fixed))
     rows = pd.concat(frames, ignore_index=True)
     return rows.astype({"dimension": "int64" if rows["dimension"].max() < 2**53 else "float64"})
@@ -137,13 +139,8 @@ def risk_frame(
     for cell in cells:
         row = {"learner": "noisy-gd", "variant": "corrected", "experiment": "gd-samples", "stream": "norm-kink-risk",
                "set": "ball", "delta": 1e-6, "n": 4096, **BASE, **fixed, **cell}  # fmt: skip
-        mean = law(row)
-        samples = int(str(row.pop("n")))
-        sweep = Sweep(
-            lambda checkpoints, _, mean=mean: np.full(checkpoints.shape, mean), horizon=samples, anytime=False,
-            runs=runs, spread=spread, displacement=lambda checkpoints, _: 0.0 * checkpoints,
-        )  # fmt: skip
-        frames.append(sweep.frame().loc[lambda rows: rows["checkpoint"] == rows["horizon"]].assign(**row))
+        mean, samples = law(row), int(str(row.pop("n")))
+        frames.append(at_the_end(mean, samples, runs=runs, spread=spread).assign(**row))
     return check_columns(pd.concat(frames, ignore_index=True), "test")
 
 

@@ -194,11 +194,9 @@ def test_what_a_paper_states_inherits_the_provenance_of_its_text(tmp_path: Path)
 
 
 @pytest.mark.parametrize("paper", [folder.name for folder in sorted(PAPERS.iterdir()) if folder.is_dir()])
-def test_shipped_files_expand_to_all_that_they_hold(paper: str) -> None:
+def test_what_shipped_claims_may_share_is_used(paper: str) -> None:
     path = PAPERS / paper / "claims.yaml"
-    claims, text, data = load_claims(path), path.read_text(), read_source(path).data
-    assert len(claims.claims) + len(claims.rows) == len(re.findall(r"(?<![\w-])id: ", text))
-    assert len(claims.figures) == len(data["figures"])  # type: ignore[index]
+    text, data = path.read_text(), read_source(path).data
     for section in ("settings", "guarantees"):
         for name in data.get(section, ()):  # type: ignore[attr-defined]
             assert f"at: {name}\n" in text, f"{section} {name} is used by nothing"

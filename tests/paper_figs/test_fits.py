@@ -40,11 +40,11 @@ def test_without_noise_everything_is_exact() -> None:
 @pytest.mark.parametrize(
     ("responses", "said"),
     [
-        (np.ones((8, 3)), "3 usable cells, 4 needed"), (np.ones((1, 5)), "at least two"),
-        (np.random.default_rng(0).normal(0.1, 1, size=(8, 5)), "not positive|not resolved"),
+        (np.ones((8, 3)), "3 usable cells, 4 needed"),
+        (np.ones((1, 5)), "at least two"),
     ],
-)  # fmt: skip
-def test_too_few_cells_or_a_response_around_zero_give_no_exponent(responses: np.ndarray, said: str) -> None:
+)
+def test_too_few_cells_or_runs_give_no_exponent(responses: np.ndarray, said: str) -> None:
     cells = responses.shape[1]
     with pytest.raises(fits.NoExponent, match=said):
         fits.fit_power(responses, np.arange(float(cells)), np.zeros(cells), 0.0)

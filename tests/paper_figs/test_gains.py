@@ -77,12 +77,15 @@ def test_ratio_of_means_and_its_interval() -> None:
 
 
 def test_gains_of_a_chapter(tmp_path: Path) -> None:
-    runs = pd.concat([sweep(3.0, "corrected", noise=5.0), sweep(1.0)], ignore_index=True)
-    write_gains(runs, chapter("root", "absent"), tmp_path)
-    found = pd.read_csv(tmp_path / "gains.csv").set_index("value")
-    assert found.index.tolist() == list(WINDOWS)  # the absent variant has no row
-    assert found[["ratio", "noise"]].to_numpy() == pytest.approx(np.array([[3.0, 5.0]] * len(WINDOWS)))
-    assert set(found["with"]) == {"root"}
+    """`variants` may name learner.variant; those that were not played have no row."""
+    corrected, other = sweep(3.0, "corrected", noise=5.0), sweep(2.0, "plain", learner="ftal")
+    runs = pd.concat([corrected, sweep(1.0), other], ignore_index=True)
+    write_gains(runs, chapter("root", "absent", "ftal.plain", "ftal.absent"), tmp_path)
+    found = pd.read_csv(tmp_path / "gains.csv").pivot(index="value", columns="with", values=["ratio", "noise"])
+    assert found.index.tolist() == list(WINDOWS)
+    assert found["ratio"].columns.tolist() == ["ftal.plain", "root"]
+    assert found["ratio"].to_numpy() == pytest.approx(np.array([[1.5, 3.0]] * len(WINDOWS)))
+    assert found["noise"]["root"].to_numpy() == pytest.approx(5.0)
     assert "| 3.00 [3.00, 3.00] |" in (tmp_path / "gains.md").read_text()
 
 
@@ -104,16 +107,6 @@ def test_saturated_cells_of_a_gain_are_marked() -> None:
     runs = pd.concat([sweep(3.0, "corrected", stay=1e-3), sweep(1.0, stay=1e-3)], ignore_index=True)
     assert set(gains(runs, chapter("root"))["cell"]) == {"saturated"}
     assert collect_cells(runs, claim()).status == ("saturated",) * len(WINDOWS)
-
-
-def test_another_learner_may_stand_beside_one() -> None:
-    """`variants` may name learner.variant; settings are fixed for both."""
-    runs = pd.concat([sweep(3.0, "corrected"), sweep(2.0, "plain", learner="ftal")], ignore_index=True)
-    found = gains(runs, chapter("ftal.plain", "ftal.absent"))
-    assert found["ratio"].to_numpy() == pytest.approx(1.5)
-    assert set(zip(found["learner"], found["over"], found["with"], strict=True)) == {
-        ("wdp-cocop-gamma", "corrected", "ftal.plain")
-    }
 
 
 def test_a_crossover_is_drawn_where_it_was_computed_and_measured() -> None:

@@ -23,7 +23,7 @@ from planted import (
 )
 
 from dpregret.paper_figs.figures import compare, sweep
-from dpregret.paper_figs.figures.style import Curve, Page
+from dpregret.paper_figs.figures.style import Page
 from dpregret.paper_figs.figures.write import write_figures
 from dpregret.paper_figs.judge.cells import EDGE, best_regularisation, collect_cells
 from dpregret.paper_figs.judge.claims import Claim, ClaimsError, FigureEntry, load_claims
@@ -73,23 +73,6 @@ def test_logarithms_of_n_are_divided_out(argument: str, value) -> None:  # type:
     assert judge(risk_frame(law, cells), claim).normalised.value == pytest.approx(0.0, abs=1e-9)
     with pytest.raises(ClaimsError, match="several values of dimension"):
         judge(risk_frame(law, cells), claim.model_copy(update={"varies": ()}))
-
-
-@pytest.mark.parametrize(
-    ("parameter", "values", "rate", "law"),
-    [
-        ("corners", [8, 64, 512, 4096], "(log2 k)", np.log),
-        ("curvature", [0.125, 0.5, 1.0, 4.0], "Gamma^(1/3)", np.cbrt),
-        ("smoothness", [3.0, 9.0, 30.0, 70.0], "lambda", float),
-        ("dimension", [12, 40, 100, 1000], "ln(p/4)", lambda p: np.log(p / 4)),
-    ],
-)
-def test_further_parameters_have_their_own_laws(parameter: str, values: list[float], rate: str, law: Any) -> None:
-    runs = risk_frame(lambda row: 0.001 * float(law(row[parameter])), [{parameter: value} for value in values])
-    claim = risk_claim(parameter=parameter, rate=rate)
-    found = judge(runs, claim)
-    assert (found.verdict, rate_text(claim)) == ("reproduced", rate)
-    assert found.normalised.value == pytest.approx(0.0, abs=1e-9)
 
 
 def test_the_width_is_swept_over_different_sets() -> None:
@@ -143,13 +126,6 @@ def test_every_figure_is_written(risk_runs: Path, monkeypatch: pytest.MonkeyPatc
     }  # fmt: skip
 
 
-def test_crossings_are_found_between_cells() -> None:
-    values = np.array([1.0, 4.0, 16.0])
-    flat, steep = (np.array(each) for each in ([1.0, 1.0, 1.0], [0.25, 0.5, 4.0]))
-    found = sweep.crossings(Curve(values, flat), Curve(values, steep))
-    assert found == pytest.approx([4 * 4 ** (1 / 3)])
-
-
 SIZES = (16, 64, 256, 1024, 4096, 16384)
 MANY = tuple(2.0**power for power in (128, 256, 384, 512, 768, 1000))
 HORIZONS = (1024, 2048, 4096, 8192, 16384)
@@ -163,12 +139,6 @@ def expert_claim(**changes: Any) -> Claim:
 
 def by_size(law: Callable[[float], float]) -> pd.DataFrame:
     return expert_sweep(law, "experts", SIZES, "pure", "e")
-
-
-@pytest.mark.parametrize("power", [1.0, 1.5, 2.0])
-def test_powers_of_log_d_are_found(power: float) -> None:
-    found = judge(by_size(lambda size: 7 * np.log2(size) ** power), expert_claim(rate=f"(log2 d)^{power}"))
-    assert (found.verdict, found.fitted.value) == ("reproduced", pytest.approx(power, abs=1e-6))
 
 
 def test_the_best_expert_loss_is_swept_without_zero() -> None:

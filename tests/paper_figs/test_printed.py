@@ -15,54 +15,49 @@ from dpregret.paper_figs.tables import printed
 from dpregret.paper_figs.tables.printed import FILE, FilledTable, as_printed, fill, load_printed
 from dpregret.workflows.plan.cross_references import read_texts
 
+ROOT = Path(__file__).resolve().parents[2]
 PAPERS = ("lou_cheung_2020", "talwar_2015", "ene_et_al_2021", "asi_et_al_2023")
 
 
 @pytest.fixture(scope="session")
-def filled(repository: Path) -> dict[str, FilledTable]:
+def filled() -> dict[str, FilledTable]:
     """Every table, with the verdicts of the reference."""
     tables = {}
     for paper in (*PAPERS, "prefix_sums"):
-        folder = repository / "workflows/papers" / paper
+        folder = ROOT / "workflows/papers" / paper
         claims = load_claims(folder / "claims.yaml")
         own = load_printed(folder, claims) or as_printed(claims, claims.tables[0])
-        tables[paper] = fill(own, claims, read_lines(repository / "results/reference" / paper))
+        tables[paper] = fill(own, claims, read_lines(ROOT / "results/reference" / paper))
     return tables
 
 
 @pytest.fixture
-def folder(repository: Path, tmp_path: Path) -> Path:
+def folder(tmp_path: Path) -> Path:
     """A copy of a paper's texts."""
-    return Path(shutil.copytree(repository / "workflows/papers/lou_cheung_2020", tmp_path / "lou_cheung_2020"))
+    return Path(shutil.copytree(ROOT / "workflows/papers/lou_cheung_2020", tmp_path / "lou_cheung_2020"))
 
 
-@pytest.mark.parametrize(("right", "wrong", "said"), [
-    ("[alg1-printed-gamma]", "[alg1-printed-gama]", "rows[3][3].measured.as printed: unknown claim 'alg1-"),
-    (r"\frac{d\ln^{2.5}T}{\epsilon}", r"\frac{d\ln^{2.5}T}", "rows[2][3].rate: "),
-    (r"$\epsilon$-DP", r"$\input{x}$-DP", r"\input is not a command allowed"),
-    ("    - linear equation\n", "", "rows[1]: 3 cells, the table has 4 columns"),
-    ("name: Table I", "nam: Table I", "nam: unknown key"),
+@pytest.mark.parametrize(("name", "right", "wrong", "said"), [
+    (FILE, "[alg1-printed-gamma]", "[alg1-printed-gama]", "rows[3][3].measured.as printed: unknown claim 'alg1-"),
+    (FILE, r"\frac{d\ln^{2.5}T}{\epsilon}", r"\frac{d\ln^{2.5}T}", "rows[2][3].rate: "),
+    (FILE, r"$\epsilon$-DP", r"$\input{x}$-DP", r"\input is not a command allowed"),
+    (FILE, "    - linear equation\n", "", "rows[1]: 3 cells, the table has 4 columns"),
+    (FILE, "name: Table I", "nam: Table I", "nam: unknown key"),
+    ("claims.yaml", r"$O\bigl(d\ln^{2.5}T/", r"$O\bigl(d\ln^{2.5T/", "bound_latex"),
 ])  # fmt: skip
-def test_a_mistake_is_one_line_with_its_place(folder: Path, right: str, wrong: str, said: str) -> None:
-    path = folder / FILE
+def test_a_mistake_is_one_line_with_its_place(folder: Path, name: str, right: str, wrong: str, said: str) -> None:
+    path = folder / name
     content = path.read_text(encoding="utf-8")
     assert right in content
     path.write_text(content.replace(right, wrong, 1), encoding="utf-8")
-    problems = [line for line in read_texts(folder, {})[1] if FILE in line]  # told before anything runs
-    assert re.search(rf"{FILE}:\d+: ", problems[0])
+    problems = [line for line in read_texts(folder, {})[1] if name in line]  # told before anything runs
+    assert re.search(rf"{name}:\d+: ", problems[0])
     assert any(said in line for line in problems), problems
 
 
-def test_a_bound_that_no_page_can_show_is_told_before_anything_runs(folder: Path) -> None:
-    path = folder / "claims.yaml"
-    content = path.read_text(encoding="utf-8")
-    path.write_text(content.replace(r"$O\bigl(d\ln^{2.5}T/", r"$O\bigl(d\ln^{2.5T/", 1), encoding="utf-8")
-    assert any("bound_latex" in line and "no formula" in line for line in read_texts(folder, {})[1])
-
-
-def test_every_number_is_the_one_of_its_claim(filled: dict[str, FilledTable], repository: Path) -> None:
+def test_every_number_is_the_one_of_its_claim(filled: dict[str, FilledTable]) -> None:
     lines = {line.claim: line for line in filled["lou_cheung_2020"].lines()}
-    known = read_lines(repository / "results/reference/lou_cheung_2020").set_index("claim")
+    known = read_lines(ROOT / "results/reference/lou_cheung_2020").set_index("claim")
     for name, row in known.loc[[*lines]].iterrows():
         if row["type"] == "exponent":
             assert float(lines[str(name)].measured.split()[0]) == pytest.approx(row["log_aware"], abs=5.1e-3)
@@ -78,17 +73,15 @@ def test_a_page_has_the_papers_rows_and_leads_to_claims(paper: str, filled: dict
     table = filled[paper]
     page = printed.fragment_of(printed.html_page(table))
     assert page.count('<th scope="row">') == len(table.printed.rows)
-    assert page.count("</td>") - page.count("<td colspan") == len(table.printed.rows) * (len(table.printed.columns) - 1)
     assert set(re.findall(r'title="claim ([\w.-]+)"', page)) == {line.claim for line in table.lines()}
     assert f'href="#claim-{paper}-' in page
     assert "$" not in re.sub(r"<[^>]*>", "", page)  # no formula was left as LaTeX
-    assert "\\" not in page
 
 
-def test_what_was_not_run_is_said_once(repository: Path, filled: dict[str, FilledTable]) -> None:
-    folder = repository / "workflows/papers/lou_cheung_2020"
+def test_what_was_not_run_is_said_once(filled: dict[str, FilledTable]) -> None:
+    folder = ROOT / "workflows/papers/lou_cheung_2020"
     claims = load_claims(folder / "claims.yaml")
-    judged = read_lines(repository / "results/reference/lou_cheung_2020").assign(verdict="not run")
+    judged = read_lines(ROOT / "results/reference/lou_cheung_2020").assign(verdict="not run")
     table = fill(filled["lou_cheung_2020"].printed, claims, judged)
     for shown in (printed.html_page(table), printed.markdown_page(table), printed.latex(table, "t")):
         assert shown.lower().count("not in this profile") == 1
@@ -105,12 +98,12 @@ ONE_COLUMN = TWO_COLUMNS.replace("[twocolumn]", "")
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no pdflatex here")
 @pytest.mark.parametrize("frame", ["", TWO_COLUMNS, ONE_COLUMN], ids=["alone", "two columns", "one column"])
-def test_latex_compiles_and_fits(frame: str, filled: dict[str, FilledTable], repository: Path, tmp_path: Path) -> None:
+def test_latex_compiles_and_fits(frame: str, filled: dict[str, FilledTable], tmp_path: Path) -> None:
     papers = [*filled] if frame else ["lou_cheung_2020"]
     for paper in papers:
         (tmp_path / f"{paper}.tex").write_text(printed.latex(filled[paper], f"tab:{paper}"), encoding="utf-8")
     inputs = "".join(rf"\input{{{paper}}}\clearpage " for paper in papers)
-    inputs += rf"\input{{{repository / 'results/reference/lou_cheung_2020/table_1_all'}}}"
+    inputs += rf"\input{{{ROOT / 'results/reference/lou_cheung_2020/table_1_all'}}}"
     file = tmp_path / ("paper.tex" if frame else f"{papers[0]}.tex")
     if frame:
         file.write_text(frame % inputs, encoding="utf-8")

@@ -115,23 +115,6 @@ def test_an_exact_accountant_resolves_a_factor_of_eps() -> None:
         assert (found.verdict, found.resolution, found.resolution_of) == (verdict, 1e-6, "factor of eps")
 
 
-@pytest.mark.nightly
-def test_stated_resolutions_are_noticed_by_the_whole_procedure() -> None:
-    """From rows to the verdict, few plays: the fast simulation below has many."""
-    claim, noticed, plays = make_claim(rate="T^0.5 ln T"), 0, 60
-    for play in range(plays):
-
-        def runs(power: float = 0.0, logs: float = 0.0, seed: int = 1, play: int = play) -> pd.DataFrame:
-            law = Sweep(lambda t, v: 1e-2 * t ** (0.5 + power) * np.log(t) ** (1 + logs), seed=[play, seed],
-                        runs=7, spread=0.0, scatter=0.3)  # fmt: skip
-            return law.frame()
-
-        stated, sign = judge(runs(), claim), 1 if play % 2 else -1
-        off = {"power": sign * stated.resolution} if play % 4 < 2 else {"logs": sign * stated.resolution_log}
-        noticed += otherwise(judge(runs(**off, seed=2).assign(bound=np.nan, trivial_regret=1e300), claim))
-    assert stats.binomtest(noticed, plays).proportion_ci(0.99).high >= NOTICED, noticed
-
-
 def test_stated_resolutions_are_noticed_as_often_as_they_say() -> None:
     found = simulate.resolutions(600)
     assert len(found) == 12 * len(simulate.OFFSETS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from dpregret.paper_figs.judge.claims import ClaimsError, ClaimsFile
 from dpregret.paper_figs.judge.fits import Estimate, mean_interval
 from dpregret.paper_figs.judge.result_tables import ExactLoss, write_exact_losses
 from dpregret.paper_figs.judge.verdicts import Judgement, decide, judge, judge_claims
+from dpregret.paper_figs.judge.vocabulary import VALUE_COLUMN
 from dpregret.paper_figs.validation.simulate import Sweep, make_claim
 
 Law = Callable[[np.ndarray, float], np.ndarray]
@@ -171,9 +172,6 @@ MIDDLE = 2.0**11.5
 @pytest.mark.parametrize(
     ("early", "late", "verdict", "said"),
     [
-        (0.5, 0.5, "reproduced", "within +-0.1"),
-        (0.3, 0.3, "below bound", "below -0.1"),
-        (0.8, 0.8, "steeper", "there is no explicit bound"),
         (0.2, 0.5, "inconclusive", "rises into the tolerance: not below the bound yet"),
         (0.9, 0.5, "inconclusive", "falls into the tolerance: not above the bound yet"),
         (0.6, 1.2, "inconclusive", "no power on this grid"),
@@ -335,34 +333,43 @@ def test_calls_are_counted_over_the_play_and_held_to_their_own_bound() -> None:
     assert "no explicit bound" in judge(frame, below).reason
 
 
-def swept(column: str, values: tuple[float, ...], law: Any) -> pd.DataFrame:
-    """Regret law(T, value) of runs up to T = 4096."""
-    frames = []
+def swept(parameter: str, values: Iterable[float], law: Law) -> pd.DataFrame:
+    """Regret law(T, value) of runs up to T = 2^15."""
+    column, frames = "delta" if parameter == "delta" else VALUE_COLUMN[parameter], []
     for value in values:
-        frame = Sweep(lambda checkpoints, _, value=value: law(checkpoints, value) + 0 * checkpoints, values=(4096,))
-        frames.append(frame.frame().assign(**{column: value, "trivial_regret": 1e9}))
+        frame = Sweep(lambda checkpoints, _, value=value: law(checkpoints, value) + 0 * checkpoints).frame()
+        frames.append(frame.assign(**{column: value, "trivial_regret": 1e9}))
     return pd.concat(frames, ignore_index=True)
 
 
-@pytest.mark.parametrize(
-    ("power", "over", "rate", "verdict"),
-    [
-        (1.0, 1.0, "(ln 1/delta)", "reproduced"), (0.5, 1.0, "(ln 1/delta)", "below bound"),
-        (1.25, 1.0, "(ln 1/delta)", "steeper"), (2.0, 4096.0, "ln(T/delta)^2", "reproduced"),
-        (1.5, 4096.0, "ln(T/delta)^2", "below bound"), (2.5, 4096.0, "ln(T/delta)^2", "steeper"),
-        (1.0, 4096.0, "ln(n/delta)", "reproduced"), (0.5, 4096.0, "ln(n/delta)", "below bound"),
-    ],
-)  # fmt: skip
-def test_planted_laws_in_delta_get_their_verdicts(power: float, over: float, rate: str, verdict: str) -> None:
-    runs = swept("delta", (1e-3, 1e-6, 1e-12, 1e-24, 1e-48), lambda _, delta: np.log(over / delta) ** power)
-    found = judge(runs, make_claim(parameter="delta", rate=rate, response="regret"))
-    assert (found.verdict, found.cells_used.split("; ")[-1]) == (verdict, "1e+48")
+DELTAS, MUS, SIZES = 10.0 ** -np.array([3, 6, 12, 24, 48]), (0.01, 0.02, 0.04, 0.08), 4.0 ** np.arange(2, 8)
+PLANTED: list[tuple[str, str, Iterable[float], Any, str, str]] = [
+    *(("delta", "regret", DELTAS, lambda t, delta, power=power: np.log(1 / delta) ** power, "(ln 1/delta)", said)
+      for power, said in ((1.0, "reproduced"), (0.5, "below bound"), (1.25, "steeper"))),
+    *(("delta", "regret", DELTAS, lambda t, delta, power=power: np.log(t / delta) ** power, rate, said)
+      for power, rate, said in (
+          (2.0, "ln(T/delta)^2", "reproduced"), (1.5, "ln(T/delta)^2", "below bound"),
+          (2.25, "ln(T/delta)^2", "steeper"), (1.0, "ln(n/delta)", "reproduced"), (0.5, "ln(n/delta)", "below bound"),
+      )),
+    ("convexity", "log_slope", MUS, lambda t, mu: np.log(t) / mu, "mu^-1", "reproduced"),
+    ("convexity", "log_slope", MUS, lambda t, mu: np.log(t) / mu, "mu^-2", "below bound"),
+    *(("experts", "regret", SIZES, lambda t, size, power=power: 7 * np.log2(size) ** power, f"(log2 d)^{power}",
+       "reproduced") for power in (1.0, 1.5, 2.0)),
+    ("corners", "excess", (8, 64, 512, 4096), lambda t, k: np.log(k), "(log2 k)", "reproduced"),
+    ("curvature", "excess", (0.125, 0.5, 1.0, 4.0), lambda t, bend: np.cbrt(bend), "Gamma^(1/3)", "reproduced"),
+    ("smoothness", "excess", (3.0, 9.0, 30.0, 70.0), lambda t, bend: bend, "lambda", "reproduced"),
+    ("dimension", "excess", (12, 40, 100, 1000), lambda t, p: np.log(p / 4), "ln(p/4)", "reproduced"),
+]  # fmt: skip
 
 
-def test_regret_like_one_over_mu_is_told_from_regret_that_does_not_care() -> None:
-    runs = swept("strong_convexity", (0.01, 0.02, 0.04, 0.08), lambda checkpoints, mu: np.log(checkpoints) / mu)
-    for rate, said in (("mu^-1", "reproduced"), ("mu^-2", "below bound")):
-        assert verdict(runs, parameter="convexity", rate=rate, response="log_slope") == said
+@pytest.mark.parametrize(("parameter", "response", "values", "law", "rate", "said"), PLANTED)
+def test_planted_laws_get_their_verdicts(
+    parameter: str, response: str, values: Iterable[float], law: Law, rate: str, said: str
+) -> None:
+    found = judge(swept(parameter, values, law), make_claim(parameter=parameter, rate=rate, response=response))
+    assert (found.verdict, len(found.cells_used.split("; "))) == (said, len(list(values)))
+    if said == "reproduced":
+        assert found.normalised.value == pytest.approx(0.0, abs=1e-9)
 
 
 @pytest.mark.parametrize(("rate", "powers"), [
