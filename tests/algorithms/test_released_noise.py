@@ -609,21 +609,33 @@ def choice_law(distribution: str, scores: np.ndarray) -> np.ndarray:
     return np.asarray(softmax(-scores)) if distribution == "gumbel" else choice_scores(scores, scores)[0]
 
 
-@pytest.mark.parametrize("variant", CornerFrankWolfe.card.variants)
+@pytest.mark.parametrize("variant", [*CornerFrankWolfe.card.variants, "in trees"])
 def test_every_choice_of_frank_wolfe_has_noise_of_its_own_and_of_the_ledgers_scale(variant: str) -> None:
-    """Scores that stay the same: choices of all rounds have one law, and those of two rounds are independent."""
-    rounds, dimension = 4, 3
-    short = type("Short", (CornerFrankWolfe,), {"MAX_ITERATIONS": rounds + 1})
-    risk = Flat(np.zeros(dimension))
-    learner = short(ErmProblem(make_set("l1-ball", dimension), risk), [BUDGET], MANY, variant)
-    (line,) = learner.ledger()
-    assert line.calls == rounds
-    risk.slope = line.scale * np.array([0.9, -0.3, 0.1])
-    wanted = choice_law(line.distribution, learner.corners.scores(risk.slope) / line.scale)
+    """Scores that stay the same: choices of all rounds have one law, and those of two rounds are independent.
+
+    In trees, those of the last one.
+    """
+    domain, tilt = make_set("l1-ball", SLOPE_DIMENSION), np.array([0.9, -0.3, 0.1, 0.0])
+    if variant == "in trees":
+        sample = LinearSample(np.zeros((FRESH_SAMPLES, SLOPE_DIMENSION)), MANY)
+        learner: Any = VarianceReducedFrankWolfe(ErmProblem(domain, sample), [BUDGET], MANY, "balanced")
+        last = learner.plans[0][-1]
+        distribution, rounds = "gumbel", last.calls[0]
+        sample.slopes += last.scale * tilt
+    else:
+        short = type("Short", (CornerFrankWolfe,), {"MAX_ITERATIONS": 5})
+        risk = Flat(np.zeros(SLOPE_DIMENSION))
+        learner = short(ErmProblem(domain, risk), [BUDGET], MANY, variant)
+        (line,) = learner.ledger()
+        distribution, rounds = line.distribution, line.calls
+        assert rounds == 4
+        risk.slope = line.scale * tilt
+    wanted = choice_law(distribution, learner.corners.scores(tilt))
     chosen: list[np.ndarray] = []
-    learner.corners.step = lambda points, taken, step: chosen.append(taken.copy())  # type: ignore[method-assign]
+    learner.corners.step = lambda points, taken, step: chosen.append(taken.copy())
     learner.fit(generators(7, "noise", MANY))
-    assert len(chosen) == rounds
+    assert len(chosen) == learner.iterations()[0] - (variant != "in trees")
+    chosen = chosen[-rounds:]
     for now in chosen:
         assert p_value(Counter(now.tolist()), dict(enumerate(wanted))) > SELDOM
     pairs = {(a, b): p * q for a, p in enumerate(wanted) for b, q in enumerate(wanted)}

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
 from typing import Any
 
 import numpy as np
 import pytest
 from drawn import generators
-from scipy import stats
-from scipy.special import softmax
 from tiny_risks import Bowls
 
 from dpregret.algorithms.erm.base import ErmProblem
@@ -344,25 +341,6 @@ def test_every_vertex_keeps_the_budget(variant: str, samples: int) -> None:
     ]
     assert max(spent) == pytest.approx(4.0, rel=1e-9)
     assert learner.delivered_epsilon() == [max(spent)]
-
-
-def test_choices_have_the_law_of_the_ledger() -> None:
-    """Linear losses: scores stay the same within a tree, so its choices have one law, each with noise of its own."""
-    runs = 6000
-    learner = made(Bowls(37, DIMENSION, 1), "balanced", runs=runs)
-    learner.fresh.records[..., :] = [0.4, -0.2, 0.1, 0.0]  # type: ignore[attr-defined]
-    chosen: list[np.ndarray] = []
-    learner.corners.step = lambda points, taken, step: chosen.append(taken.copy())  # type: ignore[method-assign]
-    learner.fit(generators(1, 7) * runs)
-    last = learner.plans[0][-1]
-    slope = np.array([0.4, -0.2, 0.1])
-    wanted = softmax(-np.concatenate([slope, -slope]) / last.scale)
-    now, then = chosen[-last.calls[0] :][:2]
-    for found in (now, then):
-        assert stats.chisquare(np.bincount(found, minlength=6), runs * wanted).pvalue > 1e-6
-    pairs = Counter(zip(now.tolist(), then.tolist(), strict=True))
-    counts = [pairs[a, b] for a, b in itertools.product(range(6), repeat=2)]
-    assert stats.chisquare(counts, runs * np.outer(wanted, wanted).ravel()).pvalue > 1e-6
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter, defaultdict
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 
 import numpy as np
 import pytest
@@ -118,21 +118,22 @@ def test_the_box_has_the_law_of_the_chain(tuning: Copied) -> None:
     assert drawn.mean() <= 1 + 2 * tuning.most_drawn + 4 * drawn.std() / math.sqrt(runs)
 
 
-def neighbours(rounds: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """All losses 0 and 1 in a changed round of either of the first two batches of two rounds."""
-    base = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0]] * 2)[:rounds]
-    found = []
-    for place, one, other in itertools.product((0, 2), *[list(itertools.product((0.0, 1.0), repeat=2))] * 2):
+PAIRS = list(itertools.product([0.0, 1.0], repeat=2))
+BASE = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0]] * 2)
+
+
+def neighbours(base: np.ndarray, places: tuple[int, ...] = (0, 2)) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """All losses 0 and 1 in a changed round, of the first batches of two rounds."""
+    for place, one, other in itertools.product(places, PAIRS, PAIRS):
         tables = base.copy(), base.copy()
         tables[0][place], tables[1][place] = one, other
-        found.append(tables)
-    return found
+        yield tables
 
 
 def worst(tuning: Copied, rounds: int, delta: float) -> float:
     """The largest epsilon at delta over `neighbours`, of everything that is released."""
     found = 0.0
-    for tables in neighbours(rounds):
+    for tables in neighbours(BASE[:rounds]):
         laws = [law_of_transcripts(tuning, losses) for losses in tables]
         assert sum(laws[0].values()) == pytest.approx(1)
         one, other = (np.array([law[each] for each in laws[0]]) for law in laws)
@@ -154,7 +155,7 @@ def test_the_ledger_covers_every_transcript(tuning: Copied, delta: float) -> Non
 def test_the_price_of_a_decision_is_attained(tuning: Copied) -> None:
     """By the experts of batch 1 and whether x was drawn after it, on two batches of two rounds: no more, no less."""
     tuning, found = tuning._replace(batch=2), 0.0
-    for tables in neighbours(4):
+    for tables in neighbours(BASE[:4]):
         seen: list[dict[Hashable, float]] = [defaultdict(float), defaultdict(float)]
         for side, losses in zip(seen, tables, strict=True):
             for transcript, chance in law_of_transcripts(tuning, losses).items():
@@ -267,19 +268,13 @@ def transcripts(losses: np.ndarray, tuning: Tuning, most: int) -> dict[Transcrip
     return laws
 
 
-def dartboard_law(losses: np.ndarray, tuning: Tuning, most: int) -> dict[Hashable, float]:
-    """Probability of every sequence of played experts, one a batch."""
-    found: dict[Hashable, float] = defaultdict(float)
-    for (played, _), chance in transcripts(losses, tuning, most).items():
-        found[played] += chance
-    return found
-
-
 @pytest.mark.parametrize(("batch", "most"), [(1, 1), (1, 2), (1, 9), (2, 1), (3, 9)])
 def test_dartboards_by_the_box(batch: int, most: int) -> None:
     """Sequences of three experts, a short last batch among them, have their exact law."""
     losses, tuning = np.random.default_rng(4).random((5 if batch == 1 else 7, 3)), Tuning(batch, 0.3, 0.8)
-    wanted = dartboard_law(losses, tuning, most)
+    wanted: dict[Hashable, float] = defaultdict(float)
+    for (experts, _), chance in transcripts(losses, tuning, most).items():
+        wanted[experts] += chance
     plays = [shrinking_dartboard.play_by_the_box(losses, tuning, most, each) for each in in_turn(RUNS // 2)]
     assert all(len(set(played[:batch])) == 1 for played in plays)
     assert p_value(Counter(tuple(played[::batch]) for played in plays), wanted) > 1e-4
@@ -290,12 +285,8 @@ def test_a_changed_round_costs_one_decision_and_the_draws(keep_away: float, eta:
     """All neighbours with losses 0 and 1 in the changed round, on four batches of two: purely, and at a delta."""
     tuning, base = Tuning(2, keep_away, eta), np.array([[0.0, 1.0]] * 2 + [[1.0, 0.0]] * 2 + [[0.0, 0.0]] * 3)
     pure, approximate = 0.0, 0.0
-    for place, first, second in itertools.product((0, 1, 2), *[list(itertools.product((0.0, 1.0), repeat=2))] * 2):
-        laws = []
-        for changed in (first, second):
-            losses = base.copy()
-            losses[place] = changed
-            laws.append(transcripts(losses, tuning, most))
+    for tables in neighbours(base, (0, 1, 2)):
+        laws = [transcripts(losses, tuning, most) for losses in tables]
         one, other = (np.array([law[each] for each in laws[0] if laws[0][each] > 0]) for law in laws)
         assert one.sum() == pytest.approx(1)
         pure = max(pure, float(np.abs(np.log(one / other)).max()))

@@ -10,7 +10,6 @@ import pytest
 
 from dpregret.algorithms.geometry import CountedSet, make_set
 from dpregret.algorithms.learner import Problem, Setting, learners, play
-from dpregret.algorithms.online.explicit_frank_wolfe import ExplicitFrankWolfe
 from dpregret.algorithms.privacy import Budget
 from dpregret.numerics.arrays import Array
 
@@ -47,19 +46,11 @@ def regret(learner: Any, given: Array, checkpoint: int) -> Array:
     return np.asarray(losses - np.vecdot(total, learner.domain.inner.linear_oracle(total)))
 
 
-PLACES = [
-    ("l1-ball", 5),
-    ("box", 3),
-    ("simplex", 5),
-    ("hypersimplex", 7),
-    ("nuclear", 9),
-    ("flow", 12),
-    ("polytope", 3),
-]
+PLACES = {"l1-ball": 5, "box": 3, "simplex": 5, "hypersimplex": 7, "nuclear": 9, "flow": 12, "polytope": 3}
 PLAIN = ["gauge-descent", "separation-descent", "blocked-descent", "projected-descent"]
 
 
-@pytest.mark.parametrize(("place", "dimension"), PLACES)
+@pytest.mark.parametrize(("place", "dimension"), PLACES.items())
 @pytest.mark.parametrize("name", PLAIN[:3])
 def test_bounds_hold_and_so_do_counts(name: str, place: str, dimension: int) -> None:
     """Odd horizons too, losses that turn against the leader; noise over the whole space is cut down to the hull."""
@@ -144,31 +135,14 @@ def test_the_bounds_are_those_of_the_boxes() -> None:
         assert started(name, "l1-ball", 7, 256).bound(256)[0, -1] == pytest.approx(value), name
 
 
-def regrets(gradients: Array, start: Array) -> tuple[Array, ExplicitFrankWolfe]:
-    """Regret (runs,) on linear losses, gradients (rounds, runs, d) of norm at most 1, over the unit ball."""
-    rounds, runs, d = gradients.shape
-    problem = Problem(make_set("ball", d), rounds, 1.0, 0.0, 0.0)
-    learner = ExplicitFrankWolfe(problem, [Setting(1, Budget(math.inf))], runs, "plain")
-    learner.point = np.tile(start, (1, runs, 1))
-    lost = np.zeros(runs)
-    for now, each in enumerate(gradients):
-        learner.round = now + 1
-        lost += np.einsum("rk,rk->r", each, learner.point[0])
-        learner.observe(None, each[None], None)
-    return lost + np.linalg.norm(gradients.sum(axis=0), axis=1), learner
-
-
-def directions(rounds: int, runs: int, d: int = 2) -> Array:
-    drawn = np.random.default_rng(rounds).normal(size=(rounds, runs, d))
-    return drawn / np.linalg.norm(drawn, axis=-1, keepdims=True)
-
-
 def test_a_round_by_hand() -> None:
     """Six rounds over the ball: the vertex against a direction of length r is -direction / r."""
-    gradients, start = directions(6, 1), np.array([0.6, 0.0])
-    _, learner = regrets(gradients, start)
+    given, start = slopes(6, 2), np.array([0.6, 0.0])
+    learner = started("ofw-explicit", "ball", 2, 6)
+    learner.point[:] = start
+    regret(learner, given, 6)
     eta, sigma, x, total = 1.0 * (3 / 6) ** 0.75, math.sqrt(3 / 6), start, np.zeros(2)
-    for gradient in gradients[:, 0]:
+    for gradient in given[:, 0]:
         total = total + gradient
         direction = x - start + eta * total
         x = x - sigma * (direction / np.linalg.norm(direction) + x)
@@ -177,8 +151,10 @@ def test_a_round_by_hand() -> None:
 
 @pytest.mark.parametrize("rounds", [1, 3, 10, 200])
 def test_regret_stays_below_the_guarantee(rounds: int) -> None:
-    """Random directions, one direction, and the gradient that points to where the learner stands."""
-    found, learner = regrets(directions(rounds, 50), np.array([1.0, 0.0]))
-    alike, _ = regrets(np.tile([1.0, 0.0], (rounds, 1, 1)), np.array([1.0, 0.0]))
-    assert max(found.max(), alike.max()) <= learner.bound(rounds)[0, -1]
+    """Random directions, and one direction, that of the point where the learner starts."""
+    alike = np.tile([1.0, 0.0], (rounds, RUNS, 1))
+    for given in (alike, *(slopes(rounds, 2, seed) for seed in range(15))):
+        learner = started("ofw-explicit", "ball", 2, rounds)
+        learner.point[:] = [1.0, 0.0]
+        assert regret(learner, given, rounds).max() <= learner.bound(rounds)[0, -1]
     assert learner.bound(rounds)[0, 0] == pytest.approx(4 / 3**0.75 * 2 * rounds**0.75)

@@ -13,14 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import linalg
 
-from dpregret.algorithms.privacy import (
-    BLOCK,
-    NoisePerItem,
-    NoisePerPrefix,
-    NoisePlan,
-    PrefixSums,
-    WindowTree,
-)
+from dpregret.algorithms.privacy import BLOCK, NoisePerItem, NoisePerPrefix, NoisePlan, PrefixSums, WindowTree
 from dpregret.algorithms.privacy import convolution as convolution_module
 from dpregret.algorithms.privacy.audit import item_pure_loss, materialise, protected_nodes, transcript_losses
 from dpregret.algorithms.privacy.convolution import FIRST, Streamed, root_convolution
@@ -395,24 +388,23 @@ def test_sizes_between_powers_of_two_pay_for_themselves() -> None:
         assert mechanism.nodes_per_item == pytest.approx(np.square(mechanism.strategy_coefficients(window)).sum())
 
 
-def dyadic(first, last):
-    """Nodes (start, length) of the dyadic decomposition of positions first+1..last, aligned at 0."""
+def prefix_nodes(position: int) -> set[tuple[int, int]]:
+    """(last item, number of items) of the dyadic nodes that cover items 1..position."""
     nodes = set()
-    while first < last:
-        length = first & -first or 1 << (last.bit_length() - 1)
-        while first + length > last:
-            length //= 2
-        nodes.add((first, length))
-        first += length
+    while position:
+        nodes.add((position, position & -position))
+        position &= position - 1
     return nodes
 
 
-def nodes_in_use(window, now):
+def nodes_in_use(window: int, now: int) -> set[tuple[int, int]]:
     """The definition: prefix of this block, suffix of the block before."""
-    block, position = (now - 1) // window, (now - 1) % window + 1
-    nodes = {(block, *node) for node in dyadic(0, position)}
-    if block:
-        nodes |= {(block - 1, *node) for node in dyadic(position, window)}
+    begun, place = (now - 1) // window * window, (now - 1) % window + 1
+    nodes = {(begun + last, size) for last, size in prefix_nodes(place)}
+    while begun and place < window:
+        size = place & -place
+        place += size
+        nodes.add((begun - window + place, size))
     return nodes
 
 
@@ -466,14 +458,8 @@ def test_any_trees_in_any_pieces(height: int, pieces: list[int], whole: bool) ->
 def test_a_leaf_lies_in_as_many_nodes_as_stated() -> None:
     """Brute force over node intervals of complete trees up to 64 leaves, prefixes 1..T-1."""
     for horizon in range(2, 65):
-        used = set()
-        for prefix in range(1, horizon):
-            start = 0
-            for bit in reversed(range(prefix.bit_length())):
-                if prefix >> bit & 1:
-                    used.add((start, start + (1 << bit)))
-                    start += 1 << bit
-        most = max(sum(low <= leaf < high for low, high in used) for leaf in range(horizon))
+        used = set().union(*map(prefix_nodes, range(1, horizon)))
+        most = max(sum(last - size < item <= last for last, size in used) for item in range(1, horizon + 1))
         assert most <= BinaryTree(horizon).nodes_per_item == max(1, int(np.ceil(np.log2(horizon))))
         assert set(PaddedTree(horizon).noisy_nodes(horizon - 1)) == {BinaryTree(horizon).nodes_per_item}
         if horizon & (horizon - 1) == 0:
@@ -495,30 +481,27 @@ def test_pure_loss_is_attained_and_never_passed() -> None:
 # The decoder
 
 
-def least_variance_of_a_tree(window: int, now: int) -> float:
-    """Of unbiased estimates of the items of the window before and this one, from nodes that are finished at `now`.
+def least_variance(nodes: np.ndarray, window: int, now: int) -> float:
+    """The least sum of squared weights of nodes (nodes, items) that is right for every item not expired.
 
-    Items up to now - window have expired and are known; node noises have variance 1.
+    Weights are 1 in all for items of the window, 0 for those to come, anything for those that expired.
     """
-    start = (now - 1) // window * window  # items before this block
-    rows = []
-    for block in (start - window, start):
-        size = window
-        while size:
-            for begin in range(block, block + window, size):
-                if begin >= 0 and begin + size <= now:
-                    rows.append([float(begin <= item < begin + size) for item in range(now)])
-            size //= 2
-    unknown = np.array(rows)[:, max(0, now - window) :]
-    gram = np.linalg.pinv(unknown.T @ unknown)
-    wanted = np.ones(unknown.shape[1])
-    return float(wanted @ gram @ wanted)
+    items = np.arange(1, nodes.shape[1] + 1)
+    alive = items > now - window
+    weights = np.linalg.lstsq(nodes[:, alive].T, (items[alive] <= now).astype(float), rcond=None)[0]
+    return float(weights @ weights)
 
 
 @pytest.mark.parametrize("window", [1, 2, 4, 8, 16])
 def test_decoding_is_least_squares_on_all_finished_nodes(window: int) -> None:
+    """Of the blocks of the window before and of this one."""
     found = DecodedWindowTree(window).noisy_nodes(3 * window)
-    assert found == pytest.approx([least_variance_of_a_tree(window, now) for now in range(1, 3 * window + 1)])
+    sizes = [1 << level for level in range(window.bit_length())]
+    nodes = np.concatenate([np.kron(np.eye(3 * window // size), np.ones(size)) for size in sizes])
+    last, items = nodes.shape[1] - nodes[:, ::-1].argmax(axis=1), np.arange(1, 3 * window + 1)
+    for now, variance in zip(items, found, strict=True):
+        finished = nodes[(last <= now) & (last > (now - 1) // window * window - window), :now]
+        assert variance == pytest.approx(least_variance(finished, window, now))
 
 
 # Plans
@@ -552,26 +535,15 @@ def incidence(mechanism: WindowBlocks, blocks: int) -> np.ndarray:
     return np.kron(np.eye(blocks), one)
 
 
-def least_variance(mechanism: WindowBlocks, now: int) -> float:
-    """The least sum of squared weights of nodes, of this block and all before, right for every item not expired.
-
-    Weights are 1 in all for items of the window, 0 for those to come, anything for those that expired.
-    """
-    nodes = incidence(mechanism, -(-now // mechanism.block))
-    items = np.arange(1, nodes.shape[1] + 1)
-    alive = items > now - mechanism.window
-    weights = np.linalg.lstsq(nodes[:, alive].T, (items[alive] <= now).astype(float), rcond=None)[0]
-    return float(weights @ weights)
-
-
 @pytest.mark.parametrize("radices", [(2,), (5,), (2, 3), (3, 2, 2)])
 @pytest.mark.parametrize("beyond", [0, 1, 3, 7])
 def test_tapered_blocks_are_least_squares_on_all_nodes(radices: tuple[int, ...], beyond: int) -> None:
     """Of two nodes' noises that lie ahead, too."""
     mechanism = WindowBlocks(int(np.prod(radices)) + beyond, radices, tapered=True)
     rounds = 3 * mechanism.window + 5
-    found = mechanism.noisy_nodes(rounds)
-    assert found == pytest.approx([least_variance(mechanism, now) for now in range(1, rounds + 1)])
+    for now, variance in enumerate(mechanism.noisy_nodes(rounds), 1):
+        nodes = incidence(mechanism, -(-now // mechanism.block))
+        assert variance == pytest.approx(least_variance(nodes, mechanism.window, now))
 
 
 @pytest.mark.parametrize("mechanism", [*BLOCKS[:5], WindowItems(5)], ids=repr)

@@ -1,4 +1,4 @@
-"""Algorithms 1 to 3 and the epoch leader against brute force, round by round: laws, budgets, counters, bounds."""
+"""All learners of experts keep their contract; Algorithms 1 to 3 and the epoch leader against brute force."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from drawn import generators
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from tiny_streams import constant, halving, varying
+from tiny_streams import constant, expanded, halving, varying
 
 from dpregret.algorithms.experts.adaptive import AdaptiveExperts, _Adaptive
-from dpregret.algorithms.experts.base import Block, ExpertProblem, RunOfBlock
+from dpregret.algorithms.experts.base import Block, ExpertProblem, Play, RunOfBlock
 from dpregret.algorithms.experts.counters import CHUNK, CounterNoise, TreeCounterExperts, first_above
 from dpregret.algorithms.experts.epoch_leader import EpochLeader
 from dpregret.algorithms.experts.sparse_vector import SparseVectorExperts
+from dpregret.algorithms.learner import learners
 from dpregret.algorithms.privacy import Budget
+from dpregret.algorithms.privacy.trees import BinaryTree
 from dpregret.datasets.expert_streams import make_expert_stream
 from dpregret.workflows.audit.experts import FEW_ROUNDS, Restless, worst_epsilon
 
@@ -178,21 +180,16 @@ def nodes_of(prefix: int) -> list[int]:
 
 
 def test_every_prefix_is_the_sum_of_its_nodes() -> None:
-    """One noise a node, used whenever the node is: over nine chunks, so that carries reach the fourth level."""
+    """One noise a node, used whenever the node is: over nine chunks, so that carries reach the fourth level.
+
+    In how many nodes an item lies is in privacy/test_mechanisms.py.
+    """
+    learner = TreeCounterExperts(ExpertProblem(np.ones(2), 100), Budget(1.0), 1, "single")
+    assert learner.levels == BinaryTree(100).nodes_per_item == 7
     numbered = Numbered()
     noise = CounterNoise(cast(Any, numbered), 1.0).take(9 * CHUNK)
     for prefix in range(1, len(noise) + 1):
         assert noise[prefix - 1] == sum(numbered.given[end - 1] for end in nodes_of(prefix))
-
-
-@pytest.mark.parametrize("horizon", [2, 3, 5, 8, 16, 17, 64, 100])
-def test_an_item_lies_in_no_more_nodes_than_are_paid_for(horizon: int) -> None:
-    """Prefixes 1..T-1 are asked; the node that ends at t covers its lowest bit's number of items."""
-    learner = TreeCounterExperts(ExpertProblem(np.ones(2), horizon), Budget(1.0), 1, "single")
-    used = {end for prefix in range(1, horizon) for end in nodes_of(prefix)}
-    members = [sum(end - (end & -end) < item <= end for end in used) for item in range(1, horizon)]
-    assert max(members) <= learner.levels
-    assert max(members) == learner.levels or horizon & (horizon - 1)  # powers of two need all
 
 
 @pytest.mark.parametrize("limit", [5.0, CHUNK - 1.0, CHUNK + 0.0, 2.5 * CHUNK])
@@ -291,3 +288,89 @@ def test_where_the_leader_of_every_epoch_loses_the_next_regret_is_linear() -> No
 def test_a_block_may_hold_many_epochs() -> None:
     learner = EpochLeader(ExpertProblem(np.array([1.0, 1.0]), 2**40 - 1), Budget(0.3), 1, "pure")
     assert 0.5 < learner.play([constant([1.0, 0.0], 2**40 - 1)], []).losses[0] < 40
+
+
+EVERY = [(name, variant) for name, kind in learners("experts").items() for variant in kind.card.variants]
+CASES = pytest.mark.parametrize(("name", "variant"), EVERY)
+
+
+def begun(name: str, variant: str, problem: ExpertProblem, runs: int, epsilon: float = math.inf) -> Any:
+    kind = learners("experts")[name]
+    return kind(problem, Budget(epsilon if kind.card.private else math.inf, 1e-6), runs, variant)
+
+
+@CASES
+def test_contract(name: str, variant: str) -> None:
+    """Losses between nothing and everything; a run depends on its own generator only; the budget is kept.
+
+    The same losses round by round are the same play, up to rounding (a halt within rounding of its limit aside).
+    """
+    problem, blocks = halving(8, 300)
+
+    def play(runs: int, losses: list[Block]) -> tuple[Any, Play]:
+        learner = begun(name, variant, problem, runs, 4.0)
+        return learner, learner.play(losses, generators(runs))
+
+    learner, record = play(3, blocks)
+    assert record.losses.shape == record.draws.shape == (3,)
+    assert (record.losses >= 0).all()
+    assert (record.losses <= 300).all()
+    assert learner.exact == (np.ptp(record.losses) == 0 and not np.isnan(record.draws).any())
+    assert np.array_equal(record.losses[:2], play(2, blocks)[1].losses)
+    assert record.losses == pytest.approx(play(3, expanded(blocks))[1].losses, rel=1e-9, abs=1e-9)
+    (delivered,) = learner.delivered_epsilon()
+    assert (delivered > 0) if learner.card.private else math.isinf(delivered)
+    assert not learner.card.private or delivered <= 4.0 * (1 + 1e-6) or variant == "printed"  # whose constants may fail
+
+
+@CASES
+def test_nobody_foresees_a_coin(name: str, variant: str) -> None:
+    """Fair coins, whatever was played: half of the rounds is lost. Who is charged with what it plays after it has seen
+    the loss, or draws with it, loses less. Without privacy learners follow the losses most closely.
+    """
+    rounds, runs = 41, 300
+    coins = np.random.default_rng(8).integers(0, 2, (rounds, runs, 2)).astype(float)
+    learner = begun(name, variant, ExpertProblem(np.ones(2), rounds, 1.0), runs)
+    totals = learner.play([varying(coins[:17]), varying(coins[17:])], generators(1) * runs).losses  # drawn from in turn
+    assert abs(totals.mean() - rounds / 2) < 4.5 * math.sqrt(rounds / 4 / runs)
+
+
+@CASES
+def test_without_privacy_and_after_many_rounds_the_perfect_expert_is_found(name: str, variant: str) -> None:
+    """eps = inf is the same code without noise: little is lost beyond what the learner's own constants allow.
+
+    Whose guarantee is for independent losses meets them: the best of four always wins.
+    """
+    problem, blocks = halving(4, 40_000)
+    if learners("experts")[name].stochastic_only:
+        problem, blocks = ExpertProblem(np.ones(4), 40_000, gap=1.0), [constant([1.0, 1.0, 1.0, 0.0], 40_000)]
+    regret = begun(name, variant, problem, 2).play(blocks, generators(2)).losses
+    assert (regret <= 400).all(), regret  # sqrt(T ln(d)/2) = 166, sqrt(2 T ln d) = 333
+
+
+@CASES
+def test_regret_stays_below_the_explicit_bound(name: str, variant: str) -> None:
+    problem, blocks = halving(64, 20_000)
+    learner = begun(name, variant, problem, 8, 2.0)
+    (bound,) = learner.bound()
+    assert math.isnan(bound) or learner.play(blocks, generators(8)).losses.mean() <= bound
+
+
+def test_unknown_variants_and_bad_problems_are_refused() -> None:
+    sizes = np.array([2.0, 2.0])
+    for name, variant, message in (
+        ("hedge", "fast", "hedge has no variant 'fast': allowed are"),
+        ("sparse-vector", "pure", "sparse-vector needs a bound on the loss of the best expert"),
+        ("hedge", "small-loss", "hedge small-loss needs a bound"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            begun(name, variant, ExpertProblem(sizes, 10), 1, 1.0)
+    for bad, message in (
+        ((np.array([1.0]), 10), "at least 2 experts are needed, got 1"),
+        ((sizes, 0), "horizon must be at least 1"),
+        ((sizes, 10, 11.0), "best_loss must lie between 0 and the horizon 10, got 11"),
+        ((np.array([2.0, 0.0]), 10), "every group needs at least one expert"),
+        ((sizes, 10, None, 0.05, 1.5), "gap must lie between 0 and 1, got 1.5"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            ExpertProblem(*bad)
