@@ -160,8 +160,11 @@ def test_python_and_any_batch_have_the_bits_of_compiled_columns(name: str, dimen
     np.testing.assert_array_equal(plain.T, found)
 
 
-def test_reach_of_curved_sets_bounds_all_distances(curved_case, generator):
+def test_diameter_and_reach_of_curved_sets_bound_all_distances_and_are_attained(curved_case, generator):
     constraint_set = curved_case.constraint_set
+    costs = np.vstack([np.eye(constraint_set.dimension)[0], generator.normal(size=(300, constraint_set.dimension))])
+    distances = np.linalg.norm(constraint_set.linear_oracle(costs) - constraint_set.linear_oracle(-costs), axis=-1)
+    assert distances.max() == pytest.approx(constraint_set.diameter, rel=1e-12)
     points = curved_case.sample(generator, 2000)
     for point in [constraint_set.center(), *points[:3], *generator.normal(size=(3, constraint_set.dimension))]:
         assert np.linalg.norm(points - point, axis=-1).max() <= constraint_set.reach(point) + 1e-12
@@ -172,13 +175,6 @@ def test_reach_of_curved_sets_bounds_all_distances(curved_case, generator):
         attained = np.linalg.norm(climbers - point, axis=-1).max()
         slack = 0.05 if constraint_set.name == "interpolation" else 1e-6
         assert attained >= (1 - slack) * constraint_set.reach(point)
-
-
-def test_diameter_of_curved_sets_is_attained(curved_case, generator):
-    constraint_set = curved_case.constraint_set
-    costs = np.vstack([np.eye(constraint_set.dimension)[0], generator.normal(size=(300, constraint_set.dimension))])
-    distances = np.linalg.norm(constraint_set.linear_oracle(costs) - constraint_set.linear_oracle(-costs), axis=-1)
-    assert distances.max() == pytest.approx(constraint_set.diameter, rel=1e-12)
 
 
 def test_diameter_reach_and_center_are_those_of_the_vertices(polytope_case, generator):
