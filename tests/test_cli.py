@@ -1,7 +1,6 @@
 """The command `dpregret`: the Snakemake command that it becomes, what it hands on, and mistakes in one line."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -121,13 +120,6 @@ def test_the_newest_report_is_found(other: Path, monkeypatch: pytest.MonkeyPatch
     assert opened == [(other / "results" / pages[3]).as_uri()]
 
 
-def test_a_table_of_the_reference_stands_in_where_nothing_was_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT / "docs")
-    done = call("table", "talwar", "--profile", "ci")
-    assert done.exit_code == 0
-    assert "results/reference/ci/talwar_2015/table_1.csv" in done.stdout or "results/ci/talwar" in done.stdout
-
-
 def test_papers_and_profiles_complete() -> None:
     def offered(*words: str) -> list[str]:
         asked = {"COMP_WORDS": " ".join(["dpregret", *words]), "COMP_CWORD": str(len(words))}
@@ -152,10 +144,3 @@ def test_results_are_pruned_in_the_clone_wherever_the_command_is_typed(
     monkeypatch.chdir(other / "workflows")
     assert call("prune", "--all").exit_code == 0
     assert not old.exists()
-
-
-def test_help_and_completion_wait_for_no_library() -> None:
-    heavy = "numpy", "pandas", "yaml", "pydantic", "snakemake", "rich"
-    program = f"import sys, dpregret.cli; print([name for name in {heavy} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"

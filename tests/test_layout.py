@@ -51,15 +51,7 @@ MAY_IMPORT = {
     "workflows.plan": (*DATA, "paper_figs", "workflows.families", "workflows.audit", *BELOW, "workflows.mechanisms"),
     **{
         f"workflows.{name}": EVERYTHING
-        for name in (
-            "audit.own",
-            "audit.plan",
-            "audit.tables",
-            "mechanisms",
-            "run",
-            "advice",
-            "scripts",
-        )
+        for name in ("audit.own", "audit.plan", "audit.tables", "mechanisms", "run", "advice", "scripts")
     },
 }
 

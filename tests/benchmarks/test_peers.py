@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawn import generators
 
 from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.frank_wolfe import FrankWolfe
@@ -19,10 +20,6 @@ from dpregret.datasets.losses import RidgeSquared
 from dpregret.datasets.streams import make_stream
 
 HORIZON = 2**20
-
-
-def generators(runs: int) -> list[np.random.Generator]:
-    return [np.random.default_rng([1, run]) for run in range(runs)]
 
 
 def textbook(generator: np.random.Generator, anchor: np.ndarray, rounds: int, scale: float) -> float:

@@ -175,18 +175,6 @@ def test_what_is_printed_goes_to_the_log(tmp_path: Path, capfd: pytest.CaptureFi
     assert capfd.readouterr().out == ""
 
 
-def test_the_process_of_the_caller_is_as_before() -> None:
-    def mischief(say: Say) -> None:
-        os.chdir("/")
-        os.environ["OMP_NUM_THREADS"] = "77"
-        np.random.seed(0)  # noqa: NPY002
-        sys.modules.clear()
-
-    before = Path.cwd(), dict(os.environ), len(sys.modules)
-    call(mischief)
-    assert (Path.cwd(), dict(os.environ), len(sys.modules)) == before
-
-
 def test_a_child_ends_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     code = f"""
 import os, pathlib, time

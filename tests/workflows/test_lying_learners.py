@@ -10,6 +10,7 @@ import errno
 import math
 import os
 import random
+import signal
 import sys
 import threading
 import time
@@ -162,6 +163,7 @@ LIES: dict[str, tuple[str, dict[str, Any]]] = {
     **{name: ("online", {"observe": moved(change)}) for name, change in SHAPES.items()},
     **{name: ("online", {"observe": late(action)}) for name, action in ACTIONS.items()},
     "exit": ("online", {"observe": raising(SystemExit(0))}),
+    "crash": ("online", {"observe": late(lambda self: os.kill(os.getpid(), signal.SIGKILL))}),
     "no memory": ("online", {"observe": raising(MemoryError())}),
     "no file": ("online", {"observe": raising(FileNotFoundError(errno.ENOENT, "nowhere"))}),
     "no bound": ("online", {"bound": lambda self, rounds: np.full((1, rounds), math.inf)}),

@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from plays import NO_CODE, part_of, plan_of, run_stage
+from plays import NO_CODE, part_of, plan_of
 
 from dpregret.core import parquet
 from dpregret.core.files import checksum
@@ -136,20 +136,6 @@ def test_nothing_made_is_nothing_published(tmp_path: Path, monkeypatch: pytest.M
     made = {"audit/all": (str(AUDIT), [], NO_CODE)}
     publish(plan_of(tmp_path, made=made, shown=SHOWN, profile="mine", everything=["audit/all"]))
     assert tree(tmp_path / "results") == {}
-
-
-@pytest.mark.parametrize(("status", "code"), [("ok", 0), ("failed: 0.5 outside its set", 1)])
-def test_a_play_that_failed_fails_the_paper(tmp_path: Path, status: str, code: int) -> None:
-    rows = pd.DataFrame({"experiment": "e", "learner": "l", "variant": ["v", "w"], "status": ["ok", status]})
-    parquet.write(rows, tmp_path / "e.parquet", parquet.Stamp("c", "k"))
-    output = tmp_path / "complete" / "p.0123.txt"
-    parts = {"p": {"0123": part_of(tmp_path / "e.parquet")}}
-    plan = plan_of(tmp_path, parts=parts, made={"complete/p": [str(output), ["runs/p"], NO_CODE]})
-    found, log = run_stage(plan, "complete/p")
-    assert found == code
-    assert output.exists() == (code == 0)
-    assert ("l.w" in log, "l.v" in log) == (code == 1, False)
-    assert [*output.parent.iterdir()] == [output] * (code == 0)
 
 
 KEY, OTHER = store.key_of({"seed": 1}), store.key_of({"seed": 2})

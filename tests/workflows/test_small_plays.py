@@ -172,15 +172,6 @@ def test_groups_change_no_bit(
         pd.testing.assert_frame_equal(frame, frames[0], check_exact=True)
 
 
-@pytest.mark.parametrize(
-    ("settings", "runs", "dimension", "drawn", "size"),
-    [(1, 16, 100_000, False, 1), (3, 1000, 4, False, 1000), (1, 16, 10_000, False, 3), (8, 32, 128, True, 32),
-     (1, 16, 16_384, True, 1), (1, 16, 1000, False, 16), (4, 33, 4, True, 33)],
-)  # fmt: skip
-def test_a_block_of_a_group_stays_small(settings: int, runs: int, dimension: int, drawn: bool, size: int) -> None:
-    assert online.runs_a_group(settings, runs, dimension, drawn) == size
-
-
 ROOT = Path(__file__).resolve().parents[2]
 ONLINE = FAMILIES["online"].streams
 

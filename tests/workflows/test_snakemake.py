@@ -33,9 +33,8 @@ HOLD = """
             time.sleep(0.02)
 """
 LIARS = '''
-"""Learners that take their process away, or lie, while a file says so."""
+"""A learner that raises while a file says so, and one that does not."""
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -53,9 +52,8 @@ def liar(name, deed):
 
 Honest = liar("liar-honest", lambda self: None)
 Raiser = liar("liar-raise", lambda self: 1 / 0)
-Crasher = liar("liar-crash", lambda self: os.kill(os.getpid(), 11))
 '''
-SAID = {"liar-raise": "ZeroDivisionError", "liar-crash": "SIGSEGV"}
+LIAR = "liar-raise"
 """All ends stand in test_child.py and test_lying_learners.py."""
 
 
@@ -126,22 +124,20 @@ def test_what_is_new_or_has_failed_is_played_and_nothing_else(copied: Checkout) 
     experiments = settings["papers"][TABLED]["experiments"]
     honest, before = [*experiments["horizon"]["learners"], "liar-honest"], store(root)
     experiments["alone"] = {**experiments["horizon"], "learners": {"liar-honest": ["plain"]}, "epsilon": [4.0]}
-    experiments["horizon"]["learners"].update({name: ["plain"] for name in ("liar-honest", *SAID)})
+    experiments["horizon"]["learners"].update({name: ["plain"] for name in ("liar-honest", LIAR)})
     copied.configure(settings)
     done = copied.snakemake(COMPLETE, "--cores", "2", *MINE)
     assert done.returncode != 0
     failed = [line.partition(".")[0] for line in done.stderr.splitlines() if "failed: " in line]
     assert not set(honest) & set(failed)
     said_of, table = statuses(root), (root / RESULTS / "jobs.csv").read_text()
-    assert said_of.keys() == {*honest, *SAID}
+    assert said_of.keys() == {*honest, LIAR}
     assert {said_of[name] for name in honest} == {"ok"}
-    for name, said in SAID.items():
-        assert "failed: " in said_of[name]
-        assert said in said_of[name]
-        assert said in table
-        assert f"{name}.plain in horizon failed" in done.stderr, "in the log of the job that failed"
+    assert re.search("failed: .*ZeroDivisionError", said_of[LIAR])
+    assert "ZeroDivisionError" in table
+    assert f"{LIAR}.plain in horizon failed" in done.stderr, "in the log of the job that failed"
     rows = pd.read_parquet(root / RESULTS / "runs" / "horizon.parquet").set_index("learner")
-    assert rows.loc[list(SAID), ["regret", "bound", "delivered_epsilon"]].isna().all(axis=None)
+    assert rows.loc[[LIAR], ["regret", "bound", "delivered_epsilon"]].isna().all(axis=None)
     assert not (root / COMPLETE).exists()
     played_before = store(root)
     assert before.items() <= played_before.items(), "other learners are not played again"
@@ -150,9 +146,9 @@ def test_what_is_new_or_has_failed_is_played_and_nothing_else(copied: Checkout) 
     assert jobs(copied.snakemake(COMPLETE, "--cores", "2", *MINE)) == dict.fromkeys(
         ("play", "tables", "complete", "copy"), 1
     )
-    assert statuses(root) == dict.fromkeys((*honest, *SAID), "ok")
+    assert statuses(root) == dict.fromkeys((*honest, LIAR), "ok")
     assert played_before.items() <= store(root).items()
-    assert len(store(root)) == len(played_before) + len(SAID)
+    assert len(store(root)) == len(played_before) + 1
 
 
 class Held:

@@ -209,23 +209,26 @@ import sys
 from dpregret import study
 study.mount()
 import dpregret as dp
-print(dp.play("ftal", stream=sys.argv[1], source="my-records", rounds=64, dimension=3, runs=2).regret.value)
+for name in sys.argv[1:]:
+    print(dp.play("ogd", stream=name, source="my-records", rounds=64, dimension=3, runs=2).regret.value)
 """
 
 
 def test_an_edit_of_a_loss_of_a_study_is_what_the_next_play_compiles(written: Path) -> None:
     """What was compiled before the edit, and for a file that is gone, lies in the same folder of kernels."""
 
-    def played(stream: str) -> float:
-        return float(python(written, "-c", PLAYED, stream, DPREGRET_STUDY=str(written)).stdout)
+    def played(*streams: str) -> list[float]:
+        return [*map(float, python(written, "-c", PLAYED, *streams, DPREGRET_STUDY=str(written)).stdout.split())]
 
-    file = written / "datasets" / "my_hinge.py"
-    text, first = file.read_text(), played("my-hinge")
+    file, gone = (written / "datasets" / f"{name}_hinge.py" for name in ("my", "old"))
+    text = file.read_text()
+    gone.write_text(text.replace('"my-hinge"', '"old-hinge"'))
+    first, other = played("my-hinge", "old-hinge")
+    gone.unlink()
     file.write_text(text.replace("-label * min(short, 1.0)", "-label * min(short, 0.5)"))
-    assert played("my-hinge") != first
-    file.unlink()
-    (written / "datasets" / "other_hinge.py").write_text(text.replace('"my-hinge"', '"other-hinge"'))
-    assert np.isfinite(played("other-hinge"))
+    (edited,) = played("my-hinge")
+    assert edited != first
+    assert np.isfinite(other)
 
 
 def test_the_repository_of_the_docs_has_the_example_and_its_reference() -> None:
