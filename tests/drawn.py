@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 import pytest
 from scipy import stats
 
 
-def generators(runs: int, seed: int = 0) -> list[np.random.Generator]:
-    return [np.random.default_rng([seed, run]) for run in range(runs)]
+def generators(runs: int | Sequence[int], seed: int = 0) -> list[np.random.Generator]:
+    """One a run; runs: how many, or which."""
+    return [np.random.default_rng([seed, run]) for run in (range(runs) if isinstance(runs, int) else runs)]
 
 
 def p_value(found: Counter[Hashable], wanted: Mapping[Hashable, float]) -> float:

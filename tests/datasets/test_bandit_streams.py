@@ -78,21 +78,6 @@ def test_comparator_is_the_best_point_and_stay_that_of_the_center(stream: Bandit
     assert (found.losses <= found.stay).all()
 
 
-@pytest.mark.parametrize(
-    ("name", "domain", "options", "message"),
-    [
-        ("ranking", ("ball", 4), {}, "the stream 'ranking' lives on the set permutahedron, not on 'ball'"),
-        ("random-linear", ("ball", 2), {"spread": 0.0}, "spread"),
-        ("completion", ("nuclear", 9), {"rank": 4}, "rank must lie between 1 and 3, got 4"),
-        ("hard-arms", ("simplex", 4), {"gap": 3.0}, r"option gap: 3 sqrt\(K tau / T\) = 0.7.* at least 576, or"),
-        ("arms", ("simplex", 4), {"gap": 0.6}, "gap"),
-    ],
-)
-def test_refusals(name: str, domain: tuple[str, int], options: dict[str, float], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        make_bandit_stream(name, make_set(*domain), (280, 0.3), **options)
-
-
 def test_who_sees_one_arm_sees_coins() -> None:
     """An arm loses with its own probability; the best one, drawn by each run, never more than others."""
     size, rounds, runs = 4, 500, 40

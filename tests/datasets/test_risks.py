@@ -249,23 +249,6 @@ def test_data_outside_the_domain_are_refused(data_dir: Path, tmp_path: Path) -> 
         make_risk("diabetes-risk", make_set("l1-ball", 4), 442, generators(RUNS, 3), data_dir=data_dir)
 
 
-@pytest.mark.parametrize(
-    ("name", "samples", "options", "message"),
-    [
-        ("lasso-easy", 8, {"sparsity": 9}, "sparsity"),
-        ("hetero-consensus", 12, {}, "multiple of 8 in this dimension, got 12"),
-        ("dense-growing", 48, {"curvature": 5.0}, "curvature"),
-        ("fingerprint", 4, {}, "no room for code words"),
-        ("norm-kink-risk", 8, {"majority": 0.5}, "majority"),
-        ("linear-population", 8, {"strength": 0.0}, "strength"),
-        ("norm-kink-risk", 0, {}, "samples must be at least 1"),
-    ],
-)
-def test_refusals(name: str, samples: int, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        make_risk(name, make_set("l1-ball", 4), samples, generators(RUNS, 3), **options)
-
-
 FRESH = 30_001
 MUS = (np.inf, 0.05, 2.0)
 
