@@ -78,16 +78,16 @@ def test_the_cap_on_the_steps_of_phased_sgd_holds_its_sensitivity(radius: float)
     assert 0.2 < moved(0.25 * learner.steps[0]) <= 1 + 1e-9
 
 
-@pytest.mark.parametrize("name", ["pocp-igd", "pocp-giga"])
-def test_hidden_points_of_pocp_hold_their_sensitivity(name: str) -> None:
+@pytest.mark.parametrize(("name", "mu", "reach"), [("pocp-igd", 0.05, 0.7), ("pocp-giga", 0.5, 0.3)])
+def test_hidden_points_of_pocp_hold_their_sensitivity(name: str, mu: float, reach: float) -> None:
     """Kinks of far more curvature than mu: points differ by 2 L / (mu (t + t0)); explicit ones not without t0."""
-    mu, weight, radius, rounds = 0.5, 1.0, 0.05, 40
-    anchors = np.random.default_rng(4).uniform(-0.3, 0.3, size=(rounds, 2))
+    weight, radius, rounds = 1.0, 0.05, 80
+    anchors = np.random.default_rng(4).uniform(-reach, reach, size=(rounds, 2))
 
     def worst(smoothness: float) -> float:
         problem = Problem(make_set("ball", 2), rounds, weight + 2 * mu, mu, smoothness)
         found, delay = 0.0, math.ceil(smoothness / mu) - 1 if name == "pocp-giga" else 0
-        for changed in (1, 3, 10):
+        for changed in (1, 10, 60):
             one, other = (learners("online")[name](problem, [CLEAN], 1, "corrected") for _ in range(2))
             for now, anchor in enumerate(anchors, 1):
                 for learner, centre in ((one, anchor), (other, -anchor if now == changed else anchor)):
@@ -101,7 +101,7 @@ def test_hidden_points_of_pocp_hold_their_sensitivity(name: str) -> None:
         return found
 
     assert worst(mu + weight / radius) <= 1 + 1e-9
-    assert worst(mu) > 0.2  # the promise of losses that bend by mu only, on losses that bend by more
+    assert worst(mu) > 0.5  # the promise of losses that bend by mu only, on losses that bend by more
 
 
 # Budgets without delta

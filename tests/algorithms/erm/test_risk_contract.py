@@ -70,7 +70,6 @@ REFUSED: list[tuple[str, str, str, str, Budget]] = [
     ("private-fw", "corrected", "hetero-consensus", "ball", BUDGETS[1]),  # no list of corners
     ("private-fw", "balanced", "hetero-consensus", "l1-ball", Budget(1.0)),
     ("fw", "plain", "norm-kink-risk", "l1-ball", BUDGETS[1]),
-    ("private-fw", "no-such-variant", "hetero-consensus", "l1-ball", BUDGETS[1]),
     ("noisy-eg", "corrected", "norm-kink-risk", "ball", BUDGETS[1]),
     ("noisy-gd-strong", "corrected", "norm-kink-risk", "ball", BUDGETS[1]),
     ("noisy-gd", "corrected", "norm-kink-risk", "ball", Budget(1.0)),
