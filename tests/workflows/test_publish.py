@@ -1,11 +1,19 @@
-"""The names that people read are copies of what the plan names, or nothing; rows are read as written, or not."""
+"""Published names are copies of what the plan names, rows are read as written; finished runs are verified, packed."""
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import math
 import os
+import shutil
+import subprocess
+import tarfile
+import tempfile
 import time
+import zipfile
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,7 +25,9 @@ from plays import NO_CODE, part_of, plan_of
 from dpregret.core import parquet
 from dpregret.core.files import checksum
 from dpregret.workflows.plan.read import Plan
-from dpregret.workflows.run import store
+from dpregret.workflows.run import archive, store
+from dpregret.workflows.run.archive import lock, origin
+from dpregret.workflows.run.fingerprint import ROOT, code_fingerprint
 from dpregret.workflows.run.publish import FAILED, forget_failed, publish
 
 MADE, RESULTS = Path("results/made"), Path("results/mine")
@@ -225,3 +235,262 @@ def test_an_edited_column_is_refused_by_name(file: Path, column: str) -> None:
     table.to_pandas().to_parquet(file)
     with pytest.raises(parquet.StampError):
         parquet.read(file, ["horizon"])
+
+
+# A finished run, as a folder and as one file: changes are told by name, what cannot be read is refused
+
+
+PAPER = "lou_cheung_2020"
+RUN = f"{PAPER}/runs/horizon/ftal.plain.parquet"
+FRAME = pd.DataFrame({"x": [0.5, 1.5], "name": ["a", "b"]})
+LISTED = {f"{PAPER}/claims.csv", RUN, f"{PAPER}/figures/with spaces.csv", "report.html", archive.ORIGIN}
+
+
+def finish(root: Path) -> Path:
+    """A small finished run, and what lies beside it: logs, a store, a kept reference, another profile."""
+    beside = {f"{each}/x.txt" for each in archive.BESIDE} | {
+        "ci/SHA256SUMS",
+        "ci/report.html",
+        "new/log/x.txt",
+        "new/x",
+    }
+    for name in (LISTED - {RUN, archive.ORIGIN}) | beside | {f"{PAPER}/figures/{archive.MARK}"}:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(f"{name}\n1,2\n")
+    parquet.write(FRAME, root / RUN, parquet.Stamp("5e77", "c0de"))
+    archive.write_sums(root, [PAPER, "report.html"], {"profile": "mine", "commit": "c0ffee", "lock": lock()})
+    return root
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return finish(tmp_path / "run")
+
+
+def verified(place: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str]]:
+    """The exit code, and what each line is about; one that cannot be checked has one line, on the other stream."""
+    code = archive.main([str(place)])
+    told = capsys.readouterr()
+    assert (told.out == "") == (code == 2)
+    assert told.err.count("\n") == (code == 2)
+    return code, [line.split(": ")[1] for line in (told.out + told.err).splitlines()]
+
+
+def test_the_list_is_that_of_sha256sum_and_all_is_as_listed(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert set(archive.listed(run)) == LISTED
+    subprocess.run(["sha256sum", "--check", "--strict", "--quiet", archive.SUMS], cwd=run, check=True)
+    assert archive.faults(run) == []
+    assert archive.main([str(run)]) == 0
+    told = capsys.readouterr().out
+    assert all(word in told for word in (str(run), str(len(LISTED)), "c0ffee", "mine"))
+    assert archive.main([str(run), str(run / "nowhere")]) == 2
+
+
+def edit(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def restamped(root: Path) -> None:
+    """A value of a run edited, under the old stamp, and the list written anew."""
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(root / RUN)
+    pq.write_table(table.set_column(0, "x", [[0.5, 2.5]]), root / RUN)
+    archive.write_sums(root, [PAPER, "report.html"], archive.described(root))
+
+
+def linked(root: Path, name: str) -> None:
+    """The same content, by a link."""
+    (root / name).rename(root.parent / "elsewhere")
+    (root / name).symlink_to(root.parent / "elsewhere")
+
+
+DAMAGE: dict[str, tuple[Callable[[Path], object], set[str]]] = {
+    "one bit": (lambda root: edit(root / PAPER / "claims.csv"), {f"{PAPER}/claims.csv"}),
+    "one bit of a run": (lambda root: edit(root / RUN), {RUN}),
+    "missing": (lambda root: (root / "report.html").unlink(), {"report.html"}),
+    "more": (lambda root: (root / PAPER / "runs" / "old.csv").touch(), {f"{PAPER}/runs/old.csv"}),
+    "more at the top": (lambda root: (root / "old\n\x1b.csv").touch(), {"old\\n\\x1b.csv"}),
+    "link in a circle": (lambda root: (root / "a").symlink_to(root / "a"), {"a"}),
+    "link to what is listed": (lambda root: linked(root, f"{PAPER}/claims.csv"), {f"{PAPER}/claims.csv"}),
+    "a folder in its place": (lambda root: [(root / "report.html").unlink(), (root / "report.html").mkdir()],
+                              {"report.html"}),
+    "a pipe in its place": (lambda root: [(root / "report.html").unlink(), os.mkfifo(root / "report.html")],
+                            {"report.html"}),
+    "listed again, not stamped": (restamped, {RUN}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damage_is_told_by_name(run: Path, capsys: pytest.CaptureFixture[str], damage: str) -> None:
+    change, names = DAMAGE[damage]
+    change(run)
+    code, told = verified(run, capsys)
+    assert (code, set(told), len(told)) == (1, names, len(names))
+    assert archive.pack([str(run), str(run.parent / "a.tar.gz")]) == 1
+    assert not (run.parent / "a.tar.gz").exists()
+
+
+ZERO = "0" * 64
+OUT = ("../x", "a/../b", "/etc/passwd", "./x", "a//b", "a/.", "a\\b", "a\rb")
+LISTS = {
+    "nothing": "", "text": "hello\n", "no origin": f"{ZERO}  report.html\n",
+    **{name: f"{ZERO}  {name}\n{ZERO}  origin.json\n" for name in OUT},
+    "another order": f"{ZERO}  origin.json\n{ZERO}  a\n", "not UTF-8": f"{ZERO}  \udcff\n{ZERO}  origin.json\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*LISTS, "none", "link", "old"])
+def test_without_a_list_there_is_nothing_to_check(run: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    (run / archive.SUMS).rename(run.parent / "kept")
+    if name in LISTS:
+        (run / archive.SUMS).write_text(LISTS[name], errors="surrogateescape")
+    if name == "link":
+        (run / archive.SUMS).symlink_to(run.parent / "kept")
+    if name == "old":
+        (run / "manifest.json").write_text("{}")
+    assert verified(run, capsys)[0] == 2
+    with pytest.raises(archive.UnreadableError, match=archive.SUMS):
+        archive.faults(run)
+
+
+def test_the_origin_tells_commit_and_machine_and_nobody(tmp_path: Path) -> None:
+    made = origin("mine", {"report.html": "4e77"})
+    assert made["machine"].count(" cores") == 1
+    assert made["kernels"]
+    assert made["code"] == code_fingerprint()
+    assert made["lock"] == checksum(ROOT / archive.LOCK)
+    assert made["keys"] == {"report.html": "4e77"}
+    assert {type(made["commit"]), type(made["dirty"])} in ({str, bool}, {type(None)})
+    assert str(ROOT) not in json.dumps(made)
+    assert lock(tmp_path) is None
+
+
+def packed(results: Path, name: str = "a.tar.gz") -> Path:
+    assert archive.pack([str(results), str(results.parent / name)]) == 0
+    return results.parent / name
+
+
+def test_an_archive_is_the_same_bytes_whoever_packs_it_where_and_when(
+    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = packed(run)
+    elsewhere = Path(shutil.copytree(run, run.parent / "with spaces" / "run"))
+    for path in filter(Path.is_file, elsewhere.rglob("*")):
+        path.chmod(0o600)
+        os.utime(path, (0, 0))
+    monkeypatch.setattr("time.time", lambda: 4e9)
+    monkeypatch.setattr("platform.platform", lambda: "another machine")
+    monkeypatch.chdir(elsewhere)
+    assert packed(elsewhere, "other.tar.gz").read_bytes() == one.read_bytes()
+    with tarfile.open(one) as opened:
+        assert opened.getnames() == sorted({f"results/{name}" for name in (archive.SUMS, *LISTED)} | {archive.LOCK})
+    shutil.rmtree(run)
+    capsys.readouterr()
+    assert verified(one, capsys)[0] == 0
+    with archive.opened(one) as (folder, found):
+        assert found == archive.faults(folder) == []
+    assert not folder.exists()
+
+
+def test_a_run_of_another_lock_is_not_packed(
+    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive.write_sums(run, [PAPER, "report.html"], {"lock": ZERO})
+    assert archive.pack([str(run), str(run.parent / "a.tar.gz")]) == 2
+    assert not (run.parent / "a.tar.gz").exists()
+    archive.write(run, run.parent / "a.tar.gz")
+    capsys.readouterr()
+    assert verified(run.parent / "a.tar.gz", capsys) == (1, [archive.LOCK])
+
+
+def pack(path: Path, *members: tarfile.TarInfo) -> Path:
+    with tarfile.open(path, "w:gz") as opened:
+        for each in members:
+            opened.addfile(each, io.BytesIO(bytes(each.size)))
+    return path
+
+
+def member(name: str, **values: object) -> tarfile.TarInfo:
+    found = tarfile.TarInfo(name)
+    for key, value in values.items():
+        setattr(found, key, value)
+    return found
+
+
+LINK = {"linkname": "/etc/passwd"}
+HOSTILE = {
+    "up": [member("results/../../x")],
+    "root": [member("/x")],
+    "link": [member("results/SHA256SUMS", type=tarfile.SYMTYPE, **LINK)],
+    "hard link": [member("results/SHA256SUMS", type=tarfile.LNKTYPE, **LINK)],
+    "pipe": [member("results/x", type=tarfile.FIFOTYPE)],
+    "folder": [member("results", type=tarfile.DIRTYPE)],
+    "twice": [member("results/x"), member("results/x")],
+    "a file as a folder": [member("results/x"), member("results/x/y")],
+    "many": [member(f"results/{number}") for number in range(12)],
+    "deep": [member(f"results/{'a/' * 2000}x")],
+    "large": [member("results/x", size=1 << 17), member("results/y", size=1 << 17)],
+    "a large name": [member(f"results/{'x' * (1 << 18)}")],
+    "of before": [member("provenance.json"), member("results/manifest.json")],
+    "no list": [member("results/report.html")],
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_archive_is_refused_in_one_line(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(archive, "MOST_FILES", 10)
+    monkeypatch.setattr(archive, "MOST_BYTES", 1 << 17)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
+    (tmp_path / "scratch").mkdir()
+    path = pack(tmp_path / "a.tar.gz", *HOSTILE[name])
+    assert verified(path, capsys)[0] == 2
+    assert list((tmp_path / "scratch").iterdir()) == []
+    if name != "no list":
+        with pytest.raises(archive.UnreadableError):
+            archive.unpack(path, tmp_path / "scratch")
+    assert {each.name for each in tmp_path.iterdir()} == {"a.tar.gz", "scratch"}
+
+
+def test_a_bomb_is_refused_before_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand times its size: of zeros, and of a header that announces more than there is."""
+    monkeypatch.setattr(archive, "MOST_BYTES", 1 << 20)
+    for size, content in ((1 << 26, bytes(1 << 26)), (1 << 60, b"")):
+        header = member("results/x", size=size).tobuf(tarfile.GNU_FORMAT)
+        (tmp_path / "a.tar.gz").write_bytes(gzip.compress(header + content))
+        with pytest.raises(archive.UnreadableError):
+            archive.unpack(tmp_path / "a.tar.gz", tmp_path / "out")
+        written = [path.stat().st_size for path in (tmp_path / "out").rglob("x")]
+        assert sum(written) <= 1 << 20
+        shutil.rmtree(tmp_path / "out")
+    for size in (-1, archive.AT_ONCE + 1):  # a name, say, of a gigabyte
+        with archive._Bounded(tmp_path / "a.tar.gz") as stream, pytest.raises(archive.UnreadableError):
+            stream.read(size)
+
+
+def test_a_crate_holds_and_names_what_the_run_lists(tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    (results / "paper").mkdir(parents=True)
+    (results / "paper" / "claims.csv").write_text("claim\n")
+    archive.write_sums(results, ["paper"], {"profile": "mine", "commit": "abc", "dpregret": "1.2.3"})
+    output = tmp_path / "run.zip"
+    assert archive.pack([str(results), str(output)]) == 0
+    with zipfile.ZipFile(output) as packed:
+        described = json.loads(packed.read(archive.METADATA))
+        held = set(packed.namelist())
+    entities = {each["@id"]: each for each in described["@graph"]}
+    named = {name for name, each in entities.items() if "File" in each["@type"]}
+    assert held == named | {archive.METADATA} == {
+        archive.METADATA, "Snakefile", "results/origin.json", "results/paper/claims.csv"}  # fmt: skip
+    assert entities["results/paper/claims.csv"]["sha256"] == checksum(results / "paper" / "claims.csv")
+    assert {each["@id"] for each in entities["./"]["hasPart"]} == named
+    assert entities["#run"]["instrument"]["@id"] == entities["./"]["mainEntity"]["@id"] == "Snakefile"
+    told = json.dumps(described["@graph"])
+    assert {each["@id"] for each in entities["./"]["conformsTo"]} <= set(entities)
+    assert str(tmp_path) not in told
+    (results / "paper" / "claims.csv").write_text("edited\n")
+    assert archive.pack([str(results), str(output)]) == 1

@@ -221,7 +221,7 @@ def test_killed_refused_and_edited_runs_are_resumed_and_end_equal(finished: Chec
 
 
 def test_a_mistake_is_one_line_before_anything_is_made(checkout: Checkout, settings: dict[str, Any]) -> None:
-    """Others of the same front door stand in test_readers.py."""
+    """Others of the same front door stand in test_config.py."""
     checkout.configure({**settings, "seed": "x"})
     done = checkout.snakemake(*MINE, "--cores", "1")
     assert done.returncode == 1
