@@ -15,13 +15,7 @@ from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.frank_wolfe import FrankWolfe
 from dpregret.algorithms.erm.general_frank_wolfe import GeneralFrankWolfe
 from dpregret.algorithms.erm.polytope_frank_wolfe import CornerFrankWolfe
-from dpregret.algorithms.erm.variance_reduced_frank_wolfe import (
-    Tree,
-    VarianceReducedFrankWolfe,
-    displacements,
-    height_entered,
-    shared_out,
-)
+from dpregret.algorithms.erm.variance_reduced_frank_wolfe import Tree, VarianceReducedFrankWolfe, shared_out
 from dpregret.algorithms.geometry import gaussian_width, make_set
 from dpregret.algorithms.privacy import Budget, gaussian_mu
 from dpregret.algorithms.privacy.budget import binomial_epsilon
@@ -265,18 +259,6 @@ def test_records_are_shared_out_to_the_last(samples: int, growth: float, decay: 
             samples
         )
         assert all(min(each) >= 1 and list(each) == sorted(each, reverse=True) for each in sizes)
-
-
-@pytest.mark.parametrize("depth", [1, 2, 5])
-def test_points_lie_apart_by_the_steps_between(depth: int) -> None:
-    """A product of what every step keeps, from the parent of the right child that a leaf enters."""
-    steps = [2 / (2**depth + leaf) for leaf in range(2**depth)]
-    found = displacements(depth)
-    assert found[0] == 0
-    for leaf in range(1, 2**depth):
-        shared = 2 ** height_entered(leaf)
-        assert leaf % (2 * shared) == shared
-        assert found[leaf] == pytest.approx(1 - math.prod(1 - step for step in steps[leaf - shared : leaf]), rel=1e-12)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
