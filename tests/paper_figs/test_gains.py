@@ -13,7 +13,7 @@ from dpregret.algorithms.privacy.series import landau as landau_of
 from dpregret.paper_figs.figures.compare import crossover
 from dpregret.paper_figs.figures.style import Page
 from dpregret.paper_figs.judge.cells import NotRun, best_regularisation, collect_cells, coordinate, landau
-from dpregret.paper_figs.judge.claims import Claim, ClaimsFile, Measure
+from dpregret.paper_figs.judge.claims import Claim, ClaimsFile, Gain, Measure
 from dpregret.paper_figs.judge.result_tables import gains, ratio, write_gains
 from dpregret.paper_figs.judge.verdicts import judge, rate_text
 from dpregret.paper_figs.tables.write import measure
@@ -89,18 +89,10 @@ def test_gains_of_a_chapter(tmp_path: Path) -> None:
     assert "| 3.00 [3.00, 3.00] |" in (tmp_path / "gains.md").read_text()
 
 
-ROW = {"id": "r", "label": "r", "group": "g", "learner": "wdp-cocop-gamma.corrected", "privacy": "p",
-       "neighbouring": "n", "operation": "o", "bound_text": "b"}  # fmt: skip
-
-
 def chapter(*variants: str) -> ClaimsFile:
     """Texts that compare the corrected learner with some others."""
-    gains = {"learner": "wdp-cocop-gamma.corrected", "variants": variants, "experiment": "window"}
-    table = {"caption": "", "reference": {"experiment": "window", "stream": "norm-kink"}, "rows": [ROW]}
-    return ClaimsFile.model_validate({
-        "paper": "chapter", "title": "A chapter", "claims": [claim()], "gains": [{**gains, "parameter": "window"}],
-        "tables": [table],
-    })  # fmt: skip
+    compared = {"learner": "wdp-cocop-gamma.corrected", "variants": variants, "experiment": "window"}
+    return ClaimsFile.model_construct(gains=(Gain.model_validate({**compared, "parameter": "window"}),))
 
 
 def test_saturated_cells_of_a_gain_are_marked() -> None:
