@@ -1,14 +1,42 @@
-"""What plays and noise cost: `make bench`. Members of a group do the same work; nothing asserts a time."""
+"""What plays and noise cost, and others at the same work: `make bench`. Members of a group do the same work."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
+from drawn import generators
 
 import dpregret as dp
-from dpregret.algorithms.privacy import BLOCK, NoisePlan, PrefixSums, WindowBuffers, WindowRoot, WindowTree
+from dpregret.algorithms.erm.base import ErmProblem
+from dpregret.algorithms.erm.frank_wolfe import FrankWolfe
+from dpregret.algorithms.geometry import make_set
+from dpregret.algorithms.geometry.base import CountedSet
+from dpregret.algorithms.learner import Problem, Setting, learners, play
+from dpregret.algorithms.privacy import (
+    BLOCK,
+    Budget,
+    NoisePlan,
+    PrefixSums,
+    WindowBuffers,
+    WindowRoot,
+    WindowTree,
+    unit_noise,
+)
+from dpregret.core.losses import Losses, Rounds
+from dpregret.datasets.losses import RidgeSquared
+from dpregret.datasets.streams import make_stream
+
+
+@pytest.fixture
+def small(benchmark: Any, request: pytest.FixtureRequest) -> bool:
+    """Whether nobody looks at the times: each body runs once, on small sizes. Benchmarks measure compiled loops."""
+    if not benchmark.disabled:
+        request.getfixturevalue("compiled")
+    return bool(benchmark.disabled)
+
 
 PLAYS = {
     "wdp-cocop-gaussian": {"stream": "norm-kink", "dimension": 32, "rounds": 4096, "window": 256},
@@ -53,3 +81,138 @@ def test_noise(benchmark: Any, small: bool, name: str) -> None:
             next(blocks)
         drawn = benchmark(lambda: next(blocks))
     assert np.asarray(drawn).size >= np.prod(shape)
+
+
+# Ours and others at the same work, with the same results: a textbook loop, and the libraries of `make peers`
+
+
+HORIZON = 2**20
+
+
+def textbook(generator: np.random.Generator, anchor: np.ndarray, rounds: int, scale: float) -> float:
+    """Total loss of COCOP on the unit ball in one run, W >= T, as a paper prints it: |x - a| + |x - a|^2 / 2, mu = 1.
+
+    The tree keeps a noise a level; round t replaces the level of its lowest set bit and drops the finer ones.
+    """
+    levels = np.zeros((64, len(anchor)))
+    point, total, loss = np.zeros(len(anchor)), np.zeros(len(anchor)), 0.0
+    for now in range(1, rounds + 1):
+        offset = point - anchor
+        distance = np.sqrt(np.sum(offset * offset))
+        loss += distance * (1.0 + 0.5 * distance)
+        total += point - offset * (1.0 / max(distance, 1e-300) + 1.0)
+        lowest = (now & -now).bit_length() - 1
+        levels[:lowest] = 0.0
+        levels[lowest] = scale * generator.standard_normal(len(anchor))
+        leader = (total - levels.sum(axis=0)) / now
+        point = leader / max(np.sqrt(np.sum(leader * leader)), 1.0)
+    return float(loss)
+
+
+@pytest.mark.benchmark(group="COCOP, plain tree, 1024 rounds of one run, d = 32")
+@pytest.mark.parametrize("who", ["dpregret", "textbook loop"])
+def test_cocop(benchmark: Any, small: bool, who: str) -> None:
+    rounds = 64 if small else 1024
+    domain = make_set("ball", 32)
+    stream = make_stream("norm-kink", domain)
+    problem = Problem(CountedSet(domain), rounds, stream.lipschitz, stream.strong_convexity)
+    losses = [list(stream.rounds(generators(1), rounds))]
+    setting = Setting(HORIZON, Budget(8.0, 1e-6))
+
+    def ours() -> Any:
+        learner = learners("online")["wdp-cocop-gaussian"](problem, [setting], 1, "corrected")
+        return learner, play(learner, Rounds(losses), generators(1), [rounds]).losses[0, 0, 0]
+
+    learner, expected = ours()
+    arguments = (domain.target(), rounds, learner.noise_plan.scales[0])
+    assert textbook(*generators(1), *arguments) == pytest.approx(expected, rel=1e-9)
+    benchmark(ours if who == "dpregret" else lambda: textbook(*generators(1), *arguments))
+
+
+@pytest.mark.benchmark(group="ridge regression, 512 rounds of one run, d = 32")
+@pytest.mark.parametrize("who", ["dpregret", "river"])
+def test_ridge_regression(benchmark: Any, small: bool, who: str) -> None:
+    """x - g / (mu t); the ball is so large that our projection never moves a point."""
+    pytest.importorskip("river")
+    from river import linear_model, optim  # pyright: ignore[reportMissingImports]
+
+    dimension, rounds, mu = (4, 20, 0.5) if small else (32, 512, 0.5)
+    generator = np.random.default_rng(3)
+    features = generator.standard_normal((rounds, 1, dimension)) / dimension**0.5
+    labels = np.clip(generator.standard_normal((rounds, 1)), -1.0, 1.0)
+    losses = Losses(RidgeSquared, [features, labels], [mu])
+    problem = Problem(make_set("ball", dimension, radius=1e6), rounds, 1.0, mu)
+    half = math.sqrt(0.5)  # river's squared loss has no 1/2
+    rows = [dict(enumerate((half * features[now, 0]).tolist())) for now in range(rounds)]
+
+    def ours() -> np.ndarray:
+        learner = learners("online")["ogd"](problem, [Setting(1, Budget(math.inf))], 1, "plain")
+        play(learner, losses, generators(1), [rounds])
+        return np.asarray(learner.point[0, 0])
+
+    def theirs() -> np.ndarray:
+        rate = optim.schedulers.InverseScaling(1 / mu, power=1.0)
+        model = linear_model.LinearRegression(optim.SGD(rate), l2=mu, intercept_lr=0.0)
+        for row, target in zip(rows, (half * labels[:, 0]).tolist(), strict=True):
+            model.learn_one(row, target)
+        return np.array([model.weights[each] for each in range(dimension)])
+
+    assert np.allclose(ours(), theirs(), rtol=1e-9, atol=1e-12)
+    benchmark(ours if who == "dpregret" else theirs)
+
+
+class DenseSquares:
+    """|A x - b|^2 / (2 n), as a risk of ours and as a function for copt."""
+
+    lipschitz = lipschitz_l1 = curvature = smoothness = 1.0
+    strong_convexity = 0.0
+    hessian_rank = 1
+
+    def __init__(self, samples: int, dimension: int):
+        generator = np.random.default_rng(5)
+        self.samples, self.dimension = samples, dimension
+        self.features = generator.standard_normal((samples, dimension))
+        self.labels = self.features[:, 0] - self.features[:, 1] + generator.standard_normal(samples)
+
+    def gradient(self, points: np.ndarray) -> np.ndarray:
+        """Gradients at points (runs, p)."""
+        return np.asarray((points @ self.features.T - self.labels) @ self.features / self.samples)
+
+    def value_and_gradient(self, point: np.ndarray) -> tuple[float, np.ndarray]:
+        """Both at one point (p,)."""
+        rest = self.features @ point - self.labels
+        return float(rest @ rest) / (2 * self.samples), self.features.T @ rest / self.samples
+
+
+@pytest.mark.benchmark(group="Frank-Wolfe, 60 steps, n = 2000, p = 500")
+@pytest.mark.parametrize("who", ["dpregret", "copt"])
+def test_frank_wolfe(benchmark: Any, small: bool, who: str) -> None:
+    copt = pytest.importorskip("copt")
+    samples, dimension, steps = (20, 5, 6) if small else (2000, 500, 60)
+    risk, domain = DenseSquares(samples, dimension), make_set("l1-ball", dimension)
+    kind: Any = type("FrankWolfe", (FrankWolfe,), {"MAX_ITERATIONS": steps})
+    learner = kind(ErmProblem(domain, risk), [Budget(math.inf)], 1, "plain")
+
+    def theirs() -> Any:
+        return copt.minimize_frank_wolfe(
+            risk.value_and_gradient, np.zeros(dimension), copt.constraint.L1Ball(1.0).lmo, jac=True,
+            step=lambda now: 2 / (now["it"] + 3), lipschitz=1.0, max_iter=steps - 1, tol=0.0,
+        ).x  # fmt: skip
+
+    assert np.allclose(learner.fit(generators(1))[0, 0], theirs(), atol=1e-12)
+    benchmark((lambda: learner.fit(generators(1))) if who == "dpregret" else theirs)
+
+
+@pytest.mark.benchmark(group="2048 Gaussian numbers")
+@pytest.mark.parametrize("who", ["dpregret", "OpenDP"])
+def test_gaussian_noise(benchmark: Any, small: bool, who: str) -> None:
+    """OpenDP's are secure, of an exact discrete law on a fine grid: made for a release, as ours are not."""
+    opendp = pytest.importorskip("opendp.prelude")
+    opendp.enable_features("contrib")
+    space = opendp.vector_domain(opendp.atom_domain(T=float, nan=False)), opendp.l2_distance(T=float)
+    noise, own = opendp.m.make_gaussian(*space, 1.0), generators(2048 // BLOCK // 32)
+    drawn = benchmark(
+        (lambda: unit_noise("gaussian", own, BLOCK, 32)) if who == "dpregret" else lambda: noise([0.0] * 2048)
+    )
+    assert abs(np.mean(drawn)) < 6 / math.sqrt(2048)
+    assert abs(np.var(drawn) - 1) < 6 * math.sqrt(2 / 2048)

@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
+import copy
+import errno
 import faulthandler
+import math
 import os
+import random
 import signal
 import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import psutil
 import pytest
+from plays import NO_CODE, part_of, plan_of
 
+from dpregret.algorithms.bandits.base import BanditLearner, Given, Record
+from dpregret.algorithms.erm.base import ErmLearner
+from dpregret.algorithms.experts.base import ExpertLearner, Play, block_total
+from dpregret.algorithms.learner import Card, Learner
+from dpregret.algorithms.privacy import Release
+from dpregret.core.checks import LearnerFault, check_violation
+from dpregret.paper_figs.judge.runs import RunsError, first_fault
+from dpregret.workflows.plan.load import load_config
+from dpregret.workflows.run import store
 from dpregret.workflows.run.child import Bounds, Say, call
+from dpregret.workflows.run.job import play_experiment
 
 MOST = 30  # seconds within which a busy machine ends a call that does nothing
 
@@ -39,7 +57,7 @@ class MutedError(BaseException):
         raise ValueError
 
 
-def raising(fault: BaseException) -> Callable[[Say], None]:
+def throwing(fault: BaseException) -> Callable[[Say], None]:
     def throw(say: Say) -> None:
         raise fault
 
@@ -65,9 +83,9 @@ def closed(say: Say) -> None:
 
 
 ENDS: dict[str, tuple[Callable[[Say], Any], str]] = {
-    "raises": (raising(ZeroDivisionError("two\nlines")), "ZeroDivisionError: two lines"),
-    "raises what has no words": (raising(MutedError()), "MutedError"),
-    "is interrupted": (raising(KeyboardInterrupt()), "KeyboardInterrupt"),
+    "raises": (throwing(ZeroDivisionError("two\nlines")), "ZeroDivisionError: two lines"),
+    "raises what has no words": (throwing(MutedError()), "MutedError"),
+    "is interrupted": (throwing(KeyboardInterrupt()), "KeyboardInterrupt"),
     "exits with 0": (lambda say: sys.exit(0), "SystemExit"),
     "leaves with 0": (lambda say: os._exit(0), "exit code 0"),
     "leaves with 3": (lambda say: os._exit(3), "exit code 3"),
@@ -130,7 +148,7 @@ def test_memory_is_bounded_beyond_what_is_held() -> None:
     assert "most_room" in fault
     assert "at the list" in fault
     assert held.size == np.ones(2**25).size, "the bound is the child's"
-    assert "MemoryError" in call(raising(MemoryError())).fault
+    assert "MemoryError" in call(throwing(MemoryError())).fault
 
 
 def ended(process: int) -> None:
@@ -192,3 +210,251 @@ call(function)
             time.sleep(0.05)
         parent.kill()
     ended(int((tmp_path / "pid").read_text()))
+
+
+# Whatever a learner says or does, its job leaves a row that says so, and no number; the others are played
+
+
+PAPER = "lou_cheung_2020"
+CARD = Card("liar", "Liar", "none", "-", {"plain": "-"}, private=False, convex=True, anytime=False)
+PRIVATE = Card("liar", "Liar", "none", "-", {"plain": "-"}, convex=True, anytime=False)
+
+
+class Online(Learner):
+    """Projected gradient steps."""
+
+    card = CARD
+
+    def observe(self, loss: Any, gradient: Any, noise: Any) -> None:
+        self.point = self.domain.project(self.point - gradient / self.round)
+
+
+class Erm(ErmLearner):
+    """The center."""
+
+    card = CARD
+
+    def fit(self, generators: Any) -> Any:
+        return np.tile(self.domain.center(), (len(self.budgets), self.runs, 1))
+
+
+class Bandit(BanditLearner):
+    """The center, all rounds at once."""
+
+    card = CARD
+
+    def play(self, given: Given) -> Record:
+        shape = len(self.budgets), self.runs
+        center = np.tile(self.domain.center(), (*shape, 1, 1))
+        total = given.losses(self.horizon).value(center).sum(axis=-1)
+        given.advance(self.horizon)
+        return Record(total, np.zeros(shape), np.zeros(len(self.budgets)), 0.0)
+
+
+class Experts(ExpertLearner):
+    """All experts alike."""
+
+    card = CARD
+
+    def play(self, blocks: Any, generators: Any) -> Play:
+        share = self.sizes / self.sizes.sum()
+        losses = sum((block_total(block) for block in blocks), start=np.zeros(1)) @ share
+        return Play(np.broadcast_to(losses, (self.runs,)), np.full(self.runs, math.nan))
+
+
+HONEST: dict[str, Any] = {"online": Online, "erm": Erm, "bandits": Bandit, "experts": Experts}
+COMMON = {"title": "-", "sweep": "horizon", "epsilon": [1.0], "delta": 1e-6, "runs": 3, "learners": {"liar": ["plain"]}}
+EXPERIMENTS: dict[str, dict[str, Any]] = {
+    "online": {"set": "ball", "streams": ["norm-kink"], "dimension": [2], "horizon": [40], "window": [4]},
+    "erm": {"sweep": "samples", "set": "ball", "risks": ["norm-kink-risk"], "dimension": [2], "samples": [64]},
+    "bandits": {"set": "ball", "streams": ["cone"], "dimension": [2], "horizon": [64]},
+    "experts": {"streams": ["bernoulli"], "experts": [4], "horizon": [64]},
+}
+
+
+def late(action: Callable[[Any], Any]) -> Callable[..., None]:
+    """An `observe` that does as the honest learner, and from round 20 on something else too."""
+
+    def observe(self: Any, loss: Any, gradient: Any, noise: Any) -> None:
+        Online.observe(self, loss, gradient, noise)
+        if self.round >= 20:
+            self.given = loss, gradient
+            action(self)
+
+    return observe
+
+
+def moved(change: Callable[[Any], Any]) -> Callable[..., None]:
+    return late(lambda self: setattr(self, "point", change(self.point)))
+
+
+def raising(fault: BaseException) -> Callable[..., None]:
+    def throw(_: Any) -> None:
+        raise fault
+
+    return late(throw)
+
+
+def instead(family: str, **lies: Any) -> Callable[..., Any]:
+    """The honest play with some of what it leaves replaced: a method `fit` or `play`."""
+
+    def play(self: Any, *given: Any) -> Any:
+        honest = HONEST[family].play(self, *given)
+        return type(honest)(**{**vars(honest), **{name: lie(vars(honest)[name]) for name, lie in lies.items()}})
+
+    return play
+
+
+def fitted(change: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    return lambda self, generators: change(self, Erm.fit(self, generators))
+
+
+def asks(rounds: int, points: Callable[[Any], Any] = lambda points: points) -> Callable[..., Any]:
+    def play(self: Any, given: Given) -> Any:
+        total = given.losses(rounds).value(points(np.tile(self.domain.center(), (1, self.runs, 1, 1)))).sum(axis=-1)
+        return Record(total, np.zeros((1, self.runs)), np.zeros(1), 0.0)
+
+    return play
+
+
+def says(value: Any) -> Callable[..., Any]:
+    return lambda self, *_: value
+
+
+def spoilt(self: Any, points: Any) -> Any:
+    self.risk.lipschitz *= 2
+    return points
+
+
+SHAPES: dict[str, Callable[[Any], Any]] = {
+    "outside": lambda x: x + 1e6, "a little outside": lambda x: x * 0 + [0.0, 1.0001], "nan": lambda x: x * math.nan,
+    "a run for all": lambda x: x[:, :1], "objects": lambda x: x.astype(object), "complex": lambda x: x + 0j,
+    "a list": lambda x: x.tolist(),
+}  # fmt: skip
+ACTIONS: dict[str, Callable[[Any], Any]] = {
+    "a gradient written": lambda self: self.given[1].fill(0),
+    "a loss written": lambda self: setattr(self.given[0], "strong_convexity", 0.0),
+    "a set widened": lambda self: vars(self.domain.inner).update(radius=1e9),
+    "global state of NumPy": lambda self: np.random.rand(),  # noqa: NPY002
+    "global state of Python": lambda self: random.random(),
+}
+LIES: dict[str, tuple[str, dict[str, Any]]] = {
+    **{name: ("online", {"observe": moved(change)}) for name, change in SHAPES.items()},
+    **{name: ("online", {"observe": late(action)}) for name, action in ACTIONS.items()},
+    "exit": ("online", {"observe": raising(SystemExit(0))}),
+    "crash": ("online", {"observe": late(lambda self: os.kill(os.getpid(), signal.SIGKILL))}),
+    "no memory": ("online", {"observe": raising(MemoryError())}),
+    "no file": ("online", {"observe": raising(FileNotFoundError(errno.ENOENT, "nowhere"))}),
+    "no bound": ("online", {"bound": lambda self, rounds: np.full((1, rounds), math.inf)}),
+    "short bound": ("online", {"bound": lambda self, rounds: np.zeros((1, 3))}),
+    "nan epsilon": ("online", {"card": PRIVATE, "delivered_epsilon": says([math.nan])}),
+    "negative epsilon": ("online", {"delivered_epsilon": says([-1.0])}),
+    "epsilon below its ledger": (
+        "online", {"delivered_epsilon": says([0.5]), "ledger": says([Release("laplace", 1.0, 2.0, 1)])}),
+    "nan noise": ("online", {"ledger": says([Release("laplace", math.nan, 1.0, 1)])}),
+    "two lines": ("online", {"ledger": says([Release("laplace", 1.0, 1.0, 1)] * 2)}),
+    "a point outside": ("erm", {"fit": fitted(lambda self, points: points + 1e6)}),
+    "runs left out": ("erm", {"fit": fitted(lambda self, points: points[:, :1])}),
+    "a risk changed": ("erm", {"fit": fitted(spoilt)}),
+    "too many rounds": ("bandits", {"play": asks(65)}), "too few rounds": ("bandits", {"play": asks(63)}),
+    "asks outside": ("bandits", {"play": asks(64, lambda x: x + 1e6)}),
+    "violation told": ("bandits", {"play": instead("bandits", violation=lambda _: 1.8e8)}),
+    "invented losses": ("bandits", {"play": instead("bandits", losses=lambda losses: losses - 1e6)}),
+    "one loss for all": ("bandits", {"play": instead("bandits", losses=lambda losses: losses[0, 0])}),
+    "negative losses": ("experts", {"play": instead("experts", losses=lambda losses: -losses)}),
+    "a scalar": ("experts", {"play": instead("experts", losses=lambda losses: losses[0])}),
+}  # fmt: skip
+
+
+KEY = "0" * 64
+
+
+@pytest.fixture
+def play(
+    settings: dict[str, Any], write: Callable[[Any], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., pd.DataFrame]:
+    """The rows that a job leaves of an honest learner with some methods replaced."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(family: str, minutes: float = 9, **methods: Any) -> pd.DataFrame:
+        module: Any = ModuleType("liar")
+        module.Liar = type("Liar", (HONEST[family],), {"card": CARD, **methods})
+        monkeypatch.setitem(sys.modules, "liar", module)
+        wanted = copy.deepcopy(settings) | {"allow_few_cells": True, "limits": {"play_minutes": minutes, "play_gb": 2}}
+        wanted["papers"][PAPER]["experiments"] = {"lies": COMMON | {"family": family} | EXPERIMENTS[family]}
+        config = load_config(write(wanted), check=False).to_json()
+        output = tmp_path / "rows.parquet"
+        part = part_of(output, "lies", [["liar", "plain", "liar", NO_CODE, KEY]])
+        plan = plan_of(tmp_path, config=config, parts={PAPER: {"0123": part}})
+        play_experiment(plan, plan.parts[PAPER]["0123"], output)
+        rows = pd.read_parquet(output)
+        failed = set(rows["status"]) != {"ok"}
+        assert output.with_name("rows.parquet.failed").exists() == failed
+        assert store.holds(KEY) != failed
+        store.file_of(KEY).unlink(missing_ok=True)
+        return rows
+
+    return run
+
+
+@pytest.mark.parametrize("family", HONEST)
+def test_the_honest_learner_passes(play: Callable[..., pd.DataFrame], family: str) -> None:
+    rows = play(family)
+    assert set(rows["status"]) == {"ok"}
+    assert first_fault(rows) is None
+
+
+@pytest.mark.parametrize(("family", "methods"), LIES.values(), ids=LIES)
+def test_a_lie_is_a_failed_row(play: Callable[..., pd.DataFrame], family: str, methods: dict[str, Any]) -> None:
+    rows = play(family, **methods)
+    (status,) = rows["status"]
+    assert status.startswith("failed: ")
+    assert ("T = 40" in status) == (family == "online"), "which cell"
+    assert rows["regret"].isna().all()
+
+
+def test_a_learner_that_hangs_is_a_failed_row(play: Callable[..., pd.DataFrame]) -> None:
+    (status,) = play("online", minutes=0.02, observe=late(lambda self: time.sleep(600)))["status"]
+    assert "play_minutes" in status
+
+
+def test_a_full_disk_is_no_fault_of_a_learner(play: Callable[..., pd.DataFrame], tmp_path: Path) -> None:
+    """Nor is a store that cannot be written: the job fails, and leaves nothing behind."""
+    with pytest.raises(RunsError):
+        play("online", observe=raising(OSError(errno.ENOSPC, "full")))
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "store").touch()
+    with pytest.raises(RunsError):
+        play("online")
+    assert {path.name for path in tmp_path.iterdir()} == {"given.json", "mine.yaml", "results"}
+
+
+def mischief(self: Any) -> None:
+    """What a learner may do to its process without any effect on its numbers."""
+    os.chdir("/")
+    os.environ["OMP_NUM_THREADS"] = "7"
+    print("much ado" * 1000)
+    warnings.simplefilter("error")
+    threading.Thread(target=threading.Event().wait).start()
+    if os.fork() == 0:
+        os.execvp("sleep", ["sleep", "600"])
+
+
+def test_mischief_changes_no_number(play: Callable[..., pd.DataFrame]) -> None:
+    """Folder, environment, threads and processes that would outlive the job."""
+    honest, rows = play("online"), play("online", observe=late(mischief))
+    times = [name for name in honest if name.startswith("seconds")]
+    pd.testing.assert_frame_equal(rows.drop(columns=times), honest.drop(columns=times), check_exact=True)
+
+
+def test_tolerance_is_relative_to_the_set() -> None:
+    class Wide:
+        name, diameter = "wide", 1e4
+
+        def violation(self, points: Any) -> Any:
+            return points
+
+    check_violation(5e-3, Wide())
+    with pytest.raises(LearnerFault, match="wide"):
+        check_violation(2e-2, Wide())
+    check_violation(2e-2, Wide(), beyond=0.02)

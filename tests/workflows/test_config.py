@@ -35,6 +35,14 @@ Write = Callable[[Any], Path]
 WHERE = "papers.lou_cheung_2020.experiments.small"
 
 
+def refused(path: Path, **options: Any) -> list[str]:
+    """Problems of a configuration, a line each."""
+    with pytest.raises(ConfigError) as refusal:
+        load_config(path, **options)
+    assert all("\n" not in line for line in refusal.value.problems)
+    return refusal.value.problems
+
+
 def test_numbers_in_exponent_form_are_numbers(write: Write) -> None:
     path = write(small("online"))
     path.write_text(path.read_text().replace("delta: 1.0e-06", "delta: 1e-6").replace("- 8.0", "- 8e0\n        - .inf"))
@@ -151,16 +159,12 @@ def test_what_is_too_large_is_refused_before_anything_is_made(
     monkeypatch.setattr(checks, "_refused_set", made)
     monkeypatch.setattr(config, "machine_gb", lambda: 64.0)
     path = write(small("online", **changes))
-    with pytest.raises(ConfigError) as refusal:
-        load_config(path)
-    assert any(line.startswith(f"{path}:") and f": {WHERE}{key}: " in line for line in refusal.value.problems)
+    assert any(line.startswith(f"{path}:") and f": {WHERE}{key}: " in line for line in refused(path))
 
 
 def test_limits_are_lifted_by_the_profile_and_by_the_command(write: Write) -> None:
     settings = small("online") | {"limits": {"runs": 2, "rounds": "2^6"}}
-    with pytest.raises(ConfigError) as refusal:
-        load_config(write(settings), check=False)
-    assert len(refusal.value.problems) == 2
+    assert len(refused(write(settings), check=False)) == 2
     assert load_config(write(settings), check=False, limits=given_limits("runs:3,rounds:2^7")).limits.rounds == 128
     assert load_config(write(settings), check=False, limits=given_limits("off")).limits.runs == math.inf
     assert given_limits(None) is None
@@ -179,10 +183,7 @@ def test_whatever_making_a_learner_raises_is_a_refusal_with_its_key(
         raise raises
 
     monkeypatch.setattr(type(checks.FAMILIES["online"]), "learner", learner)
-    with pytest.raises(ConfigError) as refusal:
-        load_config(write(small("online")))
-    assert all("\n" not in line for line in refusal.value.problems)
-    assert any(f": {WHERE}{key}" in line for line in refusal.value.problems)
+    assert any(f": {WHERE}{key}" in line for line in refused(write(small("online"))))
 
 
 def endless() -> None:
@@ -459,11 +460,8 @@ MISTAKES: list[tuple[str, dict[str, Any], str]] = [
 
 def told(path: Path) -> list[tuple[int, str]]:
     """(line, key) of all that is said of a file, a line each."""
-    with pytest.raises(ConfigError) as refusal:
-        load_config(path)
     found = []
-    for line in refusal.value.problems:
-        assert "\n" not in line
+    for line in refused(path):
         place, key, _ = line.split(": ", 2)
         assert Path(place.rpartition(":")[0]).name == path.name
         found.append((int(place.rpartition(":")[2]), key))
@@ -508,10 +506,7 @@ def test_a_mistake_of_a_profile_is_a_line_with_file_line_and_key(
     write: Write, text: str, line: int, key: str | None
 ) -> None:
     path = write(f"profile: mine\n{text}\n")
-    with pytest.raises(ConfigError) as refusal:
-        load_config(path)
-    first = refusal.value.problems[0]
-    assert first.startswith(f"{path}:{line}: " + (f"{key}: " if key else ""))
+    assert refused(path)[0].startswith(f"{path}:{line}: " + (f"{key}: " if key else ""))
 
 
 def test_all_mistakes_are_told_in_the_order_of_the_file_each_once(write: Write) -> None:
@@ -523,9 +518,7 @@ def test_all_mistakes_are_told_in_the_order_of_the_file_each_once(write: Write) 
 def test_a_mistake_in_what_is_extended_is_told_there(write: Write, tmp_path: Path) -> None:
     base = "profile: base\nextends: ci\npapers:\n  lou_cheung_2020: {defaults: {delta: 2.0}}\n"
     (tmp_path / "base.yaml").write_text(base)
-    with pytest.raises(ConfigError) as refusal:
-        load_config(write("profile: mine\nextends: ./base.yaml\n"))
-    (line,) = refusal.value.problems
+    (line,) = refused(write("profile: mine\nextends: ./base.yaml\n"))
     assert "base.yaml:4: papers.lou_cheung_2020.defaults.delta: " in line
 
 

@@ -54,7 +54,7 @@ Honest = liar("liar-honest", lambda self: None)
 Raiser = liar("liar-raise", lambda self: 1 / 0)
 '''
 LIAR = "liar-raise"
-"""All ends stand in test_child.py and test_lying_learners.py."""
+"""All ends stand in test_child.py."""
 
 
 def jobs(done: subprocess.CompletedProcess[str]) -> dict[str, int]:
