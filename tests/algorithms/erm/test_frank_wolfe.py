@@ -31,18 +31,6 @@ def problem(risk="lasso-easy", set_name="l1-ball", dimension=8, samples=512, run
     return ErmProblem(domain, make_risk(risk, domain, samples, generators(runs, 3), **options))
 
 
-class Slow:
-    """A risk without its Gram columns."""
-
-    def __init__(self, risk):
-        self._risk = risk
-
-    def __getattr__(self, name):
-        if name == "gram_columns":
-            raise AttributeError(name)
-        return getattr(self._risk, name)
-
-
 @pytest.fixture
 def rounds(monkeypatch):
     """Cap all learners' rounds."""
@@ -99,12 +87,11 @@ def test_what_a_linear_risk_keeps_of_its_initial_gap(count, rounds):
 @pytest.mark.parametrize("set_name", ["l1-ball", "simplex"])
 def test_gram_columns_keep_the_gradient(variant, risk, dimension, samples, set_name):
     case = problem(risk, set_name, dimension, samples)
-    slow = ErmProblem(case.domain, Slow(case.risk))
-    assert hasattr(case.risk, "gram_columns")
-    assert not hasattr(slow.risk, "gram_columns")
+    assert callable(case.risk.gram_columns)
     budgets = [PRIVATE, Budget(8.0, 1e-6)]
     fast = CornerFrankWolfe(case, budgets, 2, variant).fit(generators(2, 11))
-    full = CornerFrankWolfe(slow, budgets, 2, variant).fit(generators(2, 11))
+    case.risk.gram_columns = None  # gradients are computed anew
+    full = CornerFrankWolfe(case, budgets, 2, variant).fit(generators(2, 11))
     np.testing.assert_allclose(fast, full, atol=1e-9)
 
 

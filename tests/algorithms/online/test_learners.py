@@ -270,17 +270,16 @@ def told(rounds: int = ROUNDS) -> Problem:
 
 def test_without_noise_every_block_is_ftal() -> None:
     stream = make_stream("random-kink", make_set("ball", 3), strong_convexity=0.5)
-    losses = list(stream.rounds([np.random.default_rng(1)], ROUNDS))
-    learner = RestartedLeader(told(), [Setting(BLOCK, Budget(math.inf))], 1, "corrected")
-    found = play(learner, losses, [np.random.default_rng(2)], range(1, ROUNDS + 1)).losses[0, 0]
-    plain, total = [], 0.0
-    for first in range(0, ROUNDS, BLOCK):
-        part = losses[first : first + BLOCK]
-        fresh = FollowTheApproximateLeader(told(), [Setting(BLOCK, Budget(math.inf))], 1, "plain")
-        curve = play(fresh, part, [np.random.default_rng(2)], range(1, len(part) + 1)).losses[0, 0]
-        plain += [*(total + curve)]
-        total = plain[-1]
-    np.testing.assert_allclose(found, plain, rtol=1e-12)
+    losses = list(stream.rounds(rngs(1), ROUNDS))
+
+    def curve(kind, variant, part):
+        learner = kind(told(), [Setting(BLOCK, Budget(math.inf))], 1, variant)
+        return play(learner, part, rngs(1), range(1, len(part) + 1)).losses[0, 0]
+
+    parts = [curve(FollowTheApproximateLeader, "plain", losses[at : at + BLOCK]) for at in range(0, ROUNDS, BLOCK)]
+    before = np.cumsum([0.0, *(part[-1] for part in parts)])
+    plain = np.concatenate([total + part for total, part in zip(before, parts, strict=False)])
+    np.testing.assert_allclose(curve(RestartedLeader, "corrected", losses), plain, rtol=1e-12)
 
 
 def test_the_bound_is_that_of_ftal_block_by_block() -> None:
