@@ -1,4 +1,4 @@
-"""Where the random numbers of real plays come from, and who takes them: seen by a spy, for every learner.
+"""Where the random numbers of real plays come from, and who takes them; then small plays, row by row.
 
 Documented in docs/architecture.md: a stream is (seed, purpose, run). All learners share the data (common random
 numbers), and their noise where they use the same mechanism. Noise, directions and data never come from one stream.
@@ -6,11 +6,14 @@ numbers), and their noise where they use the same mechanism. Noise, directions a
 
 from __future__ import annotations
 
+import copy
+import math
 import sys
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import combinations
 from pathlib import Path
 from types import FrameType, SimpleNamespace
 from typing import Any
@@ -18,10 +21,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from plays import rows_of
+from plays import SMALL, rows_of, rows_of_small, small
 
-from dpregret.workflows.families import FAMILIES, base
+from dpregret.algorithms.geometry import make_set
+from dpregret.datasets import bundled, expert_data
+from dpregret.datasets.base import Source, UnreadDataError
+from dpregret.datasets.losses import RidgeSquared
+from dpregret.datasets.pool_streams import PoolStream
+from dpregret.datasets.streams import Stream, make_stream
+from dpregret.paper_figs.figures.style import GREY, Looks, hue_of
+from dpregret.paper_figs.judge.runs import check_columns, check_runs
+from dpregret.workflows.families import DEFAULT, FAMILIES, base, online
 from dpregret.workflows.families.base import Draws
+from dpregret.workflows.plan.facts import VARIANTS, display_names
+from dpregret.workflows.plan.load import load_config, read_profile
 from dpregret.workflows.run import fingerprint
 
 SEED, RUNS = 20260, 2
@@ -200,3 +213,227 @@ def test_what_learners_cells_and_runs_share(family: str) -> None:
     assert rows.groupby([*({"dimension", "checkpoint"} & set(rows))])["regret"].nunique().max() == 4
     other, _ = job(cells.model_copy(update={"runs": 4}), family, OTHER[family])
     assert set(other.taken("datasets")) == set(spy.taken("datasets"))
+
+
+# Small plays of every family, row by row; what families say of learners and streams before anything is built
+
+
+MANY_CORNERS: dict[str, Any] = {"set": "sign-polytope", "learners": {"noisy-eg": ["corrected"]}}
+
+
+@pytest.fixture
+def loaded(tmp_path: Path, write: Callable[[Any], Path]) -> Callable[..., Any]:
+    """The configuration of a small experiment of a family, some keys changed."""
+    return lambda family, **changes: load_config(write(small(family, **changes)))
+
+
+def cells(config: Any, family: str, learner: str) -> list[Any]:
+    experiment = config.experiment(SMALL[family][0], "small")
+    return list(FAMILIES[family].cells(experiment, FAMILIES[family].learners[learner].card))
+
+
+@pytest.mark.parametrize(
+    ("family", "learner", "changes", "count"),
+    [
+        ("erm", "noisy-gd", {"set": ["ball", "l1-ball"], "dimension": [4, 8],
+                             "options": {"majority": [0.75, 0.9], "radius": 0.5}}, 2 * 4 * 2 * 2),
+        ("experts", "sparse-vector", {"experts": [8, 16], "best_loss": [0, 5], "epsilon": [1.0, 2.0],
+                                      "streams": ["halving", "halving-transient"]}, 2 * 2 * 4 * 2 * 2),
+        ("experts", "hedge", {"experts": [8, 16], "best_loss": [0, 5], "epsilon": [1.0, 2.0],
+                              "streams": ["halving", "halving-transient"]}, 2 * 2 * 4 * 2),
+    ],
+)  # fmt: skip
+def test_cells_cross_everything_and_learners_without_privacy_have_one_epsilon(
+    loaded: Callable[..., Any], family: str, learner: str, changes: dict[str, Any], count: int
+) -> None:
+    found = cells(loaded(family, **changes), family, learner)
+    assert len(found) == count
+    assert family != "erm" or len({cell.label for cell in found}) == count
+    assert learner != "hedge" or {cell.epsilon for cell in found} == {math.inf}
+
+
+def test_options_of_a_set_make_cells_on_the_same_data(loaded: Callable[..., Any]) -> None:
+    changes = {**MANY_CORNERS, "sweep": "option", "samples": [256], "set_options": {"corners": [4, 6, 10]}}
+    config = loaded("erm", **changes)
+    found = cells(config, "erm", "noisy-gd")
+    assert [dict(cell.set_options) for cell in found] == [{"corners": k} for k in (4, 6, 10)]
+    assert len({cell.label for cell in found}) == 1
+    rows = rows_of_small(config, "erm", "noisy-eg", "corrected")
+    assert set(rows["corners"]) == {4, 6, 10}
+    assert (np.diff(rows.groupby("corners")["width"].first()) > 0).all()
+
+
+def test_rows_of_risks(loaded: Callable[..., Any]) -> None:
+    config = loaded("erm")
+    private = rows_of_small(config, "erm", "noisy-gd", "corrected")
+    trivial = rows_of_small(config, "erm", "stay-at-zero", "plain")
+    assert (len(private), len(trivial)) == (4 * 2 * 3, 4 * 3)
+    assert (private["regret"] >= -1e-12).all()
+    assert np.allclose(trivial["regret"], trivial["trivial_regret"])
+    assert np.allclose(private["delivered_epsilon"], private["epsilon"])
+    assert (private["horizon"] == private["checkpoint"]).all()
+    assert (private["violation"] < 1e-9).all()
+    assert not private["capped"].any()
+    assert (private["mu_gdp"] > 0).all()
+    assert trivial["epsilon"].eq(math.inf).all()
+    assert private["width"].iloc[0] == pytest.approx(math.sqrt(2) * math.gamma(2.5) / math.gamma(2))
+
+
+def test_rows_of_bandits_are_paired(loaded: Callable[..., Any]) -> None:
+    learner = ("bandits", "private-bandit-gaussian", "corrected")
+    config = loaded("bandits", runs=2)
+    assert [cell.horizon for cell in cells(config, *learner[:2])] == [256, 1024, 4096, 16384]
+    rows = check_runs(check_columns(rows_of_small(config, *learner), "a"), "a")
+    assert len(rows) == 4 * 2 * 2
+    private, free = (rows.loc[rows["epsilon"] == epsilon].sort_values(["horizon", "run"]) for epsilon in (4.0, np.inf))
+    assert private["delivered_epsilon"].to_numpy() == pytest.approx(np.full(8, 4.0))
+    assert (private["displacement"] > 0).all()
+    assert not free["displacement"].any()
+    assert (rows["regret"] <= rows["bound"]).all()
+    assert not rows["clipped"].any()
+    assert (rows["linear_oracles"] > 0).all()
+    assert not rows["projections"].any()
+    again = rows_of_small(loaded("bandits", runs=2, epsilon=[math.inf]), *learner).sort_values(["horizon", "run"])
+    assert again["regret"].to_numpy() == pytest.approx(free["regret"].to_numpy(), rel=1e-12)
+
+
+def test_rows_of_experts(loaded: Callable[..., Any]) -> None:
+    played = (("sparse-vector", "pure"), ("sparse-vector", "zcdp"), ("hedge", "unit"))
+    config = loaded("experts", best_loss=[0, 8], learners={"sparse-vector": ["pure", "zcdp"], "hedge": ["unit"]})
+    frames = [check_columns(rows_of_small(config, "experts", *each), each[0]) for each in played]
+    rows = check_runs(pd.concat(frames, ignore_index=True), "test")
+    assert len(rows) == 3 * 2 * 4 * 3
+    assert set(rows["best_loss"]) == {0.0, 8.0}
+    assert (rows["regret"] >= -1e-9).all()
+    private = rows.loc[rows["learner"] == "sparse-vector"]
+    assert set(private.groupby("variant")["delta"].first()) == {0.0, 1e-6}
+    assert private["delivered_epsilon"].to_numpy() == pytest.approx(np.full(len(private), 4.0))
+    hedge = rows.loc[rows["learner"] == "hedge"]
+    assert (hedge["epsilon"] == math.inf).all()
+    assert hedge.groupby(["horizon", "best_loss"])["regret"].nunique().eq(1).all()  # exact: equal in all runs
+    assert set(rows["draws"].isna()) == {False}
+
+
+def test_rows_of_experts_on_data_and_on_the_stream_of_a_lower_bound(loaded: Callable[..., Any], tmp_path: Path) -> None:
+    expert_data.prepare("breast-cancer-experts", tmp_path / "breast-cancer-experts.npz")
+    config = loaded("experts", streams=["breast-cancer-experts"], experts=[16], best_loss=[30],
+                    learners={"hedge": ["horizon"]})  # fmt: skip
+    assert rows_of_small(config, "experts", "hedge", "horizon", tmp_path)["best_loss"].eq(30).all()
+    config = loaded("experts", streams=["lower-bound"], learners={"sparse-vector": ["pure", "zcdp"]},
+                    options={"length": [1, 8]}, epsilon=[0.1])  # fmt: skip
+    found = [rows_of_small(config, "experts", "sparse-vector", variant) for variant in ("pure", "zcdp")]
+    assert set(found[0]["length"]) == {1, 8}
+    assert found[0]["lower_bound"].to_numpy() == pytest.approx(found[0]["length"] / 4)
+    assert found[1]["lower_bound"].isna().all()  # the bound is for delta = 0
+
+
+PAPER = "lou_cheung_2020"
+TIMES = ["seconds", "seconds_projection", "seconds_linear_oracle", "seconds_local_oracle"]
+PLAYS = {
+    "wdp-cocop-gaussian": ("corrected", ["norm-kink", "random-kink", "drift"]),
+    "wdp-cocop-gamma": ("corrected", ["random-kink"]),
+    "wdp-cocol-gamma": ("practical", ["smooth-quadratic"]),
+    "wdp-scofw-gaussian": ("corrected", ["random-kink"]),
+    "pocp-igd": ("corrected", ["smooth-quadratic"]),
+    "pqftl": ("corrected", ["lasso"]),
+    "dp-ftrl": ("corrected", ["realizable-direction"]),
+    "ftal": ("plain", ["random-kink", "ridge-logistic"]),
+}
+
+
+@pytest.mark.parametrize("learner", PLAYS)
+def test_groups_change_no_bit(
+    settings: dict[str, Any], write: Callable[[Any], Path], monkeypatch: pytest.MonkeyPatch, learner: str
+) -> None:
+    variant, streams = PLAYS[learner]
+    experiment = settings["papers"][PAPER]["experiments"]["horizon"]
+    experiment |= {"set": "simplex" if "cocol" in learner else "ball", "streams": streams, "dimension": [9], "runs": 7}
+    experiment |= {"horizon": [270], "window": [4, "horizon"], "epsilon": [2.0], "learners": {learner: [variant]}}
+    experiment["options"] = {"pool_size": 50} if streams == ["lasso"] else {}
+    config = load_config(write(copy.deepcopy(settings) | {"allow_few_cells": True}), check=False)
+    frames, sizes = [], []
+    for limit in (1e6, 0.06, 1e-9):
+        monkeypatch.setattr(online, "GROUP_MB", limit)
+        frames.append(rows_of(config, PAPER, "horizon", learner, variant).drop(columns=TIMES))
+        sizes.append(online.runs_a_group(2, 7, 9, drawn=True))
+    assert sizes == [7, 3, 1]
+    assert (frames[0]["status"] == "ok").all()
+    assert frames[0]["run"].nunique() == 7
+    for frame in frames[1:]:
+        pd.testing.assert_frame_equal(frame, frames[0], check_exact=True)
+
+
+ROOT = Path(__file__).resolve().parents[2]
+ONLINE = FAMILIES["online"].streams
+
+
+def test_a_family_has_one_name_from_folder_to_configuration() -> None:
+    assert DEFAULT in FAMILIES
+    for name, family in FAMILIES.items():
+        assert (ROOT / "algorithms" / name / "__init__.py").is_file()
+        assert family.experiment.model_json_schema()["properties"]["family"]["const"] == name
+        assert family.learners
+        assert all(issubclass(stream, Source) for stream in family.streams.values())
+
+
+@pytest.mark.parametrize("name", sorted(set(ONLINE) - {"fetched", "fetched-regression", "records-logistic"}))
+def test_traits_of_streams(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    entry, data_dir = ONLINE[name], tmp_path_factory.mktemp("cache")
+    assert issubclass(entry, Stream)
+    if entry.data in bundled.BUNDLED:
+        bundled.prepare(entry.data, data_dir / f"{entry.data}.npz")
+    stream = make_stream(name, make_set("ball", entry.columns or 4), data_dir=data_dir)
+    assert ("smooth" in entry.traits) == math.isfinite(stream.smoothness)
+    assert ("quadratic" in entry.traits) == (isinstance(stream, PoolStream) and stream.family is RidgeSquared)
+    assert ("strongly-convex" in entry.traits) == (stream.strong_convexity > 0)
+    assert ("best-loss" in entry.traits) == (stream.best_loss is not None)
+    assert (entry.data is not None) == stream.real
+    loss = next(stream.rounds([np.random.default_rng(0)], 1))
+    assert ("quadratic-sums" in entry.traits) == hasattr(loss, "quadratic_form")
+
+
+def test_needs_of_learners_are_traits_of_streams_where_streams_decide() -> None:
+    decided = {trait for stream in ONLINE.values() for trait in stream.traits}
+    needs = {need for learner in FAMILIES["online"].learners.values() for need in learner.card.needs}
+    assert decided - {"strongly-convex"} <= needs
+    assert needs - decided == {"local-oracle", "solver"}
+
+
+def test_options_are_read_before_data_are_missed() -> None:
+    with pytest.raises(UnreadDataError):
+        make_stream("digits", make_set("ball", 64))
+    with pytest.raises(ValueError, match="'digits' has no option 'nonsense'; allowed: none"):
+        make_stream("digits", make_set("ball", 64), nonsense=1)
+
+
+def test_every_learner_has_a_name_of_its_own_that_fits_a_legend() -> None:
+    names = display_names()
+    for family in FAMILIES.values():
+        learners = [names[learner] for learner in family.learners]
+        full = [names[f"{name}.{variant}"] for name, each in family.learners.items() for variant in each.card.variants]
+        for found in (learners, full):
+            assert not [name for name, count in Counter(found).items() if count > 1]
+        assert max(map(len, learners)) <= 32, max(learners, key=len)
+        assert max(map(len, full)) <= 48, max(full, key=len)
+    assert names["wdp-cocop-gaussian.printed-noise"] == "WDP-COCOP (Gaussian), noise as printed"
+    assert names["wdp-cocop-gaussian.corrected"] == "WDP-COCOP (Gaussian), corrected"
+    assert names["noise-per-gradient.corrected"] == names["noise-per-gradient"] == "FTAL, noise per gradient"
+
+
+def test_no_words_are_of_a_variant_that_is_not_there() -> None:
+    names = display_names()
+    assert [variant for variant in VARIANTS if f".{variant}" not in names] == []
+
+
+def test_private_learners_of_an_experiment_never_look_alike() -> None:
+    """Neither the same marker in close colours, in any experiment of the papers."""
+    looks, alike = Looks(display_names()), []
+    papers = read_profile(Path("workflows/config/full.yaml")).data["papers"]
+    for experiment in (each for paper in papers.values() for each in paper["experiments"].values()):
+        keys = [f"{learner}.{variant}" for learner, own in experiment["learners"].items() for variant in own]
+        for one, two in combinations([key for key in keys if hue_of(key) != GREY], 2):
+            first, second = looks.at(one), looks.at(two)
+            apart = np.linalg.norm(np.subtract(first.colour, second.colour))
+            if first.marker == second.marker and apart < 0.35:
+                alike.append((one, two))
+    assert alike == []
