@@ -63,7 +63,7 @@ from dpregret.core.oracles import asked
 from dpregret.datasets.expert_streams import ExpertBlock
 from dpregret.datasets.losses import Quadratic
 from dpregret.numerics.orthogonal import symmetric
-from dpregret.workflows.audit.bandits import by_text
+from dpregret.workflows.audit.bandits import Numbers, by_text
 from dpregret.workflows.audit.erm import DIMENSION as SLOPE_DIMENSION
 from dpregret.workflows.audit.erm import FRESH_SAMPLES, LinearSample
 from dpregret.workflows.audit.exact_losses import choice_scores
@@ -222,20 +222,6 @@ def experts(kind: Any, variant: str) -> Released:
     return Released((sums - before)[1:], law, learner.ledger()[0], np.tri(ROUNDS - 1))
 
 
-class Numbers:
-    """Observed values, whatever is played: as many rounds as are asked for."""
-
-    def __init__(self, values: Sequence[float]):
-        self.values, self.done = np.array(values), 0
-
-    def __call__(self, rounds: int) -> Any:
-        now = self.values[self.done : self.done + rounds]
-        self.done += rounds
-        batch = type("Batch", (), {"rounds": rounds})()
-        batch.value = lambda points: np.broadcast_to(now, points.shape[:-1])
-        return batch
-
-
 def steps_of(
     made: Callable[[int], Any], noisy: bool, values: Sequence[float], runs: int = RUNS
 ) -> tuple[Any, list[Array]]:
@@ -247,7 +233,7 @@ def steps_of(
             each.plan = silent(each.plan)
             each._unit_scales = lambda: np.zeros(1)
     seen = [watched(each, still=True) for each in phases]
-    learner.play(Given(Numbers(values), generators(7, "directions", runs), noise if noisy else noise * runs))
+    learner.play(Given(Numbers(np.array(values)), generators(7, "directions", runs), noise if noisy else noise * runs))
     return learner, [sums.T for each in seen for sums in each.sums]
 
 

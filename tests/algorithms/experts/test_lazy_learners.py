@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import softmax
-from tiny_streams import TinyBlock, constant, halving, varying
+from tiny_streams import constant, halving, varying
 
 from dpregret.algorithms.experts import shrinking_dartboard, sparse_vector
 from dpregret.algorithms.experts.base import ExpertProblem
@@ -37,6 +37,7 @@ from dpregret.algorithms.experts.shrinking_dartboard import (
 from dpregret.algorithms.experts.sparse_vector import SparseVectorExperts
 from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.selection import Selection, zcdp_epsilon
+from dpregret.datasets.expert_streams import ExpertBlock
 from dpregret.workflows.audit.exact_losses import batches_law
 from dpregret.workflows.audit.experts import Restless, law
 from dpregret.workflows.audit.neighbours import table_epsilon
@@ -349,7 +350,7 @@ def test_expected_losses_by_brute_force(seed: int, eta: float, batch: int, cuts:
     for place, rounds in enumerate(cuts):
         table = generator.random((1 if place % 2 else rounds, 1 if place < 2 else 2, 11))
         table = table if fractions else np.round(table)
-        blocks.append(TinyBlock(table, rounds))
+        blocks.append(ExpertBlock(table, rounds))
         rows.append(np.broadcast_to(table, (rounds, 2, 11)))
     whole, found = np.concatenate(rows), hedge_losses(blocks, sizes, eta, batch)
     for run in range(len(found)):

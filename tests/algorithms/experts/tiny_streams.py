@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from dpregret.algorithms.experts.base import Block, ExpertProblem
+from dpregret.datasets.expert_streams import ExpertBlock
 
 
-@dataclass(frozen=True)
-class TinyBlock:
-    losses: np.ndarray
-    rounds: int
+def constant(losses: list[float], rounds: int) -> ExpertBlock:
+    return ExpertBlock(np.array(losses)[None, None], rounds)
 
 
-def constant(losses: list[float], rounds: int) -> TinyBlock:
-    return TinyBlock(np.array(losses)[None, None], rounds)
-
-
-def varying(losses: np.ndarray) -> TinyBlock:
+def varying(losses: np.ndarray) -> ExpertBlock:
     """losses: (rounds, runs, groups)."""
-    return TinyBlock(losses, len(losses))
+    return ExpertBlock(losses, len(losses))
 
 
 def halving(experts: int, horizon: int) -> tuple[ExpertProblem, list[Block]]:
@@ -40,5 +33,5 @@ def expanded(blocks: list[Block]) -> list[Block]:
     rounds = []
     for block in blocks:
         losses = np.broadcast_to(block.losses, (block.rounds, *block.losses.shape[1:]))
-        rounds += [TinyBlock(each[None], 1) for each in losses]
+        rounds += [ExpertBlock(each[None], 1) for each in losses]
     return rounds
