@@ -11,20 +11,11 @@ import pytest
 from dpregret.algorithms.geometry import CountedSet, make_set
 from dpregret.algorithms.learner import Problem, Setting, learners, play
 from dpregret.algorithms.privacy import Budget
+from dpregret.datasets.losses import Linear
 from dpregret.numerics.arrays import Array
 
 CLEAN, PRIVATE = Setting(1, Budget(math.inf, 1e-6)), Setting(1, Budget(8.0, 1e-6))
 RUNS = 3
-
-
-class Linear:
-    """Losses <g_t, x>, |g_t| = 1, of all runs."""
-
-    def __init__(self, slopes: Array):
-        self.slopes = slopes
-
-    def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
-        return np.vecdot(points, self.slopes), np.broadcast_to(self.slopes, points.shape).copy()
 
 
 def slopes(rounds: int, dimension: int, seed: int = 3) -> Array:
@@ -41,7 +32,7 @@ def started(name: str, place: str, dimension: int, rounds: int, setting: Setting
 def regret(learner: Any, given: Array, checkpoint: int) -> Array:
     """(runs,), against the best fixed point."""
     noise = [np.random.default_rng([5, run]) for run in range(RUNS)]
-    losses = play(learner, [Linear(each) for each in given], noise, [checkpoint]).losses[0, :, 0]  # type: ignore[arg-type]
+    losses = play(learner, [Linear(each) for each in given], noise, [checkpoint]).losses[0, :, 0]
     total = given[:checkpoint].sum(axis=0)
     return np.asarray(losses - np.vecdot(total, learner.domain.inner.linear_oracle(total)))
 
