@@ -1,13 +1,15 @@
-"""The boundary of commands: one line and exit code 2 for whatever is raised, and for outputs that cannot be written."""
+"""The boundary of commands: one line and exit code 2 for whatever is raised, read, or cannot be written."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).resolve().parents[2]
 FEW = "import sys; from dpregret.core import boundary; from dpregret.core.errors import ConfigError\n"
 
 
@@ -72,3 +74,29 @@ def test_a_file_does_not_take_the_place_of_a_closed_stream() -> None:
 def test_any_terminal_shows_every_character(encoding: str) -> None:
     done = ended("print('ε')", PYTHONIOENCODING=encoding)
     assert (done.returncode, done.stdout) == (0, "\\u03b5\n")
+
+
+FILES = {
+    "missing": lambda path: None, "folder": lambda path: path.mkdir(), "pipe": lambda path: os.mkfifo(path),
+    "device": lambda path: path.symlink_to("/dev/zero"), "circle": lambda path: path.symlink_to(path),
+    "bytes": lambda path: path.write_bytes(b"\xff\xfe\x00\x9b" * 99), "empty": lambda path: path.touch(),
+}  # fmt: skip
+READERS = [
+    (".tar.gz", "dpregret verify {0}"), (".tar.gz", "dpregret compare {0} {0}"), (".py", "dpregret audit {0}:right"),
+    (".yaml", "dpregret run --profile {0} -n"), (".json", "dpregret.workflows.mechanisms.vectors {0} --check"),
+]  # fmt: skip
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", FILES)
+@pytest.mark.parametrize(("suffix", "words"), READERS)
+def test_what_is_no_readable_file_is_refused(suffix: str, words: str, kind: str, tmp_path: Path) -> None:
+    """And read for no longer than a file is. Snakemake's exit code is 1."""
+    path = tmp_path / f"given{suffix}"
+    FILES[kind](path)
+    command = [sys.executable, "-m", *words.format(path).split()]
+    here = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=here, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode in (1, 2)
+    (said,) = (line for line in done.stderr.splitlines() if not line.startswith(("$ snakemake", "Using workflow")))
+    assert "Traceback" not in said

@@ -244,6 +244,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "docs/examples/my_noise.py"
 
 FILE = """
+import os, sys
 import numpy as np
 from dpregret.algorithms.privacy.toeplitz import WindowRoot
 
@@ -281,28 +282,6 @@ def lazy(rounds):  # the noise of round 5 is that of round 4
         return drawn
     return noise
 
-def uniform(generator, rounds, dimension):
-    return generator.uniform(size=(rounds, dimension))
-def located(generator, rounds, dimension):
-    return generator.normal(3.0, size=(rounds, dimension))
-def short(generator, rounds, dimension):
-    return generator.standard_normal((rounds - 1, dimension))
-def silent(rounds, dimension, generator):
-    return np.zeros((rounds, dimension))
-def asks(colour):
-    return None
-def fails(rounds):
-    raise RuntimeError("no\\nluck")
-def nothing(rounds):
-    return 3
-def bare(rounds):
-    return Streaming(np.ones(rounds))
-def broken(rounds):
-    class Wrong(Streaming):
-        def init_multiply(self, x):
-            raise KeyError("state")
-    return Wrong([1.0]), 1.0
-
 class Positive(Streaming):  # as Streaming for unit vectors, and for no other draw
     def multiply_next(self, x, state):
         return super().multiply_next(np.abs(x), state)
@@ -314,10 +293,6 @@ class Single(Streaming):
 def single(rounds):
     matrix, sd = streaming(rounds)
     return Single(matrix.coefficients.astype(np.float32)), sd
-def negative():
-    return Streaming([1.0]), -2.0
-def worded():
-    return Streaming([1.0]), "two"
 def hidden(generator, rounds, dimension):  # the last row is large, the first is not linear
     drawn = generator.standard_normal((rounds, dimension))
     drawn[0] = np.abs(drawn[0])
@@ -325,10 +300,30 @@ def hidden(generator, rounds, dimension):  # the last row is large, the first is
     return drawn
 def clipped(generator, rounds, dimension):
     return np.cumsum(np.clip(generator.normal(0, 5, size=(rounds, dimension)), -30, 30), axis=0)
-def rotated(generator, rounds, dimension):
-    return generator.standard_normal((rounds, dimension)) * (1 + 1j)
-def ragged(generator, rounds, dimension):
-    return [generator.standard_normal((1, dimension))[0][: 1 + (now > 2)] for now in range(rounds)]
+def broken(rounds):
+    class Wrong(Streaming):
+        def init_multiply(self, x):
+            raise KeyError("state")
+    return Wrong([1.0]), 1.0
+
+uniform = lambda generator, rounds, dimension: generator.uniform(size=(rounds, dimension))
+located = lambda generator, rounds, dimension: generator.normal(3.0, size=(rounds, dimension))
+short = lambda generator, rounds, dimension: generator.standard_normal((rounds - 1, dimension))
+silent = lambda generator, rounds, dimension: np.zeros((rounds, dimension))
+rotated = lambda generator, rounds, dimension: generator.standard_normal((rounds, dimension)) * (1 + 1j)
+ragged = lambda generator, dimension: [generator.standard_normal((1, dimension))[0], [1.0]]
+own = lambda generator, rounds, dimension: np.random.default_rng(3).normal(size=(rounds, dimension))
+asks = lambda colour: None
+nothing = lambda rounds: 3
+fails = lambda rounds: 1 / 0
+bare = lambda rounds: Streaming(np.ones(rounds))
+negative = lambda: (Streaming([1.0]), -2.0)
+worded = lambda: (Streaming([1.0]), "two")
+exits = lambda rounds: os._exit(0)
+leaves = lambda rounds: sys.exit(0)
+dies = lambda rounds: os.kill(os.getpid(), 9)
+endless = lambda rounds: endless(rounds)
+closes = lambda rounds: sys.stdout.close() or 1 / 0
 """
 
 
@@ -414,8 +409,9 @@ def test_page(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 
 BAD = [
     *("nothing.py", "nothing.py:make", "{0.parent}/broken.py:make", "{0.parent}/noise.txt:make"),
-    *("{}:" + name for name in ("make", "uniform", "located", "short", "silent", "asks", "fails", "nothing")),
-    *("{}:" + name for name in ("bare", "broken", "negative", "worded", "rotated", "ragged")),
+    *("{}:" + name for name in ("make", "uniform", "located", "short", "silent", "rotated", "ragged", "own", "asks")),
+    *("{}:" + name for name in ("nothing", "fails", "bare", "broken", "negative", "worded")),
+    *("{}:" + name for name in ("exits", "leaves", "dies", "endless", "closes")),
     "{}:window_root --rounds 0",
     "{}:window_root --rounds 5000",
     "{}:window_root --window -1",
@@ -430,7 +426,8 @@ BAD = [
 def test_bad_input_gets_one_line(path: Path, command: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = command.format(path).split()
     assert main(words if "--rounds" in words else [*words, "--rounds", "32"]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
+    told = capsys.readouterr()
+    assert (told.err.count("\n"), "verdict" in told.out) == (1, False)
 
 
 def test_the_example_of_the_documents(capsys: pytest.CaptureFixture[str]) -> None:
