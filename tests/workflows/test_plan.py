@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from checkout import ROOT, make_checkout
+from checkout import make_checkout
 from plays import small
 
 from dpregret.core.errors import ConfigError
-from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.plan import make, read
 from dpregret.workflows.plan.make import planned
 from dpregret.workflows.plan.read import Plan, load
@@ -256,66 +252,6 @@ def test_a_kept_plan_is_not_used_where_the_reference_or_a_library_is_another(
     monkeypatch.setattr(read, "versions", dict)
     load(options, kept)
     assert len(asked) == 4
-
-
-PLAYED: dict[str, tuple[Settings, str, str]] = {
-    "online": ({"streams": ["norm-kink"], "window": [4], "horizon": [16]}, "stay", "baselines"),
-    "experts": ({"streams": ["bernoulli"], "experts": [4], "horizon": [64]}, "hedge", "hedge"),
-    "bandits": ({"streams": ["cone"], "horizon": [64]}, "private-bandit-gaussian", "private_bandit"),
-    "erm": ({"risks": ["norm-kink-risk"], "samples": [64]}, "noisy-gd", "noisy_descent"),
-}
-EXPLAINED = (
-    "core.(boundary|errors|files|machine|parquet|yaml_source)",  # how files are read and mistakes told
-    # other streams, found by name; what is called: test_streams_of_plays
-    "datasets.*|numerics.elementary",
-    "workflows.families.(bandits|erm|experts|lemmas|online)",  # the other families, in the registry
-    # how a configuration is read and checked
-    "workflows.plan.(checks|config|load)",
-    "workflows.plan.read|workflows.run.(child|fingerprint|job|publish|store)",  # how a job goes, rows are kept
-    "paper_figs.judge.(runs|vocabulary)",  # what refuses rows, and changes none
-)
-PROBE = """
-import json, os, sys
-from pathlib import Path
-from dpregret.numerics import compiled
-from tiers import tiered
-compiled.specialised = tiered
-from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.families.base import Draws
-from dpregret.workflows.plan.read import Play
-from dpregret.workflows.run.job import learner_of
-for name, learner, module, experiment in json.loads(sys.argv[1]):
-    if os.fork():
-        os.wait()
-        continue
-    family, kind = FAMILIES[name], learner_of(Play(learner, "", module, "", ""))
-    experiment = family.experiment.model_validate({**experiment, "learners": {learner: list(kind.card.variants)[:1]}})
-    family.rows(experiment, kind, next(iter(kind.card.variants)), Draws(7, 2, Path()))
-    print(json.dumps([each for each in sys.modules if each.startswith("dpregret.")]))
-    break
-"""
-
-
-def test_all_code_of_a_play_is_in_its_key_or_decides_no_number() -> None:
-    """A play of each family, in a process that has imported nothing else."""
-    cases = []
-    for family, (changes, learner, stem) in PLAYED.items():
-        common = {"family": family, "title": "-", "sweep": "none", "epsilon": [1.0], "delta": 1e-6, "runs": 2}
-        common |= {} if family == "experts" else {"set": "ball", "dimension": [2]}
-        cases.append((family, learner, f"dpregret.algorithms.{family}.{stem}", {**common, **changes}))
-    command = [sys.executable, "-c", PROBE, json.dumps(cases)]
-    here = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"}
-    done = subprocess.run(command, env=here, capture_output=True, text=True, check=True)
-    for (family, _, module, changes), said in zip(cases, done.stdout.splitlines(), strict=True):
-        names = changes.get("streams", changes.get("risks"))
-        counted = set(
-            fingerprint.play_files(family, module, *(FAMILIES[family].streams[each].__module__ for each in names))
-        )
-        loaded = {name: fingerprint.module_file(name) for name in json.loads(said)}
-        others = {name for name, file in loaded.items() if file and file not in counted and file.name != "__init__.py"}
-        left = {name for name in others if not any(re.fullmatch(f"dpregret.({each})", name) for each in EXPLAINED)}
-        assert left == set()
-        assert fingerprint.module_file(module) in counted
 
 
 # Files that count

@@ -236,37 +236,3 @@ def test_a_paper_is_planned_on_a_cluster_of_one_core(copied: Checkout) -> None:
     found = planned(copied, "--profile", "profiles/slurm", TABLED)
     stages = ("play", "tables", "complete", "exact", "figures", "paper_report")
     assert found == dict.fromkeys((TABLED, *stages), 1)
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Any:
-    """A file system of 256 KiB; not every machine lets us make one."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(place)], capture_output=True)
-    if done.returncode:
-        pytest.skip("no right to mount a small disk")
-    yield place
-    subprocess.run(["umount", "-l", str(place)], check=True)
-
-
-def test_a_full_disk_and_one_that_cannot_be_written_are_told(copied: Checkout, small_disk: Path) -> None:
-    """And the same command goes on when there is room."""
-    shutil.rmtree(copied.root / "results")
-    (copied.root / "results").symlink_to(small_disk)
-    words = ("--cores", "2", *MINE, "--until", "play")
-    (small_disk / "ballast").write_bytes(b"x" * (225 << 10))
-    done = copied.snakemake(*words)
-    assert done.returncode != 0
-    assert "No space left on device" in done.stdout + done.stderr
-    assert not list(small_disk.rglob(".*.parquet*"))
-    assert not list((small_disk / "made").rglob("*.parquet"))
-    (small_disk / "ballast").unlink()
-    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
-    done = copied.snakemake(*words)
-    assert done.returncode != 0
-    assert "Read-only file system" in done.stdout + done.stderr
-    subprocess.run(["mount", "-o", "remount,rw", str(small_disk)], check=True)
-    done = copied.snakemake(*words)
-    assert done.returncode == 0, done.stderr
-    assert set(pd.concat(map(pd.read_parquet, (small_disk / "made" / "runs").rglob("*.parquet")))["status"]) == {"ok"}
