@@ -26,8 +26,8 @@ import pytest
 from plays import NO_CODE, part_of, plan_of
 
 from dpregret.algorithms.bandits.base import BanditLearner, Given, Record
-from dpregret.algorithms.erm.base import ErmLearner
-from dpregret.algorithms.experts.base import ExpertLearner, Play, block_total
+from dpregret.algorithms.erm.trivial import StayAtZero
+from dpregret.algorithms.experts.hedge import ExactHedge
 from dpregret.algorithms.learner import Card, Learner
 from dpregret.algorithms.privacy import Release
 from dpregret.core.checks import LearnerFault, check_violation
@@ -229,15 +229,6 @@ class Online(Learner):
         self.point = self.domain.project(self.point - gradient / self.round)
 
 
-class Erm(ErmLearner):
-    """The center."""
-
-    card = CARD
-
-    def fit(self, generators: Any) -> Any:
-        return np.tile(self.domain.center(), (len(self.budgets), self.runs, 1))
-
-
 class Bandit(BanditLearner):
     """The center, all rounds at once."""
 
@@ -251,18 +242,8 @@ class Bandit(BanditLearner):
         return Record(total, np.zeros(shape), np.zeros(len(self.budgets)), 0.0)
 
 
-class Experts(ExpertLearner):
-    """All experts alike."""
-
-    card = CARD
-
-    def play(self, blocks: Any, generators: Any) -> Play:
-        share = self.sizes / self.sizes.sum()
-        losses = sum((block_total(block) for block in blocks), start=np.zeros(1)) @ share
-        return Play(np.broadcast_to(losses, (self.runs,)), np.full(self.runs, math.nan))
-
-
-HONEST: dict[str, Any] = {"online": Online, "erm": Erm, "bandits": Bandit, "experts": Experts}
+HEDGE = type("Hedge", (ExactHedge,), {"eta": 1.0})
+HONEST: dict[str, Any] = {"online": Online, "erm": StayAtZero, "bandits": Bandit, "experts": HEDGE}
 COMMON = {"title": "-", "sweep": "horizon", "epsilon": [1.0], "delta": 1e-6, "runs": 3, "learners": {"liar": ["plain"]}}
 EXPERIMENTS: dict[str, dict[str, Any]] = {
     "online": {"set": "ball", "streams": ["norm-kink"], "dimension": [2], "horizon": [40], "window": [4]},
@@ -306,7 +287,7 @@ def instead(family: str, **lies: Any) -> Callable[..., Any]:
 
 
 def fitted(change: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    return lambda self, generators: change(self, Erm.fit(self, generators))
+    return lambda self, generators: change(self, StayAtZero.fit(self, generators))
 
 
 def asks(rounds: int, points: Callable[[Any], Any] = lambda points: points) -> Callable[..., Any]:
