@@ -1,5 +1,6 @@
 """Whatever a file of settings is, it is read or refused in one line."""
 
+import math
 from pathlib import Path
 
 import pytest
@@ -29,10 +30,10 @@ def test_a_file_is_refused_in_one_line(tmp_path: Path, text: str, place: str) ->
     assert line.isprintable()
 
 
-def test_dates_are_words_and_anchors_are_read(tmp_path: Path) -> None:
+def test_dates_are_words_exponents_numbers_and_anchors_are_read(tmp_path: Path) -> None:
     path = tmp_path / "m.yaml"
-    path.write_text("a: 2020-13-45\nb: &b [1, 2^3]\nc: *b\n")
-    assert read_source(path).data == {"a": "2020-13-45", "b": [1, "2^3"], "c": [1, "2^3"]}
+    path.write_text("a: 2020-13-45\nb: &b [1, 2^3]\nc: *b\nd: 1e-6\ne: .inf\n")
+    assert read_source(path).data == {"a": "2020-13-45", "b": [1, "2^3"], "c": [1, "2^3"], "d": 1e-6, "e": math.inf}
 
 
 def test_lines_are_short_printable_and_not_too_many() -> None:

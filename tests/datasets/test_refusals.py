@@ -29,6 +29,7 @@ REFUSED: list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any], str]
     (make_stream, ("smooth-quadratic", BALL), {"strong_convexity": 0.0}, "strong_convexity"),
     (make_stream, ("drift", BALL), {"period": 20}, "multiple of 8"),
     (make_stream, ("digits", BALL), {}, "needs the option 'data_dir'"),
+    (make_stream, ("digits", make_set("ball", 64)), {"nonsense": 1}, "no option 'nonsense'; allowed: none"),
     (make_stream, ("ridge-logistic", BALL), {"pool_size": 0}, "pool_size"),
     (make_bandit_stream, ("ranking", BALL, BANDIT), {}, "'ranking' lives on the set permutahedron, not on 'ball'"),
     (make_bandit_stream, ("random-linear", BALL, BANDIT), {"spread": 0.0}, "spread"),

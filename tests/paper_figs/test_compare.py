@@ -11,7 +11,6 @@ import pytest
 from dpregret.paper_figs.compare import compare
 from dpregret.paper_figs.tables import show
 from dpregret.paper_figs.text import formats
-from dpregret.workflows import advice
 
 NAN = float("nan")
 
@@ -126,20 +125,6 @@ def test_tables_fit_and_claims_are_whole(
     assert claims <= set(shown.split())
     if "--long" in further:
         assert set(lines["learner"] + "." + lines["variant"]) <= set(shown.split())
-
-
-def test_advice_fits_and_learners_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    request = advice.Request(4096, 32, 1.0, window=1024)
-    found = advice.advise(request, *advice.read_cells(REFERENCE, REFERENCE))
-    for long in (False, True):
-        names = set()
-        for width in (80, 100, 120):
-            monkeypatch.setenv("COLUMNS", str(width))
-            shown = advice._text(found, long)
-            assert fits(shown, width)
-            names.add(tuple(sorted(set(re.findall(r"(?<!\S)[a-z]+(?:-[a-z]+)*\.[a-z-]+(?!\S)", shown)))))
-        assert len(names) == 1
-        assert "wdp-cocop-gaussian.corrected" in names.pop()
 
 
 def test_what_was_not_run_comes_last() -> None:

@@ -43,14 +43,6 @@ def refused(path: Path, **options: Any) -> list[str]:
     return refusal.value.problems
 
 
-def test_numbers_in_exponent_form_are_numbers(write: Write) -> None:
-    path = write(small("online"))
-    path.write_text(path.read_text().replace("delta: 1.0e-06", "delta: 1e-6").replace("- 8.0", "- 8e0\n        - .inf"))
-    experiment = load_config(path).experiment("lou_cheung_2020", "small")
-    assert experiment.delta == 1e-6
-    assert experiment.epsilon == (8.0, math.inf)
-
-
 def test_hash_follows_what_decides_the_numbers_and_nothing_else(write: Write) -> None:
     def hash_of(seed: int = 7, **changes: Any) -> str:
         return load_config(write({**small("online", **changes), "seed": seed})).hash("lou_cheung_2020", "small")
@@ -201,67 +193,51 @@ def test_endless_and_greedy_making_is_ended() -> None:
 
 
 FULL = load_config(PROFILES / "full.yaml", check=False)
-CLAIM = {
-    "id": "c", "source": "Theorem 1", "says": "grows", "rate": "ln T", "learner": "ftal.plain", "stream": "norm-kink",
-    "experiment": "horizon", "parameter": "horizon",
-}  # fmt: skip
-ROW = {
-    "id": "r", "label": "r", "group": "g", "learner": "ftal.plain", "privacy": "p", "neighbouring": "n",
-    "operation": "o", "bound_text": "b", "also": ["c"],
-}  # fmt: skip
-ERRATUM = {
-    "id": "e", "kind": "mistake", "place": "p", "printed": "x", "right": "y", "why": "z", "experiment": "errata",
-    "measure": {"learner": "wdp-cocop-gamma", "variant": "printed", "against": "corrected", "stream": "norm-kink",
-                "quantity": "regret_ratio"},
-}  # fmt: skip
-WINDOW = {"experiment": "window", "learner": "wdp-cocop-gamma.corrected"}
-
-
-@pytest.fixture
-def problems_of(tmp_path: Path) -> Callable[..., list[str]]:
-    """Problems of a paper of one claim, table row, figure, gain and erratum, some keys changed."""
-
-    def problems(part: str, changes: dict[str, Any]) -> list[str]:
-        reference = {"experiment": "typical", "stream": "norm-kink"}
-        content: dict[str, Any] = {"claim": dict(CLAIM), "row": dict(ROW), "reference": reference, "erratum": ERRATUM}
-        content |= {"figure": {"type": "regret", "experiment": "horizon"}, "exact": {"crossing": "A table."}}
-        content[part] = {**content[part], **changes}
-        table = {"caption": "t", "reference": content["reference"], "rows": [content["row"]]}
-        claims = {"title": "t", "claims": [content["claim"]], "tables": [table], "figures": [content["figure"]]}
-        (tmp_path / "claims.yaml").write_text(yaml.safe_dump({**claims, "exact": content["exact"]}, sort_keys=False))
-        (tmp_path / "errata.yaml").write_text(yaml.safe_dump({"errata": [content["erratum"]]}, sort_keys=False))
-        known = {name: [each] for name, each in FULL.papers["lou_cheung_2020"].experiments.items()}
-        return read_texts(tmp_path, known)[1]
-
-    return problems
+KNOWN = {name: [each] for name, each in FULL.papers["lou_cheung_2020"].experiments.items()}
+CLAIMS = """title: t
+claims:
+- {id: c, source: s, says: grows, rate: ln T, learner: ftal.plain, stream: norm-kink, experiment: horizon,
+   parameter: horizon, response: overhead, counterpart: ftal}
+- {id: w, source: s, says: grows, rate: ln T, learner: wdp-cocop-gamma.corrected, stream: norm-kink,
+   experiment: window, parameter: horizon, where: {set: ball, epsilon: 8}}
+tables:
+- caption: t
+  reference: {experiment: typical, stream: norm-kink, where: {epsilon: 8}}
+  rows:
+  - {id: r, label: r, group: g, learner: ftal.plain, privacy: p, neighbouring: n, operation: o, bound_text: b}
+figures: [{type: regret, experiment: horizon}]
+exact: {crossing: A table.}
+"""
+ERRATA = """errata:
+- {id: e, kind: mistake, place: p, printed: x, right: y, why: z, experiment: errata, measure: {
+    learner: wdp-cocop-gamma, variant: printed, against: corrected, stream: norm-kink, quantity: regret_ratio}}
+"""
 
 
 @pytest.mark.parametrize(
-    ("part", "changes", "key"),
+    ("right", "wrong", "key"),
     [
-        ("claim", {"experiment": "horzon"}, "claims[c].experiment"),
-        ("claim", {"learner": "ftal.plian"}, "claims[c].learner"),
-        ("claim", {"stream": "norm-kinck"}, "claims[c].stream"),
-        ("claim", {"where": {"epsilom": 8}}, "claims[c].where.epsilom"),
-        ("claim", {**WINDOW, "where": {"set": "bal"}}, "claims[c].where.set"),
-        ("claim", {"response": "overhead", "counterpart": "stya"}, "claims[c].counterpart"),
-        ("row", {"learner": "ftal.plan"}, "tables[0].rows[r].learner"),
-        ("reference", {"where": {"windows": 4}}, "tables[0].reference.where.windows"),
-        ("figure", {"experiment": "horizo"}, "figures[0].experiment"),
-        ("exact", {"crosing": "B."}, "exact.crosing"),
-        ("erratum", {"experiment": "erata"}, "errata[e].experiment"),
-        ("erratum", {"measure": {**ERRATUM["measure"], "against": "corected"}}, "errata[e].measure.against"),
+        ("", "", ""),
+        ("experiment: horizon,\n", "experiment: horzon,\n", "claims[c].experiment"),
+        ("learner: ftal.plain, stream", "learner: ftal.plian, stream", "claims[c].learner"),
+        ("stream: norm-kink, experiment: h", "stream: norm-kinck, experiment: h", "claims[c].stream"),
+        ("counterpart: ftal", "counterpart: stya", "claims[c].counterpart"),
+        ("epsilon: 8", "epsilom: 8", "claims[w].where.epsilom"),
+        ("set: ball", "set: bal", "claims[w].where.set"),
+        ("learner: ftal.plain, privacy", "learner: ftal.plan, privacy", "tables[0].rows[r].learner"),
+        ("where: {epsilon: 8}}\n  rows", "where: {eps: 8}}\n  rows", "tables[0].reference.where.eps"),
+        ("experiment: horizon}", "experiment: horizo}", "figures[0].experiment"),
+        ("crossing", "crosing", "exact.crosing"),
+        ("experiment: errata", "experiment: erata", "errata[e].experiment"),
+        ("against: corrected", "against: corected", "errata[e].measure.against"),
     ],
 )
-def test_a_misspelt_name_is_one_line(problems_of: Any, part: str, changes: dict[str, Any], key: str) -> None:
-    (line,) = problems_of(part, changes)
-    place, named, _ = line.split(": ", 2)
-    assert re.search(r"(claims|errata)\.yaml:\d+$", place)
-    assert named == key
-
-
-def test_the_untouched_texts_are_right(problems_of: Any) -> None:
-    assert problems_of("claim", {}) == []
+def test_a_misspelt_name_is_one_line(tmp_path: Path, right: str, wrong: str, key: str) -> None:
+    for name, text in (("claims.yaml", CLAIMS), ("errata.yaml", ERRATA)):
+        (tmp_path / name).write_text(text.replace(right, wrong, 1))
+    told = [line.split(": ", 2) for line in read_texts(tmp_path, KNOWN)[1]]
+    assert [named for _, named, _ in told] == [key] * bool(key)
+    assert all(re.search(r"(claims|errata)\.yaml:\d+$", place) for place, _, _ in told)
 
 
 @pytest.mark.parametrize("profile", ["full", "ci", "quick", "smoke", "large"])
@@ -292,8 +268,6 @@ def test_changes_of_another_form_are_refused_by_file(tmp_path: Path) -> None:
 
 WORKFLOWS = Path(__file__).resolve().parents[2] / "workflows"
 TALWAR = WORKFLOWS / "papers" / "talwar_2015"
-Write = Callable[[Any], Path]
-
 NUMBERS = (10**30, -(10**30), 2**63, 1e308, 5e-324, math.inf, math.nan)
 POWERS = st.builds("{}^{}".format, st.integers(0, 40), st.integers(-2000, 10**9))
 RANGES = st.builds("{0}^{1}..{0}^{2}".format, st.integers(0, 40), st.integers(-9, 2000), st.integers(-9, 10**9))

@@ -25,7 +25,7 @@ from plays import SMALL, rows_of, rows_of_small, small
 
 from dpregret.algorithms.geometry import make_set
 from dpregret.datasets import bundled, expert_data
-from dpregret.datasets.base import Source, UnreadDataError
+from dpregret.datasets.base import Source
 from dpregret.datasets.losses import RidgeSquared
 from dpregret.datasets.pool_streams import PoolStream
 from dpregret.datasets.streams import Stream, make_stream
@@ -397,13 +397,6 @@ def test_needs_of_learners_are_traits_of_streams_where_streams_decide() -> None:
     needs = {need for learner in FAMILIES["online"].learners.values() for need in learner.card.needs}
     assert decided - {"strongly-convex"} <= needs
     assert needs - decided == {"local-oracle", "solver"}
-
-
-def test_options_are_read_before_data_are_missed() -> None:
-    with pytest.raises(UnreadDataError):
-        make_stream("digits", make_set("ball", 64))
-    with pytest.raises(ValueError, match="'digits' has no option 'nonsense'; allowed: none"):
-        make_stream("digits", make_set("ball", 64), nonsense=1)
 
 
 def test_every_learner_has_a_name_of_its_own_that_fits_a_legend() -> None:
