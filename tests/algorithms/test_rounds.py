@@ -62,32 +62,14 @@ def equal(one, other):
         assert (ours.seconds > 0) == (ours.rows > 0)
 
 
-# each learner, each loss and each set with closed forms; all that the ci profile combines are in tests/nightly
-COMBINED = [
-    ("ftal", "plain", "ball", "norm-kink"), ("wdp-cocop-gamma", "printed", "simplex", "random-kink"),
-    ("wdp-cocop-gaussian", "corrected", "l1-ball", "huber-kink"), ("wdp-cocop-gaussian", "root", "box", "drift"),
-    ("restarted-ftal", "corrected", "ball", "ridge-logistic"), ("ogd", "plain", "ball", "lasso"),
-    ("ofw", "plain", "box", "smooth-quadratic"), ("ogd-small-loss", "plain", "ball", "realizable-quadratic"),
-    ("pocp-igd", "corrected", "ball", "random-kink"), ("pocp-giga", "corrected", "simplex", "huber-kink"),
-    ("dp-ftrl", "corrected", "ball", "realizable-direction"), ("dp-ftrl-lipschitz", "root", "ball", "half-space"),
-    ("scofw", "plain", "l1-ball", "smooth-quadratic"), ("wdp-scofw-gamma", "corrected", "ball", "norm-kink"),
-    ("wdp-cocol-gaussian", "practical", "simplex", "norm-kink"), ("lloo-ftal", "proved", "box", "norm-kink"),
-    ("wdp-cocol-gaussian", "printed", "l1-ball", "norm-kink"),
-]  # fmt: skip
-
-
-# a projection and a local oracle, with trees; the others by night
-DAILY = {("wdp-cocop-gamma", "simplex"), ("wdp-cocol-gaussian", "simplex")}
-
-
-@pytest.mark.parametrize(
-    ("name", "variant", "place", "stream"),
-    [pytest.param(*each, marks=[] if each[::2] in DAILY else [pytest.mark.nightly]) for each in COMBINED],
+@pytest.mark.parametrize(  # all that the full profile combines are in tests/nightly
+    ("name", "variant"), [("wdp-cocop-gamma", "printed"), ("wdp-cocol-gaussian", "practical")]
 )
-def test_python_plays_what_is_compiled(monkeypatch, compiled, name, variant, place, stream):
-    found = played(name, variant, place, stream, 11)
+def test_python_plays_what_is_compiled(monkeypatch, compiled, name, variant):
+    """A projection and a local oracle, with trees."""
+    found = played(name, variant, "simplex", "norm-kink", 11)
     monkeypatch.setattr(rounds, "specialised", lambda function, *kinds: function)
-    equal(found, played(name, variant, place, stream, 11))
+    equal(found, played(name, variant, "simplex", "norm-kink", 11))
 
 
 @pytest.mark.parametrize(("runs", "dimension"), [(1, 1), (1, 64), (5, 17), (37, 3)])

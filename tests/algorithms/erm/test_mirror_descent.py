@@ -232,27 +232,6 @@ def test_the_bound_of_the_corollary_is_its_formula() -> None:
 
 
 RUNS = 3
-COMBINED = [
-    (NoisyGradientDescent, "corrected", "norm-kink-risk", "ball"),
-    (NoisyGradientDescent, "printed", "norm-kink-risk", "simplex"),
-    (NoisyGradientDescent, "corrected", "quadratic-risk", "l1-ball"),
-    (NoisyGradientDescent, "corrected", "collapse", "ball"),
-    (NoisyGradientDescent, "corrected", "logistic-risk", "ball"),
-    (NoisyGradientDescent, "corrected", "lasso-easy", "l1-ball"),
-    (NoisyGradientDescent, "corrected", "quadratic-risk", "grouped-l1"),
-    (NoisyStronglyConvexDescent, "corrected", "quadratic-risk", "box"),
-    (NoisyStronglyConvexDescent, "printed", "quadratic-risk", "ball"),
-    (NoisySgd, "corrected", "norm-kink-risk", "ball"), (NoisySgd, "sampled", "norm-kink-risk", "l1-ball"),
-    (NoisySgd, "sampled", "quadratic-risk", "box"), (NoisySgd, "sampled", "logistic-risk", "ball"),
-    (NoisyExponentiatedGradient, "corrected", "norm-kink-risk", "simplex"),
-    (NoisyExponentiatedGradient, "printed", "quadratic-risk", "l1-ball"),
-    (NoisyExponentiatedGradient, "corrected", "norm-kink-risk", "polytope"),
-    (NoisyQNorm, "corrected", "norm-kink-risk", "l1-ball"), (NoisyQNorm, "printed", "quadratic-risk", "l1-ball"),
-    (NoisyGrouped, "corrected", "norm-kink-risk", "grouped-l1"),
-    (NoisyGrouped, "printed", "quadratic-risk", "grouped-l1"),
-    (NoisyNuclear, "corrected", "norm-kink-risk", "nuclear"),
-]  # fmt: skip
-DAILY = COMBINED[14]
 
 
 def fitted(
@@ -271,18 +250,20 @@ def fitted(
 
 
 @pytest.mark.parametrize(
-    ("kind", "variant", "risk", "set_name"),
-    [pytest.param(*each, marks=[] if each == DAILY else [pytest.mark.nightly]) for each in COMBINED],
+    ("kind", "variant", "set_name"),
+    [
+        (NoisyExponentiatedGradient, "printed", "l1-ball"),
+        pytest.param(NoisySgd, "sampled", "box", marks=pytest.mark.nightly),
+    ],
 )
-@pytest.mark.parametrize("dimension", [pytest.param(4, marks=pytest.mark.nightly), 9])
 def test_python_takes_the_steps_that_are_compiled(
-    kind: Any, variant: str, risk: str, set_name: str, dimension: int, compiled: None, monkeypatch: pytest.MonkeyPatch
+    kind: Any, variant: str, set_name: str, compiled: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same points; a Euclidean step is a projection."""
-    learner, found = fitted(kind, variant, risk, set_name, dimension)
+    """The same points; a Euclidean step is a projection. What the full profile combines is in tests/nightly."""
+    learner, found = fitted(kind, variant, "quadratic-risk", set_name, 9)
     with monkeypatch.context() as patch:
         patch.setattr(mirror_descent, "specialised", lambda function, *kinds: function)
-        np.testing.assert_array_equal(fitted(kind, variant, risk, set_name, dimension)[1], found)
+        np.testing.assert_array_equal(fitted(kind, variant, "quadratic-risk", set_name, 9)[1], found)
     steps = sum(plan.iterations - (variant == "sampled") for plan in learner.plans)
     assert isinstance(learner.domain, CountedSet)
     assert learner.domain.projections.rows == (steps * RUNS if kind.potential_name == "euclidean" else 0)
