@@ -27,6 +27,7 @@ from dpregret.algorithms.privacy import (
 )
 from dpregret.core.losses import Losses, Rounds
 from dpregret.datasets.losses import RidgeSquared
+from dpregret.datasets.risks import make_risk
 from dpregret.datasets.streams import make_stream
 
 
@@ -161,42 +162,21 @@ def test_ridge_regression(benchmark: Any, small: bool, who: str) -> None:
     benchmark(ours if who == "dpregret" else theirs)
 
 
-class DenseSquares:
-    """|A x - b|^2 / (2 n), as a risk of ours and as a function for copt."""
-
-    lipschitz = lipschitz_l1 = curvature = smoothness = 1.0
-    strong_convexity = 0.0
-    hessian_rank = 1
-
-    def __init__(self, samples: int, dimension: int):
-        generator = np.random.default_rng(5)
-        self.samples, self.dimension = samples, dimension
-        self.features = generator.standard_normal((samples, dimension))
-        self.labels = self.features[:, 0] - self.features[:, 1] + generator.standard_normal(samples)
-
-    def gradient(self, points: np.ndarray) -> np.ndarray:
-        """Gradients at points (runs, p)."""
-        return np.asarray((points @ self.features.T - self.labels) @ self.features / self.samples)
-
-    def value_and_gradient(self, point: np.ndarray) -> tuple[float, np.ndarray]:
-        """Both at one point (p,)."""
-        rest = self.features @ point - self.labels
-        return float(rest @ rest) / (2 * self.samples), self.features.T @ rest / self.samples
-
-
 @pytest.mark.benchmark(group="Frank-Wolfe, 60 steps, n = 2000, p = 500")
 @pytest.mark.parametrize("who", ["dpregret", "copt"])
 def test_frank_wolfe(benchmark: Any, small: bool, who: str) -> None:
     copt = pytest.importorskip("copt")
     samples, dimension, steps = (20, 5, 6) if small else (2000, 500, 60)
-    risk, domain = DenseSquares(samples, dimension), make_set("l1-ball", dimension)
+    domain = make_set("l1-ball", dimension)
+    risk: Any = make_risk("lasso-easy", domain, samples, generators(1), sparsity=2)
     kind: Any = type("FrankWolfe", (FrankWolfe,), {"MAX_ITERATIONS": steps})
     learner = kind(ErmProblem(domain, risk), [Budget(math.inf)], 1, "plain")
 
     def theirs() -> Any:
         return copt.minimize_frank_wolfe(
-            risk.value_and_gradient, np.zeros(dimension), copt.constraint.L1Ball(1.0).lmo, jac=True,
-            step=lambda now: 2 / (now["it"] + 3), lipschitz=1.0, max_iter=steps - 1, tol=0.0,
+            lambda point: (float(risk.value(point[None])[0]), risk.gradient(point[None])[0]), np.zeros(dimension),
+            copt.constraint.L1Ball(1.0).lmo, jac=True, step=lambda now: 2 / (now["it"] + 3), lipschitz=1.0,
+            max_iter=steps - 1, tol=0.0,
         ).x  # fmt: skip
 
     assert np.allclose(learner.fit(generators(1))[0, 0], theirs(), atol=1e-12)

@@ -1,4 +1,4 @@
-"""What the full profile combines: 20 rounds, and 20 steps of descents, in Python have the bits of compiled ones."""
+"""What the full profile combines, of bandits that of ci: in Python the bits of compiled loops, for 20 rounds or steps."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -27,7 +27,11 @@ Key = Callable[[Any, str, Any], Any]
 
 def combined(family: str, key: Key) -> Iterator[tuple[str, Any, Any, str, Any]]:
     """One play for each key that is not None: (name, experiment, learner's class, variant, cell)."""
-    config, held, met = load_config(PROFILES / "full.yaml", check=False), FAMILIES[family], set()
+    config, held, met = (
+        load_config(PROFILES / ("ci.yaml" if family == "bandits" else "full.yaml"), check=False),
+        FAMILIES[family],
+        set(),
+    )
     experiments = [each for paper in config.papers.values() for each in paper.experiments.values()]
     jobs = [
         (each, learner, variant)
@@ -81,7 +85,7 @@ PLAYS: dict[str, tuple[Key, Callable[..., list[Any]], list[Any]]] = {
         lambda kind, variant, cell: (kind, variant) if issubclass(kind, MirrorDescent) else None,
         released, [mirror_descent],
     ),
-    "bandits": (lambda kind, variant, cell: kind, heard, [noisy_leader, linear_bandit, batched_arms]),
+    "bandits": (lambda kind, variant, cell: (kind, variant), heard, [noisy_leader, linear_bandit, batched_arms]),
 }  # fmt: skip
 """Family -> what combines to one play, the play, and the modules with its compiled loops."""
 
