@@ -1,4 +1,4 @@
-"""What the full profile combines, of bandits that of ci: in Python the bits of compiled loops, for 20 rounds or steps."""
+"""What the full profile combines (of bandits, ci): in Python 20 rounds or steps have the bits of compiled loops."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
