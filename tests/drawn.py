@@ -1,7 +1,5 @@
 """Generators of a play's runs, and whether what was drawn has its exact law."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 

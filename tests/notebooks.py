@@ -3,8 +3,6 @@
 python tests/notebooks.py docs/first_steps.ipynb      writes the outputs into the notebook
 """
 
-from __future__ import annotations
-
 import ast
 import base64
 import contextlib

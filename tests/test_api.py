@@ -1,7 +1,5 @@
 """The Python API and answers in JSON: examples as they are written, what is returned, what is said of mistakes."""
 
-from __future__ import annotations
-
 import doctest
 import json
 import math

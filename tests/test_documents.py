@@ -3,8 +3,6 @@
 That links lead somewhere is checked by `make docs`.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import re
 from functools import cache

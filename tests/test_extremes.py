@@ -4,8 +4,6 @@ Either the learner says in one sentence what it needs, or its numbers are finite
 errors here as everywhere.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

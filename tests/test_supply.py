@@ -1,7 +1,5 @@
 """What the project is made of, what others read about it, and what make does about paths and a user's settings."""
 
-from __future__ import annotations
-
 import logging
 import os
 import re

@@ -3,8 +3,6 @@
 Lines of a box that hold an index or the end of a loop only are left out on both sides.
 """
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import io

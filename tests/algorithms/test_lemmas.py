@@ -1,7 +1,5 @@
 """Lemmas against brute force, and the verdicts on them when the stated side is planted wrong."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

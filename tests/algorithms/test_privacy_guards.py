@@ -1,7 +1,5 @@
 """Guards on which a privacy proof rests, where they bind; settings beside others; mechanisms in place of the tree."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any

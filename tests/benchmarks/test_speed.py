@@ -1,7 +1,5 @@
 """What plays and noise cost, and others at the same work: `make bench`. Members of a group do the same work."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The boundary of commands: one line and exit code 2 for whatever is raised, read, or cannot be written."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Prepared data, and downloads from this machine."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from http.server import ThreadingHTTPServer

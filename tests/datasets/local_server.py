@@ -1,7 +1,5 @@
 """A server on this machine that does whatever the path asks for, and a place to which it is downloaded."""
 
-from __future__ import annotations
-
 import hashlib
 import threading
 from contextlib import suppress

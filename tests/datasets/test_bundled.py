@@ -1,7 +1,5 @@
 """Real data: conversion, cache, checks, and the streams made of them."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
 from typing import Any

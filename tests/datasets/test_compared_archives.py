@@ -1,7 +1,5 @@
 """Runs compared from an archive or an address: right, too large, damaged, edited, none; nothing is left behind."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import tempfile

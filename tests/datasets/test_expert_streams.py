@@ -1,7 +1,5 @@
 """Streams of expert losses against plain tables of T rounds and d experts, drawn as the definitions say."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import tracemalloc

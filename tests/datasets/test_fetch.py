@@ -3,8 +3,6 @@
 Every declared source: trusted, and fetched in its own format.
 """
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import hashlib

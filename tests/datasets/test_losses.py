@@ -1,7 +1,5 @@
 """Losses: finite differences, convexity inequalities, optimality of the prox; laid out for loops, they are the same."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

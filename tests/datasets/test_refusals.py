@@ -1,7 +1,5 @@
 """What no stream and no risk can be made of is refused in one line that names it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

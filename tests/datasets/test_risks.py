@@ -1,7 +1,5 @@
 """Risks: moments against records, gradients, constants by brute force, certified optima, laws of fresh records."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Streams: whose data depend on what, constants, laws of the draws; comparators against conic solvers and grids."""
 
-from __future__ import annotations
-
 import tracemalloc
 from collections import deque
 from pathlib import Path

@@ -4,8 +4,6 @@ A mistake is an edit by name: `old` becomes `new` within one function, class, co
 what changes around it. It is planted in a private copy of this tree.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 import re

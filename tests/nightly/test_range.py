@@ -1,7 +1,5 @@
 """Theorem B of docs/proofs/noisy_min_range.md: all boxes (nightly), and what its program says of single ones (here)."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

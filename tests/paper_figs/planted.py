@@ -1,8 +1,6 @@
 """Results with planted laws, in the columns of real ones: online learning, experts and smooth realizable losses,
 empirical risk minimisation; how they are written, and figures for tests that look at few of their forms."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Two folders of results: what moved beyond its interval; and tables on a terminal, which fit its width."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

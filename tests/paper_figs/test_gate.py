@@ -1,7 +1,5 @@
 """The gate: what chance explains passes; a planted change fails with its line, and what cannot be compared fails."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from itertools import product

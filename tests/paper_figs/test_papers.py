@@ -1,7 +1,5 @@
 """Two papers on planted results, of risks and of experts: laws, verdicts, tables, errata and figures."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The tables that papers print: as data, filled with verdicts, on a page, in a paper, in a terminal."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The README's generated parts: findings in the order of the report, who states what, resolution and audit."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The report: every number leads to its data, the curves are those of the runs, and a browser can use it offline."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Files of runs, read as they were written or refused, and the tables that come of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

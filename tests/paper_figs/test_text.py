@@ -1,7 +1,5 @@
 """Texts and formulas as they leave the house: shown, and nothing else; what is no formula is refused."""
 
-from __future__ import annotations
-
 import csv
 import html.parser
 import re

@@ -1,7 +1,5 @@
 """The validation at a small size, and stated resolutions against brute force: a law that is off by just that."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

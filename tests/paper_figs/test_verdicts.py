@@ -1,7 +1,5 @@
 """The rules of verdicts: planted curves get the verdict that they deserve, in every parameter, for the right reason."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from itertools import product
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Who wins: only the same guarantee is compared, on the same losses, and predicted regret holds what was left out."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -8,8 +8,6 @@ the folder is unlocked; then the same command resumes. What it ends with is what
 timings apart.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

@@ -5,8 +5,6 @@ python tests/trials/wheel.py --python PYTHON     takes one that has the packages
 python tests/trials/wheel.py --wheel WHEEL       tries this wheel
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

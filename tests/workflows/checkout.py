@@ -1,7 +1,5 @@
 """A private copy of the source tree for tests that start Snakemake, and what two equal runs in such copies share."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Two candidates of report-noisy-min among others, as docs/proofs/noisy_min_range.md sees them, by quadrature."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

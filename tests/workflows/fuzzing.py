@@ -3,8 +3,6 @@
 In the suite each property has a few examples; `DPREGRET_FUZZ=10000` tries as many as it says.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

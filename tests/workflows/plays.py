@@ -1,7 +1,5 @@
 """Plays and stages without Snakemake: the rows of a learner variant, a plan as small as can be, a stage's end."""
 
-from __future__ import annotations
-
 import copy
 import json
 import math

@@ -1,7 +1,5 @@
 """Advice on the terminal: from the committed reference on a fresh clone, with the learner's own bound, or one line."""
 
-from __future__ import annotations
-
 import json
 from itertools import chain
 from pathlib import Path

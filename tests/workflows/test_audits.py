@@ -1,7 +1,5 @@
 """The audit: it covers every private learner, says the right words, and sees what it should."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import replace

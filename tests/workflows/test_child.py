@@ -1,7 +1,5 @@
 """A call in a process of its own: whatever it does, the caller gets an answer or one sentence, and nothing is left."""
 
-from __future__ import annotations
-
 import copy
 import errno
 import faulthandler

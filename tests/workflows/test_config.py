@@ -1,7 +1,5 @@
 """Configurations: hashes, overlays, grids, limits, names in texts; whatever a file holds is read or refused by name."""
 
-from __future__ import annotations
-
 import copy
 import functools
 import json

@@ -1,7 +1,5 @@
 """Exact losses: laws and formulas against quadrature, brute force and draws; the claims and pages that they decide."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from pathlib import Path

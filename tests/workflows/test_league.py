@@ -1,7 +1,5 @@
 """The league, curves of expiry, maps of bounds and test vectors against brute force; mechanisms of others, read off."""
 
-from __future__ import annotations
-
 import copy
 import functools
 import json

@@ -1,7 +1,5 @@
 """The plan: what decides a number is in its name, and nothing else is; what an edit makes run again, and what not."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Iterator

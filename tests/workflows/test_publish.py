@@ -1,7 +1,5 @@
 """Published names are copies of what the plan names, rows are read as written; finished runs are verified, packed."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import io

@@ -1,7 +1,5 @@
 """A study outside of the tree: what `new` writes runs, mistakes name their file, planted mistakes are caught."""
 
-from __future__ import annotations
-
 import copy
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Bandits of `NoisyLeader` whose batches are looked at: estimates, sums with noise, points."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

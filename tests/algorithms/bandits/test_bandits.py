@@ -3,8 +3,6 @@
 Boxes are in NumPy, on the same draws as what is compiled.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Frank-Wolfe: steps and trees by brute force, the law of a choice, what printed steps leave, budgets, bounds."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any

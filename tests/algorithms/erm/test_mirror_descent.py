@@ -1,7 +1,5 @@
 """Noisy mirror descent: steps, constants, noise, guarantees."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Online-to-batch against plain arithmetic: points, sums, what a record moves, regret and risk, every learner."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from types import MappingProxyType

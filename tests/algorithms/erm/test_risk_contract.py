@@ -1,7 +1,5 @@
 """What every learner of risks keeps, whatever it does inside; on the first risk and set that it takes."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """All learners of experts keep their contract; Algorithms 1 to 3 and the epoch leader against brute force."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace

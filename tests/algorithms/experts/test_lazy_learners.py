@@ -1,7 +1,5 @@
 """The Hedge family and lazy learners: laws against plain versions, prices by enumeration, errata of papers, tuning."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """Blocks of losses for tests of expert learners."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dpregret.algorithms.experts.base import Block, ExpertProblem

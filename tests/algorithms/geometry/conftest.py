@@ -1,7 +1,5 @@
 """The sets under test, each with its vertices listed by brute force, or its support function and its points."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

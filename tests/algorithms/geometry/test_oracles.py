@@ -1,7 +1,5 @@
 """Projections, hulls, gauges, separation and local linear oracles by brute force; no constant can be halved."""
 
-from __future__ import annotations
-
 import cvxpy
 import numpy as np
 import pytest

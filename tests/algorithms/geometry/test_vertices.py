@@ -1,7 +1,5 @@
 """Sets by name: oracles, reach, diameter, center, target and width against vertices, textbooks and supports."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

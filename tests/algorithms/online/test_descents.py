@@ -1,7 +1,5 @@
 """Descents without projections: steps by brute force, counts, bounds, and what noise on a block costs."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Learners of Table I: their updates against brute force, their counterparts, their invariants, their contract."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

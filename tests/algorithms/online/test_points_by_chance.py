@@ -1,7 +1,5 @@
 """Algorithm 1 and L2P over a net and over the ball: coverings, laws of the draws, parameters, settings apart."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Noisy choices and tests: their laws, their price against brute force, calibration; constants of Algorithm 1."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 import math

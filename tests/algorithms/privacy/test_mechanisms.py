@@ -1,7 +1,5 @@
 """All mechanisms: the running code has the stated variances and price; roots, trees and blocks by their definitions."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
