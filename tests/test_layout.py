@@ -1,8 +1,11 @@
-"""The house keeps its shape: who imports whom, what is packaged, how long a module may be, what no file may say."""
+"""The house keeps its shape: who imports whom, nothing twice or too early, what is packaged, what locks pin."""
 
 import ast
 import graphlib
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -163,26 +166,6 @@ def test_the_folders_at_the_top_are_links_into_the_package() -> None:
     assert found == {f"dpregret.{name_of(path)}" for path in MODULES if path.name == "__init__.py"} | {"dpregret"}
 
 
-def texts() -> list[Path]:
-    skipped = {".git", ".venv", ".snakemake", "build", "results", "cache", "__pycache__", "shared"}
-    kinds = {".py", ".md", ".txt", ".in", ".toml", ".yaml", ".yml", ".smk", ".rst", ".cff", ".cfg", ""}
-    return [
-        path
-        for path in ROOT.rglob("*")
-        if path.suffix in kinds
-        and not skipped.intersection(path.relative_to(ROOT).parts)
-        and not any(part.startswith(".") and part.endswith("_cache") for part in path.parts)
-        and path.is_file()
-    ]
-
-
-def test_no_file_names_a_package_host() -> None:
-    hosts = re.compile("|".join(["pypi[.]" + "org", "python" + "hosted", "ana" + "conda[.]", "index-" + "url [a-z]"]))
-    found = texts()
-    assert len(found) > 50
-    assert [str(path) for path in found if hosts.search(path.read_text(encoding="utf-8", errors="replace"))] == []
-
-
 @pytest.mark.parametrize("name", ["run", "dev", "bootstrap", "audit", "docs", "sbom", "peers", "peers-alone"])
 def test_locks_pin_by_hash_and_hold_no_address(name: str) -> None:
     text = (ROOT / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
@@ -200,3 +183,27 @@ def test_everything_installed_at_run_time_is_locked() -> None:
     locked = set(re.findall(r"^([a-z0-9._-]+)==", (ROOT / "requirements" / "run.txt").read_text(), re.MULTILINE))
     assert {re.split(r"[<>=]", line)[0] for line in project["dependencies"]} <= locked
     assert locked.isdisjoint({"selenium", "mypy", "basedpyright", "ruff", "hypothesis", "pytest", "sphinx"})
+
+
+@pytest.mark.parametrize("folder", ["algorithms", "datasets", "paper_figs", "workflows"])
+def test_no_bare_import_loads_a_second_copy(folder: str) -> None:
+    """The links at the top of a clone lie on the path of whoever starts Python there."""
+    command = [sys.executable, "-c", f"import {folder}"]
+    here = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}  # the folder comes first
+    done = subprocess.run(command, cwd=ROOT, env=here, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith(f"ImportError: import dpregret.{folder}: ")
+
+
+@pytest.mark.parametrize(
+    ("modules", "heavy"),
+    [
+        ("dpregret", "numpy pandas pydantic"),
+        ("dpregret.cli", "numpy pandas yaml pydantic snakemake rich"),  # help and completion wait for none
+        ("dpregret.cli, dpregret.workflows.plan.make, dpregret.workflows.run.job", "seaborn matplotlib cvxpy"),
+    ],
+)
+def test_no_library_is_loaded_before_it_is_used(modules: str, heavy: str) -> None:
+    program = f"import sys, {modules}; print(sorted({set(heavy.split())} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

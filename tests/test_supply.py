@@ -115,27 +115,6 @@ def test_citation_and_metadata_say_the_same_and_name_every_paper() -> None:
     assert [title for title in titles if f"title = {title}," not in cited] == []
 
 
-def test_a_release_stops_at_the_first_open_item_of_the_owners(tmp_path: Path) -> None:
-    def ready(tag: str) -> tuple[int, str]:
-        done = subprocess.run([script, tag], capture_output=True, text=True, check=False)
-        assert done.stderr.count("\n") == bool(done.returncode)
-        return done.returncode, done.stderr
-
-    script = shutil.copy(ROOT / ".github" / "ready.sh", tmp_path / "ready.sh")
-    (tmp_path / "inside").mkdir()
-    script = shutil.move(script, tmp_path / "inside")
-    text = (ROOT / "RELEASING.md").read_text(encoding="utf-8")
-    (tmp_path / "RELEASING.md").write_text(text.replace("- [x]", "- [ ]"))
-    (tmp_path / "CHANGELOG.md").write_text("## 1.2.3 (2026-01-01)\n")
-    code, said = ready("v1.2.3")
-    assert code == 1
-    assert "RELEASING.md:" in said
-    (tmp_path / "RELEASING.md").write_text(text.replace("- [ ]", "- [x]"))
-    assert ready("v1.2.3") == (0, "")
-    assert ready("v1.2.4")[0] == 1
-    assert ready("1.2; ls")[0] == 1
-
-
 def test_the_package_holds_every_file_that_its_code_reads() -> None:
     data = read("pyproject.toml")["tool"]["setuptools"]["package-data"]
     package = ROOT / "dpregret"
@@ -177,12 +156,7 @@ def test_the_container_stands_on_one_digest_and_runs_without_rights() -> None:
     python = re.fullmatch(r"FROM python:(3\.\d+)\.\d+-slim-\w+@sha256:[0-9a-f]{64}", lines[0])
     assert python
     assert python[1] in read(".github/workflows/ci.yml")["jobs"]["test"]["strategy"]["matrix"]["python"]
-    user = lines.index("USER dpregret")
-    assert [line for line in lines[user:] if "apt-get" in line] == []
-    assert [line for line in lines if line.startswith(("RUN make", "CMD", "COPY"))] == lines[user + 2 :]
-    kept = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
-    ignored = [line.rstrip("/") for line in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()]
-    assert {line.removeprefix("**/").rstrip("/") for line in kept} >= {*ignored, ".git"}
+    assert [line for line in lines[lines.index("USER dpregret") :] if "apt-get" in line] == []
 
 
 @pytest.mark.parametrize(

@@ -502,7 +502,7 @@ SEQUENCES = [("dp-ftrl", "corrected"), ("dp-ftrl", "corrected-reduced"), ("dp-ft
 
 
 @pytest.mark.parametrize(("name", "variant"), WINDOWED)
-@pytest.mark.parametrize(("window", "rounds"), [(1, 7), (2, 9), (3, 11), (5, 13), (16, 5), (16, 43), (64, 133)])
+@pytest.mark.parametrize(("window", "rounds"), [(1, 7), (3, 11), (16, 5), (16, 43), (64, 133)])
 def test_windows_of_any_length(name: str, variant: str, window: int, rounds: int) -> None:
     """One round, windows longer than the play, some windows, and those that fill whole blocks of draws."""
     if variant == "corrected" and window & (window - 1):
@@ -511,7 +511,7 @@ def test_windows_of_any_length(name: str, variant: str, window: int, rounds: int
 
 
 @pytest.mark.parametrize(("name", "variant"), SEQUENCES)
-@pytest.mark.parametrize("rounds", [3, 9, 70])
+@pytest.mark.parametrize("rounds", [3, 70])
 def test_sequences_of_any_length(name: str, variant: str, rounds: int) -> None:
     """Just beyond a power of two, where a level more is needed, and beyond a block of draws."""
     fits(online(FAMILIES["online"].learners[name], variant, rounds=rounds))

@@ -54,13 +54,8 @@ class OneNode:
         SYSTEM_CONF.unlink(missing_ok=True)  # the dead link of a test that was killed
         SYSTEM_CONF.symlink_to(conf)
         try:
-            names = {
-                "key-file": "munge.key",
-                "socket": "munge.socket",
-                "pid-file": "munge.pid",
-                "seed-file": "munge.seed",
-            }
-            options = [f"--{option}={self.state / name}" for option, name in names.items()]
+            names = {"key-file": "key", "socket": "socket", "pid-file": "pid", "seed-file": "seed"}
+            options = [f"--{option}={self.state}/munge.{name}" for option, name in names.items()]
             self.start("munged", "--foreground", "--force", *options)
             wait_for((self.state / "munge.socket").exists, "munged")
             self.start("slurmctld", "-D")

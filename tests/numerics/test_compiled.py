@@ -39,6 +39,7 @@ def run(code, root=ROOT, **environment):
     return done.stdout.split()
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="names a processor of one family")
 def test_bits_do_not_depend_on_the_target():
     """Nor on what this processor has beyond a plain one: vectors of four and more, fused products and sums, which a

@@ -16,11 +16,12 @@ from dpregret.paper_figs.judge.runs import check_columns
 from dpregret.paper_figs.validation.simulate import Law, Sweep, make_claim
 
 
+def logarithmic(checkpoints: np.ndarray, value: float) -> np.ndarray:
+    return 10 + 20 * np.log(checkpoints)
+
+
 def planted_paper() -> pd.DataFrame:
     """A small paper: gamma corrected and printed, its counterpart, in all four sweeps."""
-
-    def logarithmic(checkpoints: np.ndarray, value: float) -> np.ndarray:
-        return 10 + 20 * np.log(checkpoints)
 
     def counterpart(checkpoints: np.ndarray, value: float) -> np.ndarray:
         return 1 + np.log(checkpoints)

@@ -9,10 +9,9 @@ from planted import plates_of
 from dpregret.core import parquet
 from dpregret.paper_figs.figures import compare
 from dpregret.paper_figs.figures import write as figures
-from dpregret.paper_figs.figures.style import GREY, MOST, Curve, Look, Looks, Page, Plate, hue_of, look
+from dpregret.paper_figs.figures.style import MOST, Curve, Look, Page, Plate, look
 from dpregret.paper_figs.figures.sweep import Series, curve, panels_of, rows_of, series_of
 from dpregret.paper_figs.judge.runs import read_runs
-from dpregret.workflows.plan.facts import display_names
 from dpregret.workflows.plan.read import PAPERS
 
 NAMES = {"wdp-cocop-gamma": "WDP-COCOP (Gamma)", "wdp-cocop-gamma.corrected": "WDP-COCOP (Gamma), corrected"}
@@ -68,14 +67,6 @@ def test_a_curve_has_the_means_of_its_runs(paper_runs: Path) -> None:
     drawn = curve(rows, series[0])
     assert drawn.means == pytest.approx(10 + 20 * np.log(drawn.values))
     assert (drawn.reach > 0).all()
-
-
-def test_no_two_algorithms_of_the_project_look_alike() -> None:
-    names = display_names()
-    looks, keys = Looks(names), [key for key in names if "." in key.strip(".") and ":" not in key and key[0] != "."]
-    drawn = {key: looks.of(*key.split(".", 1), private=hue_of(key) != GREY) for key in keys}
-    assert len(set(drawn.values())) == len(keys) > 100
-    assert Looks(dict(reversed(names.items()))).of("noisy-gd", "corrected") == drawn["noisy-gd.corrected"]
 
 
 def test_a_panel_holds_six_curves_with_open_markers_where_nothing_is_fitted() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from planted import logarithmic
 
 from dpregret.algorithms.privacy.series import landau as landau_of
 from dpregret.paper_figs.figures.compare import crossover
@@ -31,10 +32,6 @@ FREE: dict[str, object] = {"window": 2**15, "epsilon": np.inf}
 
 def root(checkpoints: np.ndarray, value: float) -> np.ndarray:
     return np.sqrt(checkpoints)
-
-
-def logarithmic(checkpoints: np.ndarray, value: float) -> np.ndarray:
-    return 10 + 20 * np.log(checkpoints)
 
 
 def together(*sweeps: Sweep) -> pd.DataFrame:

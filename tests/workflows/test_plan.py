@@ -186,7 +186,7 @@ def test_an_edit_changes_the_keys_of_what_it_decides_and_of_what_is_made_of_that
     assert made(settings).content == before.content
 
 
-@pytest.mark.parametrize("text", ["import os; os._exit(0)", "def f(:"])
+@pytest.mark.parametrize("text", [pytest.param("import os; os._exit(0)", marks=pytest.mark.nightly), "def f(:"])
 def test_a_learner_that_cannot_be_imported_is_named(
     tmp_path: Path, write: Write, settings: Settings, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:

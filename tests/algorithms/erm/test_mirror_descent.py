@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from potential_steps import points_of, stepped
 from scipy.stats import norm
-from tiny_risks import Linear, NormKink, Quadratic, generators, logistic_data, make
+from tiny_risks import Linear, NormKink, Quadratic, TinyRisk, generators, logistic_data, make
 
 from dpregret.algorithms.erm import mirror_descent
 from dpregret.algorithms.erm.base import ErmProblem
@@ -300,26 +300,18 @@ def _(loss: Bent, x, gradient, value, s):  # type: ignore[no-untyped-def]
     inner(gradient, gradient, value, s)
 
 
-class OwnRisk:
+class OwnRisk(TinyRisk):
     """A risk with a text, or without."""
 
     lipschitz, lipschitz_l1, smoothness, curvature = 8.0, 8.0, 12.0, 48.0
-    strong_convexity, hessian_rank, samples = 0.0, None, 50
 
     def __init__(self, domain: Any, generators: Any, told: bool):
-        self.dimension = domain.dimension
+        super().__init__(domain.dimension, 50)
         self.text = Bent(np.stack([0.3 * generator.standard_normal(self.dimension) for generator in generators]))
         self.loss = self.text if told else None
 
-    def value(self, points: Array) -> Array:
-        raise NotImplementedError
-
     def gradient(self, points: Array) -> Array:
-        """Of points (settings, runs, p)."""
         return (points - self.text.center) * ((points - self.text.center) * (points - self.text.center))
-
-    def record_gradient(self, points: Array, records: np.ndarray) -> Array:
-        return self.gradient(points)
 
 
 @pytest.mark.parametrize("variant", ["corrected", pytest.param("sampled", marks=pytest.mark.nightly)])
