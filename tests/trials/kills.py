@@ -9,6 +9,7 @@ timings apart.
 """
 
 import argparse
+import contextlib
 import os
 import random
 import shutil
@@ -25,68 +26,45 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflows"))
 from checkout import Checkout, make_checkout, shared
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
-VICTIMS = ("main", "job", "child")
 RESUMES = 3  # after the last kill: a job that was killed fails the run that it was part of, the next one is complete
 
 
-class Run:
-    """One command in a checkout, from its start to its end."""
-
-    def __init__(self, checkout: Checkout, words: list[str]) -> None:
-        self.began = time.monotonic()
-        self.process = checkout.start(checkout.root.parent / "told", *words)
-
-    def wait(self, seconds: float | None = None) -> int | None:
-        """The exit code; None where it still runs after so many seconds."""
-        try:
-            return self.process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return None
-
-    def kill(self, chance: random.Random) -> str:
-        """Kill one process; what was done, in words."""
-        try:
-            main = psutil.Process(self.process.pid)
-            scripts = [
-                each for each in main.children(recursive=True) if ".snakemake/scripts" in " ".join(each.cmdline())
-            ]
-            children = [each for each in scripts if each.parent() in scripts]
-            family = {"main": [main], "child": children, "job": [each for each in scripts if each not in children]}
-            victim = chance.choice([each for each in VICTIMS if family[each]])
-            number = chance.choice(SIGNALS)
-            chance.choice(family[victim]).send_signal(number)
-        except psutil.NoSuchProcess:
-            return "nobody was there"
-        if victim == "main":
-            self.wait()
-        return f"{victim} {number.name[3:]} at {time.monotonic() - self.began:.0f} s"
+def ended(process: subprocess.Popen[bytes], seconds: float) -> int | None:
+    """The exit code; None where it still runs after so many seconds."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        return process.wait(seconds)
+    return None
 
 
-def again(checkout: Checkout, words: list[str]) -> Run:
-    """Unlock, and give the same command."""
-    unlocked = checkout.snakemake(*words, "--unlock")
-    assert unlocked.returncode == 0, unlocked.stderr
-    return Run(checkout, words)
+def kill(process: subprocess.Popen[bytes], chance: random.Random) -> str:
+    """Kill one process of a run; what was done, in words."""
+    number = chance.choice(SIGNALS)
+    try:
+        main = psutil.Process(process.pid)
+        scripts = [each for each in main.children(recursive=True) if ".snakemake/scripts" in " ".join(each.cmdline())]
+        children = [each for each in scripts if each.parent() in scripts]
+        family = {"main": [main], "child": children, "job": [each for each in scripts if each not in children]}
+        victim = chance.choice([name for name, processes in family.items() if processes])
+        chance.choice(family[victim]).send_signal(number)
+    except psutil.NoSuchProcess:
+        return "nobody was there"
+    if victim == "main":
+        process.wait()
+    return f"{victim} {number.name[3:]}"
 
 
 def repetition(checkout: Checkout, words: list[str], kills: int, seconds: float, chance: random.Random) -> list[str]:
-    """Run, kill, resume until it is complete; what was done. seconds: of an undisturbed run."""
-    told: list[str] = []
-    run = Run(checkout, words)
-    while len(told) < kills:
-        code = run.wait(chance.uniform(1.0, 1.5 * seconds / kills))
-        if code == 0:
-            return told  # before all kills were done
-        if code is None:
-            told.append(run.kill(chance))
-        if run.process.poll() is not None:
-            run = again(checkout, words)
-    for _ in range(RESUMES):
-        if run.wait() == 0:
+    """Run, kill, unlock and give the same command until it is complete; what was done. seconds: of a calm run."""
+    told, log = list[str](), checkout.root.parent / "told"
+    for _ in range(kills + RESUMES):
+        process = checkout.start(log, *words)
+        while len(told) < kills and ended(process, chance.uniform(1.0, 1.5 * seconds / kills)) is None:
+            told.append(kill(process, chance))
+        if process.wait() == 0:
             return told
-        run = again(checkout, words)
-    run.wait()
-    return [*told, "is never complete: " + (checkout.root.parent / "told").read_text(errors="replace")[-300:]]
+        unlocked = checkout.snakemake(*words, "--unlock")
+        assert unlocked.returncode == 0, unlocked.stderr
+    return [*told, "is never complete: " + log.read_text(errors="replace")[-300:]]
 
 
 def main() -> int:
@@ -105,7 +83,7 @@ def main() -> int:
         checkout = make_checkout(Path(folder) / "checkout")
         results = checkout.root / "results"
         began = time.monotonic()
-        if Run(checkout, words).wait():
+        if checkout.start(checkout.root.parent / "told", *words).wait():
             print((checkout.root.parent / "told").read_text(errors="replace"), file=sys.stderr)
             return 1
         seconds, wanted = time.monotonic() - began, shared(results / name)
