@@ -85,21 +85,6 @@ def test_a_play_has_its_interval_its_curve_and_its_ledger() -> None:
     assert math.isinf(free.delivered_epsilon)
 
 
-def test_a_class_of_a_users_own_is_played() -> None:
-    from dpregret.algorithms.learner import Card, Learner
-
-    class Still(Learner):
-        """Never moves."""
-
-        card = Card("still", "Still", "own", "own", {"plain": "as it is"}, private=False, convex=True)
-
-        def observe(self, loss: object, gradient: object, noise: object) -> None:
-            """Nothing to learn."""
-
-    played = dp.play(Still, **SMALL)
-    assert played.regret.value == pytest.approx(played.stay)
-
-
 @pytest.mark.parametrize(
     ("change", "key"),
     [

@@ -76,11 +76,6 @@ class Run:
 def test_killed_run_on_slurm_ends_with_the_tables_of_a_local_run(
     tmp_path: Path, local: Path, node: one_node.OneNode
 ) -> None:
-    started = time.monotonic()
-
-    def tell(what: str) -> None:
-        print(f"{time.monotonic() - started:6.1f} s  {what}", flush=True)
-
     cluster = make_checkout(tmp_path / "cluster")
     runs: list[Run] = []
     try:
@@ -89,13 +84,10 @@ def test_killed_run_on_slurm_ends_with_the_tables_of_a_local_run(
         one_node.wait_for(lambda: node.jobs("R"), "a running job", 60)
         victim = node.jobs("R")[0]
         node.ask("scancel", victim)
-        tell(f"cancelled Slurm job {victim}")
         first.wait_until(rf"JOB {victim} ON \S+ CANCELLED")
         first.wait_until("Trying to restart job")
-        tell("the loss was seen, the job is sent again")
 
         node.crash_controller()
-        tell("slurmctld was killed and started again")
         one_node.wait_for(lambda: len(list(cluster.root.rglob("*.parquet"))) >= 6, "six finished plays", 120)
         os.kill(first.process.pid, signal.SIGKILL)
         first.process.wait()
@@ -103,13 +95,11 @@ def test_killed_run_on_slurm_ends_with_the_tables_of_a_local_run(
         assert running, "no job was left behind: killed too late"
         for job in (*waiting, *running[:-1]):  # as docs/running.md advises, but for one, which goes on at its own risk
             node.ask("scancel", job)
-        tell(f"killed Snakemake; of Slurm jobs {running} and {waiting} in the queue the last running one was left")
 
         unlocked = cluster.snakemake(*PROFILE, "--unlock")
         assert unlocked.returncode == 0, unlocked.stderr
         runs.append(second := Run(cluster, tmp_path / "second.log", *ON_ONE_NODE))
         second.finish(seconds=500)
-        tell("the same command ended")
     finally:
         for run in runs:
             run.kill()
@@ -119,4 +109,3 @@ def test_killed_run_on_slurm_ends_with_the_tables_of_a_local_run(
     assert [name for name in expected if found[name] != expected[name]] == []
     again = cluster.snakemake("--cores", "1", *PROFILE)
     assert "Nothing to be done" in again.stderr, again.stderr
-    tell(f"{len(expected)} files are equal, rows in their numbers")

@@ -94,11 +94,6 @@ def trial(python: Path, folder: Path, through: Sequence[str] = ()) -> int:
     return failed
 
 
-def megabytes(folder: Path) -> float:
-    """Of all files below a folder."""
-    return sum(path.lstat().st_size for path in folder.rglob("*")) / 2**20
-
-
 def main() -> int:
     """One line a call; exit code 1 when one did otherwise than it should."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
@@ -109,13 +104,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="dpregret-wheel-") as name:
         top = Path(name)
         top.chmod(0o755)
-        began = time.monotonic()
         python = given.absolute() if given else environment(top / "environment")
-        print(f"packages: {time.monotonic() - began:.0f} s, {megabytes(python.parents[1]):.0f} MiB")
         wheel = options.wheel.absolute() if options.wheel else build(top, python)
-        began = time.monotonic()
         subprocess.run([python, *PIP, "--no-deps", "--force-reinstall", wheel], check=True)
-        print(f"{wheel.name}: {wheel.stat().st_size / 2**20:.1f} MiB, installed in {time.monotonic() - began:.0f} s")
+        print(f"{wheel.name}: {wheel.stat().st_size / 2**20:.1f} MiB")
         failed = trial(python, top / "empty")
         said = call(python, ("-c", "import dpregret; print(dpregret.__path__[0])"), top)[1]
         for path in [Path(said.strip()), *Path(said.strip()).rglob("*")]:
