@@ -130,8 +130,8 @@ def test_bandits(name: str, variant: str, epsilon: float) -> None:
 def test_risks(name: str, variant: str, epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """The optimum is a vertex (or an end), or every point; one data set, one run."""
     kind = FAMILIES["erm"].learners[name]
-    if hasattr(kind, "MAX_ITERATIONS"):
-        monkeypatch.setattr(kind, "MAX_ITERATIONS", 64)
+    for most in ("MAX_ITERATIONS", "MAX_SAMPLES"):
+        monkeypatch.setattr(kind, most, 64, raising=False)
     domain = make_set(kind.natural_set, DIMENSION)
     ridge = 0.5 if "strongly-convex" in kind.card.needs else 0.0
     for slope in (0.0, 1.0):

@@ -82,17 +82,10 @@ def mistakes() -> list[Mistake]:
 
 @contextmanager
 def copied() -> Iterator[Path]:
-    """A copy, outside of the repository, of what git knows or would add of this tree: links and dates are kept."""
-    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
+    """A copy of this tree, outside of the repository, without what was made here: links and dates are kept."""
+    ignored = shutil.ignore_patterns(".*", "build", "made", "store", "__pycache__", "*.egg-info")
     with tempfile.TemporaryDirectory(prefix="mistakes-", ignore_cleanup_errors=True) as folder:
-        copy = Path(folder).resolve()
-        for path in (ROOT / name for name in filter(None, names)):
-            beyond = any(above.is_symlink() for above in path.parents)  # known to git from before it became a link
-            if (path.is_symlink() or path.is_file()) and not beyond:
-                (copy / path.relative_to(ROOT)).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(path, copy / path.relative_to(ROOT), follow_symlinks=False)
-        yield copy
+        yield shutil.copytree(ROOT, Path(folder).resolve() / "copy", symlinks=True, ignore=ignored)
 
 
 def environment(copy: Path) -> dict[str, str]:
