@@ -1,13 +1,14 @@
 """Small risks with known constants: points (..., runs, p), one data set a run."""
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from dpregret.algorithms.erm.base import ErmLearner, ErmProblem, Risk
 from dpregret.algorithms.geometry import ConstraintSet
 from dpregret.algorithms.privacy import Budget
+from dpregret.datasets import losses
 from dpregret.numerics.arrays import Array
 
 AnyLearner = TypeVar("AnyLearner", bound=ErmLearner)
@@ -16,21 +17,14 @@ AnyLearner = TypeVar("AnyLearner", bound=ErmLearner)
 class TinyRisk:
     """What the risks below share; all are 1-Lipschitz in l2 unless they say otherwise."""
 
-    lipschitz = 1.0
-    lipschitz_l1 = 1.0
-    smoothness = np.inf
-    curvature = np.inf
-    strong_convexity = 0.0
-    hessian_rank: int | None = None
+    lipschitz = lipschitz_l1 = 1.0
+    smoothness = curvature = np.inf
+    strong_convexity, hessian_rank = 0.0, None
+    value: Any
+    gradient: Any
 
     def __init__(self, dimension: int, samples: int):
         self.dimension, self.samples = dimension, samples
-
-    def value(self, points: Array) -> Array:
-        raise NotImplementedError
-
-    def gradient(self, points: Array) -> Array:
-        raise NotImplementedError
 
     def record_gradient(self, points: Array, records: np.ndarray) -> Array:
         return self.gradient(points)
@@ -41,33 +35,20 @@ class NormKink(TinyRisk):
 
     def __init__(self, target: Array, samples: int):
         super().__init__(len(target), samples)
-        self.target = target
-
-    def value(self, points: Array) -> Array:
-        return np.asarray(np.linalg.norm(points - self.target, axis=-1))
-
-    def gradient(self, points: Array) -> Array:
-        shift = points - self.target
-        return shift / np.maximum(np.linalg.norm(shift, axis=-1, keepdims=True), 1e-300)
+        loss: Any = losses.NormKink(target, 1.0, 0.0)
+        self.value, self.gradient = loss.value, loss.gradient
 
 
 class Linear(TinyRisk):
     """<slope, theta>."""
 
-    smoothness = 0.0
-    curvature = 0.0
+    smoothness = curvature = 0.0
     hessian_rank = 0
 
     def __init__(self, slope: Array, samples: int):
         super().__init__(len(slope), samples)
-        self.slope = slope
-        self.lipschitz = float(np.linalg.norm(slope))
-
-    def value(self, points: Array) -> Array:
-        return points @ self.slope
-
-    def gradient(self, points: Array) -> Array:
-        return np.broadcast_to(self.slope, points.shape)
+        loss: Any = losses.Linear(slope)
+        self.value, self.gradient, self.lipschitz = loss.value, loss.gradient, float(np.linalg.norm(slope))
 
 
 class Quadratic(TinyRisk):

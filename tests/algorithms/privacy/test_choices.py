@@ -1,4 +1,7 @@
-"""Noisy choices and tests: their laws, their price against brute force, calibration; constants of Algorithm 1."""
+"""Noisy choices and tests: their price against brute force, calibration; constants of Algorithm 1.
+
+That choices have the laws of their noise is in test_released_noise.py.
+"""
 
 import copy
 import itertools
@@ -11,7 +14,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import logsumexp, softmax
-from scipy.stats import binomtest, chisquare
 
 from dpregret.algorithms.privacy import Budget, gaussian_epsilon
 from dpregret.algorithms.privacy.selection import (
@@ -20,7 +22,6 @@ from dpregret.algorithms.privacy.selection import (
     calibrate_selection,
     draw_group,
     largest_rho,
-    selection_noise,
     zcdp_epsilon,
 )
 from dpregret.algorithms.privacy.switching import CALIBRATIONS, AboveThreshold, Switching, Watch, accuracy
@@ -36,21 +37,6 @@ def worse_of_two(gap):
 
 def renyi(order, first, second):
     return logsumexp(order * np.log(first) + (1 - order) * np.log(second)) / (order - 1)
-
-
-def test_gumbel_noise_chooses_by_the_exponential_mechanism():
-    scores, scale, draws = np.array([0.3, -0.2, 0.0, 1.1, -0.15]), 0.4, 60_000
-    noise = selection_noise("gumbel", generators(1, 5), draws, 5)[:, 0]
-    chosen = np.bincount(np.argmin(scores + scale * noise, axis=1), minlength=5)
-    assert chisquare(chosen, draws * softmax(-scores / scale)).pvalue > 1e-3
-
-
-@pytest.mark.parametrize("gap", [0.0, 0.7, 2.5])
-def test_laplace_noise_chooses_between_two_as_the_difference_says(gap):
-    draws = 60_000
-    noise = selection_noise("laplace", generators(1, 5), draws, 2)[:, 0]
-    chosen = np.argmin(np.array([0.0, gap]) + noise, axis=1).sum()
-    assert binomtest(int(chosen), draws, worse_of_two(gap)).pvalue > 1e-3
 
 
 def test_two_laplace_scores_lose_twice_their_sensitivity_in_the_tail():
