@@ -184,8 +184,11 @@ def test_phased_sgd_line_by_line() -> None:
             assert released[place, run] == pytest.approx(point, abs=1e-12)
 
 
-def test_ftrl_line_by_line() -> None:
-    learner = populated(OnePassLeader, "root", "quadratic-population")
+@pytest.mark.parametrize("variant", OnePassLeader.card.variants)
+def test_ftrl_line_by_line(variant: str) -> None:
+    learner = populated(OnePassLeader, variant, "quadratic-population")
+    assert [line.sensitivity for line in learner.ledger()] == [2 * learner.fresh.lipschitz] * 3
+    assert learner.delivered_epsilon() == pytest.approx([math.inf, 8.0, 0.5])
     records, released = learner.fresh.stream().take(SAMPLES), learner.fit(generators(RUNS, 2))
     noise = next(learner.noise_plan.blocks(generators(RUNS, 2)))
     for place, weight in enumerate(learner.regularisation):
