@@ -63,7 +63,7 @@ from dpregret.core.oracles import asked
 from dpregret.datasets.expert_streams import ExpertBlock
 from dpregret.datasets.losses import Quadratic
 from dpregret.numerics.orthogonal import symmetric
-from dpregret.workflows.audit.bandits import Numbers, by_text
+from dpregret.workflows.audit.bandits import Numbers
 from dpregret.workflows.audit.erm import DIMENSION as SLOPE_DIMENSION
 from dpregret.workflows.audit.erm import FRESH_SAMPLES, LinearSample
 from dpregret.workflows.audit.exact_losses import choice_scores
@@ -239,10 +239,6 @@ def steps_of(
 
 def bandits(kind: Any, variant: str) -> Released:
     """The sums that points are made from."""
-    if kind is PrivateLinearBandit:
-        return linear_bandit()
-    if kind is BatchedArms:
-        return batched_arms(variant)
     horizon = 85 if kind is PrivateBanditDoubling else 36  # 1 + 4 + 16 + 64 rounds in phases
     feasible = variant == "scaled" or getattr(kind, "feasible", False)  # on a set that is large enough
     size = 1 if feasible or kind is PrivateBanditDoubling else 3
@@ -295,38 +291,6 @@ def sensitivity_is_that_of_the_play(learner: Any, made: Callable[[int], Any], ho
     norm = np.abs(moved).sum(axis=-1) if learner.pure else np.linalg.norm(moved, axis=-1)
     sensitivity = learner.ledger()[0].sensitivity
     assert 0.8 * sensitivity < norm.max() <= sensitivity * (1 + 1e-9)
-
-
-def linear_bandit() -> Released:
-    """Each value gets one noise; where no point follows the sums, those of losses that are nil are noise alone."""
-    handed, horizon = list[Array](), 11
-    problem = BanditProblem(make_set("ball", 1), horizon, 1.0, linear=True)
-    learner = PrivateLinearBandit(problem, [BUDGET], RUNS, "corrected")
-    learner.ahead, learner.eta = 1, np.zeros(1)
-    scale, losses = float(learner.scales[0]), by_text(np.zeros(horizon), 1)
-    draws = generators(7, "directions", RUNS), generators(7, "noise", RUNS)
-    learner.play(Given(losses, *draws, lambda rounds: handed.append(learner.sums[0].copy())))
-    law = math.sqrt(2) * scale * np.tri(horizon - 1)  # the eigenvalue at the center is 2
-    return Released(np.array(handed[:-1]), law, Release("laplace", scale, 1.0, 1), np.tri(horizon - 1))
-
-
-def batched_arms(variant: str) -> Released:
-    """Each batch gets one noise; of two arms at even chances, sums of estimates are twice the sums of means."""
-    found, horizon = [], 34
-    for noisy in (True, False):
-        problem = BanditProblem(make_set("simplex", 2), horizon, 1.0, linear=True, arms=True)
-        learner = BatchedArms(problem, [Budget(0.4)], RUNS, variant)
-        line, length, handed = learner.ledger()[0], int(learner.lengths[0]), list[Array]()
-        learner.ahead, learner.etas = 1, np.zeros(1)
-        if not noisy:
-            learner.scales = np.zeros(1)
-        draws = generators(7, "directions", RUNS), generators(7, "noise", RUNS)
-        watched = lambda rounds, own=learner, into=handed: into.append(0.5 * own.sums[0].sum(axis=-1)[:, None])  # noqa: E731
-        learner.play(Given(by_text(np.full(horizon, 0.5), 2), *draws, watched))
-        found.append(np.array(handed[length - 1 : -1 : length]))
-    assert len(found[0]) == (horizon - 1 if variant == "every-round" else 11)
-    count = len(found[0])
-    return Released(found[0] - found[1], line.scale * np.tri(count), line, np.tri(count))
 
 
 class Flat:
@@ -401,8 +365,8 @@ SIGMAS = float(stats.norm.isf(RARE / 2))
 CHOOSERS = (AdaptiveExperts, CornerFrankWolfe, EpochLeader, ExactHedge, LazyPoints, SparseVectorExperts,
             SwitchingLearner, TreeCounterExperts, VarianceReducedFrankWolfe)  # fmt: skip
 """They release choices, no sums: their laws are below, or in their own test."""
-ONE_PASS = OnePassLeader, PhasedSgd
-"""Whose noise is that of erm/test_online_to_batch.py, line by line."""
+BOXES = BatchedArms, OnePassLeader, PhasedSgd, PrivateLinearBandit
+"""Their noise is held by their boxes, line by line: erm/test_online_to_batch.py, bandits/test_bandits.py."""
 CAPTURES: dict[str, Callable[[Any, str], Released]] = {
     "online": online, "experts": experts, "bandits": bandits, "erm": erm,
 }  # fmt: skip
@@ -410,7 +374,7 @@ ADDERS = [
     (family, name, variant)
     for family, held in FAMILIES.items()
     for name, kind in held.learners.items()
-    if kind.card.private and not issubclass(kind, (*CHOOSERS, *ONE_PASS))
+    if kind.card.private and not issubclass(kind, (*CHOOSERS, *BOXES))
     for variant in kind.card.variants
 ]
 

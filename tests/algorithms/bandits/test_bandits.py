@@ -567,6 +567,7 @@ def test_rounds_of_the_linear_bandit_are_those_of_the_box(stream: str, dimension
     losses = make_bandit_stream(stream, domain)
     problem = BanditProblem(CountedSet(domain), 700, 1.0, "linear" in losses.traits)
     learner = PrivateLinearBandit(problem, [Budget(math.inf), Budget(5.0)], 3, "corrected")
+    assert learner.delivered_epsilon() == [math.inf, pytest.approx(1 / learner.scales[1])]  # a value moves by its range
     total, clipped = linear_by_the_box(learner, losses.source(generators(3, 1)), generators(3, 2), generators(3, 3))
     learner.ahead, told = ahead, list[int]()
     record = learner.play(Given(losses.source(generators(3, 1)), generators(3, 2), generators(3, 3), told.append))
@@ -640,6 +641,7 @@ def test_a_play_is_that_of_the_box(variant: str, ahead: int) -> None:
     for compiled, defined in zip(found, wanted, strict=True):
         np.testing.assert_array_equal(compiled, defined)
     assert (learner.sums != 0).any(axis=-1).all()
+    assert [line.scale for line in learner.ledger()] == learner.scales.tolist()
 
 
 def test_losses_that_know_no_arm_are_refused() -> None:
