@@ -233,8 +233,7 @@ def test_figures_show_crossing_winner_and_best_lambda(expert_runs: Path) -> None
     assert drawn.to_numpy() == pytest.approx(40.0, rel=0.05)
     shares = compare.winners(Page(), runs, claims, entries["winners", "winners"])
     assert len(shares.panels[0].axis.texts) == len(shares.data()) == 2 * 9
-    tuning = compare.tuning(Page(), runs, claims, entries["tuning", "smooth-lambda"])
-    tried = tuning.data().loc[lambda data: data["panel"].str.startswith("1"), "series"]
-    assert set(tried) == {f"T = 2^{int(np.log2(horizon))}" for horizon in HORIZONS}
+    best = sweep.exponent(Page(), runs, claims, entries["exponent", "smooth-lambda"]).data()
+    assert best.loc[best["what"] == "mean", "x"].to_numpy() == pytest.approx(np.array(HORIZONS))
     entry = FigureEntry(type="bounds", experiment="experts-theorem", parameter="experts")
     assert [panel.title for panel in sweep.bounds(Page(), runs, claims, entry).panels] == ["sparse vector, pure"]

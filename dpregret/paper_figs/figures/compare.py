@@ -1,6 +1,6 @@
-"""Learners compared on one axis: who wins where, what privacy costs, what it adds, the best regularisation, the effect
-of drift on learners that restart and on privacy that expires; the gain of a learner from another mechanism, from which
-horizon on a tree has the smaller bound, and what oracle calls cost."""
+"""Learners compared on one axis: who wins where, what privacy costs, the effect of drift on learners that restart and on
+privacy that expires; the gain of a learner from another mechanism, from which horizon on a tree has the smaller bound,
+and what oracle calls cost."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.cells import NotRun, mean_root
 from dpregret.paper_figs.judge.claims import ClaimsFile, FigureEntry
 from dpregret.paper_figs.judge.result_tables import gains, ratio
-from dpregret.paper_figs.judge.vocabulary import VALUE_COLUMN
 
 
 def winners(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> Plate:
@@ -61,46 +60,6 @@ def winners(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEnt
     plate.finding = f"{best} has the least regret in {won[ranked[0]]} of {len(cells)} settings"
     how = f". A number: least regret over that of the {sweep.TRIVIAL['regret']}."
     plate.setting = page.setting(rows, how, ("horizon", "dimension"))
-    return plate
-
-
-def tuning(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> Plate:
-    """Regret against the regularisation for every value of the parameter, and where it is smallest; raises NotRun.
-
-    The last panel has the best regularisation beside that of other variants of the learner (dashed).
-    """
-    parameter = entry.parameter or "horizon"
-    found = sweep.fitted(runs, claims, entry.experiment, parameter, ("optimum",))[:1]
-    if not found:
-        raise NotRun(f"no claim on the best regularisation in {entry.experiment}")
-    best, claim = found[0], found[0].claim
-    column, rows = VALUE_COLUMN[parameter], sweep.rows_of(runs, entry.experiment)
-    rows = rows.loc[(rows["learner"] == claim.learner) & (rows["checkpoint"] == rows["horizon"])]
-    tried = rows.loc[rows["variant"].str.startswith(claim.variant.rstrip("*"))]
-    values = sorted(set(tried[column]))
-    parts = np.array_split(np.arange(len(values)), -(-len(values) // MOST))
-    plate = Plate(len(parts) + 1, height=2.1)
-    *panels, last = plate.panels
-    for panel, part in zip(panels, parts, strict=True):
-        panel.axis.set(xscale="log", yscale="log", xlabel=r"regularisation $\lambda$", ylabel=style.RESPONSES["regret"])
-        for number in part:
-            group = tried.loc[tried[column] == values[number]]
-            name = f"${style.symbol_of(parameter)} =$ {style.number(values[number])}"
-            panel.curve(name, sweep.means_by(group, "regularisation"), style.stepped(number))
-    sweep.value_axis(last.axis, parameter, best.cells.values)
-    last.axis.set(yscale="log", xlabel=style.axis_label(parameter, "regret"), ylabel=r"regularisation $\lambda$")
-    apart = replace(page.looks.of(claim.learner, "corrected"), dash="none")
-    drawn = sweep.means_of(best.cells.values, best.cells.responses, ~best.cells.used)
-    label = f"best $\\lambda$: {best.exponent}".rstrip(": ")
-    last.curve("least regret", drawn, apart, "best regularisation", band=False, legend=label)
-    for number, name in enumerate(sorted(set(rows["variant"]) - set(tried["variant"]))):
-        used = rows.loc[rows["variant"] == name].groupby(column)["regularisation"].mean()
-        look: Style = {"key": f"$\\lambda$, {page.name(f'.{name}')}", "linestyle": (style.DASHED, ":")[number % 2]}
-        last.line(f"lambda of {name}", used.index, used, "regularisation used", linewidth=1.0, **look)
-    if best.used.sum() > 1:
-        sweep.draw_law(last, best, best.cells.values, 2.2)
-    plate.finding = sweep.verdict_sentence(found)
-    plate.setting = page.setting(tried, ", 95 % intervals; hollow: at the edge of what was tried.", (parameter,))
     return plate
 
 

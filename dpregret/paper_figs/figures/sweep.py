@@ -52,7 +52,8 @@ class Series:
 
     def name(self, page: Page) -> str:
         """Text of the legend."""
-        text = f"{page.name(self.learner)}, {FREE}" if self.free else page.name(f"{self.learner}.{self.variant}")
+        whole = self.free or "*" in self.variant  # the learner without noise, or the best of its variants
+        text = page.name(self.learner if whole else f"{self.learner}.{self.variant}") + f", {FREE}" * self.free
         return text + (f", $W = {self.window}$" if self.window else "")
 
     def look(self, page: Page) -> Look:

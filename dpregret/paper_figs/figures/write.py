@@ -26,7 +26,6 @@ RUN_FIGURES: Final[Mapping[str, Drawer]] = {
     "sweep": sweep.sweep,
     "bounds": sweep.bounds,
     "winners": compare.winners,
-    "tuning": compare.tuning,
     "privacy-cost": compare.privacy_cost,
     "gain": compare.gain,
     "drift": compare.drift,

@@ -28,12 +28,12 @@ Provenance = Literal["printed", "reconstructed"]
 """Whether a formula was read in the paper, or is ours where the text at hand lost it or the paper does not print it."""
 Quantity = Literal["regret_ratio", "noise_ratio"]
 FigureType = Literal[
-    "regret", "exponent", "printed", "costs", "sweep", "privacy-cost", "bounds", "winners", "tuning", "gain", "drift",
+    "regret", "exponent", "printed", "costs", "sweep", "privacy-cost", "bounds", "winners", "gain", "drift",
     "crossover",
 ]  # fmt: skip
 WITHOUT_EXPERIMENT = ("costs", "crossover")
 """Figures of files other than runs."""
-WITH_PARAMETER = ("exponent", "sweep", "bounds", "tuning", "gain")
+WITH_PARAMETER = ("exponent", "sweep", "bounds", "gain")
 """Figures against a swept parameter."""
 QUOTED = "quoted"
 """The learner of a table row that is quoted from elsewhere and not run."""
@@ -269,7 +269,7 @@ class Table(Strict):
 class FigureEntry(Strict):
     """One figure: its type and the experiment that it draws; see docs/method.md for the types.
 
-    `parameter` is the swept variable of types exponent, sweep, bounds and tuning; `responses` what the drawn
+    `parameter` is the swept variable of types exponent, sweep, bounds and gain; `responses` what the drawn
     claims of type exponent measure; `crossing` names two learners, or learner.variant, whose curves cross (type sweep);
     `where` fixes settings of private learners that the experiment varies besides, `counterpart` names the
     learner.variant that is drawn without noise too, `scaled` the power of the parameter that all is divided by (type
