@@ -37,7 +37,7 @@ from dpregret.core.files import reference
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.formats import DASH, significant
 from dpregret.paper_figs.winners.laws import AVERAGES, FEWEST, Law, Prediction, beyond, setting
-from dpregret.paper_figs.winners.table import CALLS, CELLS, FOLDER, OBLIVIOUS, STOCHASTIC, TIMES
+from dpregret.paper_figs.winners.table import CALLS, CELLS, FOLDER, OBLIVIOUS, STOCHASTIC
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
 from dpregret.workflows.plan.facts import FEEDBACK, POPULATION, family_of, stream_facts
@@ -54,7 +54,7 @@ examples:
   dpregret advise --rounds 1e5 --dimension 32 --epsilon 1 --window 1024
   dpregret advise --rounds 2^16 --dimension 4 --epsilon 2 --feedback bandit --set ball --delta 0
   dpregret advise --rounds 1e6 --dimension 1024 --epsilon 0.5 --feedback experts --adversarial --why
-  dpregret advise --rounds 20000 --dimension 100 --epsilon 1 --feedback erm --set l1-ball --format csv"""
+  dpregret advise --rounds 20000 --dimension 100 --epsilon 1 --feedback erm --set l1-ball --json"""
 WORDS: Final = {"rounds": "T", "dimension": "d", "epsilon": "eps", "window": "W", "delta": "delta"}
 DELTA: Final = 1e-6
 MOST_NUMBERS: Final = 2**24
@@ -90,7 +90,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Advised:
-    """One learner: regret, low, high; its explicit bound (None: unknown); calls and microseconds of a round.
+    """One learner: regret, low, high; its explicit bound (None: unknown); calls of a round.
 
     extrapolated: parameter -> measured range. protects: `window` or `all`. pure: delta = 0.
     """
@@ -103,7 +103,6 @@ class Advised:
     protects: str
     pure: bool
     calls: Mapping[str, float]
-    microseconds: float | None
     extrapolated: Mapping[str, str]
     notes: tuple[str, ...] = ()
 
@@ -141,8 +140,8 @@ class Advice:
         return [*((str(rank), each) for rank, each in enumerate(self.learners, 1)), *free]
 
 
-def read_cells(results: Path | None, root: Path) -> tuple[pd.DataFrame, pd.DataFrame, str]:
-    """Cells, times and the folder: `results` where it is given, else a finished run, else the committed reference.
+def read_cells(results: Path | None, root: Path) -> tuple[pd.DataFrame, str]:
+    """Cells and the folder: `results` where it is given, else a finished run, else the committed reference.
 
     Raises ConfigError in one line.
     """
@@ -150,12 +149,11 @@ def read_cells(results: Path | None, root: Path) -> tuple[pd.DataFrame, pd.DataF
     folder = next((each for each in tried if (each / FOLDER / CELLS).exists()), None)
     if folder is None:
         raise ConfigError(f"no {FOLDER}/{CELLS} in {' or '.join(map(str, tried))}: run `make reproduce` first")
-    file, times = folder / FOLDER / CELLS, folder / FOLDER / TIMES
+    file = folder / FOLDER / CELLS
     try:
         cells = formats.read_csv(file, keep_default_na=False, na_values=[""])
         cells = cells.assign(**{name: cells[name].fillna("").astype(str) for name in ("options", "barred")})
-        cells = cells.assign(dimension=cells["dimension"].map(_size), private=cells["private"].astype(bool))
-        return cells, formats.read_csv(times) if times.exists() else pd.DataFrame(), str(folder)
+        return cells.assign(dimension=cells["dimension"].map(_size), private=cells["private"].astype(bool)), str(folder)
     except (OSError, ValueError, KeyError) as error:
         raise ConfigError(f"{file}: not a table of cells: {one_line(error)}") from error
 
@@ -211,9 +209,7 @@ def _number(text: str) -> Any:
         return text
 
 
-def advise(
-    request: Request, cells: pd.DataFrame, times: pd.DataFrame, source: str, data_dir: Path | None = None
-) -> Advice:
+def advise(request: Request, cells: pd.DataFrame, source: str, data_dir: Path | None = None) -> Advice:
     """Raises ConfigError in one line where nothing fits."""
     family = family_of(request.feedback)
     if family not in FAMILIES:
@@ -226,7 +222,7 @@ def advise(
     left_out: dict[str, str] = {}
     advised = []
     for (learner, pure), part in private.groupby(["learner", private["delta"] == 0], sort=True):
-        answer = _advised(request, str(learner), bool(pure), part, times, data_dir)
+        answer = _advised(request, str(learner), bool(pure), part, data_dir)
         if isinstance(answer, str):
             left_out[str(learner)] = answer
         else:
@@ -245,7 +241,7 @@ def advise(
         stream_facts(family, FAMILIES[family].streams[stream]).losses,
         _constant(request, rows),
         tuple(sorted(advised, key=lambda each: (each.guessed, each.regret, each.learner))),
-        _free(request, rows, times),
+        _free(request, rows),
         left_out,
         tuple(dict.fromkeys(other for (other, *_), _ in problems if other != stream)),
     )
@@ -290,9 +286,7 @@ def _problems(request: Request, cells: pd.DataFrame, family: str) -> list[tuple[
     return [(problem, rows) for _, problem, rows in sorted(ranked, key=lambda each: each[:2])]
 
 
-def _advised(
-    request: Request, learner: str, pure: bool, cells: pd.DataFrame, times: pd.DataFrame, data_dir: Path | None
-) -> Advised | str:
+def _advised(request: Request, learner: str, pure: bool, cells: pd.DataFrame, data_dir: Path | None) -> Advised | str:
     """The learner, or why it is left out."""
     family, (name, variant) = family_of(request.feedback), learner.split(".", 1)
     learner_class = FAMILIES[family].learners.get(name)
@@ -321,14 +315,14 @@ def _advised(
     needs = sorted(learner_class.card.needs & {"best-loss", "linear", "smooth", "quadratic", "rank-one"})
     notes = (*(f"needs {each}" for each in needs), *["as printed"] * variant.startswith("printed"))
     protects = "window" if window else "all"
-    return _row(request, learner, predicted, fine, times, bound, protects=protects, pure=pure, notes=notes)
+    return _row(request, learner, predicted, fine, bound, protects=protects, pure=pure, notes=notes)
 
 
 def _row(
-    request: Request, learner: str, predicted: Prediction, cells: pd.DataFrame, times: pd.DataFrame,
+    request: Request, learner: str, predicted: Prediction, cells: pd.DataFrame,
     bound: float | None = None, protects: str = "none", pure: bool = False, notes: tuple[str, ...] = (),
 ) -> Advised:  # fmt: skip
-    """A learner's regret, at most its bound; calls and times of the nearest cell that was measured."""
+    """A learner's regret, at most its bound; calls of the nearest cell that was measured."""
     apart = np.abs(np.log(cells["rounds"].to_numpy(dtype=float) / request.rounds))
     apart = apart + np.abs(np.log(cells["dimension"].to_numpy(dtype=float) / request.dimension))
     close = cells.iloc[int(np.argmin(apart))]
@@ -342,21 +336,9 @@ def _row(
         protects=protects,
         pure=pure,
         calls={name: float(close[name]) for name in CALLS if name in close and close[name] > 0},
-        microseconds=_microseconds(learner.split()[0], close, request.dimension, times),
         extrapolated=predicted.beyond,
         notes=notes,
     )
-
-
-def _microseconds(learner: str, cell: pd.Series, dimension: int, times: pd.DataFrame) -> float | None:
-    """Of the nearest dimension that was timed."""
-    if len(times):
-        own = (times["learner"] == learner) & (times["feedback"] == cell["feedback"]) & (times["set"] == cell["set"])
-        times = times.loc[own]
-    if times.empty:
-        return None
-    sizes = times["dimension"].map(_size).to_numpy(dtype=float)
-    return float(times["microseconds"].to_numpy()[int(np.argmin(np.abs(np.log(sizes / dimension))))])
 
 
 def _constant(request: Request, cells: pd.DataFrame) -> float:
@@ -368,13 +350,13 @@ def _constant(request: Request, cells: pd.DataFrame) -> float:
     return float((near["trivial"] / near["rounds"]).median() * request.rounds)
 
 
-def _free(request: Request, cells: pd.DataFrame, times: pd.DataFrame) -> Advised | None:
+def _free(request: Request, cells: pd.DataFrame) -> Advised | None:
     """The best learner without privacy on the same losses, or a private one without noise."""
     free, private = [], set(cells.loc[cells["private"], "learner"])
     for learner, own in cells.loc[~cells["private"]].groupby("learner", sort=True):
         if (own["regret"] > 0).sum() >= FEWEST:
             name = f"{learner} without noise" if learner in private else str(learner)
-            free.append(_row(request, name, Law(own).predict(request.row), own, times))
+            free.append(_row(request, name, Law(own).predict(request.row), own))
     return min(free, key=lambda each: each.regret, default=None)
 
 
@@ -419,8 +401,7 @@ def parser() -> argparse.ArgumentParser:
         kinds.add_argument(f"--{name}", action="store_const", dest="kind", const=kind, help=text)
     whence = "folder of results (default: results where a run has finished, else the committed reference)"
     made.add_argument("--results", type=Path, metavar="DIR", help=whence)
-    made.add_argument("--format", choices=["text", "csv", "json"], default="text", help="(default: text)")
-    made.add_argument("--json", action="store_const", dest="format", const="json", help="the same as --format json")
+    made.add_argument("--json", action="store_true", help="the same as JSON")
     long = "every column, and of every other learner why it is not listed"
     made.add_argument("--long", "--why", "--all", dest="why", action="store_true", help=long)
     return made
@@ -431,7 +412,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     request = Request(**{each.name: getattr(options, each.name) for each in fields(Request)})
     found = advise(request, *read_cells(options.results, ROOT), ROOT / "datasets" / "cache")
-    print({"text": _text, "csv": _csv, "json": _json}[options.format](found, options.why), end="")
+    print((_json if options.json else _text)(found, options.why), end="")
     return 0
 
 
@@ -440,23 +421,6 @@ def _json(found: Advice, why: bool) -> str:
     if not why:
         del content["left_out"]
     return as_json(content)
-
-
-def _csv(found: Advice, why: bool) -> str:
-    rows: list[dict[str, Any]] = [
-        {
-            "rank": rank,
-            **{name: getattr(each, name) for name in ("learner", "protects", "pure", "regret", "low", "high", "bound")},
-            "calls": "; ".join(f"{name}={value:.3g}" for name, value in each.calls.items()),
-            "microseconds": each.microseconds,
-            "extrapolated": each.beyond,
-            "notes": "; ".join(each.notes),
-        }
-        for rank, each in found.ranked
-    ]
-    if why:
-        rows += [{"learner": name, "left out": text} for name, text in found.left_out.items()]
-    return pd.DataFrame(rows).to_csv(index=False, float_format="%.6g", lineterminator="\n")
 
 
 def _text(found: Advice, why: bool) -> str:
@@ -496,7 +460,6 @@ def _line(rank: str, each: Advised, found: Advice, long: bool) -> dict[str, str]
         return shown
     calls = [(f"{value:.3g}", name.replace("_", " ")) for name, value in each.calls.items()]
     cost = [f"{count} {words.removesuffix('s') if count == '1' else words}" for count, words in calls]
-    cost += [f"{each.microseconds:.3g} us"] if each.microseconds is not None else []
     remarks = {
         "not private": not rank,
         "pure": each.pure and found.request.delta > 0,

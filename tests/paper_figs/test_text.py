@@ -1,7 +1,6 @@
 """Texts and formulas as they leave the house: shown, and nothing else; what is no formula is refused."""
 
 import csv
-import html.parser
 import re
 from contextlib import suppress
 from pathlib import Path
@@ -74,29 +73,6 @@ def test_markdown_shows_the_text_and_nothing_else(folder: Path, head: str, text:
     assert [token.type for token in tokens].count("tr_open") == 2
     table = read_captioned(folder / "x.md", "X")
     assert (table.caption, table.columns, table.rows) == (shown[0], (head, "b"), ((text, "c"),))
-
-
-class _Text(html.parser.HTMLParser):
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.text = ""
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
-@few
-@given(any_text)
-def test_html_has_no_tags_of_strangers(text: str) -> None:
-    page = _Text(formats.html(pd.DataFrame({text: [text]}), "x", f"c{text}"))
-    tags = ["table", "caption", "thead", "tr", "th", "tbody", "tr", "td"]
-    assert [tag for tag in page.tags if tag != "style"] == tags
-    assert page.text.count(printable(text)) >= 3
 
 
 @few

@@ -15,7 +15,7 @@ from dpregret.workflows.advice import Request, advise, bound_of, main, read_cell
 from dpregret.workflows.run.fingerprint import ROOT
 
 REFERENCE = ROOT / "results" / "reference"
-Tables = tuple[pd.DataFrame, pd.DataFrame, str]
+Tables = tuple[pd.DataFrame, str]
 FEW = ("wdp-cocop-gaussian.corrected", "wdp-cocop-gamma.corrected", "pftal.corrected", "wdp-cocop-gamma.printed",
        "ftal.plain")  # fmt: skip
 
@@ -28,10 +28,10 @@ def tables() -> Tables:
 @pytest.fixture(scope="module")
 def few(tables: Tables) -> Tables:
     """Some learners on two streams: laws of all take seconds."""
-    cells, times, source = tables
+    cells, source = tables
     kept = cells["learner"].isin(FEW) & cells["stream"].isin(["norm-kink", "random-kink"]) & (cells["set"] == "ball")
     kept &= (cells["options"] == "strong_convexity=1") & cells["rounds"].isin([2**10, 2**14])
-    return cells.loc[kept], times, source
+    return cells.loc[kept], source
 
 
 def test_learners_are_ranked_and_each_says_how_far_it_was_measured(few: Tables) -> None:
@@ -46,12 +46,11 @@ def test_learners_are_ranked_and_each_says_how_far_it_was_measured(few: Tables) 
     assert found.free is not None
     assert found.free.regret < min(known)
     assert "wdp-cocop-gamma.printed" in advice._text(found, why=True)
-    assert advice._csv(found, why=False).startswith("rank,learner,protects,pure,regret,low,high,bound")
 
 
 def test_the_command_answers_on_a_fresh_clone(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--results", str(REFERENCE), "--rounds", "2^14", "--dimension", "3", "--epsilon", "4", "--delta", "0"]
-    assert main([*words, "--feedback", "bandit", "--set", "ball", "--format", "json"]) == 0
+    assert main([*words, "--feedback", "bandit", "--set", "ball", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert all(each["pure"] for each in found["learners"])
     assert found["learners"][0]["bound"] > found["learners"][0]["regret"]
@@ -89,9 +88,9 @@ def test_less_is_served_by_more_but_not_more_by_less(few: Tables) -> None:
     assert all(each.protects == "all" for each in whole_.learners)
     assert all(each.pure for each in pure.learners)
     assert {"needs delta > 0"} <= set(pure.left_out.values())
-    cells, times, source = few
+    cells, source = few
     lying = cells.assign(barred=np.where(cells["learner"] == "wdp-cocop-gamma.corrected", "refuted", cells["barred"]))
-    refused = advise(Request(4096, 4, 1.0, 16, delta=0.0, set="ball"), lying, times, source)
+    refused = advise(Request(4096, 4, 1.0, 16, delta=0.0, set="ball"), lying, source)
     assert refused.left_out["wdp-cocop-gamma.corrected"] == "not private as claimed: refuted"
 
 

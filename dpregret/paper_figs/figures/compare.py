@@ -1,6 +1,6 @@
-"""Learners compared on one axis: who wins where, what privacy costs, the effect of drift on learners that restart and on
-privacy that expires; the gain of a learner from another mechanism, from which horizon on a tree has the smaller bound,
-and what oracle calls cost."""
+"""Learners compared on one axis: who wins where, what privacy costs, the effect of drift on learners that restart and
+on privacy that expires; the gain of a learner from another mechanism, from which horizon on a tree has the smaller
+bound, and what oracle calls cost."""
 
 from __future__ import annotations
 

@@ -280,7 +280,7 @@ def _response_and_noise(runs: pd.DataFrame, gain: Gain, variant: str, stream: st
 
 
 def write_gains(runs: pd.DataFrame, claims: ClaimsFile, out: Path) -> None:
-    """Write gains.csv with numbers, .md and .html with intervals in words."""
+    """Write gains.csv with numbers, and gains.md with intervals in words."""
     found = gains(runs, claims)
     formats.write_csv(found, out / f"{GAINS}.csv")
     text = found.assign(value=found["value"].map("{:g}".format)).fillna("").astype("str")

@@ -1,1 +1,1 @@
-"""The tables of a paper, as CSV, Markdown, LaTeX and HTML."""
+"""The tables of a paper, as CSV, Markdown and LaTeX; its own printed table as HTML too."""

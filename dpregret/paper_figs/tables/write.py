@@ -1,4 +1,4 @@
-"""The tables of a paper: the first as the paper prints it, and all columns of each, as CSV, Markdown, LaTeX and HTML;
+"""The tables of a paper: the first as the paper prints it, and all columns of each, as CSV, Markdown and LaTeX;
 the costs of a round, and the measured effect of each erratum.
 
 What is claimed in words comes from the claims file; every number comes from runs and their verdicts.
@@ -49,19 +49,14 @@ CALLED: Final = ("projection", "linear oracle", "local oracle")
 """Operations with their calls per round, and CPU seconds per round and run spent in them."""
 FURTHER: Final = ("gauge", "separation")
 """Those that only some papers' learners call: a table has them where one does."""
-COSTS: Final = (
-    "Cost per {unit} and run: counted calls and median CPU microseconds over runs. "
-    "Plays that were measured on another machine are left out."
-)
 MEASURED_HERE: Final = "runs measured here"
 
 
 def write_costs(runs: pd.DataFrame, claims: ClaimsFile, out: Path) -> None:
-    """Write costs.csv, costs.md and costs.html into `out`."""
+    """Write costs.csv and costs.md into `out`."""
     frame = costs_table(runs, claims)
-    caption = COSTS.format(unit=labels_of(claims.response).unit)
     formats.write_csv(frame, out / "costs.csv")
-    formats.write_forms(out, "costs", md=formats.markdown(frame), html=formats.html(frame, "costs", caption))
+    (out / "costs.md").write_text(formats.markdown(frame), encoding="utf-8")
 
 
 def per_unit(rows: pd.DataFrame, column: str) -> Array:
@@ -173,13 +168,11 @@ def write_printed(table: FilledTable, out: Path, name: str) -> None:
 
 
 def write_table(table: pd.DataFrame, caption: str, out: Path, name: str) -> None:
-    """Write `table` as {name}.csv, .md, .tex and .html; the LaTeX column of bounds replaces the text one."""
-    plain, identifier = table.drop(columns=[BOUND_LATEX]), name.replace("_", "-")
+    """Write `table` as {name}.csv, .md and .tex; the LaTeX column of bounds replaces the text one."""
     with_latex = table.drop(columns=[BOUND_TEXT]).rename(columns={BOUND_LATEX: BOUND_TEXT})
-    latex = printed.wide_latex(with_latex, f"tab:{identifier}", caption, raw=[BOUND_TEXT])
+    latex = printed.wide_latex(with_latex, f"tab:{name.replace('_', '-')}", caption, raw=[BOUND_TEXT])
     formats.write_csv(table, out / f"{name}.csv")
-    html = formats.html(plain, identifier, caption)
-    formats.write_forms(out, name, md=formats.markdown(plain), html=html, tex=latex)
+    formats.write_forms(out, name, md=formats.markdown(table.drop(columns=[BOUND_LATEX])), tex=latex)
 
 
 def comparison_table(runs: pd.DataFrame, claims: ClaimsFile, table: Table, judged: pd.DataFrame) -> pd.DataFrame:

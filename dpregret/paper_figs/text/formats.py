@@ -1,4 +1,4 @@
-"""Numbers as text, one frame as CSV, Markdown and HTML with the same bytes every time, and tables read back.
+"""Numbers as text, one frame as CSV and Markdown with the same bytes every time, and tables read back.
 
 Text leaves the house here and by templates, and acts nowhere: see escaping.py. A damaged table is refused in one line
 with file, line and column.
@@ -7,7 +7,6 @@ with file, line and column.
 from __future__ import annotations
 
 import csv
-import html as markup
 import io
 import math
 import re
@@ -20,7 +19,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
-from pandas.io.formats.style import Styler
 
 from dpregret.core.errors import not_allowed, printable
 from dpregret.core.files import opened
@@ -100,17 +98,9 @@ def markdown_cell(text: object) -> str:
     return plain(text).replace("|", "\\|")
 
 
-def html(frame: pd.DataFrame, identifier: str, caption: str) -> str:
-    """An HTML table with a fixed id and no random element ids."""
-    styler = Styler(_mapped(frame, printable), uuid=identifier, cell_ids=False, escape="html", precision=3)
-    styler = styler.hide(axis="index").format_index(escape="html", axis="columns")
-    styler = styler.set_caption(markup.escape(printable(caption), quote=False))
-    return str(styler.to_html(table_uuid=identifier, table_attributes='class="dpregret-table"'))
-
-
 def write_captioned(frame: pd.DataFrame, caption: str, out: Path, name: str) -> None:
-    """A frame of text as {name}.md, below its caption, and as {name}.html."""
-    write_forms(out, name, md=f"{plain(caption)}\n\n{markdown(frame)}", html=html(frame, name, caption))
+    """A frame of text as {name}.md, below its caption."""
+    (out / f"{name}.md").write_text(f"{plain(caption)}\n\n{markdown(frame)}", encoding="utf-8")
 
 
 def write_forms(out: Path, name: str, **forms: str) -> None:

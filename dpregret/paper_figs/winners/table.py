@@ -44,7 +44,7 @@ from dpregret.paper_figs.text import formats
 PROBLEM: Final = ("feedback", "stream", "set", "dimension", "options", "rounds")
 GUARANTEE: Final = ("window", "epsilon", "delta")
 CALLS: Final = (*ORACLES, "solves")
-TABLE, FOLDER, CELLS, TIMES, PROFILES = "winners.csv", "winners", "cells.csv", "times.csv", "profiles"
+TABLE, FOLDER, CELLS, PROFILES = "winners.csv", "winners", "cells.csv", "profiles"
 """Names below the folder of results, and in the folder of winners."""
 STOCHASTIC, OBLIVIOUS, RECORDS = "stochastic", "oblivious", "records"
 """Kinds of losses: drawn from one law (or one pool in random order); any other fixed sequence; a data set."""
@@ -55,7 +55,7 @@ SAME: Final = 1e-9
 """Relative difference of numbers that are equal except for rounding."""
 _READ: Final = (
     "learner", "variant", "stream", "set", "horizon", "anytime", "dimension", "window", "run", "checkpoint", "epsilon",
-    "delta", "regret", "trivial_regret", "bound", "delivered_epsilon", "status", "seconds", *CALLS, *OPTIONS,
+    "delta", "regret", "trivial_regret", "bound", "delivered_epsilon", "status", *CALLS, *OPTIONS,
 )  # fmt: skip
 
 
@@ -211,9 +211,7 @@ def measure(rows: pd.DataFrame, facts: Facts) -> Measured:
     promised = (kind == STOCHASTIC) | ~cells["learner"].str.split(".").str[0].isin(facts.stochastic_only)
     bound = cells["bound"].where(promised)
     cells = cells.assign(barred=barred, losses=[each.losses for each in about], kind=kind, bound=bound)
-    # not every kind of problem is timed
-    numbers = rows.reindex(columns=["cell", "run", "regret", "trivial_regret", "seconds"])
-    return Measured(numbers, cells.reset_index(drop=True))
+    return Measured(rows[["cell", "run", "regret", "trivial_regret"]], cells.reset_index(drop=True))
 
 
 def _without_constants(rows: pd.DataFrame, key: list[str]) -> pd.DataFrame:

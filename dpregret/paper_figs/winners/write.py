@@ -38,10 +38,8 @@ from dpregret.paper_figs.winners.table import (
     PROBLEM,
     PROFILES,
     TABLE,
-    TIMES,
     VERDICTS,
     Facts,
-    Measured,
     counts,
     holm,
     measure,
@@ -101,7 +99,6 @@ def write_winners(files: Sequence[Path], facts: Facts, results: Path, names: Map
     out.mkdir(parents=True, exist_ok=True)
     (results / "winners.md").write_text(f"{plain(caption)}\n\n{formats.markdown(tally)}", encoding="utf-8")
     formats.write_csv(cells_table(measured.cells), out / CELLS)
-    formats.write_csv(times(measured), out / TIMES)
     tested = pairs(found)
     listed = tested.loc[tested["significant"]].drop(columns="significant")
     paired = PAIRED.format(fewest=FEWEST, listed=len(listed), tested=len(tested))
@@ -131,14 +128,6 @@ def worded(frame: pd.DataFrame) -> pd.DataFrame:
         whole = pd.api.types.is_integer_dtype(values) or not pd.api.types.is_numeric_dtype(values)
         columns[str(name).replace("_", " ")] = values.astype("str") if whole else values.map(formats.significant)
     return pd.DataFrame(columns)
-
-
-def times(measured: Measured) -> pd.DataFrame:
-    """CPU microseconds of a round (of a fit, where records are read at once): median over rows, of this machine."""
-    keys = ["feedback", "learner", "set", "dimension"]
-    rows = measured.rows[["cell", "seconds"]].join(measured.cells[keys], on="cell")
-    medians = rows.groupby(keys, sort=True)["seconds"].median()
-    return (1e6 * medians).rename("microseconds").reset_index()
 
 
 def ratios(cells: pd.DataFrame) -> pd.DataFrame:

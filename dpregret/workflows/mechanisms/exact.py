@@ -631,7 +631,7 @@ LONG = ("ages", "bounds")
 
 
 def write_exact(captions: Mapping[str, str], out: Path) -> None:
-    """Write NAME.csv of every table that a claims file names, and NAME.md and NAME.html below its caption."""
+    """Write NAME.csv of every table that a claims file names, and NAME.md below its caption."""
     out.mkdir(parents=True, exist_ok=True)
     for name, caption in captions.items():
         frame = TABLES[name]()
