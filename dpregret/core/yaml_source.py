@@ -255,15 +255,14 @@ def _is_range(value: object) -> bool:
 def validate(
     model: type[Model],
     source: Located,
-    renamed: Mapping[str, str] = NONE,
     further: Mapping[int, Sequence[str]] = NONE,
     error: type[ConfigError] = ConfigError,
     elsewhere: Mapping[str, str] = NONE,
 ) -> Model:
     """Return the data as a model; raise `error` with a line per mistake, in the order of the files.
 
-    ``renamed`` names keys that have another name now, ``further`` of keys that the reader of the file took out
-    before, by the depth at which they are allowed, ``elsewhere`` what to add where an unknown key is known elsewhere.
+    ``further`` names keys that the reader of the file took out before, by the depth at which they are allowed,
+    ``elsewhere`` what to add where an unknown key is known elsewhere.
     """
     try:
         return model.model_validate(source.data)
@@ -282,10 +281,7 @@ def validate(
             key, where = str(last), _path(source.data, above)
             allowed = [*_keys(model, above), *further.get(len(where), ())]
             where = (*where, key)
-            if (new := renamed.get(key)) in allowed:
-                message = f"is called {new!r} now"
-            else:
-                message = f"unknown key, allowed: {', '.join(allowed)}{nearest(key, allowed)}{elsewhere.get(key, '')}"
+            message = f"unknown key, allowed: {', '.join(allowed)}{nearest(key, allowed)}{elsewhere.get(key, '')}"
         elif kind == "union_tag_invalid":
             key = str(context["discriminator"]).strip("'").removesuffix("()").removesuffix("_of")
             given = detail["input"].get(key) if isinstance(detail["input"], dict) else detail["input"]

@@ -101,7 +101,6 @@ def test_the_only_row_of_a_learner_shows_the_claims_of_its_learner(tmp_path: Pat
 # what a claim has (...: not this key), the text on whose line the mistake stands, and the key that is named
 MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     ({"toll": 0.2}, "toll:", "toll"),
-    ({"kind": "below"}, "kind:", "kind"),  # of before: the new name is told
     ({"rate": "T^^2"}, "rate:", "rate"),
     ({"rate": {"power": 1}}, "rate:", "rate"),
     ({"rate": "T ln n"}, "rate:", "rate"),

@@ -254,25 +254,6 @@ def readable_log(axis: Axes) -> None:
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
 
 
-def save(figure: Figure, stem: Path, forms: Iterable[str] = ("pdf", "png", "svg"), about: str = "") -> list[Path]:
-    """Write `stem`.pdf, .png and .svg without dates or versions; return the paths.
-
-    `about`: what is seen, in words, which the PNG keeps as its title.
-    """
-    stem.parent.mkdir(parents=True, exist_ok=True)
-    nothing: dict[str, dict[str, str | None]] = {
-        "pdf": {"CreationDate": None, "ModDate": None, "Creator": None, "Producer": None},
-        "png": {"Software": None, **({"Title": about} if about else {})},
-        "svg": {"Date": None, "Creator": None},
-    }
-    paths = []
-    for form in forms:
-        path = stem.with_name(f"{stem.name}.{form}")
-        figure.savefig(path, metadata=nothing[form])
-        paths.append(path)
-    return paths
-
-
 Style = dict[str, Any]
 """Arguments of matplotlib or seaborn."""
 Values = Sequence[float] | Array | pd.Index | pd.Series
@@ -476,16 +457,21 @@ class Plate:
         for axis in figure.axes:  # the solver's last bits depend on memory addresses, and names within an SVG on them
             axis.set_position(tuple(round(edge, 9) for edge in axis.get_position(original=True).bounds))
 
-    def save(self, stem: Path, forms: Sequence[str] = ("pdf", "png", "svg"), data: str = "") -> list[Path]:
-        """Write the figure, and where a PNG is requested its data as `stem`.csv, or `data`.csv; return the paths."""
+    def save(self, stem: Path, data: str = "") -> list[Path]:
+        """Write `stem`.pdf, .png and .svg without dates or versions, and the data as `stem`.csv, or `data`.csv; return
+        the paths. The PNG keeps what is seen, in words, as its title."""
         self.lay_out()
         about = _bare(". ".join(text.rstrip(".") for text in (self.finding, self.setting) if text))
-        paths = save(self.figure, stem, forms, about)
-        if "png" in forms:
-            table = stem.with_name(f"{data or stem.name}.csv")
-            formats.write_csv(self.data(), table)
-            paths.append(table)
-        return paths
+        table = stem.with_name(f"{data or stem.name}.csv")
+        formats.write_csv(self.data(), table)
+        nothing: dict[str, dict[str, str | None]] = {
+            "pdf": {"CreationDate": None, "ModDate": None, "Creator": None, "Producer": None},
+            "png": {"Software": None, **({"Title": about} if about else {})},
+            "svg": {"Date": None, "Creator": None},
+        }
+        for form, metadata in nothing.items():
+            self.figure.savefig(stem.with_name(f"{stem.name}.{form}"), metadata=metadata)
+        return [*(stem.with_name(f"{stem.name}.{form}") for form in nothing), table]
 
 
 def _bare(text: str) -> str:

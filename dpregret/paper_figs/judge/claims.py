@@ -470,10 +470,6 @@ class ErrataFile(Strict):
     errata: tuple[Erratum, ...]
 
 
-RENAMED = {
-    "kind": "type", "twin": "counterpart", "predicted": "rate", "statement": "says", "asymptotic_from": "from",
-}  # fmt: skip
-"""Keys that had another name -> their name."""
 AT, SETTINGS, GUARANTEES = "at", "settings", "guarantees"
 """Key of a claim or row, and the sections that it names an entry of: what claims and what rows share."""
 CHANGES: Final = "changes.yaml"
@@ -580,7 +576,7 @@ def cited_claims(text: str) -> list[str]:
 
 def _errata(path: Path) -> tuple[ErrataFile, Located]:
     source = _named(path)
-    errata = validate(ErrataFile, source, RENAMED, error=ClaimsError)
+    errata = validate(ErrataFile, source, error=ClaimsError)
     _unique(source, [(("errata", number, "id"), erratum.id) for number, erratum in enumerate(errata.errata)])
     return errata, source
 
@@ -588,7 +584,7 @@ def _errata(path: Path) -> tuple[ErrataFile, Located]:
 def _claims(path: Path) -> tuple[ClaimsFile, Located]:
     source = _filled_in(_named(path))
     further = {0: (SETTINGS, GUARANTEES), 2: (AT,), 4: (AT,)}
-    claims = validate(ClaimsFile, source, RENAMED, further, ClaimsError).with_claims_of_learners()
+    claims = validate(ClaimsFile, source, further, ClaimsError).with_claims_of_learners()
     _unique(source, [(("claims", number, "id"), claim.id) for number, claim in enumerate(claims.claims)])
     _unique(source, [((*place, "id"), row.id) for place, row in _rows(claims)])
     _unique(source, [(("figures", number), figure.name) for number, figure in enumerate(claims.figures)])

@@ -270,24 +270,12 @@ def local_slopes(ratio: Array, coordinate: Array) -> tuple[Array, Array]:
     return ((coordinate[1:] + coordinate[:-1]) / 2)[apart], np.diff(ratio)[apart] / steps[apart]
 
 
-@dataclass(frozen=True)
-class LogLaw:
-    """How well c + s ln T describes a regret curve, against c T^a.
+def compare_log_law(horizons: Array, means: Array) -> tuple[float, Array, float]:
+    """Compare c + s ln T with c T^a on mean regrets (cells,) by relative least squares: s ln 2 (regret per octave), the
+    increments (R(T_i+1) - R(T_i)) / log2(T_i+1 / T_i), constant for a ln T law, and AIC(power law) - AIC(ln T law).
 
-    `increments` are (R(T_i+1) - R(T_i)) / log2(T_i+1 / T_i), constant for a ln T law; `per_octave` is s ln 2;
-    `delta_aic` = AIC(power law) - AIC(ln T law): positive favours ln T.
-    """
-
-    per_octave: float
-    increments: tuple[float, ...]
-    delta_aic: float
-
-
-def compare_log_law(horizons: Array, means: Array) -> LogLaw:
-    """Compare c + s ln T with c T^a on mean regrets (cells,) by relative least squares.
-
-    Both models have two parameters, so the difference of their AIC is cells * ln(RSS_power / RSS_log).
-    Raises NoExponent for fewer than four cells or a mean that is not positive.
+    Both models have two parameters, so the difference of their AIC is cells * ln(RSS_power / RSS_log): positive favours
+    ln T. Raises NoExponent for fewer than four cells or a mean that is not positive.
     """
     if len(means) < MINIMUM_CELLS or not (means > 0).all():
         raise NoExponent("the comparison of laws needs four cells with positive mean")
@@ -304,7 +292,7 @@ def compare_log_law(horizons: Array, means: Array) -> LogLaw:
     tiny = 1e-18 * len(means)  # an exact fit would otherwise give an infinite criterion
     delta = len(means) * float(np.log((residual_power + tiny) / (residual_log + tiny)))
     increments = np.diff(means) / np.diff(np.log2(horizons))
-    return LogLaw(float(slope * np.log(2)), tuple(float(step) for step in increments), delta)
+    return float(slope * np.log(2)), increments, delta
 
 
 def t_quantile(runs: Array | int, comparisons: int = 1) -> Array:

@@ -131,23 +131,16 @@ class RunsError(ValueError):
     """A results file that cannot be trusted: the message names the file and the fault in one line."""
 
 
-def read_runs(
-    runs_dir: Path | str, experiments: Collection[str] | None = None, columns: Collection[str] | None = None
-) -> pd.DataFrame:
+def read_runs(runs_dir: Path | str, columns: Collection[str] | None = None) -> pd.DataFrame:
     """Read all `*.parquet` files below `runs_dir` into one checked frame, sorted by `KEY`.
 
-    experiments: those to read, by the folders that the files are in (None: all). columns: of `COLUMNS`, besides those
-    that identify rows (None: all, and `OPTIONAL`). Raises RunsError when there is no file, when one is not what was
-    written, or when `check_runs` refuses one.
+    columns: of `COLUMNS`, besides those that identify rows (None: all, and `OPTIONAL`). Raises RunsError when there is
+    no file, when one is not what was written, or when `check_runs` refuses one.
     """
     root = Path(runs_dir)
     files = sorted(root.rglob("*.parquet"))
     if not files:
         raise RunsError(f"{root}: no Parquet file of runs")
-    if experiments is not None:
-        files = [file for file in files if file.parent.name in experiments]
-    if not files:
-        return check_columns(empty_row().iloc[:0], str(root))
     always = {*KEY, "status", "config_hash"}
     declared = COLUMNS if columns is None else {name: COLUMNS[name] for name in COLUMNS if name in {*always, *columns}}
     wanted = None if columns is None else [*declared, *OPTIONS]

@@ -521,10 +521,10 @@ def _log_law(claim: Claim, rate: Rate, cells: Cells) -> dict[str, Any]:
     if claim.parameter != "horizon" or rate.power != 0 or claim.response in ("noise", "calls", "draws"):
         return {}
     try:
-        law = fits.compare_log_law(cells.values[cells.used], cells.regrets[cells.used])
+        octave, steps, delta = fits.compare_log_law(cells.values[cells.used], cells.regrets[cells.used])
     except fits.NoExponent:
         return {}
-    return {"per_octave": law.per_octave, "increments": listed(law.increments), "delta_aic": law.delta_aic}
+    return {"per_octave": octave, "increments": listed(steps), "delta_aic": delta}
 
 
 def _too_few(claim: Claim, cells: Cells) -> str:
