@@ -394,11 +394,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--set", help="constraint set, such as ball or simplex (default: where most was measured)")
     made.add_argument("--loss", help="class of losses (smooth, kinked, linear, realizable, ...) or name of a stream")
     kinds = made.add_mutually_exclusive_group()
-    for name, kind, text in (
-        ("stochastic", STOCHASTIC, "losses are drawn from one law"),
-        ("adversarial", OBLIVIOUS, "any sequence that is fixed beforehand"),
-    ):
-        kinds.add_argument(f"--{name}", action="store_const", dest="kind", const=kind, help=text)
+    kind = partial(kinds.add_argument, action="store_const", dest="kind")
+    kind("--stochastic", const=STOCHASTIC, help="losses are drawn from one law")
+    kind("--adversarial", const=OBLIVIOUS, help="any sequence that is fixed beforehand")
     whence = "folder of results (default: results where a run has finished, else the committed reference)"
     made.add_argument("--results", type=Path, metavar="DIR", help=whence)
     made.add_argument("--json", action="store_true", help="the same as JSON")

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from dpregret.core import parquet
+from dpregret.paper_figs.figures import style
 from dpregret.paper_figs.figures.style import Plate
 from dpregret.paper_figs.judge.claims import Claim
 from dpregret.paper_figs.judge.runs import check_columns
@@ -64,8 +65,7 @@ def write_runs(frame: pd.DataFrame, folder: Path) -> Path:
 
 def only_png(monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on figures are saved as PNG and nowhere else."""
-    save = Plate.save
-    monkeypatch.setattr(Plate, "save", lambda plate, stem, data="": save(plate, stem, ("png",), data))
+    monkeypatch.setattr(style, "FORMS", ("png",))
 
 
 def plates_of(monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], object]) -> dict[str, Plate]:

@@ -107,15 +107,12 @@ def main(
     parser = boundary.Parser(prog="dpregret compare", description=__doc__)
     parser.add_argument("a", help=where)
     parser.add_argument("b", help="the other one")
-    parser.add_argument("--csv", type=Path, help="write the table there too")
     parser.add_argument("--long", action="store_true", help="every column: paper, change and cells too")
     parser.add_argument("--json", action="store_true", help="the same as JSON")
     options = parser.parse_args(arguments)
     try:
         first, second = read(options.a), read(options.b)
         moved = compare(first, second)
-        if options.csv is not None:
-            formats.write_csv(moved, options.csv)
     except (CompareError, DamageError, OSError) as fault:
         print(f"compare: {one_line(fault)}", file=sys.stderr)
         return 2

@@ -372,13 +372,8 @@ def costs(page: Page, table: pd.DataFrame) -> Plate:
             power = ""
             if len(rows) > 1:
                 power = f": $d^{{{np.log(microseconds) @ fits.slope_weights(np.log(sizes)):.2f}}}$"
-            panel.curve(
-                operation,
-                Curve(sizes, microseconds),
-                style.stepped(number),
-                "microseconds per call",
-                legend=operation + power,
-            )
+            drawn, what = Curve(sizes, microseconds), "microseconds per call"
+            panel.curve(operation, drawn, style.stepped(number), what, legend=operation + power)
         panel.axis.set(xlabel=style.AXES["dimension"], ylabel=r"$\mu$s per call", title=page.name(f"set:{shape}"))
     seconds = table.pivot_table(index=["set", "dimension"], columns="operation", values="seconds")
     seconds = seconds.reindex(columns=["projection", "linear oracle"])

@@ -260,6 +260,8 @@ Values = Sequence[float] | Array | pd.Index | pd.Series
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 MOST: Final = 6
 """Curves of a panel."""
+FORMS: Final = ("pdf", "png", "svg")
+"""Forms of the files of a figure."""
 COLUMNS: Final = ("panel", "series", "x", "y", "low", "high", "what")
 TITLE_SIZE: Final = 9.0
 FULL: Final = 8
@@ -469,9 +471,10 @@ class Plate:
             "png": {"Software": None, **({"Title": about} if about else {})},
             "svg": {"Date": None, "Creator": None},
         }
-        for form, metadata in nothing.items():
-            self.figure.savefig(stem.with_name(f"{stem.name}.{form}"), metadata=metadata)
-        return [*(stem.with_name(f"{stem.name}.{form}") for form in nothing), table]
+        paths = {form: stem.with_name(f"{stem.name}.{form}") for form in FORMS}
+        for form, path in paths.items():
+            self.figure.savefig(path, metadata=nothing[form])
+        return [*paths.values(), table]
 
 
 def _bare(text: str) -> str:

@@ -212,16 +212,8 @@ def draw_law(panel: Panel, each: Fitted, values: Array, above: float) -> None:
     """The predicted law as a dashed slope with its exponent, `above` times the fitted cells."""
     used, law = each.used, each.law[each.used]
     guide = np.exp(law - law.mean() + np.log(each.means[used]).mean()) * above
-    text = f"$\\propto {each.rate.latex()}$"
-    panel.line(
-        "predicted law",
-        values[used],
-        guide,
-        f"law {each.rate}, scaled",
-        text,
-        up="top" if above < 1 else "bottom",
-        color=style.GUIDE,
-    )
+    what, text, up = f"law {each.rate}, scaled", f"$\\propto {each.rate.latex()}$", "top" if above < 1 else "bottom"
+    panel.line("predicted law", values[used], guide, what, text, up=up, color=style.GUIDE)
 
 
 def verdict_sentence(found: Sequence[Fitted]) -> str:

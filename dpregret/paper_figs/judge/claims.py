@@ -505,11 +505,6 @@ def load_claims(path: Path | str) -> ClaimsFile:
     return _claims(Path(path))[0]
 
 
-def load_errata(path: Path | str) -> ErrataFile:
-    """Read and check an errata file. Raises ClaimsError."""
-    return _errata(Path(path))[0]
-
-
 def load_paper(folder: Path | str) -> PaperTexts:
     """Read the claims and, where the folder has them, the errata of a paper.
 
@@ -522,30 +517,29 @@ def located_paper(folder: Path | str) -> tuple[PaperTexts, Located, Located | No
     """The same with the places of all claims, and of all errata where there are any."""
     claims, source = _claims(Path(folder) / "claims.yaml")
     file = Path(folder) / "errata.yaml"
-    errata, written = _errata(file) if file.exists() else (ErrataFile(paper=claims.paper, errata=()), None)
+    errata, written = load_errata(file) if file.exists() else (ErrataFile(paper=claims.paper, errata=()), None)
     known, ids = [erratum.id for erratum in errata.errata], [claim.id for claim in claims.claims]
-    named: list[tuple[KeyPath, tuple[str, ...]]] = [
-        (("claims", number), claim.errata) for number, claim in enumerate(claims.claims)
-    ]
-    named += [(place, row.errata) for place, row in _rows(claims)]
+    places: list[tuple[KeyPath, Claim | TableRow]] = [(("claims", at), each) for at, each in enumerate(claims.claims)]
     _refuse(
         f"{source.at((*place, 'errata', position))}: {not_allowed('erratum', name, known)}"
-        for place, names in named
-        for position, name in enumerate(names)
+        for place, entry in (*places, *_rows(claims))
+        for position, name in enumerate(entry.errata)
         if name not in known
     )
-    cited: list[tuple[Located, str, tuple[Claim, ...] | tuple[Erratum, ...]]] = [(source, "claims", claims.claims)]
-    if written is not None:
-        cited.append((written, "errata", errata.errata))
-        _refuse(
-            f"{written.at(('errata', number, 'claims', position))}: {not_allowed('claim', name, ids)}"
-            for number, erratum in enumerate(errata.errata)
-            for position, name in enumerate(erratum.claims)
-            if name not in ids
-        )
+    texts = source if written is None else written
     _refuse(
-        f"{texts.at((kind, number, key))}: cites unknown claim {name!r}{nearest(name, ids)}"
-        for texts, kind, entries in cited
+        f"{texts.at(('errata', number, 'claims', position))}: {not_allowed('claim', name, ids)}"
+        for number, erratum in enumerate(errata.errata)
+        for position, name in enumerate(erratum.claims)
+        if name not in ids
+    )
+    cited: dict[str, tuple[Located, Iterable[Claim | Erratum]]] = {
+        "claims": (source, claims.claims),
+        "errata": (texts, errata.errata),
+    }
+    _refuse(
+        f"{file.at((kind, number, key))}: cites unknown claim {name!r}{nearest(name, ids)}"
+        for kind, (file, entries) in cited.items()
         for number, entry in enumerate(entries)
         for key, attribute in TEXTS[kind].items()
         for name in cited_claims(getattr(entry, attribute))
@@ -574,7 +568,8 @@ def cited_claims(text: str) -> list[str]:
     return [name.strip("`") for found in _CITED.finditer(text) for name in re.findall(_ID, found[1])]
 
 
-def _errata(path: Path) -> tuple[ErrataFile, Located]:
+def load_errata(path: Path) -> tuple[ErrataFile, Located]:
+    """Read and check an errata file; return it with the places of its keys. Raises ClaimsError."""
     source = _named(path)
     errata = validate(ErrataFile, source, error=ClaimsError)
     _unique(source, [(("errata", number, "id"), erratum.id) for number, erratum in enumerate(errata.errata)])

@@ -4,7 +4,7 @@ of a learner from another mechanism: ratios of noise and of regret on the same l
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from pathlib import Path
@@ -285,10 +285,5 @@ def write_gains(runs: pd.DataFrame, claims: ClaimsFile, out: Path) -> None:
     formats.write_csv(found, out / f"{GAINS}.csv")
     text = found.assign(value=found["value"].map("{:g}".format)).fillna("").astype("str")
     for kind, name in (("noise", "noise ratio"), ("ratio", "ratio")):
-        text[name] = [_gain_text(row, kind) for row in found.to_dict("records")]
+        text[name] = [number(row, kind) or formats.DASH for row in found.to_dict("records")]
     formats.write_captioned(text[list(GAIN_COLUMNS)], GAINED, out, GAINS)
-
-
-def _gain_text(row: Mapping[Hashable, float], kind: str) -> str:
-    estimate = fits.Estimate(row[kind], row[f"{kind}_low"], row[f"{kind}_high"])
-    return formats.DASH if np.isnan(estimate.value) else formats.with_interval(estimate)

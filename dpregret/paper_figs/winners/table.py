@@ -27,7 +27,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -127,10 +126,7 @@ def read_rows(files: Iterable[Path], facts: Facts) -> pd.DataFrame:
             rows = parquet.read(path, _READ)  # of those that there are
         except parquet.StampError as fault:
             raise RunsError(str(fault)) from fault
-        plays = rows.loc[rows["status"] == "ok"].groupby(["learner", "variant"], sort=True)
-        read = [play.dropna(axis="columns", how="all") for _, play in plays]  # without the options of other learners
-        for _, alike in groupby(read, key=lambda each: tuple(each.columns)):
-            frames.append(comparable(pd.concat(alike, ignore_index=True), about))
+        frames.append(comparable(rows, about))
     frames = [frame for frame in frames if len(frame)]
     if not frames:
         raise RunsError("no run of a learner that can be compared")
@@ -165,7 +161,7 @@ def comparable(rows: pd.DataFrame, about: ExperimentFacts) -> pd.DataFrame:
 
 def _options(columns: pd.DataFrame, fixed: Mapping[str, object]) -> Array:
     """``name=value`` of every option of a row, in order of names; fixed: those that are the same in all rows."""
-    constant = {name: _worded(name, value) for name, value in fixed.items() if name not in columns}
+    constant = {name: _worded(name, value) for name, value in fixed.items()}
     if not len(columns.columns):
         return np.full(len(columns), " ".join(word for _, word in sorted(constant.items())), dtype=object)
     number = columns.groupby([*columns], dropna=False, sort=False).ngroup().to_numpy()
