@@ -7,7 +7,7 @@ least: rows 0 to 7 belong to `inner`, row 8 to whoever calls it. Results go into
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -85,12 +85,15 @@ class Asked(NamedTuple):
     number: int
 
 
-_OBJECTS: WeakValueDictionary[int, Any] = WeakValueDictionary()
+class _Objects:
+    """The objects that are asked. A class, since compiled code that names a dictionary is not found again on disk."""
+
+    by_number: ClassVar[WeakValueDictionary[int, Any]] = WeakValueDictionary()
 
 
 def asked(thing: Any) -> Asked:
     """The number of a Python object, valid as long as the object is referenced."""
-    _OBJECTS[id(thing)] = thing
+    _Objects.by_number[id(thing)] = thing
     return Asked(id(thing))
 
 
@@ -122,24 +125,24 @@ def _vertex(domain, cost, x, s):
 
 def _ask(number: int, oracle: str, points: Array, *further: Any) -> Array:
     """The answer of a method of the object, for columns of points."""
-    answer: Array = getattr(_OBJECTS[number], oracle)(np.ascontiguousarray(points.T)[None], *further)[0]
+    answer: Array = getattr(_Objects.by_number[number], oracle)(np.ascontiguousarray(points.T)[None], *further)[0]
     return answer.T
 
 
 def _ask_value(number: int, x: Array, value: Array) -> None:
     """f at columns, by the loss of that number."""
-    value[...] = _OBJECTS[number].value(np.ascontiguousarray(x.T)[None])[0]
+    value[...] = _Objects.by_number[number].value(np.ascontiguousarray(x.T)[None])[0]
 
 
 def _ask_slope(number: int, x: Array, gradient: Array, value: Array) -> None:
     """f and its subgradient at columns, by the loss of that number."""
-    found, slopes = _OBJECTS[number].value_and_gradient(np.ascontiguousarray(x.T)[None])
+    found, slopes = _Objects.by_number[number].value_and_gradient(np.ascontiguousarray(x.T)[None])
     value[...], gradient[...] = found[0], slopes[0].T
 
 
 def _ask_locally(number: int, weights: Array, radius: float, length: float, cost: Array, x: Array) -> None:
     """One step of the local oracle of that number, for columns."""
-    oracle, held = _OBJECTS[number], np.ascontiguousarray(weights.T)[None]
+    oracle, held = _Objects.by_number[number], np.ascontiguousarray(weights.T)[None]
     held += length * (oracle.answer(held, radius, np.ascontiguousarray(cost.T)[None]) - held)
     weights[...], x[...] = held[0].T, oracle.point(held)[0].T
 

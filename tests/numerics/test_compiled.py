@@ -174,6 +174,15 @@ def test_all_that_decides_code_names_its_folder_and_nothing_else_does(monkeypatc
     assert len({plain, named(TEXT, line=False), *found}) == 2 + len(edits)
 
 
+def test_no_text_of_the_package_holds_an_address_by_which_no_other_process_would_find_it():
+    from dpregret.core.oracles import Asked
+    from dpregret.numerics.compiled import GENERICS, _Text
+
+    texts = [(text, kind) for each in GENERICS for kind, text in each.kinds.items()]
+    assert Asked in {kind for _, kind in texts}
+    assert not [line for text, kind in texts for line in _Text(text, [kind]).lines if " at 0x" in line]
+
+
 def test_text_that_cannot_be_compiled_is_named_with_its_line(tmp_path):
     broken = STUDY["study"].replace("bend(x * x, loss.radius)", "nothing_of_that_name(x)")
     done = studied(tmp_path / "one", study=broken)
