@@ -455,7 +455,7 @@ class Plate:
         legend.get_title().set(color=(0.3, 0.3, 0.3), linespacing=1.0)
         engine: Any = figure.get_layout_engine()
         engine.execute(figure)
-        figure.set_layout_engine("none")  # else every file lays it out once more
+        figure.set_layout_engine(None)  # else every file lays it out once more
         for axis in figure.axes:  # the solver's last bits depend on memory addresses, and names within an SVG on them
             axis.set_position(tuple(round(edge, 9) for edge in axis.get_position(original=True).bounds))
 
