@@ -30,7 +30,7 @@ from dpregret.algorithms.bandits.batched_arms import BatchedArms
 from dpregret.algorithms.bandits.doubling import PrivateBanditDoubling
 from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit
 from dpregret.algorithms.bandits.noisy_values import NoisyValueBandit
-from dpregret.algorithms.erm import mirror_descent, objective_perturbation, output_perturbation, sgd
+from dpregret.algorithms.erm import mirror_descent, sgd
 from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.general_frank_wolfe import GeneralFrankWolfe
 from dpregret.algorithms.erm.mirror_descent import MirrorDescent
@@ -313,26 +313,20 @@ class Flat:
 
 
 def erm(kind: Any, variant: str) -> Released:
-    """Noisy gradients of rounds 1..T-1, or the one vector that perturbs the objective or the output."""
+    """Noisy gradients of rounds 1..T-1."""
     size, most = 9, 12
     domain, flat = make_set(kind.natural_set, size), Flat(np.linspace(-0.3, 0.2, size))
     short = type(kind.__name__, (kind,), {"MAX_ITERATIONS": most, "MAX_SAMPLES": most})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sgd, "sampled_multiplier", lambda *asked: 3.0)  # the accountant takes seconds
         patch.setattr(mirror_descent, "CHUNK_ENTRIES", 5 * RUNS * size)  # the noise of 12 steps is three chunks
-        patch.setattr(objective_perturbation, "minimum_of", lambda problem, slope, start, *rest: [slope(start)])
-        patch.setattr(output_perturbation, "minimum_of", lambda problem, slope, start, *rest: [start])
         learner = short(ErmProblem(domain, flat), [BUDGET], RUNS, variant)
         steered = learner.domain = Steered(size)
         if isinstance(learner, MirrorDescent):
             learner.potential = replace(learner.potential, start=steered.center(), data=Euclidean(asked(steered)))
-        point = learner.fit(generators(7, "noise", RUNS))[0]
+        learner.fit(generators(7, "noise", RUNS))
     (line,) = learner.ledger()
-    if isinstance(learner, PerturbedObjective):
-        noise = (point - flat.slope)[None]
-    elif isinstance(learner, OutputPerturbation):
-        noise = steered.asked[0]
-    elif isinstance(learner, GeneralFrankWolfe):
+    if isinstance(learner, GeneralFrankWolfe):
         noise = np.array(steered.asked) - flat.slope
     else:
         steps = learner.plans[0].steps[: most - 1, None, None]
@@ -365,8 +359,8 @@ SIGMAS = float(stats.norm.isf(RARE / 2))
 CHOOSERS = (AdaptiveExperts, CornerFrankWolfe, EpochLeader, ExactHedge, LazyPoints, SparseVectorExperts,
             SwitchingLearner, TreeCounterExperts, VarianceReducedFrankWolfe)  # fmt: skip
 """They release choices, no sums: their laws are below, or in their own test."""
-BOXES = BatchedArms, OnePassLeader, PhasedSgd, PrivateLinearBandit
-"""Their noise is held by their boxes, line by line: erm/test_online_to_batch.py, bandits/test_bandits.py."""
+BOXES = BatchedArms, OnePassLeader, OutputPerturbation, PerturbedObjective, PhasedSgd, PrivateLinearBandit
+"""Their noise is held by their boxes: in test_online_to_batch.py, test_perturbation.py and test_bandits.py."""
 CAPTURES: dict[str, Callable[[Any, str], Released]] = {
     "online": online, "experts": experts, "bandits": bandits, "erm": erm,
 }  # fmt: skip

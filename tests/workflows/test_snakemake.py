@@ -32,29 +32,24 @@ HOLD = """
         while Path("hold").exists():
             time.sleep(0.02)
 """
-LIARS = '''
-"""A learner that raises while a file says so, and one that does not."""
+LIAR = "liar-raise"
+LIAR_FILE = '''
+"""A learner that raises while a file says so. All ends stand in test_child.py."""
 
 from dataclasses import replace
 from pathlib import Path
 
-from dpregret.algorithms.online.ftal import FollowTheApproximateLeader as Ftal
+from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 
 
-def liar(name, deed):
+class Liar(FollowTheApproximateLeader):
+    card = replace(FollowTheApproximateLeader.card, name="liar-raise")
+
     def observe(self, loss, gradient, noise):
-        Ftal.observe(self, loss, gradient, noise)
+        super().observe(loss, gradient, noise)
         if self.round == 9 and Path("lying").exists():
-            deed(self)
-
-    return type(name, (Ftal,), {"card": replace(Ftal.card, name=name), "observe": observe})
-
-
-Honest = liar("liar-honest", lambda self: None)
-Raiser = liar("liar-raise", lambda self: 1 / 0)
+            raise ZeroDivisionError
 '''
-LIAR = "liar-raise"
-"""All ends stand in test_child.py."""
 
 
 def jobs(done: subprocess.CompletedProcess[str]) -> dict[str, int]:
@@ -119,12 +114,12 @@ def statuses(root: Path) -> dict[str, str]:
 def test_what_is_new_or_has_failed_is_played_and_nothing_else(copied: Checkout) -> None:
     """A failed learner is a row that says so; the others are played, and the next command plays it again."""
     root, settings = copied.root, tabled()
-    (root / "algorithms" / "online" / "liars.py").write_text(LIARS.lstrip())
+    (root / "algorithms" / "online" / "liar.py").write_text(LIAR_FILE.lstrip())
     (root / "lying").touch()
     experiments = settings["papers"][TABLED]["experiments"]
-    honest, before = [*experiments["horizon"]["learners"], "liar-honest"], store(root)
-    experiments["alone"] = {**experiments["horizon"], "learners": {"liar-honest": ["plain"]}, "epsilon": [4.0]}
-    experiments["horizon"]["learners"].update({name: ["plain"] for name in ("liar-honest", LIAR)})
+    honest, before = [*experiments["horizon"]["learners"], "ogd"], store(root)
+    experiments["alone"] = {**experiments["horizon"], "learners": {"ogd": ["plain"]}, "epsilon": [4.0]}
+    experiments["horizon"]["learners"].update({name: ["plain"] for name in ("ogd", LIAR)})
     copied.configure(settings)
     done = copied.snakemake(COMPLETE, "--cores", "2", *MINE)
     assert done.returncode != 0

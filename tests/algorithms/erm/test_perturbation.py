@@ -73,16 +73,21 @@ def test_planar_inverses_and_the_tail_condition(epsilon: float, delta: float) ->
 
 
 @on_sets
-def test_released_point_minimises_the_perturbed_objective(domain: ConstraintSet) -> None:
+@pytest.mark.parametrize(
+    ("kind", "variant"),
+    [*((ObjectivePerturbation, variant) for variant in ObjectivePerturbation.card.variants), (Chaudhuri, "plain")],
+)
+def test_released_point_minimises_the_perturbed_objective(kind: Any, variant: str, domain: ConstraintSet) -> None:
     risk = logistic_data(2, 50, 4)
     budgets = [Budget(0.5, 1e-5), Budget(4.0, 1e-5)]
-    built = make(ObjectivePerturbation, domain, risk, budgets, runs=2)
+    built = make(kind, domain, risk, budgets, variant, runs=2)
     points = built.fit(generators(2))
-    noise = unit_noise("gaussian", generators(2), 1, 4)[0]
+    noise = unit_noise("gamma" if kind is Chaudhuri else "gaussian", generators(2), 1, 4)[0]
     center = domain.center()
     assert domain.violation(points).max() <= 1e-10
     for setting, budget in enumerate(budgets):
-        ridge, scale = 2 * 0.25 / (50 * budget.epsilon), built.ledger()[setting].scale
+        assert kind is Chaudhuri or built.ridges[setting] == pytest.approx(2 * 0.25 / (50 * budget.epsilon))
+        ridge, scale = built.ridges[setting], built.ledger()[setting].scale
         slope = risk.gradient(points[setting]) + ridge * (points[setting] - center) + scale * noise
         assert (gap(domain, slope, points[setting]) <= 1e-8).all()
 
