@@ -132,29 +132,26 @@ class Tile:
 class _Part:
     """A loss without a text of its own, for some of its runs in one setting."""
 
-    def __init__(self, loss: Loss, setting: int, first: int, runs: int):
-        self.loss, self.setting, self.first, self.runs = loss, setting, first, runs
+    def __init__(self, loss: Loss, setting: int, own: slice, runs: int):
+        self.loss, self.setting, self.own, self.runs = loss, setting, own, runs
 
     def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
         """That of the whole loss, at the points of these runs."""
-        own, every = self._among_all(points)
-        value, gradient = self.loss.value_and_gradient(every)
-        return self._here(value)[:, own], self._here(gradient)[:, own]
+        value, gradient = self.loss.value_and_gradient(self._among_all(points))
+        return self._here(value), self._here(gradient)
 
     def prox(self, points: Array, step: float) -> Array:
         """That of the whole loss, of the points of these runs."""
-        own, every = self._among_all(points)
-        return self._here(self.loss.prox(every, step))[:, own]
+        return self._here(self.loss.prox(self._among_all(points), step))
 
     def _here(self, answer: Array) -> Array:
-        """Of this setting, where the loss differs by setting."""
-        return answer[[self.setting]] if len(answer) > 1 else answer
+        """Of these runs in this setting, where the loss differs by setting."""
+        return (answer[[self.setting]] if len(answer) > 1 else answer)[:, self.own]
 
-    def _among_all(self, points: Array) -> tuple[slice, Array]:
-        own = slice(self.first, self.first + points.shape[1])
+    def _among_all(self, points: Array) -> Array:
         every = np.zeros((1, self.runs, points.shape[2]))
-        every[:, own] = points
-        return own, every
+        every[:, self.own] = points
+        return every
 
 
 class CompiledRounds:
@@ -213,9 +210,9 @@ class CompiledRounds:
     def observe(self, loss: Any, gradient: Array, noise: Array | None) -> None:
         """Play one round with the gradients and the noise of all settings and runs."""
         shape = self.learner.point.shape
-        slopes = np.ascontiguousarray(np.broadcast_to(gradient, shape), dtype=np.float64)
-        noises = (
-            np.zeros(shape) if noise is None else np.ascontiguousarray(np.broadcast_to(noise, shape), dtype=np.float64)
+        slopes, noises = (
+            np.ascontiguousarray(np.broadcast_to(each, shape), dtype=np.float64)
+            for each in (gradient, 0.0 if noise is None else noise)
         )
         alike = Losses.alike(loss, 1) if hasattr(type(loss), "own") else None
         laid = () if alike is None else alike.laid()
@@ -223,7 +220,7 @@ class CompiledRounds:
             if alike is not None:
                 made, held, rows = laid_out(alike.kind, laid, alike.shared, tile.x.shape[1])
             else:
-                part = _Part(loss, tile.setting, tile.first, shape[1])
+                part = _Part(loss, tile.setting, slice(tile.first, tile.first + tile.x.shape[1]), shape[1])
                 made, held, rows = asked(part), (np.zeros((1, tile.x.shape[1])),), NO_ROWS
             specialised(play_round, *self.kinds(type(made)))(
                 tile.state, made, self.domain, held, rows, tile.first, float(self.learner.round), tile.x,

@@ -38,8 +38,6 @@ PerRun = Annotated[Array, "a vector of each run"]
 PerRunNumber = Annotated[Array, "a number of each run"]
 """A field of a loss: (...,) where losses are made, normally (runs,) or (); (1, runs) in its text."""
 
-TILE = 64  # columns that are evaluated together
-
 
 def loss(kind: type[Any]) -> Any:
     """Let a NamedTuple that has a `slope_at` or a `value_at` answer the methods of a `Loss` that these can.
@@ -60,9 +58,9 @@ def value(self: Any, points: Array) -> Array:
     """f at the points."""
     if type(self) not in value_at.kinds:
         return value_and_gradient(self, points)[0]
-    shape, columns = _columns(self, points)
-    values = np.empty((1, columns.shape[1]))
-    specialised(_values, type(self))(*_arguments(self, shape), columns, values)
+    shape, served, x, s = _columns(self, points)
+    values = np.empty(x.shape[1])
+    specialised(_value, type(self))(served, x, values, s)
     return values.reshape(shape)
 
 
@@ -73,41 +71,55 @@ def gradient(self: Any, points: Array) -> Array:
 
 def value_and_gradient(self: Any, points: Array) -> tuple[Array, Array]:
     """f and a subgradient at the points."""
-    shape, columns = _columns(self, points)
-    values, slopes = np.empty((1, columns.shape[1])), np.empty_like(columns)
-    specialised(_slopes, type(self))(*_arguments(self, shape), columns, values, slopes)
+    shape, served, x, s = _columns(self, points)
+    values, slopes = np.empty(x.shape[1]), np.empty_like(x)
+    specialised(_slope, type(self))(served, x, slopes, values, s)
     return values.reshape(shape), _rows(slopes, shape)
 
 
 def prox(self: Any, points: Array, step: float) -> Array:
     """argmin over R^d of step * f(x) + |x - point|^2 / 2."""
-    shape, columns = _columns(self, points)
-    specialised(_proxes, type(self))(*_arguments(self, shape), float(step), columns)
-    return _rows(columns, shape)
+    shape, served, x, s = _columns(self, points)
+    specialised(_prox, type(self))(served, x, float(step), s)
+    return _rows(x, shape)
 
 
-def _columns(self: Any, points: Array) -> tuple[tuple[int, ...], Array]:
-    """The shape (...,) that points and the loss broadcast to, and the points as columns (d, n), a copy."""
-    own = [np.shape(each)[: -1 if vector else None] for each, vector in zip(self, self.vectors, strict=False)]
-    shape = np.broadcast_shapes(np.shape(points)[:-1], *own)
-    spread = np.broadcast_to(points, (*shape, np.shape(points)[-1]))
-    return shape, spread.reshape(-1, spread.shape[-1]).T.astype(np.float64, order="C")
-
-
-def _arguments(self: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
-    """The loss, and its own fields for as many columns, to be laid out in the loss."""
+def _columns(self: Any, points: Array) -> tuple[tuple[int, ...], Any, Array, Array]:
+    """The shape (...,) that points and the loss broadcast to; the loss and copies of the points in columns; scratch."""
     own = [
-        np.broadcast_to(each, (*shape, each.shape[-1]) if vector else shape).reshape(
-            1, -1, each.shape[-1] if vector else 1
-        )
-        for each, vector in zip(map(np.asarray, self), self.vectors, strict=False)
+        np.asarray(each) if vector else np.asarray(each)[..., None]
+        for each, vector in zip(self, self.vectors, strict=False)
     ]
-    rows = tuple(np.ascontiguousarray(each, dtype=np.float64) for each in own)
-    return laid_out(type(self), rows, self[len(rows) :], min(TILE, rows[0].shape[1] if rows else TILE))
+    shape = np.broadcast_shapes(*(np.shape(each)[:-1] for each in (points, *own)))
+
+    def spread(rows: Array) -> Array:
+        whole = np.broadcast_to(rows, (*shape, rows.shape[-1]))
+        return whole.reshape(-1, rows.shape[-1]).T.astype(np.float64, order="C")
+
+    x = spread(np.asarray(points))
+    served = type(self)(*map(spread, own), *map(_shared, self[len(own) :]))
+    return shape, served, x, np.empty((SCRATCH, x.shape[1]))
+
+
+def _shared(value: Any) -> Any:
+    """What all runs share, in the types of compiled rounds."""
+    return np.ascontiguousarray(value, dtype=np.float64) if np.ndim(value) else float(value)
 
 
 def _rows(columns: Array, shape: tuple[int, ...]) -> Array:
     return np.ascontiguousarray(columns.T).reshape(*shape, len(columns))
+
+
+def _value(loss, x, values, s):
+    value_at(loss, x, values, s)
+
+
+def _slope(loss, x, slopes, values, s):
+    slope_at(loss, x, slopes, values, s)
+
+
+def _prox(loss, x, step, s):
+    prox_at(loss, x, step, s)
 
 
 NO_ROWS = (np.zeros((1, 1, 1)),)
@@ -121,8 +133,7 @@ def laid_out(
     rows: one (rounds or 1, runs or 1, d or 1) for each field that is a run's own.
     """
     held = tuple(np.zeros((each.shape[2], runs)) for each in rows)
-    fixed = (np.ascontiguousarray(each, dtype=np.float64) if np.ndim(each) else float(each) for each in shared)
-    return kind(*held, *fixed), held or (np.zeros((1, runs)),), tuple(rows) or NO_ROWS
+    return kind(*held, *map(_shared, shared)), held or (np.zeros((1, runs)),), tuple(rows) or NO_ROWS
 
 
 @inlined
@@ -150,55 +161,6 @@ def lay_out_rounds(rows, held, now, rounds, runs):
                     into[k, later * runs + r] = row[apart, run, k]
 
 
-@inlined
-def _load(rows, held, points, first, x):
-    """Columns from `first` on, of the points and of what the loss holds; the last point again where there are fewer."""
-    lay_out(rows, held, 0, first)
-    for k in range(x.shape[0]):
-        for r in range(x.shape[1]):
-            x[k, r] = points[k, min(first + r, points.shape[1] - 1)]
-
-
-@inlined
-def _unload(x, first, into):
-    """Write the columns to those from `first` on that there are."""
-    for k in range(x.shape[0]):
-        for r in range(min(x.shape[1], into.shape[1] - first)):
-            into[k, first + r] = x[k, r]
-
-
-def _values(loss, held, rows, points, values):
-    """f (1, n) at columns (d, n)."""
-    wide = held[0].shape[1]
-    x, value, s = np.empty((points.shape[0], wide)), np.empty((1, wide)), np.empty((SCRATCH, wide))
-    for first in range(0, points.shape[1], wide):
-        _load(rows, held, points, first, x)
-        value_at(loss, x, value[0], s)
-        _unload(value, first, values)
-
-
-def _slopes(loss, held, rows, points, values, slopes):
-    """f (1, n) and its subgradient at columns (d, n)."""
-    wide = held[0].shape[1]
-    x, value, s = np.empty((points.shape[0], wide)), np.empty((1, wide)), np.empty((SCRATCH, wide))
-    slope = np.empty(x.shape)
-    for first in range(0, points.shape[1], wide):
-        _load(rows, held, points, first, x)
-        slope_at(loss, x, slope, value[0], s)
-        _unload(value, first, values)
-        _unload(slope, first, slopes)
-
-
-def _proxes(loss, held, rows, step, points):
-    """Proximal points of columns (d, n), in their place."""
-    wide = held[0].shape[1]
-    x, s = np.empty((points.shape[0], wide)), np.empty((SCRATCH, wide))
-    for first in range(0, points.shape[1], wide):
-        _load(rows, held, points, first, x)
-        prox_at(loss, x, step, s)
-        _unload(x, first, points)
-
-
 def in_columns(one: Any, runs: NDArray[np.int64]) -> Any:
     """A loss, or a sum of some, as its text defines it: what is a run's own laid out for columns of these runs."""
 
@@ -206,7 +168,7 @@ def in_columns(one: Any, runs: NDArray[np.int64]) -> Any:
         if isinstance(value, tuple):
             return tuple(in_columns(each, runs) for each in value)
         if name not in getattr(one, "own", ()):
-            return np.ascontiguousarray(value, dtype=np.float64) if np.ndim(value) else float(value)
+            return _shared(value)
         vector = one.vectors[one.own.index(name)]
         rows = np.atleast_2d(value) if vector else np.atleast_1d(value)[:, None]
         return np.ascontiguousarray(rows[runs % len(rows)].T, dtype=np.float64)

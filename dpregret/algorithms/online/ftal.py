@@ -92,17 +92,12 @@ def gradient_sums(
     8 (L + mu D)^2 (log2 W + 1)^2 ln^2(2/delta) / eps^2.
     """
     sensitivity = 2 * problem.lipschitz
-    if printed:
-        surrogate = problem.lipschitz + problem.strong_convexity * problem.domain.diameter
-        scales = [
-            printed_scale(distribution, setting.budget, surrogate, mechanism.nodes_per_item)
-            for setting, mechanism in zip(settings, mechanisms, strict=True)
-        ]
-    else:
-        scales = [
-            calibrate(distribution, setting.budget, sensitivity, mechanism.nodes_per_item)
-            for setting, mechanism in zip(settings, mechanisms, strict=True)
-        ]
+    surrogate = problem.lipschitz + problem.strong_convexity * problem.domain.diameter
+    scale, moved = (printed_scale, surrogate) if printed else (calibrate, sensitivity)
+    scales = [
+        scale(distribution, setting.budget, moved, mechanism.nodes_per_item)
+        for setting, mechanism in zip(settings, mechanisms, strict=True)
+    ]
     return NoisePlan(distribution, mechanisms, scales, sensitivity, problem.domain.dimension)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from functools import cached_property
 from pathlib import Path
@@ -48,6 +48,8 @@ EXACT, PLAYS = "exact computation", "plays"
 POWER, SHARE, LOST = "power of {symbol}", "{response} / bound, worst cell", "eps lost / eps claimed"
 DELIVERED: Final = "eps that the ledger delivers / eps claimed"
 """The quantity of a claim's number."""
+Number = tuple[str, float, float, float]
+"""The quantity of a claim's number, and the number with its interval."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -171,7 +173,69 @@ class ClaimOf:
         go into results/store of the working folder. Raises ConfigError for a profile that is wrong, RunsError where a
         play cannot be trusted.
         """
-        return measure(self, profile, None if figure is None else Path(figure))
+        claim, exact = self.entry, None
+        if claim.exact:
+            from dpregret.workflows.audit.exact_losses import LOSSES
+
+            exact = LOSSES[claim.exact]()
+        if exact is not None and exact.refutes:
+            refuted = Judgement(VIOLATED, str(exact), PRIVACY_ROUNDING, resolution_of=FACTOR)
+            number = (LOST, *3 * (exact.attained / exact.claimed,))
+            cells = _losses(np.array([exact.claimed]), np.array([exact.attained]))
+            found = self._measured(refuted, profile, number, EXACT, exact.on, cells)
+        else:
+            found = self._played(profile, exact)
+        if figure is not None:
+            from dpregret.paper_figs.figures.write import draw_claim
+
+            drawn = draw_claim(claim, found.cells, found.stated, found.verdict, Path(figure))
+            found = replace(found, figure=Path(figure) if drawn else None)
+        return found
+
+    def _measured(
+        self, judged: Judgement, profile: str, number: Number, decided_by: str, shown: str, cells: pd.DataFrame
+    ) -> Measured:
+        claim = self.entry
+        return Measured(
+            self.paper, claim.id, claim.statement, claim.source, self.learner, claim.experiment, claim.stream, profile,
+            self.stated, *number, judged.resolution, judged.resolution_of, judged.verdict, judged.reason, decided_by,
+            shown, claim.errata, cells,
+        )  # fmt: skip
+
+    def _played(self, profile: str, exact: ExactLoss | None) -> Measured:
+        claim, config = self.entry, load_config(check_options({"profile": profile}), check=False)
+
+        def missing(reason: str) -> Measured:
+            judged = Judgement(NOT_RUN, reason, resolution_of="none: not run")
+            return self._measured(judged, config.profile, ("", *3 * (math.nan,)), "", "", pd.DataFrame())
+
+        settings = config.papers.get(self.paper)
+        if settings is None or claim.experiment not in settings.experiments:
+            return missing(f"experiment {claim.experiment} is not in the profile {config.profile}")
+        plan, part = part_of(config, self.paper, claim)
+        if not part.plays:
+            return missing(f"{self.learner} is not in {claim.experiment} of the profile {config.profile}")
+        with TemporaryDirectory(prefix="dpregret-") as folder:
+            file = Path(folder) / claim.experiment / "runs.parquet"
+            file.parent.mkdir()
+            play_experiment(plan, part, file)
+            runs = read_runs(folder)
+        judged = judge(runs, claim, None, {} if exact is None else {claim.exact: exact})
+        if judged.verdict == NOT_RUN:
+            return missing(judged.reason)
+        cells = collect_cells(runs, claim)
+        if claim.type == "private":
+            rows = select_rows(runs, claim.learner, claim.variant, claim.experiment, claim.stream, claim.where)
+            most = rows.loc[np.isfinite(rows["epsilon"])].groupby("epsilon")["delivered_epsilon"].max()
+            frame = _losses(*(np.asarray(each, dtype=float) for each in (most.index, most)))
+            number = (DELIVERED, *3 * (float((frame["mean"] / frame["value"]).max()),))
+        else:
+            frame, number = _cells(claim, cells), _number(claim, judged, cells)
+        own = runs.loc[(runs["learner"] == claim.learner) & (runs["stream"] == claim.stream)]
+        for key, value in claim.where.items():
+            own = own.loc[own[key] == value] if isinstance(value, str) else own.loc[np.isclose(own[key], value)]
+        shown = setting(own, (claim.parameter, "horizon" if claim.parameter == "samples" else ""))
+        return self._measured(judged, config.profile, number, PLAYS, shown, frame)
 
 
 def find(paper: str, claim: str) -> ClaimOf:
@@ -185,69 +249,6 @@ def find(paper: str, claim: str) -> ClaimOf:
     if claim not in known:
         raise ConfigError(f"{found[0]}: {not_allowed('claim', claim, known)}")
     return asked
-
-
-def measure(asked: ClaimOf, profile: str = "full", figure: Path | None = None) -> Measured:
-    """See `ClaimOf.measure`."""
-    claim = asked.entry
-    exact = _exact(claim)
-    if exact is not None and exact.refutes:
-        refuted = Judgement(VIOLATED, str(exact), PRIVACY_ROUNDING, resolution_of=FACTOR)
-        numbers = np.full((2, 1), exact.attained)
-        claimed = np.array([exact.claimed])
-        cells = _frame(claimed, numbers, claimed, ("used",), claimed)
-        ratio = exact.attained / exact.claimed
-        found = _measured(asked, refuted, profile, (LOST, ratio, ratio, ratio), EXACT, exact.on, cells)
-    else:
-        found = _played(asked, profile, exact)
-    if figure is not None:
-        from dpregret.paper_figs.figures.write import draw_claim
-
-        drawn = draw_claim(claim, found.cells, found.stated, found.verdict, figure)
-        found = Measured(**{**vars(found), "figure": figure if drawn else None})
-    return found
-
-
-def _exact(claim: Claim) -> ExactLoss | None:
-    """The exact loss that a claim names."""
-    if not claim.exact:
-        return None
-    from dpregret.workflows.audit.exact_losses import LOSSES
-
-    return LOSSES[claim.exact]()
-
-
-def _played(asked: ClaimOf, profile: str, exact: ExactLoss | None) -> Measured:
-    claim, config = asked.entry, load_config(check_options({"profile": profile}), check=False)
-
-    def missing(reason: str) -> Measured:
-        judged = Judgement(NOT_RUN, reason, resolution_of="none: not run")
-        return _measured(asked, judged, config.profile, ("", *(3 * (math.nan,))), "", "", pd.DataFrame())
-
-    settings = config.papers.get(asked.paper)
-    if settings is None or claim.experiment not in settings.experiments:
-        return missing(f"experiment {claim.experiment} is not in the profile {config.profile}")
-    with TemporaryDirectory(prefix="dpregret-") as folder:
-        file = Path(folder) / claim.experiment / "runs.parquet"
-        file.parent.mkdir()
-        plan, part = part_of(config, asked.paper, claim)
-        if not part.plays:
-            return missing(f"{asked.learner} is not in {claim.experiment} of the profile {config.profile}")
-        play_experiment(plan, part, file)
-        runs = read_runs(folder)
-    known = {} if exact is None else {claim.exact: exact}
-    judged = judge(runs, claim, None, known)
-    if judged.verdict == NOT_RUN:
-        return missing(judged.reason)
-    cells = collect_cells(runs, claim)
-    frame = _cells(claim, cells)
-    if claim.type == "private":
-        frame = _delivered(select_rows(runs, claim.learner, claim.variant, claim.experiment, claim.stream, claim.where))
-    own = runs.loc[(runs["learner"] == claim.learner) & (runs["stream"] == claim.stream)]
-    for key, value in claim.where.items():
-        own = own.loc[own[key] == value] if isinstance(value, str) else own.loc[np.isclose(own[key], value)]
-    shown = setting(own, (claim.parameter, "horizon" if claim.parameter == "samples" else ""))
-    return _measured(asked, judged, config.profile, _number(claim, judged, runs, cells), PLAYS, shown, frame)
 
 
 def part_of(config: Config, paper: str, claim: Claim) -> tuple[Plan, Part]:
@@ -274,12 +275,8 @@ def part_of(config: Config, paper: str, claim: Claim) -> tuple[Plan, Part]:
     return Plan(Path(), content), part
 
 
-def _number(claim: Claim, judged: Judgement, runs: pd.DataFrame, cells: Cells) -> tuple[str, float, float, float]:
-    """The quantity of a claim's number, and the number with its interval."""
-    if claim.type == "private":
-        rows = select_rows(runs, claim.learner, claim.variant, claim.experiment, claim.stream, claim.where)
-        ratio = float((_delivered(rows)["mean"] / _delivered(rows)["value"]).max())
-        return DELIVERED, ratio, ratio, ratio
+def _number(claim: Claim, judged: Judgement, cells: Cells) -> Number:
+    """The number of a claim that is not about privacy."""
     if claim.type in ("below", "stated"):
         means = [fits.mean_interval(cells.responses[:, cell]) for cell in range(len(cells.values))]
         ratios = np.array([[mean.value, mean.low, mean.high] for mean in means]) / cells.bounds[:, None]
@@ -292,12 +289,9 @@ def _number(claim: Claim, judged: Judgement, runs: pd.DataFrame, cells: Cells) -
     return what, number.value, number.low, number.high
 
 
-def _delivered(rows: pd.DataFrame) -> pd.DataFrame:
-    """One row a claimed epsilon, with what the ledger delivers at most."""
-    private = rows.loc[np.isfinite(rows["epsilon"])]
-    most = private.groupby("epsilon", sort=True)["delivered_epsilon"].max()
-    claimed = most.index.to_numpy(dtype=float)
-    return _frame(claimed, np.tile(most.to_numpy(dtype=float), (2, 1)), claimed, ("used",) * len(most), claimed)
+def _losses(claimed: Array, attained: Array) -> pd.DataFrame:
+    """One row a claimed epsilon, with the one that is attained."""
+    return _frame(claimed, np.tile(attained, (2, 1)), claimed, ("used",) * len(claimed), claimed)
 
 
 def _cells(claim: Claim, cells: Cells) -> pd.DataFrame:
@@ -319,18 +313,6 @@ def _frame(values: Array, responses: Array, bounds: Array, status: Sequence[str]
         "value": values, "mean": [each.value for each in means], "low": [each.low for each in means],
         "high": [each.high for each in means], "bound": bounds, "law": law, "status": list(status),
     })  # fmt: skip
-
-
-def _measured(
-    asked: ClaimOf, judged: Judgement, profile: str, number: tuple[str, float, float, float], decided_by: str,
-    shown: str, cells: pd.DataFrame,
-) -> Measured:  # fmt: skip
-    claim, (quantity, value, low, high), of = asked.entry, number, asdict(judged)
-    return Measured(
-        asked.paper, claim.id, claim.statement, claim.source, asked.learner, claim.experiment, claim.stream, profile,
-        asked.stated, quantity, value, low, high, of["resolution"], of["resolution_of"], judged.verdict,
-        judged.reason, decided_by, shown, claim.errata, cells,
-    )  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

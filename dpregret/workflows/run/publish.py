@@ -46,11 +46,8 @@ def publish(plan: Plan) -> None:
             changed = True
             _copy(source, target)
     now = time.time()
-    for files in plan.parts.values():
-        for part in files.values():
-            _not_of_the_future(Path(part.file), now)
-    for each in plan.made.values():
-        _not_of_the_future(Path(each.file), now)
+    for each in named(plan):
+        _not_of_the_future(Path(each), now)
     there = [name for name in plan.shown if (results / name).exists()]
     if there and not _equal(plan.file, results / PLAN):
         changed = True
