@@ -20,7 +20,7 @@ FOLDERS = ("algorithms", "datasets", "paper_figs", "workflows")
 PACKAGE = ROOT / "dpregret"
 MODULES = sorted(path for folder in ("numerics", "core", *FOLDERS) for path in (PACKAGE / folder).rglob("*.py"))
 FAMILIES = {path.parent.name for path in (PACKAGE / "algorithms").glob("*/__init__.py")} - {"privacy", "geometry"}
-LEARNERS_MAY = ("numerics", "core", *(f"algorithms.{name}" for name in ("learner", "rounds", "privacy", "geometry")))
+LEARNERS_MAY = ("numerics", "core", *(f"algorithms.{name}" for name in ("learner", "privacy", "geometry")))
 JUDGED = ("numerics", "core", "paper_figs.text", "paper_figs.judge")
 DATA = ("numerics", "core", "algorithms", "datasets")
 BELOW = tuple(f"workflows.run.{name}" for name in ("child", "fingerprint", "store"))
@@ -31,8 +31,7 @@ MAY_IMPORT = {
     "algorithms": (),
     "algorithms.privacy": ("numerics", "core"),
     "algorithms.geometry": ("numerics", "core"),
-    "algorithms.rounds": ("numerics", "core", "algorithms.privacy", "algorithms.geometry"),
-    "algorithms.learner": ("numerics", "core", "algorithms.rounds", "algorithms.privacy", "algorithms.geometry"),
+    "algorithms.learner": ("numerics", "core", "algorithms.privacy", "algorithms.geometry"),
     **{f"algorithms.{name}": LEARNERS_MAY for name in FAMILIES},
     "algorithms.online": (*LEARNERS_MAY, "algorithms.experts"),  # L2P on a net
     "algorithms.erm": (*LEARNERS_MAY, "algorithms.online"),  # online-to-batch
@@ -140,7 +139,7 @@ def test_plays_take_exponentials_and_logarithms_from_numerics() -> None:
     plays = ("algorithms/bandits", "algorithms/erm", "algorithms/experts", "algorithms/online", "algorithms/geometry")
     folders = [*plays, "core", "datasets", "workflows/families"]
     files = [file for folder in folders for file in (PACKAGE / folder).rglob("*.py")]
-    for file in [*files, PACKAGE / "algorithms" / "rounds.py"]:
+    for file in [*files, PACKAGE / "algorithms" / "learner.py"]:
         assert not re.search(r"\bnp\.(exp2?|expm1|log(1p|2|10)?|sinh|cosh|tanh)\(", file.read_text()), file
 
 

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from drawn import generators
 
-from dpregret.algorithms import rounds
+from dpregret.algorithms import learner
 from dpregret.algorithms.geometry import CountedSet, make_set
-from dpregret.algorithms.learner import Problem, Setting, learners, play
+from dpregret.algorithms.learner import Problem, Setting, learners, play, text_of
 from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 from dpregret.algorithms.privacy import Budget
-from dpregret.algorithms.rounds import text_of
 from dpregret.core.losses import together
 from dpregret.core.oracles import Asked
 from dpregret.datasets.streams import make_stream
@@ -68,15 +67,15 @@ def equal(one, other):
 def test_python_plays_what_is_compiled(monkeypatch, compiled, name, variant):
     """A projection and a local oracle, with trees."""
     found = played(name, variant, "simplex", "norm-kink", 11)
-    monkeypatch.setattr(rounds, "specialised", lambda function, *kinds: function)
+    monkeypatch.setattr(learner, "specialised", lambda function, *kinds: function)
     equal(found, played(name, variant, "simplex", "norm-kink", 11))
 
 
 @pytest.mark.parametrize(("runs", "dimension"), [(1, 1), (1, 64), (5, 17), (37, 3)])
 def test_runs_in_tiles_get_the_bits_of_all_together(monkeypatch, runs, dimension):
     found = played("wdp-cocop-gamma", "corrected", "ball", "random-kink", dimension, runs, 100)
-    monkeypatch.setattr(rounds, "FEWEST", 4)
-    monkeypatch.setattr(rounds, "MOST", 4)
+    monkeypatch.setattr(learner, "FEWEST", 4)
+    monkeypatch.setattr(learner, "MOST", 4)
     cut = played("wdp-cocop-gamma", "corrected", "ball", "random-kink", dimension, runs, 100)
     assert max(tile.x.shape[1] for tile in cut[0].compiled.tiles) <= 4
     equal(found, cut)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from drawn import generators
 
-from dpregret.algorithms import rounds
+from dpregret.algorithms import learner as loops
 from dpregret.algorithms.bandits import batched_arms, linear_bandit, noisy_leader
 from dpregret.algorithms.bandits.base import Given
 from dpregret.algorithms.erm import mirror_descent
@@ -79,7 +79,7 @@ def heard(experiment: Any, kind: Any, variant: str, cell: Any) -> list[Any]:
 PLAYS: dict[str, tuple[Key, Callable[..., list[Any]], list[Any]]] = {
     "online": (
         lambda kind, variant, cell: (kind.state, variant == "printed") if kind.is_compiled() else None,
-        played, [rounds],
+        played, [loops],
     ),
     "erm": (
         lambda kind, variant, cell: (kind, variant) if issubclass(kind, MirrorDescent) else None,

@@ -38,9 +38,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpregret.algorithms.bandits.base import TINY, BanditLearner, Directions, Given, Record, has_text
+from dpregret.algorithms.learner import ORACLES, price_of, text_of
 from dpregret.algorithms.privacy import Budget, NoiseDistribution, NoisePlan, calibrate, horizon_sums
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree
-from dpregret.algorithms.rounds import ORACLES, price_of, text_of
 from dpregret.core.losses import lay_out_rounds
 from dpregret.core.oracles import SCRATCH, asked, project, step, value_at, vertex
 from dpregret.numerics.arrays import Array, without_gaps

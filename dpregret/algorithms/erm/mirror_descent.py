@@ -38,9 +38,9 @@ import numpy as np
 from dpregret.algorithms.erm.base import ErmLearner
 from dpregret.algorithms.geometry import ConstraintSet, CountedSet, Potential, gaussian_width, make_potential
 from dpregret.algorithms.geometry.potential import Euclidean
+from dpregret.algorithms.learner import FEWEST, MOST, NUMBERS
 from dpregret.algorithms.privacy import Budget, Release, calibrate, gaussian_mu
 from dpregret.algorithms.privacy.noise import UnitNoise
-from dpregret.algorithms.rounds import FEWEST, MOST, NUMBERS
 from dpregret.core.losses import NO_ROWS, Losses, in_columns, laid_out, lay_out
 from dpregret.core.oracles import SCRATCH, Asked, asked, mirror_step, point_of, slope_at
 from dpregret.numerics.arrays import Array, without_gaps

@@ -229,9 +229,11 @@ def _places(experiment: Experiment, family: Family[Any, Any, Any]) -> Iterator[M
 
 def _columns(experiment: Experiment) -> int | None:
     """The number of features of the study's records that an experiment names."""
+    if "source" not in experiment.options:
+        return None
     from dpregret.datasets.records import declared
 
-    own = declared().get(experiment.options.get("source", ""))
+    own = declared().get(experiment.options["source"])
     return None if own is None else len(own.features)
 
 
