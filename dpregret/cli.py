@@ -289,12 +289,8 @@ def compared(words: list[str]) -> list[str]:
 
 def cached(words: list[str]) -> list[str]:
     """Without --to: where runs look for data."""
-    asked = {word.partition("=")[0] for word in words}
-    return (
-        words
-        if asked & {"--to", "--pin", "-h", "--help"}
-        else [*words, "--to", str(workplace() / "datasets" / "cache")]
-    )
+    asked = {word.partition("=")[0] for word in words} & {"--to", "--pin", "-h", "--help"}
+    return words if asked else [*words, "--to", str(workplace() / "datasets" / "cache")]
 
 
 def in_workplace(words: list[str]) -> list[str]:

@@ -118,8 +118,8 @@ class BaseLearner(ABC):
 
     @property
     def pure(self) -> bool:
-        """Whether the guarantee holds with delta = 0."""
-        return False
+        """Whether the guarantee holds with delta = 0: in a variant of this name, unless a learner says otherwise."""
+        return self.variant == "pure"
 
     def ledger(self) -> Sequence[Spent]:
         """The privacy ledger, one line a setting; empty where there is none."""
@@ -280,8 +280,7 @@ def play(
                 check_shape(learner.point, shape)
                 if now in where:
                     violation = np.maximum(violation, check_inside(learner.point, domain).max(axis=1))
-                alike = together(chunk) if rounds is not None else None
-                if rounds is not None and alike is not None:
+                if rounds and (alike := together(chunk)):
                     sums = np.stack([cumulative, norms])
                     rounds.play(alike, first + begun, noise.units, noise.scales or [0.0] * settings, begun, sums)
                     cumulative, norms = sums
@@ -298,9 +297,9 @@ def play(
             check_inside(learner.point, domain)
         if now >= max(checkpoints) or not more:
             break
-    if rounds is not None:
+    if rounds:
         rounds.finish()
-    seconds = process_time() - started - (rounds.apart if rounds is not None else 0.0)
+    seconds = process_time() - started - (rounds.apart if rounds else 0.0)
     if not np.isfinite(recorded).all():
         raise FloatingPointError(f"{learner.card.name} ({learner.variant}) reached a loss that is not finite")
     return Record(recorded, noise_norms, violation, seconds)

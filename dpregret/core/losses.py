@@ -7,7 +7,7 @@ slope (dpregret.core.oracles). Decorated with `loss` it also answers whole NumPy
 
 import typing
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Annotated, Any, Protocol, overload
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -198,13 +198,7 @@ class Losses(Sequence[Loss]):
     def __len__(self) -> int:
         return self.rounds
 
-    @overload
-    def __getitem__(self, place: int) -> Loss: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> "Losses": ...
-
-    def __getitem__(self, place: int | slice) -> "Loss | Losses":
+    def __getitem__(self, place: Any) -> Any:
         if isinstance(place, slice):
             own = [each[place] if len(each) == self.rounds else each for each in self.own]
             return Losses(self.kind, own, self.shared, len(range(self.rounds)[place]))

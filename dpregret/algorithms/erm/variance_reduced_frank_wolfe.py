@@ -30,6 +30,7 @@ Deviations  A reconstruction: calibration, sizes and constants are ours, T minim
             so n is of the order of b. What is left over goes to the last root, so each record is read once.
 """
 
+import bisect
 import copy
 import math
 from collections.abc import Sequence
@@ -69,14 +70,14 @@ class Tree:
     scale: float = 0.0
 
     @property
-    def records(self) -> int:
-        """Of the root and of 2^(j-1) right children at every depth j."""
-        return self.sizes[0] + sum(size << depth >> 1 for depth, size in enumerate(self.sizes[1:], start=1))
-
-    @property
     def depth(self) -> int:
         """t."""
         return len(self.sizes) - 1
+
+
+def records_of(sizes: Sequence[int]) -> int:
+    """Records of a tree: of its root and of 2^(j-1) right children at every depth j."""
+    return sizes[0] + sum(size << depth >> 1 for depth, size in enumerate(sizes[1:], start=1))
 
 
 def height_entered(leaf: int) -> int:
@@ -106,16 +107,13 @@ def shared_out(samples: int, last: int, growth: float, decay: float) -> list[tup
         ]
 
     def used(most: int) -> int:
-        return sum(each[0] + sum(size << j >> 1 for j, size in enumerate(each[1:], 1)) for each in sizes(most))
+        return sum(map(records_of, sizes(most)))
 
-    if used(0) > samples:
+    most = bisect.bisect_right(range(1024 * samples + 1024), samples, key=used) - 1
+    if most < 0:
         return None
-    low, high = 0, 1024 * samples + 1024
-    while high - low > 1:  # used(low) <= samples < used(high)
-        middle = (low + high) // 2
-        low, high = (middle, high) if used(middle) <= samples else (low, middle)
-    *early, (root, *others) = sizes(low)
-    return [*early, (root + samples - used(low), *others)]
+    *early, (root, *others) = sizes(most)
+    return [*early, (root + samples - used(most), *others)]
 
 
 class VarianceReducedFrankWolfe(OnePassLearner):
@@ -147,10 +145,6 @@ class VarianceReducedFrankWolfe(OnePassLearner):
         if any(budget.delta == 0 and math.isfinite(budget.epsilon) for budget in asked) and not self.pure:
             raise ValueError(f"{self.card.name} ({self.variant}) needs delta > 0")
         self.plans = [self._plan(budget) for budget in asked]
-
-    @property
-    def pure(self) -> bool:
-        return self.variant == "pure"
 
     def iterations(self) -> list[int]:
         """Choices of each setting, 2^(T+1) - 2."""

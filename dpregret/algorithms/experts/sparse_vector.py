@@ -9,9 +9,8 @@ Algorithm   Asi et al. 2023, Alg. 1; constants in dpregret.algorithms.privacy.sw
             line 5      draw x with P(x) ~ exp(-eta max(C(x), L*) / 2)
             line 6      k = k + 1, q = 0; open a new test
             line 7    play x; add l_t(x) to q and l_t to C
-            `play_by_the_box` is this. `Switcher` leaps from event to event and has the same law: the halting round of a
-            test has a closed form (see algorithms.privacy.switching), so a horizon of 2^22 costs a few dozen
-            events a run.
+            `Switcher` leaps from event to event and has the same law: the halting round of a test has a closed form
+            (see algorithms.privacy.switching), so a horizon of 2^22 costs a few dozen events a run.
 Privacy     Unit: the losses of one round; neighbours: they are replaced by any others. The sequence of played experts
             is protected. Threshold tests at eps/2, K draws at eps/2 (starved: nine tenths and one tenth). Pure
             variants are pure up to delta = 1e-14: tests far below their threshold never halt (switching.py).
@@ -30,25 +29,6 @@ from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy.selection import draw_group
 from dpregret.algorithms.privacy.switching import CALIBRATIONS, Switching, Watch
 from dpregret.numerics.arrays import Array
-from dpregret.numerics.elementary import exp
-
-
-def play_by_the_box(plan: Switching, losses: Array, generator: np.random.Generator) -> list[int]:
-    """The experts that one run of Alg. 1 plays, round by round; losses (rounds, experts), a finite epsilon."""
-    everyone, budget = np.arange(losses.shape[1]), plan.threshold_epsilon
-    expert, spent, query, seen = generator.choice(everyone), 0, 0.0, np.zeros(len(everyone))  # line 1
-    level = plan.threshold + generator.laplace(scale=2 / budget)  # line 2
-    played = []
-    for loss in losses:  # line 3
-        if spent < plan.switches and query + generator.laplace(scale=4 / budget) >= level:  # line 4
-            scores = np.maximum(seen, plan.best_loss)
-            weights = exp(-plan.eta * (scores - scores.min()) / 2)
-            expert = generator.choice(everyone, p=weights / weights.sum())  # line 5
-            spent, query = spent + 1, 0.0  # line 6
-            level = plan.threshold + generator.laplace(scale=2 / budget)
-        played.append(int(expert))  # line 7
-        query, seen = query + loss[expert], seen + loss
-    return played
 
 
 class Switcher:

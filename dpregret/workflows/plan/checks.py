@@ -127,14 +127,10 @@ def _sets() -> dict[str, bool]:
     """Name of a constraint set -> whether it has a local linear optimisation oracle."""
     from dpregret.algorithms.geometry import SETS, make_set
 
-    def has_local_oracle(name: str) -> bool:
-        try:
-            make_set(name, TRIAL_DIMENSION).local_oracle()
-        except ValueError:
-            return False
-        return True
+    def local_oracle(name: str) -> Any:
+        return make_set(name, TRIAL_DIMENSION).local_oracle()
 
-    return {name: has_local_oracle(name) for name in SETS}
+    return {name: _attempt(local_oracle, name)[1] is None for name in SETS}
 
 
 def _refused_set(name: str, dimension: int) -> str | None:

@@ -7,7 +7,7 @@ leaves out is not run, and that is not a mistake.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +19,6 @@ from dpregret.paper_figs.judge.claims import (
     ClaimsError,
     ClaimsFile,
     PaperTexts,
-    TableRow,
     located_paper,
 )
 from dpregret.paper_figs.judge.runs import COLUMNS, OPTIONAL
@@ -71,31 +70,13 @@ def read_texts(folder: Path, known: Known) -> tuple[ClaimsFile, list[str]]:
     if errata is not None:
         found += [(errata, each) for mention in _errata_mentions(texts) for each in _faults(mention, known)]
     problems = [f"{source.at(path)}: {message}" for source, (path, message) in found]
-    problems += [*_formulas(texts, claims), *_printed(folder, texts)]
-    return texts.claims, list(dict.fromkeys(problems))
-
-
-def _formulas(texts: PaperTexts, source: Located) -> Iterator[str]:
-    """Bounds of tables that no page could show."""
-    from dpregret.paper_figs.text.formula import FormulaError, checked  # late: a known text needs no reader of LaTeX
-
-    for number, table in enumerate(texts.claims.tables):
-        for index, row in enumerate(table.rows):
-            try:
-                checked(row.bound_latex)
-            except FormulaError as fault:
-                yield f"{source.at(('tables', number, 'rows', index, 'bound_latex'))}: {fault}"
-
-
-def _printed(folder: Path, texts: PaperTexts) -> Sequence[str]:
-    """The faults of the paper's table as printed."""
     from dpregret.paper_figs.tables.printed import load_printed
 
     try:
         load_printed(folder, texts.claims)
     except ClaimsError as fault:
-        return fault.problems
-    return ()
+        problems += fault.problems
+    return texts.claims, list(dict.fromkeys(problems))
 
 
 def _claim_mentions(texts: PaperTexts) -> Iterator[Mention]:
@@ -156,20 +137,24 @@ def _exact(texts: PaperTexts) -> Iterator[Problem]:
 
 
 def _rows(texts: PaperTexts) -> Iterator[Problem]:
-    """Learners of table rows that no family has: a row may name one that its reference does not play."""
+    """Learners of table rows that no family has, and bounds that no page could show.
+
+    A row may name a learner that its reference does not play.
+    """
+    from dpregret.paper_figs.text.formula import FormulaError, checked
+
     known = {name: each.card.variants for family in FAMILIES.values() for name, each in family.learners.items()}
-    rows: Iterable[tuple[KeyPath, TableRow]] = (
-        (("tables", number, "rows", index), row)
-        for number, table in enumerate(texts.claims.tables)
-        for index, row in enumerate(table.rows)
-    )
-    for path, row in rows:
-        if row.learner == QUOTED:
-            continue
-        if row.learner not in known:
-            yield (*path, "learner"), not_allowed("learner", row.learner, known)
-        elif row.variant not in known[row.learner]:
-            yield (*path, "learner"), not_allowed(f"variant of {row.learner}", row.variant, known[row.learner])
+    for number, table in enumerate(texts.claims.tables):
+        for index, row in enumerate(table.rows):
+            path = ("tables", number, "rows", index)
+            if row.learner not in (QUOTED, *known):
+                yield (*path, "learner"), not_allowed("learner", row.learner, known)
+            elif row.learner != QUOTED and row.variant not in known[row.learner]:
+                yield (*path, "learner"), not_allowed(f"variant of {row.learner}", row.variant, known[row.learner])
+            try:
+                checked(row.bound_latex)
+            except FormulaError as fault:
+                yield (*path, "bound_latex"), str(fault)
 
 
 def _faults(mention: Mention, known: Known) -> list[Problem]:

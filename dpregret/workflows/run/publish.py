@@ -56,17 +56,10 @@ def publish(plan: Plan) -> None:
     if not whole:
         remove(results / SUMS)
     elif changed or not (results / SUMS).exists():
-        list_files(plan)
+        from dpregret.workflows.run.archive import origin, write_sums  # late: it brings pandas
 
-
-def list_files(plan: Plan) -> None:
-    """Write SHA256SUMS and origin.json for what is published."""
-    from dpregret.workflows.run.archive import origin, write_sums
-
-    results = Path(plan.results)
-    there = [name for name in (*plan.shown, PLAN) if (results / name).exists()]
-    keys = {name: Path(file).name for name, (file, _) in plan.shown.items()}
-    write_sums(results, there, origin(str(plan.content["profile"]), keys))
+        keys = {name: Path(file).name for name, (file, _) in plan.shown.items()}
+        write_sums(results, [*there, PLAN], origin(str(plan.content["profile"]), keys))
 
 
 def _not_of_the_future(file: Path, now: float) -> None:

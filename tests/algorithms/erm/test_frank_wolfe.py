@@ -13,7 +13,12 @@ from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.frank_wolfe import FrankWolfe
 from dpregret.algorithms.erm.general_frank_wolfe import GeneralFrankWolfe
 from dpregret.algorithms.erm.polytope_frank_wolfe import CornerFrankWolfe
-from dpregret.algorithms.erm.variance_reduced_frank_wolfe import Tree, VarianceReducedFrankWolfe, shared_out
+from dpregret.algorithms.erm.variance_reduced_frank_wolfe import (
+    Tree,
+    VarianceReducedFrankWolfe,
+    records_of,
+    shared_out,
+)
 from dpregret.algorithms.geometry import gaussian_width, make_set
 from dpregret.algorithms.privacy import Budget, gaussian_mu
 from dpregret.algorithms.privacy.budget import binomial_epsilon
@@ -227,7 +232,7 @@ def test_points_are_those_of_the_recursion_and_every_record_is_read_once(variant
     plain = Plainly(risk, plan)
     assert released == pytest.approx(plain.point, abs=1e-12)
     assert [each.left for each in risk.passes] == [0]
-    assert plain.read == sum(tree.records for tree in plan) == samples
+    assert plain.read == sum(records_of(tree.sizes) for tree in plan) == samples
     assert learner.iterations() == [2 ** (len(plan) + 1) - 2]
 
 
@@ -275,7 +280,7 @@ def test_a_record_moves_few_scores_and_no_further_than_it_is_priced(
         learner.fit(generators(1, 1))
         return np.array(seen)
 
-    ends = np.cumsum([tree.records for tree in plan])
+    ends = np.cumsum([records_of(tree.sizes) for tree in plan])
     farthest = {(tree.depth, depth): 0.0 for tree in plan for depth in range(tree.depth + 1)}
     generator = np.random.default_rng(8)
     for place in range(samples):
