@@ -55,9 +55,8 @@ def compare(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     change = both["fitted_b"] - both["fitted_a"]
     half_a, half_b = ((both[f"fitted_high_{side}"] - both[f"fitted_low_{side}"]) / 2 for side in ("a", "b"))
     beyond = change.abs() > np.sqrt(half_a**2 + half_b**2) + SLACK
-    other = np.zeros(len(both), dtype=bool)
-    for column in SAME:
-        other |= (both[f"{column}_a"] != both[f"{column}_b"]).to_numpy()
+    of_a, of_b = (both[[f"{column}_{side}" for column in SAME]].to_numpy() for side in "ab")
+    other = (of_a != of_b).any(axis=1)
     sides_differ = both["side"] == "left_only", both["side"] == "right_only"
     verdict = both["verdict_a"] != both["verdict_b"]
     what = np.select([*sides_differ, other, beyond, verdict], [ONLY_A, ONLY_B, OTHER, BEYOND, VERDICT], default=NOTHING)
@@ -75,14 +74,11 @@ def compare(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
 
 def summary(first: pd.DataFrame, second: pd.DataFrame, moved: pd.DataFrame) -> str:
     """The result of the comparison, in a sentence."""
-    common = set(first[["paper", "claim"]].itertuples(index=False, name=None))
-    common &= set(second[["paper", "claim"]].itertuples(index=False, name=None))
-    if not common:
+    common = first.merge(second, on=["paper", "claim"])
+    if common.empty:
         return "the two folders have no claim in common"
     counts = moved["what"].value_counts()
-    verdicts = int(
-        (moved["verdict of A"] != moved["verdict of B"]).to_numpy()[moved["what"].isin([BEYOND, VERDICT])].sum()
-    )
+    verdicts = ((moved["verdict of A"] != moved["verdict of B"]) & moved["what"].isin([BEYOND, VERDICT])).sum()
     text = f"{len(common)} claims in common: {counts.get(BEYOND, 0)} exponents moved beyond their intervals, "
     text += f"{verdicts} verdicts changed"
     further = [f"{counts[name]} {name}" for name in (OTHER, ONLY_A, ONLY_B) if name in counts]

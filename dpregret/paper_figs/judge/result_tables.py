@@ -182,11 +182,8 @@ class ExactLoss:
     @classmethod
     def read(cls, path: Path) -> dict[str, ExactLoss]:
         """The losses from `write_exact_losses`, by name."""
-        rows = formats.read_csv(path).to_dict("records")
-        return {
-            str(row["name"]): cls(row["claimed"], row["attained"], str(row["on"]), row.get("fails_from", math.nan))
-            for row in rows
-        }
+        rows = formats.read_csv(path).set_index("name").to_dict("index")
+        return {str(name): cls(**{str(key): value for key, value in row.items()}) for name, row in rows.items()}
 
 
 ExactLosses = Mapping[str, ExactLoss]

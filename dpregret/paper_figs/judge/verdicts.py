@@ -249,15 +249,10 @@ def rate_text(claim: Claim) -> str:
 
 def _undecided(cells: Cells, reason: str = "", **more: Any) -> Judgement:
     """An undecided judgement that says which cells there are."""
-    excluded = []
-    for state in cell.STATES:
-        values = [value for value, mark in zip(cells.values, cells.status, strict=True) if mark == state]
-        if values:
-            excluded.append(f"{state}: {listed(values)}")
+    lost = {state: cells.values[np.array(cells.status) == state] for state in cell.STATES}
+    excluded = " | ".join(f"{state}: {listed(values)}" for state, values in lost.items() if len(values))
     used, count = listed(cells.values[cells.used]), len(cells.responses)
-    return Judgement(
-        word.INCONCLUSIVE, reason, runs=count, cells_used=used, cells_excluded=" | ".join(excluded), **more
-    )
+    return Judgement(word.INCONCLUSIVE, reason, runs=count, cells_used=used, cells_excluded=excluded, **more)
 
 
 def listed(values: Sequence[float] | Array) -> str:
@@ -528,8 +523,7 @@ def _log_law(claim: Claim, rate: Rate, cells: Cells) -> dict[str, Any]:
 
 
 def _too_few(claim: Claim, cells: Cells) -> str:
-    counts = [(state, sum(mark == state for mark in cells.status)) for state in cell.STATES]
-    lost = ", ".join(f"{count} {state}" for state, count in counts if count)
+    lost = ", ".join(f"{cells.status.count(state)} {state}" for state in cell.STATES if state in cells.status)
     text = f"no exponent: {int(cells.used.sum())} of {len(cells.values)} cells usable"
     text += f" ({lost})" if lost else ""
     if len(cells.values) < fits.MINIMUM_CELLS:

@@ -11,7 +11,7 @@ answers. Every number comes from errata.csv, claims.csv and checks.csv.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -74,12 +74,6 @@ class TextTable(NamedTuple):
     caption: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-
-
-def text_table(name: str, title: str, caption: str, frame: pd.DataFrame) -> TextTable:
-    """The table of a frame of text."""
-    rows = tuple(map(tuple, frame.astype(str).to_numpy()))
-    return TextTable(name, title, caption, tuple(map(str, frame.columns)), rows)
 
 
 def read_captioned(path: Path, title: str) -> TextTable:
@@ -269,7 +263,15 @@ def headlines(results: Path, texts: Path, papers: Sequence[str]) -> tuple[Headli
 
 def refutations(results: Path, texts: Path, papers: Sequence[str]) -> tuple[Item, ...]:
     """Statements of papers, as printed there, whose claims of privacy are violated in the tables of a run."""
-    return tuple(item for paper in papers for item in _items(results, load_paper(texts / paper)))
+    found = []
+    for claims in (load_paper(texts / paper).claims for paper in papers):
+        lines = _lines(results, claims.paper)
+        for claim in filter(refutable, claims.claims):
+            line = lines.get(claim.id, {})
+            if line.get("verdict") == VIOLATED:
+                place, reason = f"{claims.cite or claims.paper}, {claim.source}", of_privacy(line["reason"])
+                found.append(Item(claims.paper, claim.id, place, claim.statement, reason, claim.errata))
+    return tuple(found)
 
 
 def refutable(claim: Claim) -> bool:
@@ -280,17 +282,6 @@ def refutable(claim: Claim) -> bool:
 def of_privacy(reason: str) -> str:
     """What was found about privacy, without what the runs show besides."""
     return reason.split("; in the runs")[0]
-
-
-def _items(results: Path, paper: PaperTexts) -> Iterator[Item]:
-    claims = paper.claims
-    lines = _lines(results, claims.paper)
-    for claim in claims.claims:
-        line = lines.get(claim.id, {})
-        if refutable(claim) and line.get("verdict") == VIOLATED:
-            place = f"{claims.cite or claims.paper}, {claim.source}"
-            found = of_privacy(line["reason"])
-            yield Item(claims.paper, claim.id, place, claim.statement, found, claim.errata)
 
 
 def _refuted(entry: Finding, results: Path, texts: Path, papers: Sequence[str]) -> Headline:

@@ -43,7 +43,6 @@ from dpregret.paper_figs.report.findings import (
     refutable,
     section,
     templates,
-    text_table,
 )
 from dpregret.paper_figs.report.provenance import gather
 from dpregret.paper_figs.tables.printed import STYLE, fragment_of, slug
@@ -576,4 +575,5 @@ def _oracle_costs(results: Path, papers: Sequence[str]) -> TextTable | None:
         caption += (
             " Where the last but one is above the last, gauge descent has the smaller bound for equal oracle time."
         )
-    return text_table("oracles", "Projection against linear oracle", caption, shown.map(significant).reset_index())
+    text, title = shown.map(significant).reset_index().astype(str), "Projection against linear oracle"
+    return TextTable("oracles", title, caption, tuple(text.columns), tuple(map(tuple, text.to_numpy())))

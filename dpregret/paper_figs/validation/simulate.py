@@ -277,22 +277,19 @@ def verdicts(simulations: int, seed: int = 1) -> pd.DataFrame:
     """Share of simulations in which each of `CASES` is judged as it deserves, and the most frequent other verdict."""
     found = []
     for number, (name, case) in enumerate(CASES.items()):
-        right, others = 0, []
+        judged = []
         sweep = Sweep(case.law, **{"spread": 0.1, "scatter": 0.1, **case.sweep})  # type: ignore[arg-type]
         runs, claim = sweep.frame(), make_claim(**case.claim)
         rows = swept_rows(runs, claim)
         for simulation in range(simulations):
             drawn = replace(sweep, seed=[seed, number, simulation]).regrets()[rows.index]
-            said = judge_cells(runs, claim, pivot(rows.assign(regret=drawn, response=drawn), claim))
-            if said.verdict == case.verdict and case.words in said.reason:
-                right += 1
-            else:
-                others.append(said.verdict)
+            judged.append(judge_cells(runs, claim, pivot(rows.assign(regret=drawn, response=drawn), claim)))
+        wrong = [each.verdict for each in judged if each.verdict != case.verdict or case.words not in each.reason]
         found.append(
             {
                 "curve": name, "deserves": f"{case.verdict}{f' ({case.words})' if case.words else ''}",
-                "simulations": simulations, "right": right / simulations,
-                "else": max(set(others), key=others.count) if others else formats.DASH,
+                "simulations": simulations, "right": 1 - len(wrong) / simulations,
+                "else": max(sorted(wrong), key=wrong.count) if wrong else formats.DASH,
             }
         )  # fmt: skip
     return pd.DataFrame(found)

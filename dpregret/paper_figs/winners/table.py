@@ -361,8 +361,9 @@ def winners(measured: Measured) -> pd.DataFrame:
             rows.append(key | _setting(competing, barred, free))
     table = pd.DataFrame(rows, columns=[*PROBLEM, *GUARANTEE, *COLUMNS])
     table["p_holm"] = holm(table["p"].to_numpy(dtype=float))
-    told = zip(table["learners"], table["of_constant"], table["ratio"], table["p_holm"], strict=True)
-    return table.assign(verdict=[_verdict(*each) for each in told])
+    useless, tied = table["of_constant"] > 1, (table["ratio"] - 1).abs() <= SAME
+    kinds = [useless, table["learners"] == 1, tied, table["p_holm"] < LEVEL]
+    return table.assign(verdict=np.select(kinds, [USELESS, ALONE, TIED, WINS], LEADS))
 
 
 def _samples(measured: Measured) -> list[Sample]:
@@ -408,16 +409,6 @@ def _ratio(name: str, cell: Cell, winner: Sample) -> dict[str, float]:
 
 def _over(one: float, other: float) -> float:
     return float(one / other) if one > 0 and other > 0 else float("nan")
-
-
-def _verdict(learners: int, of_constant: float, value: float, p: float) -> str:
-    if of_constant > 1:
-        return USELESS
-    if learners == 1:
-        return ALONE
-    if abs(value - 1) <= SAME:
-        return TIED
-    return WINS if p < LEVEL else LEADS
 
 
 def counts(table: pd.DataFrame) -> pd.DataFrame:
