@@ -98,23 +98,18 @@ def studied(folder, **edited):
     )  # fmt: skip
 
 
-def test_an_edit_far_away_is_played_and_a_copy_compiles_nothing(tmp_path):
-    """That an edit compiles only what uses it is below."""
+def test_an_edit_compiles_what_uses_it_and_a_copy_nothing(tmp_path):
+    """Of the loop itself, and far away; what was compiled before lies in the same folder."""
     (missed, first), again = (studied(tmp_path / name).stdout.split() for name in ("one", "copy"))
     assert (missed, again) == ("1", ["0", first])
-    helper = STUDY["helper"].replace("- 1.0)", "- 0.5)")
-    missed, edited = studied(tmp_path / "one", helper=helper).stdout.split()
-    assert missed == "1"
-    assert edited != first
-
-
-def test_a_loop_that_is_edited_finds_its_texts_on_disk(tmp_path):
-    studied(tmp_path / "one")
     before = {*tmp_path.rglob("*.nbc")}
+    assert len(before) == 3  # the loop, the text, its helper
     studied(tmp_path / "one", study=STUDY["study"].replace("found = 0.0", "found = 0.5"))
     (written,) = {*tmp_path.rglob("*.nbc")} - before
-    assert len(before) == 3  # the loop, the text, its helper
     assert written.name.startswith("study.total")
+    missed, edited = studied(tmp_path / "one", helper=STUDY["helper"].replace("- 1.0)", "- 0.5)")).stdout.split()
+    assert missed == "1"
+    assert edited != first
 
 
 TEXT = """

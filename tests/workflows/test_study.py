@@ -202,33 +202,6 @@ def test_a_study_runs_and_keeps_its_contracts(written: Path) -> None:
     assert "my descent" in table.stdout
 
 
-PLAYED = """
-import sys
-from dpregret import study
-study.mount()
-import dpregret as dp
-for name in sys.argv[1:]:
-    print(dp.play("ogd", stream=name, source="my-records", rounds=64, dimension=3, runs=2).regret.value)
-"""
-
-
-def test_an_edit_of_a_loss_of_a_study_is_what_the_next_play_compiles(written: Path) -> None:
-    """What was compiled before the edit, and for a file that is gone, lies in the same folder of kernels."""
-
-    def played(*streams: str) -> list[float]:
-        return [*map(float, python(written, "-c", PLAYED, *streams, DPREGRET_STUDY=str(written)).stdout.split())]
-
-    file, gone = (written / "datasets" / f"{name}_hinge.py" for name in ("my", "old"))
-    text = file.read_text()
-    gone.write_text(text.replace('"my-hinge"', '"old-hinge"'))
-    first, other = played("my-hinge", "old-hinge")
-    gone.unlink()
-    file.write_text(text.replace("-label * min(short, 1.0)", "-label * min(short, 0.5)"))
-    (edited,) = played("my-hinge")
-    assert edited != first
-    assert np.isfinite(other)
-
-
 def test_the_repository_of_the_docs_has_the_example_and_its_reference() -> None:
     assert (REPOSITORY / "regret" / DESCENT).read_text() == (studies.TEMPLATE / DESCENT).read_text()
     claims = yaml.safe_load((REPOSITORY / "regret" / "claims.yaml").read_text())["claims"]
