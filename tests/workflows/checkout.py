@@ -23,7 +23,7 @@ HANGS = 1800
 FOLDERS = ("algorithms", "datasets", "paper_figs", "workflows")
 MINE = ("--config", "profile=mine.yaml")
 TIMED = (
-    "*/oracles.parquet", "*/costs.*", "*/figures/*cost*", "*/exact/cpu.*", "report.html",
+    "*/oracles.parquet", "*/costs.*", "*/figures/*cost*", "report.html",
     "*/report.html", archive.ORIGIN, "plan.json",
 )  # fmt: skip
 

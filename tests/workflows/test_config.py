@@ -204,7 +204,7 @@ tables:
   rows:
   - {id: r, label: r, group: g, learner: ftal.plain, privacy: p, neighbouring: n, operation: o, bound_text: b}
 figures: [{type: regret, experiment: horizon}]
-exact: {crossing: A table.}
+exact: {crossover: A table.}
 """
 ERRATA = """errata:
 - {id: e, kind: mistake, place: p, printed: x, right: y, why: z, experiment: errata, measure: {
@@ -225,7 +225,7 @@ ERRATA = """errata:
         ("learner: ftal.plain, privacy", "learner: ftal.plan, privacy", "tables[0].rows[r].learner"),
         ("where: {epsilon: 8}}\n  rows", "where: {eps: 8}}\n  rows", "tables[0].reference.where.eps"),
         ("experiment: horizon}", "experiment: horizo}", "figures[0].experiment"),
-        ("crossing", "crosing", "exact.crosing"),
+        ("crossover", "crosover", "exact.crosover"),
         ("experiment: errata", "experiment: erata", "errata[e].experiment"),
         ("against: corrected", "against: corected", "errata[e].measure.against"),
     ],

@@ -1,4 +1,4 @@
-"""The league, curves of expiry, maps of bounds and test vectors against brute force; mechanisms of others, read off."""
+"""The league, curves of expiry and test vectors against brute force; mechanisms of others, read off."""
 
 import copy
 import functools
@@ -9,20 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
-from checkout import timed
 from scipy.linalg import toeplitz
 
-from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.privacy import Budget, gaussian_mu, window_sums
 from dpregret.algorithms.privacy.audit import materialise, protected_nodes, transcript_losses
 from dpregret.algorithms.privacy.prefix_sums import NoisePerItem, NoisePerPrefix
 from dpregret.algorithms.privacy.series import inverse_root_coefficients, landau, root_coefficients
-from dpregret.algorithms.privacy.toeplitz import WindowBuffers, WindowRoot, norm_floor, window_lower_bound
+from dpregret.algorithms.privacy.toeplitz import WindowBuffers, WindowRoot, norm_floor
 from dpregret.algorithms.privacy.trees import WindowTree
 from dpregret.algorithms.privacy.window_blocks import WindowItems
-from dpregret.datasets.streams import make_stream
 from dpregret.paper_figs.judge.cells import mean_root
 from dpregret.paper_figs.judge.claims import load_claims
 from dpregret.workflows.mechanisms import exact, vectors
@@ -85,54 +81,21 @@ def test_losses_by_age_in_closed_form_are_what_the_transcript_tells(mechanism: o
 
 
 def test_the_noise_factor_is_what_a_curve_needs() -> None:
-    losses = exact.losses(windows=[4, 8])
-    found = exact.curves(losses)
+    found = exact.curves(windows=[4, 8])
     assert set(found["curve"]) == set(exact.CURVES)
     for row in found.to_dict("records"):
-        own = losses.loc[(losses["W"] == row["W"]) & (losses["mechanism"] == row["mechanism"])]
-        allowed = exact.CURVES[str(row["curve"])](own["age"].to_numpy(dtype=float), row["W"])
-        scaled = own["loss"].to_numpy() / row["noise factor"] ** 2
+        ages = np.arange(exact.WINDOWS_SEEN * row["W"])
+        losses = exact.squared_losses(exact.MECHANISMS[row["mechanism"]](row["W"]), row["W"], len(ages))
+        allowed = exact.CURVES[row["curve"]](ages.astype(float), row["W"])
+        scaled = losses / row["noise factor"] ** 2
         assert (scaled <= allowed * (1 + 1e-9)).all()
         assert scaled[row["worst age"]] == pytest.approx(allowed[row["worst age"]])
-        assert (row["kept"] == "yes") == bool((own["loss"].to_numpy() <= allowed * (1 + 1e-9)).all())
+        assert (row["kept"] == "yes") == bool((losses <= allowed * (1 + 1e-9)).all())
     kept = found.pivot(index=["W", "mechanism"], columns="curve", values="kept")
     assert (kept["step"] == "yes").all()  # window privacy itself
     assert (kept["linear after W"].xs("window root", level="mechanism") == "yes").all()
     assert (kept["linear"].xs("window root", level="mechanism") == "no").all()  # too much is told at once
     assert (kept["linear"].xs("noise on every prefix", level="mechanism") == "yes").all()
-
-
-def test_least_noise_is_above_the_lower_bound() -> None:
-    found = exact.noise(horizons=[16, 64, 256], windows=[1, 4, 16, 64])
-    for row in found.to_dict("records"):
-        assert row["mean error"] >= window_lower_bound(row["W"], row["T"] - 1) - 1e-12
-        assert row["next / least"] >= 1
-    inner = found.loc[(found["W"] > 1) & (found["W"] < found["T"])]
-    assert set(inner["least noise"]) == {"window root"}
-    assert set(found.loc[found["W"] == found["T"], "least noise"]) == {"normalised root over T"}
-
-
-def test_bounds_of_the_map_are_those_of_the_formulas() -> None:
-    found = exact.bounds(horizons=[64], windows=[4], dimensions=[3], epsilons=[2.0]).iloc[0]
-    domain = make_set("ball", 3)
-    stream = make_stream(exact.STREAM, domain)
-    lipschitz, convexity, mu = stream.lipschitz, stream.strong_convexity, gaussian_mu(Budget(2.0, exact.DELTA))
-    size = lipschitz**2 + 3 * (2 * lipschitz / mu) ** 2
-    own = size / convexity * ((1 / np.arange(1, 65)).sum() - 0.5)
-    assert found["noise on every gradient"] <= own * (1 + 1e-12)
-    assert found["constant point"] == pytest.approx(lipschitz * domain.diameter * 64)
-    assert found["root"] < found["buffers"] < found["tree"]
-
-
-def test_switches() -> None:
-    bounds = {"tree": 4.0, "root": 1.5, "buffers": 0.5, "constant point": [9.0, 9.0, 9.0, 1.0]}
-    frame = pd.DataFrame({"T": 8, "W": 4, "eps": 1.0, "d": [8, 2, 4, 16], **bounds})
-    frame["noise on every gradient"] = [5.0, 1.0, 2.0, 9.0]
-    (row,) = exact.switches(frame).to_dict("records")
-    assert row["no tree beats tree up to d ="] == 4
-    assert row["no tree beats root up to d ="] == 2
-    assert row["no tree beats buffers up to d ="] == 0
-    assert row["root below constant point up to d ="] == 8
 
 
 @pytest.mark.parametrize("dimension", [1, 3, 4])
@@ -152,41 +115,12 @@ def test_the_chapter_lists_exact_tables_that_there_are() -> None:
     texts = load_claims(PAPERS / "prefix_sums" / "claims.yaml")
     assert texts.chapter
     assert set(texts.exact) <= set(exact.TABLES)
-    assert set(exact.TIMED_TABLES) <= set(texts.exact)
-    assert all(timed(f"ours/exact/{name}.csv") for name in exact.TIMED_TABLES)
-
-
-# Where noise on every gradient and the window tree change places
 
 
 @pytest.mark.parametrize("window", [1, 2, 8, 64])
 def test_the_mean_root_of_noisy_nodes_is_that_of_the_tree(window: int) -> None:
     later = WindowTree(window).noisy_nodes(3 * window)[window:]
     assert mean_root(np.array([float(window)]))[0] == pytest.approx(np.sqrt(later).mean(), rel=1e-12)
-
-
-@pytest.mark.parametrize(("window", "dimension"), [(1, 3), (4, 7), (16, 33)])
-def test_the_coefficients_are_the_slopes_of_the_bounds(window: int, dimension: int) -> None:
-    """Between T = 2^15 and 2^17 both bounds grow by their coefficient times ln 4."""
-    domain = make_set("ball", dimension)
-    stream = make_stream(exact.STREAM, domain)
-    unit, bend = stream.lipschitz**2 / stream.strong_convexity, domain.diameter / stream.lipschitz
-    size = 2 * np.sqrt(dimension) / gaussian_mu(Budget(8.0, exact.DELTA))
-    cost = np.sqrt(np.log2(window) + 1) * mean_root(np.array([float(window)]))[0]
-    before, after = (np.array(exact.totals(dimension, window, horizon, 8.0)) for horizon in (2**15, 2**17))
-    slopes = (after - before) / np.log(4)
-    assert slopes == pytest.approx([unit * (1 + bend + size * cost), unit * (1 + size**2)], rel=2e-3)
-    meeting = exact.meeting(window, bend)
-    assert 1 + bend + 2 * meeting * cost == pytest.approx(1 + (2 * meeting) ** 2, rel=1e-12)
-    assert (slopes[1] < slopes[0]) == (size / 2 < meeting)
-
-
-def test_the_largest_dimension_is_the_last_on_its_side() -> None:
-    most = exact.largest_dimension(16, 2**10, 8.0)
-    tree, free = exact.totals(most, 16, 2**10, 8.0)
-    assert free < tree
-    tree, free = exact.totals(most + 1, 16, 2**10, 8.0)
-    assert free >= tree
 
 
 @pytest.fixture(scope="module")

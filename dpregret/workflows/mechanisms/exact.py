@@ -14,21 +14,6 @@ item may cost when it is seen at age a: kept if mu(a)^2 <= mu^2 g(a) for every a
 sums of squared strategy coefficients; of trees, which are not Toeplitz, they are read off the running code, the worst
 item of every age.
 
-Maps: who has less noise, or the smaller explicit bound, over T, W, d and eps. Noise: the mechanism of least mean error.
-Bounds: learners that play strongly convex losses on the unit ball, with the constants of the stream `norm-kink`; their
-bounds are those of their own `bound`. Without a tree the noise of every gradient stays: its bound has d / mu_gdp^2
-where sums with correlated noise have sqrt(d) / mu_gdp times what the mechanism costs.
-
-Crossing. Both bounds grow like c ln T once T is far beyond W. With s = 2 L / mu_gdp the noise of one gradient and
-y = s sqrt(d) / L = 2 sqrt(d) / mu_gdp, the coefficients are, in units of L^2 / mu,
-
-    noise on every gradient   1 + y^2                  (E|h|^2 = L^2 + d s^2)
-    window tree               1 + mu D / L + y V_W     (mean of E|z_t| at most s sqrt(d) V_W)
-
-where V_W = sqrt(log2 W + 1) A_W, A_W the mean root of the number of noisy nodes in a sum. They are equal at the
-positive root of y^2 - V_W y - mu D / L = 0: a curve in sqrt(d) / mu_gdp, W and mu D / L alone. Exact are the two
-coefficients, not the regret: on a given stream both learners may stay below their bounds by different factors.
-
 Crossover, of bandits: where a tree over batches begins to beat noise on every observed value. All is for T = 4^m rounds
 with D = L = 1 (both bounds are multiples of L D); `NoisyLeader.bound` is the definition, and a test holds both
 together. Shorter horizons than n^2 are refused by the learners.
@@ -36,23 +21,18 @@ together. Shorter horizons than n^2 are refused by the learners.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from math import ceil, inf, log2, sqrt
 from pathlib import Path
-from time import process_time
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas as pd
 
-from dpregret.algorithms.geometry import make_set
-from dpregret.algorithms.learner import Problem, Setting
-from dpregret.algorithms.online.baselines import NoisePerGradient, NoisePerSum, Stay
-from dpregret.algorithms.online.wdp_cocop import WdpCocopGamma, WdpCocopGaussian
 from dpregret.algorithms.privacy import Budget, gaussian_mu, horizon_sums, window_sums
 from dpregret.algorithms.privacy.audit import materialise, transcript_losses
 from dpregret.algorithms.privacy.convolution import DIRECT
-from dpregret.algorithms.privacy.prefix_sums import BLOCK, NoisePerItem, NoisePerPrefix, PrefixSums
+from dpregret.algorithms.privacy.prefix_sums import NoisePerItem, NoisePerPrefix, PrefixSums
 from dpregret.algorithms.privacy.series import FIRST, longest, root_decays
 from dpregret.algorithms.privacy.toeplitz import (
     BandedInverseRoot,
@@ -69,9 +49,7 @@ from dpregret.algorithms.privacy.toeplitz import (
 )
 from dpregret.algorithms.privacy.trees import BinaryTree, DecodedWindowTree, VarianceReducedTree, WindowTree
 from dpregret.algorithms.privacy.window_blocks import WindowBlocks, WindowItems
-from dpregret.datasets.streams import make_stream
 from dpregret.numerics.arrays import Array
-from dpregret.paper_figs.judge.cells import mean_root
 from dpregret.paper_figs.text import formats
 
 BANDS = 64
@@ -80,8 +58,6 @@ LONGEST = {"normalised root": 2**13, "no horizon": 2**16}
 """Where the exact error takes n^2 steps, or a Fourier transform of 16 n points, the league ends."""
 HORIZONS = tuple(2**power for power in range(8, 21))
 SIZES = tuple(2**power for power in range(17))
-SHARED = 64  # coordinates that move together when time is taken
-TIMED = 2**13  # rounds
 Size = Callable[[int], float]
 
 
@@ -215,33 +191,6 @@ def windows(sizes: Iterable[int] = SIZES) -> pd.DataFrame:
     return _gaussian("W", WINDOWS, sizes, window_errors, window_optimum)
 
 
-def seconds(mechanism: PrefixSums) -> float:
-    """CPU seconds a round and coordinate for correlating the noise, its further draws included; the least of three."""
-    generator = np.random.default_rng(0)
-    units = generator.standard_normal((BLOCK, SHARED, 1))
-
-    def fresh(count: int) -> Array:
-        return generator.standard_normal((count, SHARED, 1))
-
-    taken = []
-    for _ in range(3):
-        state, started = mechanism.init(*units.shape), process_time()
-        for _ in range(TIMED // BLOCK):
-            mechanism.next(state, units.copy(), fresh)
-        taken.append(process_time() - started)
-    return min(taken) / (TIMED * SHARED)
-
-
-def cpu() -> pd.DataFrame:
-    """Nanoseconds a round and coordinate, by mechanism: the one table of this module that depends on the machine."""
-    plans = [("windows", "W", window, each) for window in (16, 256, 1024, 4096) for each in WINDOWS]
-    plans += [("whole sequences", "T", TIMED, each) for each in SEQUENCES]
-    rows = [
-        (sums, f"{letter} = {size}", each.name, 1e9 * seconds(each.make(size))) for sums, letter, size, each in plans
-    ]
-    return pd.DataFrame(rows, columns=["sums", "size", "mechanism", "ns"])
-
-
 def _settled(mechanism: PrefixSums, window: int) -> Array:
     """Noisy nodes over a window, or a whole block, once a window has passed."""
     period = mechanism.block if isinstance(mechanism, WindowBlocks) else window
@@ -341,184 +290,35 @@ def squared_losses(mechanism: PrefixSums, window: int, ages: int) -> Array:
     return np.array([np.diagonal(losses, -age).max() for age in range(ages)])
 
 
-def losses(windows: Sequence[int] = (16, 64, 256)) -> pd.DataFrame:
-    """One row per window, mechanism and age, ages up to `WINDOWS_SEEN` windows: `loss` = mu(a)^2 / mu^2."""
+def curves(windows: Sequence[int] = (16, 64, 256)) -> pd.DataFrame:
+    """One row per window, mechanism and curve: kept or not, the worst age, and the factor on the noise's standard
+    deviation from which on the curve is kept at all ages up to `WINDOWS_SEEN` windows.
+    """
     rows = []
     for window in windows:
-        ages = WINDOWS_SEEN * window
+        ages = np.arange(float(WINDOWS_SEEN * window))
         for name, make in MECHANISMS.items():
             mechanism = make(window)
             if window > DENSE and isinstance(mechanism, WindowTree):
                 continue
-            loss = squared_losses(mechanism, window, ages)
-            rows.append(pd.DataFrame({"W": window, "mechanism": name, "age": np.arange(ages), "loss": loss}))
-    return pd.concat(rows, ignore_index=True)
-
-
-def curves(found: pd.DataFrame) -> pd.DataFrame:
-    """One row per window, mechanism and curve: kept or not, the worst age, and the factor on the noise's standard
-    deviation from which on the curve is kept at all ages seen. found: from `losses`.
-    """
-    rows = []
-    for (window, name), group in found.groupby(["W", "mechanism"], sort=False):
-        size = int(group["W"].iloc[0])
-        age = group["age"].to_numpy(dtype=float)
-        for curve, allowed in CURVES.items():
-            excess = group["loss"].to_numpy() / allowed(age, size)
-            worst = int(np.argmax(excess > excess.max() * (1 - ROUNDING)))
-            kept = "yes" if excess[worst] <= 1 + ROUNDING else "no"
-            rows.append((window, name, curve, kept, worst, worst / size, float(np.sqrt(excess[worst]))))
+            losses = squared_losses(mechanism, window, len(ages))
+            for curve, allowed in CURVES.items():
+                excess = losses / allowed(ages, window)
+                worst = int(np.argmax(excess > excess.max() * (1 - ROUNDING)))
+                kept = "yes" if excess[worst] <= 1 + ROUNDING else "no"
+                rows.append((window, name, curve, kept, worst, worst / window, float(np.sqrt(excess[worst]))))
     columns = ["W", "mechanism", "curve", "kept", "worst age", "worst age / W", "noise factor"]
     return pd.DataFrame(rows, columns=columns)
 
 
-# Maps of noise and bounds
+# Where a tree over batches of a bandit begins to win
 
 DELTA: Final = 1e-6
-STREAM: Final = "norm-kink"
-DIMENSIONS = tuple(2**power for power in (1, 2, 3, 4, 5, 6, 7, 9, 11, 13))
-LEARNERS: Mapping[str, tuple[Any, str]] = {
-    "constant point": (Stay, "plain"),  # first: other bounds are never above it, only equal
-    "tree": (WdpCocopGaussian, "corrected"),
-    "root": (WdpCocopGaussian, "root"),
-    "buffers": (WdpCocopGaussian, "buffers"),
-    "tree, pure": (WdpCocopGamma, "corrected"),
-    "blocks, pure": (WdpCocopGamma, "blocks"),
-    "items, pure": (WdpCocopGamma, "items"),
-    "noise on every gradient": (NoisePerGradient, "corrected"),
-    "noise on every sum": (NoisePerSum, "corrected"),
-}
-CROSSED: Final = tuple(2**power for power in (*range(9), 10, 12, 14, 16, 20))
-"""Windows of the curve; the last of its epsilons is that of finite horizons."""
-CROSSED_EPSILONS: Final = (1.0, 8.0)
-CROSSED_HORIZONS: Final = (2**14, 2**17)
-LARGEST: Final = 2**10
-"""No larger dimension is tried."""
 BANDIT_DIMENSIONS: Final = (2, 4, 8, 16, 32)
 BANDIT_EPSILONS: Final = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 MOST: Final = 200  # T = 4^200 is looked at no more
 SHOWN: Final = 10  # T = 2^20, where bounds are shown side by side
 NOISES: Final = ("every value", "Laplace tree", "Gaussian tree")
-
-
-def noise(
-    horizons: Sequence[int] = (2**6, 2**8, 2**10, 2**12), windows: Sequence[int] = (1, 4, 16, 64, 256, 1024)
-) -> pd.DataFrame:
-    """Mean error over rounds 1..T-1 of every mechanism; d and eps multiply all of them alike. W = T: whole sequences.
-
-    Where several are equal, at W = 1, the first is named. A mechanism for whole sequences protects every window.
-    """
-    rows = []
-    for horizon in horizons:
-        for window in (*(each for each in windows if each < horizon), horizon):
-            mechanisms: dict[str, PrefixSums] = {"normalised root over T": NormalisedRoot(horizon)}
-            mechanisms |= {name: make(window) for name, make in MECHANISMS.items() if name != "1 buffer"}
-            means = {name: sequence_errors(mechanism, horizon)[1] for name, mechanism in mechanisms.items()}
-            first, second = sorted(means, key=lambda name: means[name])[:2]
-            row = {"T": horizon, "W": window, "least noise": first, "mean error": means[first], "next": second}
-            row["next / least"] = means[second] / means[first]
-            row["window tree / least"] = means["window tree"] / means[first]
-            rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def _totals(names: Iterable[str], dimension: int, horizon: int, settings: Sequence[Setting]) -> dict[str, Array]:
-    """The explicit bounds on the total regret by learner, (settings,)."""
-    domain = make_set("ball", dimension)
-    stream = make_stream(STREAM, domain)
-    problem = Problem(domain, horizon, stream.lipschitz, stream.strong_convexity, stream.smoothness)
-    totals = {}
-    for name in names:
-        learner, variant = LEARNERS[name]
-        totals[name] = np.asarray(learner(problem, settings, 1, variant).bound(horizon)[:, -1], dtype=np.float64)
-    return totals
-
-
-def bounds(
-    horizons: Sequence[int] = (2**8, 2**12, 2**16),
-    windows: Sequence[int] = (1, 16, 256, 4096),
-    dimensions: Sequence[int] = DIMENSIONS,
-    epsilons: Sequence[float] = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0),
-) -> pd.DataFrame:
-    """One row per (T, W, d, eps): the explicit bound of every learner on the total regret."""
-    frames = []
-    for dimension in dimensions:
-        for horizon in horizons:
-            pairs = [(window, epsilon) for window in windows if window <= horizon for epsilon in epsilons]
-            settings = [Setting(window, Budget(epsilon, DELTA)) for window, epsilon in pairs]
-            frame = pd.DataFrame(pairs, columns=["W", "eps"])
-            frame.insert(0, "T", horizon)
-            frame.insert(2, "d", dimension)
-            frames.append(frame.assign(**_totals(LEARNERS, dimension, horizon, settings)))
-    return pd.concat(frames, ignore_index=True)
-
-
-def switches(found: pd.DataFrame, against: Iterable[str] = ("tree", "root", "buffers")) -> pd.DataFrame:
-    """One row per (T, W, eps): the largest d at which noise on every gradient has a smaller bound than the tree, the
-    root, the buffers; and from which d on no bound beats the constant point. found: from `bounds`.
-    """
-
-    def last(group: pd.DataFrame, holds: "pd.Series[bool]") -> int:
-        """The last d of those that hold without a gap from the smallest one on; 0 where the smallest one does not."""
-        return int(group["d"].where(np.logical_and.accumulate(holds), 0).max())
-
-    rows = []
-    free = "noise on every gradient"
-    for (horizon, window, epsilon), group in found.sort_values("d").groupby(["T", "W", "eps"], sort=True):
-        row = {"T": horizon, "W": window, "eps": epsilon}
-        for name in against:
-            row[f"no tree beats {name} up to d ="] = last(group, group[free] < group[name])
-        row["root below constant point up to d ="] = last(group, group["root"] < group["constant point"])
-        rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def meeting(window: int, bend: float) -> float:
-    """sqrt(d) / mu_gdp at which both coefficients of ln T are equal; bend: mu D / L."""
-    cost = np.sqrt(np.log2(window) + 1) * mean_root(np.array([float(window)]))[0]
-    return float(cost + np.sqrt(cost**2 + 4 * bend)) / 4
-
-
-def crossing() -> pd.DataFrame:
-    """One row a window: the curve, what it means for d at some eps, and the same at finite T from the whole bounds.
-
-    At finite T: the largest d at which noise on every gradient has the smaller bound; empty where T is below 8 W.
-    """
-    domain = make_set("ball", 2)
-    stream = make_stream(STREAM, domain)
-    bend = stream.strong_convexity * domain.diameter / stream.lipschitz
-    last = CROSSED_EPSILONS[-1]
-    rows = []
-    for window in CROSSED:
-        row: dict[str, float | str] = {
-            "W": window,
-            "mu D << L": meeting(window, 0.0),
-            "mu D = 0.8 L": meeting(window, bend),
-        }
-        for epsilon in CROSSED_EPSILONS:
-            row[f"d, eps = {epsilon:g}"] = (meeting(window, bend) * gaussian_mu(Budget(epsilon, DELTA))) ** 2
-        for horizon in CROSSED_HORIZONS:
-            shown = largest_dimension(window, horizon, last) if 8 * window <= horizon else ""
-            row[f"d, eps = {last:g}, T = 2^{horizon.bit_length() - 1}"] = shown
-        rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def largest_dimension(window: int, horizon: int, epsilon: float) -> int:
-    """The largest d at which the whole bound of noise on every gradient is the smaller one, by bisection; 0: none."""
-    low, high = 0, LARGEST
-    while high - low > 1:
-        middle = (low + high) // 2
-        tree, free = totals(middle, window, horizon, epsilon)
-        low, high = (middle, high) if free < tree else (low, middle)
-    return low
-
-
-def totals(dimension: int, window: int, horizon: int, epsilon: float) -> tuple[float, float]:
-    """The explicit bounds on the total regret of the tree, and of noise on every gradient."""
-    setting = Setting(window, Budget(epsilon, DELTA))
-    tree, free = _totals(("tree", "noise on every gradient"), dimension, horizon, [setting]).values()
-    return float(tree[0]), float(free[0])
 
 
 @dataclass(frozen=True)
@@ -606,28 +406,15 @@ def first_better(noise: str, dimension: int, epsilon: float) -> float:
 
 # The tables
 
-TIMED_TABLES: Final = ("cpu",)
-"""Tables that depend on the machine."""
-
-
-_losses, _bounds = cache(losses), cache(bounds)
 TABLES: Mapping[str, Callable[[], pd.DataFrame]] = {
     "sequences": sequences,
     "windows": windows,
-    "ages": _losses,
-    "curves": lambda: curves(_losses()),
-    "noise": noise,
-    "bounds": _bounds,
-    "switches": lambda: switches(_bounds()),
+    "curves": curves,
     "pure-windows": pure_windows,
     "pure-sequences": pure_sequences,
     "pure-gaussian": against_gaussian,
-    "cpu": cpu,
-    "crossing": crossing,
     "crossover": crossover,
 }
-LONG = ("ages", "bounds")
-"""Tables that are drawn, not read: as CSV only."""
 
 
 def write_exact(captions: Mapping[str, str], out: Path) -> None:
@@ -636,8 +423,7 @@ def write_exact(captions: Mapping[str, str], out: Path) -> None:
     for name, caption in captions.items():
         frame = TABLES[name]()
         formats.write_csv(frame, out / f"{name}.csv")
-        if name not in LONG:
-            formats.write_captioned(shown(frame), caption, out, name)
+        formats.write_captioned(shown(frame), caption, out, name)
 
 
 def shown(frame: pd.DataFrame) -> pd.DataFrame:
