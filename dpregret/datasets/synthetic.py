@@ -20,7 +20,7 @@ import numpy as np
 
 from dpregret.core.losses import Loss, Losses
 from dpregret.core.sets import ConstraintSet
-from dpregret.datasets.base import Generators, place, positive
+from dpregret.datasets.base import Generators, positive
 from dpregret.datasets.losses import DirectionKink, DirectionSquare, HalfSpace, NormKink, Quadratic
 from dpregret.datasets.streams import BLOCK, Comparator, Stream, prefix_sums, sphere_blocks
 from dpregret.numerics.arrays import Array
@@ -273,34 +273,3 @@ class RealizableQuadratic(Constant):
         self.loss = Quadratic(domain.target(), smoothness)
         lipschitz = smoothness * domain.reach(domain.target())
         super().__init__(domain, strong_convexity=0.0, lipschitz=lipschitz, smoothness=smoothness)
-
-
-class PlacedKink(Constant):
-    """f(x) = weight h(|x - z|) + (mu/2) |x - z|^2, h Huber's kink of a radius, z by `place`; L is `lipschitz`.
-
-    Not marked as tight: with a large radius it is smooth, and what is not tight proves nothing.
-    """
-
-    name = "placed-kink"
-    traits = frozenset({"strongly-convex", "smooth"})
-
-    def __init__(
-        self,
-        domain: ConstraintSet,
-        strong_convexity: float,
-        share: float = 0.5,
-        towards: int = 0,
-        radius: float = 1.0,
-        lipschitz: float = 4.0,
-    ) -> None:
-        anchor = place(domain, share, towards)
-        weight = lipschitz - strong_convexity * domain.reach(anchor)
-        if not (weight > 0 and radius > 0):
-            raise ValueError(f"options lipschitz and radius must leave a positive weight, got {lipschitz} and {radius}")
-        self.loss = NormKink(anchor, weight, strong_convexity, radius)
-        super().__init__(
-            domain,
-            strong_convexity=strong_convexity,
-            lipschitz=lipschitz,
-            smoothness=strong_convexity + weight / radius,
-        )

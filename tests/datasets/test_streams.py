@@ -23,14 +23,13 @@ from dpregret.datasets.losses import DirectionKink, Quadratic, RidgeLogistic, Ri
 from dpregret.datasets.pool_streams import PoolStream
 from dpregret.datasets.streams import Stream, make_stream
 
-SYNTHETIC = ["smooth-quadratic", "random-kink", "norm-kink", "huber-kink", "placed-kink", "drift", "ridge-logistic"]
+SYNTHETIC = ["smooth-quadratic", "random-kink", "norm-kink", "huber-kink", "drift", "ridge-logistic"]
 SYNTHETIC += ["lasso"]
 REALIZABLE = ["realizable-quadratic", "realizable-direction", "half-space"]
 SMALL = {
     "ridge-logistic": {"pool_size": 50},
     "lasso": {"pool_size": 50},
     "drift": {"period": 24},
-    "placed-kink": {"share": 0.37, "towards": 11, "radius": 0.3, "lipschitz": 60.0},
 }
 
 
@@ -209,7 +208,7 @@ def test_a_clipped_stream_shows_no_gradient_longer_than_declared() -> None:
 
 
 SETS = ["ball", "l1-ball", "simplex", "box"]
-CLOSED = ["smooth-quadratic", "drift", "random-kink", "norm-kink", "placed-kink", "half-space"]
+CLOSED = ["smooth-quadratic", "drift", "random-kink", "norm-kink", "half-space"]
 CLOSED += ["realizable-quadratic", "realizable-direction"]
 CHECKPOINTS = [1, 3, 10, 17]
 
