@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from competing import choice_scores
 from drawn import p_value
 from scipy import stats
 from scipy.linalg import block_diag, solve_triangular
@@ -66,7 +67,6 @@ from dpregret.numerics.orthogonal import symmetric
 from dpregret.workflows.audit.bandits import Numbers
 from dpregret.workflows.audit.erm import DIMENSION as SLOPE_DIMENSION
 from dpregret.workflows.audit.erm import FRESH_SAMPLES, LinearSample
-from dpregret.workflows.audit.exact_losses import choice_scores
 from dpregret.workflows.audit.experts import chain, halting, law, restless
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import generators

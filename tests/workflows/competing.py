@@ -1,10 +1,18 @@
-"""Two candidates of report-noisy-min among others, as docs/proofs/noisy_min_range.md sees them, by quadrature."""
+"""Report-noisy-min with Laplace noise: the law of a choice, and two candidates among others, by quadrature.
+
+Scores are in units of the scale b of the noise; docs/proofs/noisy_min_range.md. Scales are in units of the sensitivity
+s, those of docs/proofs/frank_wolfe_privacy.md.
+"""
 
 import math
 
 import numpy as np
 
+from dpregret.algorithms.privacy import Budget, gaussian_mu, largest_within
+from dpregret.algorithms.privacy.budget import largest_call_epsilon
+from dpregret.algorithms.privacy.selection import RANGES, largest_rho
 from dpregret.numerics.arrays import Array
+from dpregret.workflows.audit.exact_losses import printed_scale, wolfe_epsilon
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)
 
@@ -81,3 +89,92 @@ def random_pairs(count: int, seed: int) -> list[Pair]:
         scores = generator.normal(size=generator.integers(2, 9)) * generator.choice([0.2, 1, 3])
         made.append(Pair(np.concatenate([[0.0, abs(scores[1]) * generator.integers(2)], scores[2:]])))
     return made
+
+
+INFORMATION = 49 / 36
+"""Squared derivative over variance, (7/12)^2 / (1/4), of a choice of `raised_pair`, in units of (s / b)^2."""
+WIDEST = 0.1183447643
+"""The y at which `equal_pair_range` is largest, 2.3477957."""
+
+
+def choice_scores(scores: Array, moves: Array) -> tuple[Array, Array]:
+    """P(i) of the smallest of scores (k,), and d ln P(i) for scores that move along `moves` (k,).
+
+    The variance of the second under the first is the Fisher information of a choice, its largest difference is the
+    range of the loss of a small move.
+    """
+    low = scores.min()
+    place, weight = places(scores - low)
+    apart = place[:, None] - (scores - low)
+    chosen = density(apart) / tail(apart) * tail(apart).prod(axis=1, keepdims=True)  # i is here and all others higher
+    beyond = moves * density(apart) / tail(apart)  # E sgn of the noise of a score that stands higher
+    slope = moves * np.sign(apart) + beyond.sum(axis=1, keepdims=True) - beyond
+    probability = weight @ chosen
+    return probability, weight @ (chosen * slope) / probability
+
+
+def pair_ranges(scores: Array) -> Array:
+    """|grad ln P(i) - grad ln P(j)|_1 for every two candidates, (k,) -> (k, k), in units of s / b.
+
+    The difference of the losses of i and j under a small move in [-1, 1]: it is linear in the move, so that the worst
+    moves are signs.
+    """
+    slopes = choice_slopes(scores)
+    return np.asarray(np.abs(slopes[:, None] - slopes).sum(axis=-1))
+
+
+def choice_slopes(scores: Array) -> Array:
+    """d ln P(i) / d score j, (k,) -> (k, k)."""
+    return np.stack([choice_scores(scores, unit)[1] for unit in np.eye(len(scores))], axis=1)
+
+
+def equal_pair_range(offset: float) -> float:
+    """`pair_ranges` of the first two of the scores (0, 0, y, y, y), y = offset >= 0, in closed form: 2 I / D.
+
+    With e = exp(-y), I = (1 - (1 - e/2)^4) / (4 e); D, the probability of the choice, is the sum of the other lines.
+    """
+    gone, share = math.exp(-offset), 1 - math.exp(-offset) / 2
+    near = ((1 - share**5) / 5 - (1 - gone) * (1 - share**4) / 4) / gone**2
+    middle = (1 - gone**2) / 8 - 3 * gone * (1 - gone) / 8 + 3 * gone**2 * offset / 16 - gone**2 * (1 - gone) / 32
+    return (1 - share**4) / (2 * gone) / (near + middle + gone**2 / 160)
+
+
+def refuted_scale(budget: Budget, rounds: int) -> float:
+    """The largest scale that the pair of the page shows to be too small: a valid one is at least this."""
+    return 1 / largest_within(lambda inverse: wolfe_epsilon(1 / inverse, rounds, budget.delta), budget.epsilon)
+
+
+def ranged_scale(budget: Budget, rounds: int, spread: float) -> float:
+    """The valid scale if the loss of a choice had a range of `spread` s / b: by zCDP, or pure composition."""
+    ranged = spread / 2 * math.sqrt((rounds - 1) / (2 * largest_rho(budget)))
+    return min(ranged, purely_proved_scale(budget, rounds))
+
+
+def purely_proved_scale(budget: Budget, rounds: int) -> float:
+    """The proved scale for choices that are 2 s / b - DP, without a bound on their range."""
+    return 2 / largest_call_epsilon(budget.epsilon, budget.delta, rounds - 1)
+
+
+def proved_epsilon(delta: float) -> float:
+    """The epsilon up to which the printed scale is proved private, for every T, since T - 1 choices are made."""
+
+    def ratio(epsilon: float) -> float:
+        budget = Budget(epsilon, delta)
+        return RANGES["laplace"] / 2 / math.sqrt(2 * largest_rho(budget)) / printed_scale(budget, 1)
+
+    return largest_within(ratio, 1.0)
+
+
+def distance(budget: Budget) -> float:
+    """Distance of the two unit Gaussians to which the pair tends as T grows, at the printed scale."""
+    return budget.epsilon * math.sqrt(INFORMATION / (2 * math.log(1 / budget.delta)))
+
+
+def failing_epsilon(delta: float) -> float:
+    """The epsilon beyond which the printed scale fails for every T that is large enough."""
+
+    def ratio(epsilon: float) -> float:
+        budget = Budget(epsilon, delta)
+        return distance(budget) / gaussian_mu(budget)
+
+    return largest_within(ratio, 1.0)

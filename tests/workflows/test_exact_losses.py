@@ -6,7 +6,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from competing import random_pairs
+from competing import (
+    INFORMATION,
+    WIDEST,
+    choice_scores,
+    choice_slopes,
+    distance,
+    equal_pair_range,
+    failing_epsilon,
+    pair_ranges,
+    proved_epsilon,
+    purely_proved_scale,
+    random_pairs,
+    ranged_scale,
+    refuted_scale,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
@@ -15,7 +29,7 @@ from scipy.stats import norm
 
 from dpregret.algorithms.erm.objective_perturbation import ObjectivePerturbation
 from dpregret.algorithms.privacy import Budget, gaussian_epsilon
-from dpregret.algorithms.privacy.selection import RANGES, Selection
+from dpregret.algorithms.privacy.selection import RANGES, Selection, calibrate_selection
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge.claims import load_claims
 from dpregret.paper_figs.judge.result_tables import ExactLoss
@@ -27,16 +41,16 @@ from dpregret.workflows.plan.read import PAPERS, papers
 DELTA = 1e-6
 MANY = 10**6
 PROOFS = Path(__file__).resolve().parents[2] / "docs" / "proofs"
-FIVE = np.array([0.0, 0.0, exact.WIDEST, exact.WIDEST, exact.WIDEST])
+FIVE = np.array([0.0, 0.0, WIDEST, WIDEST, WIDEST])
 
 
 def law(scores: Array) -> Array:
-    return exact.choice_scores(scores, np.zeros(len(scores)))[0]
+    return choice_scores(scores, np.zeros(len(scores)))[0]
 
 
 def test_formulas_1_and_2_are_the_range() -> None:
     for pair in random_pairs(60, 1):
-        assert 2 * (2 - pair.z()) == pytest.approx(exact.pair_ranges(pair.scores)[0, 1], abs=1e-9)
+        assert 2 * (2 - pair.z()) == pytest.approx(pair_ranges(pair.scores)[0, 1], abs=1e-9)
 
 
 def test_the_linear_form_is_a_lower_bound_of_z() -> None:
@@ -56,15 +70,15 @@ def test_the_linear_form_is_a_lower_bound_of_z() -> None:
 
 
 def test_closed_form_of_five_scores() -> None:
-    for offset in (0.0, 0.05, exact.WIDEST, 0.7):
+    for offset in (0.0, 0.05, WIDEST, 0.7):
         scores = np.repeat([0.0, offset], [2, 3])
-        assert exact.equal_pair_range(offset) == pytest.approx(exact.pair_ranges(scores)[0, 1], abs=1e-12)
-        assert exact.equal_pair_range(offset) <= exact.equal_pair_range(exact.WIDEST)
-    assert exact.equal_pair_range(0.0) == 75 / 32
-    assert exact.equal_pair_range(exact.WIDEST) == pytest.approx(2.3477957231, abs=1e-10)
-    assert exact.pair_ranges(FIVE).max() == pytest.approx(2.3477957231, abs=1e-10)
-    assert exact.pair_ranges(np.zeros(2)).max() == pytest.approx(2)
-    assert exact.pair_ranges(np.zeros(4)).max() == pytest.approx(7 / 3)
+        assert equal_pair_range(offset) == pytest.approx(pair_ranges(scores)[0, 1], abs=1e-12)
+        assert equal_pair_range(offset) <= equal_pair_range(WIDEST)
+    assert equal_pair_range(0.0) == 75 / 32
+    assert equal_pair_range(WIDEST) == pytest.approx(2.3477957231, abs=1e-10)
+    assert pair_ranges(FIVE).max() == pytest.approx(2.3477957231, abs=1e-10)
+    assert pair_ranges(np.zeros(2)).max() == pytest.approx(2)
+    assert pair_ranges(np.zeros(4)).max() == pytest.approx(7 / 3)
 
 
 def spread_of(first: Array, second: Array) -> float:
@@ -96,7 +110,7 @@ def test_neighbouring_choices_keep_the_range_and_its_price(
 @pytest.mark.parametrize("sensitivity", [1e-3, 1e-2])
 def test_no_smaller_range_than_the_lower_bound_is_charged(sensitivity: float) -> None:
     """The worst small move of the five scores; what is charged is more, by less than a twentieth."""
-    slopes = exact.choice_slopes(FIVE)
+    slopes = choice_slopes(FIVE)
     move = sensitivity / 2 * np.sign(slopes[0] - slopes[1])
     found = spread_of(FIVE + move, FIVE - move)
     assert found == pytest.approx(2.3477957 * sensitivity, rel=1e-4)
@@ -113,7 +127,7 @@ def test_the_raised_pair_is_chosen_as_quadrature_says(gap: float) -> None:
 
     found = sum(quad(standing, low, high, epsabs=1e-13)[0] for low, high in ((-60, 0), (0, gap), (gap, gap + 60)))
     assert exact.raised_pair(gap) == pytest.approx(found, abs=1e-12)
-    probability, _ = exact.choice_scores(np.array([gap, gap, 0.0, 0.0]), np.zeros(4))
+    probability, _ = choice_scores(np.array([gap, gap, 0.0, 0.0]), np.zeros(4))
     assert probability[:2].sum() == pytest.approx(found, abs=1e-12)
     assert probability.sum() == pytest.approx(1, abs=1e-12)
 
@@ -133,7 +147,7 @@ def test_theorem_5_4_is_violated_by_the_exact_loss() -> None:
 
 @pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-9])
 def test_the_printed_scale_fails_beyond_the_failing_epsilon(delta: float) -> None:
-    edge = exact.failing_epsilon(delta)
+    edge = failing_epsilon(delta)
     for epsilon, fails in ((edge * 1.02, True), (edge * 0.98, False)):
         scale = exact.printed_scale(Budget(epsilon, delta), 10**6)
         assert (exact.wolfe_epsilon(scale, 10**6, delta) > epsilon) == fails
@@ -142,21 +156,21 @@ def test_the_printed_scale_fails_beyond_the_failing_epsilon(delta: float) -> Non
 def test_scales_are_ordered_and_attain_what_they_say() -> None:
     for epsilon, rounds in itertools.product((0.5, 4.0), (10, 1000)):
         budget = Budget(epsilon, DELTA)
-        refuted, proved = exact.refuted_scale(budget, rounds), exact.proved_scale(budget, rounds)
+        refuted, proved = refuted_scale(budget, rounds), calibrate_selection("laplace", budget, 1.0, rounds - 1)
         assert exact.wolfe_epsilon(refuted, rounds, DELTA) == pytest.approx(epsilon, rel=1e-6)
-        assert refuted < exact.ranged_scale(budget, rounds, 2.35) <= proved <= exact.purely_proved_scale(budget, rounds)
+        assert refuted < ranged_scale(budget, rounds, 2.35) <= proved <= purely_proved_scale(budget, rounds)
         line = Selection("laplace", proved, 1.0, rounds - 1)
         assert line.epsilon(DELTA) == pytest.approx(epsilon, rel=1e-6)
 
 
 def test_the_printed_scale_is_proved_up_to_an_epsilon() -> None:
-    edge = exact.proved_epsilon(DELTA)
+    edge = proved_epsilon(DELTA)
     assert edge == pytest.approx(0.388, abs=1e-3)
-    assert edge < exact.failing_epsilon(DELTA)
+    assert edge < failing_epsilon(DELTA)
 
     def enough(epsilon: float, rounds: int) -> bool:
         budget = Budget(epsilon, DELTA)
-        return exact.proved_scale(budget, rounds) <= exact.printed_scale(budget, rounds)
+        return calibrate_selection("laplace", budget, 1.0, rounds - 1) <= exact.printed_scale(budget, rounds)
 
     for share, rounds in itertools.product(np.geomspace(1e-3, 0.99, 12), (3, 40, 10**6)):
         assert enough(edge * float(share), rounds)
@@ -167,11 +181,11 @@ def test_two_against_two_tell_most() -> None:
     """Fisher information 49/36 in units of (s / b)^2; neither other numbers, nor uneven scores, tell more."""
 
     def information(scores: Array, moves: Array) -> float:
-        probability, slope = exact.choice_scores(scores, moves)
+        probability, slope = choice_scores(scores, moves)
         return float(probability @ np.square(slope))
 
     even = information(np.zeros(4), np.array([1.0, 1, -1, -1]))
-    assert even == pytest.approx(exact.INFORMATION, abs=1e-12)
+    assert even == pytest.approx(INFORMATION, abs=1e-12)
     assert information(np.zeros(2), np.array([1.0, -1])) == pytest.approx(1, abs=1e-12)
     generator = np.random.default_rng(3)
     for count in (2, 3, 5, 12):
@@ -182,8 +196,8 @@ def test_two_against_two_tell_most() -> None:
 
 def test_slopes_of_a_choice_are_derivatives() -> None:
     scores, moves, small = np.array([0.3, -0.4, 0.0, 1.2]), np.array([1.0, -0.5, 0.25, -1.0]), 1e-5
-    probability, slope = exact.choice_scores(scores, moves)
-    ahead, behind = (exact.choice_scores(scores + sign * small * moves, moves)[0] for sign in (1, -1))
+    probability, slope = choice_scores(scores, moves)
+    ahead, behind = (choice_scores(scores + sign * small * moves, moves)[0] for sign in (1, -1))
     assert slope == pytest.approx((np.log(ahead) - np.log(behind)) / (2 * small), abs=1e-7)
     assert probability @ slope == pytest.approx(0, abs=1e-12)
 
@@ -241,26 +255,26 @@ def test_the_page_says_what_the_printed_scale_loses() -> None:
             exact.wolfe_epsilon(exact.printed_scale(budget, rounds), rounds, budget.delta)
             for rounds in (100, 10**4, MANY)
         ]
-        lost.append(gaussian_epsilon(exact.distance(budget), budget.delta))
+        lost.append(gaussian_epsilon(distance(budget), budget.delta))
         assert told == [f"**{each:.4g}**" if each > budget.epsilon else f"{each:.4g}" for each in lost]
 
 
 def test_the_page_says_from_where_the_printed_scale_fails() -> None:
     _, ((_, *proved), (_, *fails)) = tables("frank_wolfe_privacy")
     deltas = (1e-3, 1e-6, 1e-8, 1e-10, 1e-12, 1e-15)
-    assert proved == [f"{exact.proved_epsilon(delta):.3g}" for delta in deltas]
-    assert fails == [f"{exact.failing_epsilon(delta):.3g}" for delta in deltas]
+    assert proved == [f"{proved_epsilon(delta):.3g}" for delta in deltas]
+    assert fails == [f"{failing_epsilon(delta):.3g}" for delta in deltas]
 
 
 def test_the_page_says_what_a_range_costs() -> None:
-    conjecture = exact.equal_pair_range(exact.WIDEST)
+    conjecture = equal_pair_range(WIDEST)
     ranges = (4.0, 3.0, RANGES["laplace"], conjecture, RANGES["gumbel"])
     _, rows = tables("noisy_min_range")
     for spread, (_, told, price, *scales) in zip(ranges, rows, strict=True):
         assert (told, price) == (f"{spread:.7g} s/b", f"{spread**2 / 8:.5f} (s/b)²")
         for epsilon, scale in zip((0.1, 1.0, 4.0, 16.0), scales, strict=True):
             budget = Budget(epsilon, DELTA)
-            assert scale == f"{exact.ranged_scale(budget, MANY, spread) / exact.printed_scale(budget, MANY):.3f}"
+            assert scale == f"{ranged_scale(budget, MANY, spread) / exact.printed_scale(budget, MANY):.3f}"
 
 
 def test_audited_objective_perturbation_knows_its_exact_loss() -> None:

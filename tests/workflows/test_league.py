@@ -13,7 +13,7 @@ import pytest
 from scipy.linalg import toeplitz
 
 from dpregret.algorithms.privacy import Budget, gaussian_mu, window_sums
-from dpregret.algorithms.privacy.audit import materialise, protected_nodes, transcript_losses
+from dpregret.algorithms.privacy.audit import materialise, transcript_losses
 from dpregret.algorithms.privacy.prefix_sums import NoisePerItem, NoisePerPrefix
 from dpregret.algorithms.privacy.series import inverse_root_coefficients, landau, root_coefficients
 from dpregret.algorithms.privacy.toeplitz import WindowBuffers, WindowRoot, norm_floor
@@ -41,7 +41,7 @@ def test_errors_of_windows_are_those_of_dense_matrices(each: exact.Contender, wi
 
 @pytest.mark.parametrize("window", [2, 32])
 def test_errors_under_pure_noise_are_those_of_the_dense_audit(window: int) -> None:
-    """The pure loss of protected items squared times the variance, once a window has passed."""
+    """The nodes of an item squared times the variance, once a window has passed."""
     found = exact.pure_windows([window]).set_index("mechanism")
     mechanisms = {
         "window tree": WindowTree(window),
@@ -52,7 +52,7 @@ def test_errors_under_pure_noise_are_those_of_the_dense_audit(window: int) -> No
         noise = materialise(mechanism, 7 * window)
         period = getattr(mechanism, "block", window)
         start = -(-window // period) * period
-        dense = mechanism.nodes_per_item * protected_nodes(noise, window) * np.square(noise).sum(axis=1)
+        dense = mechanism.nodes_per_item**2 * np.square(noise).sum(axis=1)
         row = found.loc[name]
         assert row["mean error"] == pytest.approx(dense[start : start + period].mean(), rel=1e-9)
         assert row["largest error"] == pytest.approx(dense[start : start + period].max(), rel=1e-9)

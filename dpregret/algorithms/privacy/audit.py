@@ -83,13 +83,6 @@ def transcript_losses(noise: Array) -> Array:
     return np.cumsum(np.square(whitened_sums(noise)), axis=0)
 
 
-def protected_nodes(noise: Array, window: int) -> float:
-    """The least valid `nodes_per_item`: the largest squared loss of an item that is at most window - 1 old."""
-    rounds = np.arange(len(noise))
-    age = rounds[:, None] - rounds
-    return float(transcript_losses(noise)[(age >= 0) & (age < window)].max())
-
-
 def item_pure_loss(mechanism: PrefixSums, rounds: int) -> Array:
     """Exact pure loss of every item 1..rounds, for a change of one in one coordinate under Laplace(1) noise.
 

@@ -1,8 +1,5 @@
 """Exact privacy losses, computed without sampling: laws of mechanisms, and those that claims name by the key `exact`.
 
-Report-noisy-min with Laplace noise. Scores are in units of the scale b of the noise, moves in units of the sensitivity
-s. The theorems are in docs/proofs/noisy_min_range.md.
-
 Noisy-min Frank-Wolfe with Laplace noise on one pair of neighbouring data sets. The theorem is in
 docs/proofs/frank_wolfe_privacy.md. The set is the l1 ball in the plane with corners +-e1 and +-e2; all losses are
 linear. All scores are 0 in the one data set; replacing a record moves the scores of e1 and e2 up by the sensitivity
@@ -36,9 +33,8 @@ from dpregret.algorithms.online.dp_ftrl import SmoothLeader
 from dpregret.algorithms.online.pftal import Pftal
 from dpregret.algorithms.online.wdp_cocol import WdpCocolGamma
 from dpregret.algorithms.online.wdp_cocop import WdpCocopGamma
-from dpregret.algorithms.privacy import Budget, gaussian_mu, largest_within, smallest_epsilon
-from dpregret.algorithms.privacy.budget import binomial_epsilon, largest_call_epsilon
-from dpregret.algorithms.privacy.selection import RANGES, calibrate_selection, largest_rho
+from dpregret.algorithms.privacy import Budget, smallest_epsilon
+from dpregret.algorithms.privacy.budget import binomial_epsilon
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge.result_tables import LEAST, PRIVACY_ROUNDING, ExactLoss
 from dpregret.workflows.audit.experts import plays_law
@@ -54,57 +50,6 @@ RESOLVED = 1e-3
 """Relative accuracy of where a statement begins to fail."""
 KINK = f"|x - 1| + (x - 1)^2 / {2 / MU:g} for |x + 1| + (x + 1)^2 / {2 / MU:g} on [-1, 1]"
 FLAT_LINES = f"a parabola of smoothness {FLAT:g} turned on [-1, 1], T = 8, delta = {DELTA:g}"
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)
-INFORMATION = 49 / 36
-"""Squared derivative over variance, (7/12)^2 / (1/4), of a choice in the pair above, in units of (s / b)^2."""
-WIDEST = 0.1183447643
-"""The y at which `equal_pair_range` is largest, 2.3477957."""
-
-
-def choice_scores(scores: Array, moves: Array) -> tuple[Array, Array]:
-    """P(i) of the smallest of scores (k,) with Laplace(1) noise, and d ln P(i) for scores that move along `moves` (k,).
-
-    Quadrature between the kinks of the densities, exact to rounding. The variance of the second under the first is the
-    Fisher information of a choice, its largest difference is the range of the loss of a small move.
-    """
-    low = scores.min()
-    ends = np.unique(np.concatenate([scores, np.linspace(low - 40, low + 40, 41)]))
-    half = np.diff(ends)[:, None] / 2
-    place, weight = (ends[:-1, None] + half * (1 + NODES)).ravel(), (half * WEIGHTS).ravel()
-    apart = place[:, None] - scores
-    density = 0.5 * np.exp(-np.abs(apart))
-    tail = np.where(apart > 0, density, 1 - density)
-    chosen = density / tail * tail.prod(axis=1, keepdims=True)  # i is here and all others higher
-    beyond = moves * density / tail  # E sgn of the noise of a score that stands higher
-    slope = moves * np.sign(apart) + beyond.sum(axis=1, keepdims=True) - beyond
-    probability = weight @ chosen
-    return probability, weight @ (chosen * slope) / probability
-
-
-def pair_ranges(scores: Array) -> Array:
-    """|grad ln P(i) - grad ln P(j)|_1 for every two candidates, (k,) -> (k, k), in units of s / b.
-
-    The difference of the losses of i and j under a small move in [-1, 1]: it is linear in the move, so that the worst
-    moves are signs.
-    """
-    slopes = choice_slopes(scores)
-    return np.asarray(np.abs(slopes[:, None] - slopes).sum(axis=-1))
-
-
-def choice_slopes(scores: Array) -> Array:
-    """d ln P(i) / d score j, (k,) -> (k, k)."""
-    return np.stack([choice_scores(scores, unit)[1] for unit in np.eye(len(scores))], axis=1)
-
-
-def equal_pair_range(offset: float) -> float:
-    """`pair_ranges` of the first two of the scores (0, 0, y, y, y), y = offset >= 0, in closed form: 2 I / D.
-
-    With e = exp(-y), I = (1 - (1 - e/2)^4) / (4 e); D, the probability of the choice, is the sum of the other lines.
-    """
-    gone, share = math.exp(-offset), 1 - math.exp(-offset) / 2
-    near = ((1 - share**5) / 5 - (1 - gone) * (1 - share**4) / 4) / gone**2
-    middle = (1 - gone**2) / 8 - 3 * gone * (1 - gone) / 8 + 3 * gone**2 * offset / 16 - gone**2 * (1 - gone) / 32
-    return (1 - share**4) / (2 * gone) / (near + middle + gone**2 / 160)
 
 
 def raised_pair(gap: float) -> float:
@@ -123,53 +68,6 @@ def wolfe_epsilon(scale: float, rounds: int, delta: float) -> float:
 def printed_scale(budget: Budget, rounds: int) -> float:
     """L1 |C|_1 sqrt(8 T ln(1/delta)) / (n eps) of Alg. 4, in units of s."""
     return math.sqrt(8 * rounds * math.log(1 / budget.delta)) / (2 * budget.epsilon)
-
-
-def refuted_scale(budget: Budget, rounds: int) -> float:
-    """The largest scale that the pair above shows to be too small: a valid one is at least this."""
-    small = largest_within(lambda inverse: wolfe_epsilon(1 / inverse, rounds, budget.delta), budget.epsilon)
-    return 1 / small
-
-
-def proved_scale(budget: Budget, rounds: int) -> float:
-    """The smallest scale that is proved valid: by zCDP of bounded range, or optimal composition of pure choices."""
-    return calibrate_selection("laplace", budget, 1.0, rounds - 1)
-
-
-def ranged_scale(budget: Budget, rounds: int, spread: float) -> float:
-    """The valid scale if the loss of a choice had a range of `spread` s / b: by zCDP, or pure composition."""
-    ranged = spread / 2 * math.sqrt((rounds - 1) / (2 * largest_rho(budget)))
-    return min(ranged, purely_proved_scale(budget, rounds))
-
-
-def purely_proved_scale(budget: Budget, rounds: int) -> float:
-    """The proved scale for choices that are 2 s / b - DP, without a bound on their range."""
-    return 2 / largest_call_epsilon(budget.epsilon, budget.delta, rounds - 1)
-
-
-def proved_epsilon(delta: float) -> float:
-    """The epsilon up to which the printed scale is proved private, for every T, since T - 1 choices are made."""
-
-    def ratio(epsilon: float) -> float:
-        budget = Budget(epsilon, delta)
-        return RANGES["laplace"] / 2 / math.sqrt(2 * largest_rho(budget)) / printed_scale(budget, 1)
-
-    return largest_within(ratio, 1.0)
-
-
-def distance(budget: Budget) -> float:
-    """Distance of the two unit Gaussians to which the pair tends as T grows, at the printed scale."""
-    return budget.epsilon * math.sqrt(INFORMATION / (2 * math.log(1 / budget.delta)))
-
-
-def failing_epsilon(delta: float) -> float:
-    """The epsilon beyond which the printed scale fails for every T that is large enough."""
-
-    def ratio(epsilon: float) -> float:
-        budget = Budget(epsilon, delta)
-        return distance(budget) / gaussian_mu(budget)
-
-    return largest_within(ratio, 1.0)
 
 
 def printed_deviation(budget: Budget) -> float:

@@ -13,7 +13,7 @@ from scipy import linalg
 
 from dpregret.algorithms.privacy import BLOCK, NoisePerItem, NoisePerPrefix, NoisePlan, PrefixSums, WindowTree
 from dpregret.algorithms.privacy import convolution as convolution_module
-from dpregret.algorithms.privacy.audit import item_pure_loss, materialise, protected_nodes, transcript_losses
+from dpregret.algorithms.privacy.audit import item_pure_loss, materialise, transcript_losses
 from dpregret.algorithms.privacy.convolution import FIRST, Streamed, root_convolution
 from dpregret.algorithms.privacy.series import (
     Rational,
@@ -112,6 +112,13 @@ CASES = [
     (UnboundedToeplitz(), 200, 200),
     (UnboundedToeplitz(1.5), 200, 200),
 ]
+
+
+def protected_nodes(noise: np.ndarray, window: int) -> float:
+    """The least valid `nodes_per_item`: the largest squared loss of an item that is at most window - 1 old."""
+    rounds = np.arange(len(noise))
+    age = rounds[:, None] - rounds
+    return float(transcript_losses(noise)[(age >= 0) & (age < window)].max())
 
 
 @pytest.mark.parametrize(("mechanism", "window", "rounds"), CASES, ids=[repr(case[0]) for case in CASES])
