@@ -15,7 +15,7 @@ sum_{j<protected} c_j^2 and `noisy_nodes` the sum of h_j^2.
   BandedInverseRoot    1 / c has the first p coefficients of the inverse root (Kalinin et al. 2025)
   UnboundedToeplitz    no horizon, one scale for all rounds (Jacobsen & Fawaz 2025)
   BandedRoot           c has the first p coefficients of the root (Kalinin & Lampert 2024)
-  NormalisedRoot       not Toeplitz: the root with columns of equal norm (Henzinger, Kalinin & Upadhyay 2025)
+  NormalisedRoot       errors alone; not Toeplitz: the root with columns of equal norm (Henzinger et al. 2025)
   WindowBuffers, BufferedToeplitz   rational h, so that k vectors of state serve any window and any horizon:
     WindowBuffers     h(x) = prod(1 - b_i x) / prod(1 - a_i x), c = 1 / ((1 - x) h); sum_{j<W} c_j^2 is charged.
     BufferedToeplitz  C(x) = prod(1 - zeros_i x) / prod(1 - decays_i x) (Dvijotham, McMahan, Pillutla, Steinke &
@@ -47,17 +47,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpregret.algorithms.privacy import series
-from dpregret.algorithms.privacy.convolution import Halving, Streamed, convolution, root_convolution
+from dpregret.algorithms.privacy.convolution import Streamed, convolution, root_convolution
 from dpregret.algorithms.privacy.noise import NoiseDistribution
-from dpregret.algorithms.privacy.prefix_sums import Fresh, HorizonSums, NoisePerItem, PrefixSums, WindowSums
+from dpregret.algorithms.privacy.prefix_sums import Fresh, HorizonSums, PrefixSums, WindowSums
 from dpregret.numerics.arrays import Array
 
 PARAMETERS = Path(__file__).with_name("buffers.json")
 Decays = tuple[float, ...]
 
 
-class LinearGaussian(PrefixSums):
-    """A mechanism whose draws are weighted, so that only Gaussian noise keeps its price."""
+class Toeplitz(PrefixSums):
+    """z = H eps, by its coefficients. Its draws are weighted, so that only Gaussian noise keeps its price."""
 
     distributions: ClassVar[tuple[NoiseDistribution, ...]] = ("gaussian",)
 
@@ -74,10 +74,6 @@ class LinearGaussian(PrefixSums):
             f"{type(self).__name__} takes Gaussian noise only, not {distribution}: a pure loss charges the l1 norm of "
             "what an item moves, 2 sqrt(W / pi) for the root and log2(W) + 1 for a tree; use the tree"
         )
-
-
-class Toeplitz(LinearGaussian):
-    """z = H eps, by its coefficients."""
 
     @property
     @abstractmethod
@@ -199,8 +195,8 @@ class Banded(OverHorizon):
 class BandedInverseRoot(Banded):
     """Made for many participations; for one it is poor unless the band is about the horizon.
 
-    1 / c(x) = g_0 + ... + g_{p-1} x^(p-1), so h_j = sum_{i<=min(j, p-1)} g_i = f_{min(j, p-1)}: p - 1 vectors and a
-    running sum are kept. Raises ValueError for fewer than one band.
+    1 / c(x) = g_0 + ... + g_{p-1} x^(p-1), so h_j = sum_{i<=min(j, p-1)} g_i = f_{min(j, p-1)}. Raises ValueError
+    for fewer than one band.
     """
 
     def noise_coefficients(self, count: int) -> Array:
@@ -210,20 +206,6 @@ class BandedInverseRoot(Banded):
     def strategy_coefficients(self, count: int) -> Array:
         """1 / (first p terms of the inverse root)."""
         return series.reciprocal(series.inverse_root_coefficients(self.bands), count)
-
-    def init(self, rounds: int, runs: int, dimension: int) -> tuple[Any, Array]:
-        """The rest h_j - f_{p-1} is short; the constant is a running sum."""
-        first = series.root_coefficients(self.bands)
-        short = convolution(lambda count: first[:count] - first[-1], self.bands, rounds, runs * dimension)
-        return short, NoisePerItem().init(rounds, runs, dimension)
-
-    def next(self, state: tuple[Any, Array], units: Array, fresh: Fresh) -> Array:
-        """The sum of both."""
-        short, total = state
-        sums = NoisePerItem().next(total, units, fresh)
-        sums *= float(series.root_coefficients(self.bands)[-1])
-        sums += short.next(units)
-        return sums
 
 
 @dataclass(frozen=True)
@@ -294,57 +276,29 @@ class BandedRoot(Banded):
 
 
 @dataclass(frozen=True)
-class NormalisedRoot(HorizonSums, LinearGaussian):
-    """The normalised root over a known horizon: not Toeplitz, below the root for whole sequences.
+class NormalisedRoot:
+    """The errors of the normalised root over a known horizon: not Toeplitz, below the root for whole sequences.
 
     C = F D^-1 with F the Toeplitz matrix of the root and D = diag(d_i) its column norms, d_i = sqrt(G_{n-i}) for i =
     0..n-1. Every column of C has norm 1, so an item is one node. Since F F is the matrix of running sums, z = B eps
     with B = F F C^-1 = F F D F^-1:
 
         z_t = sum_{i<=t} d_i (F^-1 eps)_i,          F^-1 the Toeplitz matrix of the inverse root g.
-
-    Raises ValueError for a horizon below 1.
     """
 
-    nodes_per_item = 1.0
-
-    def lengths(self, rounds: int) -> Array:
-        """d_i of items 0..rounds-1; 1 for those that no prefix holds."""
-        last = max(1, self.horizon - 1)
-        return np.sqrt(series.landau_constants(last)[np.maximum(last - 1 - np.arange(rounds), 0)])
+    horizon: int
+    nodes_per_item: ClassVar = 1.0
 
     def noisy_nodes(self, rounds: int) -> Array:
-        """Squared row norms of B, row by row: b_t = b_{t-1} + d_t (g_t, ..., g_0); O(rounds^2) steps."""
-        lengths, reversed_inverse = self.lengths(rounds), series.inverse_root_coefficients(rounds)[::-1].copy()
+        """Squared row norms of B, row by row: b_t = b_{t-1} + d_t (g_t, ..., g_0); O(rounds^2) steps, rounds < T."""
+        last = max(1, self.horizon - 1)
+        lengths = np.sqrt(series.landau_constants(last)[::-1])
+        reversed_inverse = series.inverse_root_coefficients(rounds)[::-1].copy()
         row, found = np.zeros(rounds), np.empty(rounds)
         for t in range(rounds):
             row[: t + 1] += lengths[t] * reversed_inverse[rounds - 1 - t :]
             found[t] = row[: t + 1] @ row[: t + 1]
         return found
-
-    def init(self, rounds: int, runs: int, dimension: int) -> "NormalisedState":
-        """All vectors are kept: memory grows with the horizon."""
-        whitened = convolution(series.inverse_root_coefficients, max(1, self.horizon), rounds, runs * dimension)
-        return NormalisedState(whitened, np.zeros((runs, dimension)))
-
-    def next(self, state: "NormalisedState", units: Array, fresh: Fresh) -> Array:
-        """Running sums of the whitened noises, scaled."""
-        noise = state.whitened.next(units)
-        noise *= self.lengths(state.done + len(units))[state.done :, None, None]
-        noise[0] += state.total
-        noise = np.cumsum(noise, axis=0)
-        state.done += len(units)
-        state.total[...] = noise[-1]
-        return noise
-
-
-@dataclass
-class NormalisedState:
-    """The convolution with g, the last output (runs, d), and the rounds done."""
-
-    whitened: Streamed | Halving
-    total: Array
-    done: int = 0
 
 
 @cache

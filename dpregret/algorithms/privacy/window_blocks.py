@@ -11,16 +11,15 @@ Algorithm   line 1  c_0 = 1, a_l = k_l c_{l-1} / (k_l c_{l-1} + 1), c_l = a_l
             line 3    up: U[0] = Z[0], U[l][p] = a_l Z[l][p] + (1 - a_l) (sum of U[l-1] over the children of p)
             line 4    down: F[h] = U[h], F[l-1][c] = U[l-1][c] + (F[l][p] - sum of U[l-1] over the children of p)/k_l
             line 5    P[r] = F[0][0] + ... + F[0][r-1]
-            line 6    R[e], noise of what is left when e items have expired: P[b] (a block goes as a whole), or,
-                      tapered, the best estimate of the rest, expired items being known
+            line 6    R = P[b], noise of a whole block: it goes as a whole, when its last item has expired
             line 7  round t = m b + r, 1 <= r <= b:
-                      z_t = P_m[r] + sum_{j = 1..ceil((W - r)/b)} R_{m-j}[max(0, r - W + j b)]
+                      z_t = P_m[r] + sum_{j = 1..ceil((W - r)/b)} R_{m-j}
 Privacy     Let C be the 0/1 matrix of nodes and items, B that of rounds and nodes. (B C)_{ti} is 0 for t < i and 1 for
             i <= t < i + W. So moving all h + 1 nodes of item i by v - v', which is known when it comes, leaves what
             was released before as it was and what is released until it expires as if v' had been v. Pure noise: window
             epsilon-DP at a scale of (h + 1) sensitivity / epsilon; Gaussian: window mu-GDP, by the same shift.
-Error       Var z_t = V(r) + sum over the blocks before of c_h, or of tau(e) for one that is tapered, in units of a
-            node's: V(x) = sum_l ( c_{l-1} o_l - k_l c_{l-1} a_l (x_l / b_l)^2 ), x_l = x mod b_l (x at the top), o_l =
+Error       Var z_t = V(r) + c_h for each of the blocks before, in units of a node's:
+            V(x) = sum_l ( c_{l-1} o_l - k_l c_{l-1} a_l (x_l / b_l)^2 ), x_l = x mod b_l (x at the top), o_l =
             x_l div b_{l-1}. A middle level costs (k - 1)^2 / (6 k) in the mean.
 """
 
@@ -41,7 +40,7 @@ LARGEST_RADIX = (1024, 64, 32, 24)  # that is tried, by the number of levels wit
 
 @dataclass(frozen=True)
 class WindowBlocks(PrefixSums):
-    """Nodes of equal scale. tapered: line 6 as the best estimate, for more memory; without it a block goes as a whole.
+    """Nodes of equal scale.
 
     With window >= horizon nothing expires, and a block is a tree of a whole sequence, whose roots are summed. Raises
     ValueError for radices below 2, none of them, or a block longer than the window.
@@ -49,7 +48,6 @@ class WindowBlocks(PrefixSums):
 
     window: int
     radices: tuple[int, ...]
-    tapered: bool = False
 
     def __post_init__(self) -> None:
         if not self.radices or min(self.radices) < 2:
@@ -77,14 +75,7 @@ class WindowBlocks(PrefixSums):
         block, last = self.block, self._variances()[-1]
         ended, position = np.divmod(np.arange(rounds), block)
         left = self.window - 1 - position  # W - r
-        found = self.prefix_variances()[position]
-        if not self.tapered:
-            return np.asarray(found + last * np.minimum(ended, -(-left // block)))
-        whole = left // block
-        expired = position + 1 - self.window + (whole + 1) * block
-        part = (ended > whole) & (expired < block)
-        rest = np.where(part, self.rest_variances()[np.minimum(expired, block - 1)], 0.0)
-        return np.asarray(found + last * np.minimum(ended, whole) + rest)
+        return np.asarray(self.prefix_variances()[position] + last * np.minimum(ended, -(-left // block)))
 
     @property
     def most_noisy_nodes(self) -> float:
@@ -108,22 +99,11 @@ class WindowBlocks(PrefixSums):
             below, size = share, whole
         return found
 
-    def rest_variances(self) -> Array:
-        """tau(0..b-1), of what is left of a block when so many of its items have expired and are known."""
-        place, found, below, size = np.arange(self.block), np.ones(self.block), 1.0, 1
-        for radix, share in zip(self.radices, self._variances()[1:], strict=True):
-            within = place % (size * radix)
-            later = np.where(within % size > 0, found, below) + (radix - within // size - 1) * below
-            found = later / (later + 1)
-            below, size = share, size * radix
-        return found
-
     def init(self, rounds: int, runs: int, dimension: int) -> "BlocksState":
-        """b + W/b vectors beside a block's nodes; tapered W + b of them."""
+        """b + W/b vectors beside a block's nodes."""
         sizes = [self.block // math.prod(self.radices[:level]) for level in range(len(self.radices) + 1)]
-        rests = np.zeros((runs, self.before + 1, self.block if self.tapered else 1, dimension))
         coming, sums = np.zeros((runs, sum(sizes), dimension)), np.zeros((runs, self.block, dimension))
-        return BlocksState(coming, sums, rests, np.zeros((runs, self.before + 1, dimension)))
+        return BlocksState(coming, sums, *np.zeros((2, runs, self.before + 1, dimension)))
 
     def next(self, state: "BlocksState", units: Array, fresh: Fresh) -> Array:
         """Block by block. The rounds' draws serve as nodes of the next block; what is missing at its start is fresh."""
@@ -136,7 +116,7 @@ class WindowBlocks(PrefixSums):
                     state.coming[:, state.kept :] = fresh(missing).swapaxes(0, 1)
                 self._begin(state)
             count = min(self.block - state.done, len(units) - now)
-            add_blocks(noise, now, count, state.done, self.window, state.sums, state.whole, state.rests)
+            add_blocks(noise, now, count, state.done, self.window, state.sums, state.whole)
             now, state.done = now + count, (state.done + count) % self.block
         state.keep(drawn[:, used:])
         return noise.swapaxes(0, 1)
@@ -144,7 +124,7 @@ class WindowBlocks(PrefixSums):
     def _begin(self, state: "BlocksState") -> None:
         """The block that ended joins those before, and the oldest goes; the next one's nodes are all there."""
         state.rests[:, 1:] = state.rests[:, :-1].copy()
-        np.cumsum(state.rests[:, 1:, 0], axis=1, out=state.whole[:, 1:])
+        np.cumsum(state.rests[:, 1:], axis=1, out=state.whole[:, 1:])
         read_off(state.coming, np.array(self.radices, dtype=np.int64), state.sums, state.rests[:, 0])
         state.kept = 0
 
@@ -154,8 +134,7 @@ class BlocksState:
     """Arrays (runs, ., d), `done` rounds of this block.
 
     coming: nodes of the next block, by level from the leaves on, of which `kept` are drawn. sums: P[1..b] of this one.
-    rests: (runs, 1 + blocks before, b or 1, d), R[e] of this block and those before it, the last one first. whole: R[0]
-    of the last 0, 1, ... blocks before, summed.
+    rests: R of this block and those before it, the last one first. whole: sums of R over the last 0, 1, ... blocks.
     """
 
     coming: Array
@@ -174,8 +153,8 @@ class BlocksState:
 
 
 @compiled
-def read_off(own: Array, radices: Whole, sums: Array, rests: Array) -> None:
-    """Lines 3 to 6: own values of a block's nodes, (runs, nodes, d) -> P[1..b], and R[0..b-1] or R[0] alone."""
+def read_off(own: Array, radices: Whole, sums: Array, rest: Array) -> None:
+    """Lines 3 to 6: own values of a block's nodes, (runs, nodes, d) -> P[1..b], and R, (runs, d)."""
     runs, nodes, dimension = own.shape
     block, height = sums.shape[1], len(radices)
     first = np.zeros(height + 2, dtype=np.int64)  # where the nodes of a level begin
@@ -200,10 +179,8 @@ def read_off(own: Array, radices: Whole, sums: Array, rests: Array) -> None:
                 for k in range(dimension):
                     up[node, k] = share * z[node, k] + (1.0 - share) * total[k]
             below = share
-        if rests.shape[1] > 1:
-            _rest(z, up, radices, first, rests[run])
         for k in range(dimension):
-            rests[run, 0, k] = up[nodes - 1, k]
+            rest[run, k] = up[nodes - 1, k]
         for level in range(height - 1, -1, -1):  # line 4
             radix = radices[level]
             for node in range(first[level + 1], first[level + 2]):
@@ -233,52 +210,16 @@ def _add_up(rows: Array, first: int, end: int, total: Array) -> None:
 
 
 @compiled
-def _rest(own: Array, up: Array, radices: Whole, first: Whole, rest: Array) -> None:
-    """Line 6, tapered, of one run: at every level what is left of the node that holds the first item left."""
-    dimension = own.shape[1]
-    for expired in range(len(rest)):
-        found, variance, below, size = rest[expired], 1.0, 1.0, 1
-        for k in range(dimension):
-            found[k] = up[expired, k]
-        for level in range(len(radices)):
-            radix = radices[level]
-            node, child = expired // (size * radix), expired // size
-            after = first[level] + (node + 1) * radix
-            if expired % size == 0:  # the child is there as a whole
-                variance = below
-                for k in range(dimension):
-                    found[k] = up[first[level] + child, k]
-            for each in range(first[level] + child + 1, after):
-                variance += below
-                for k in range(dimension):
-                    found[k] += up[each, k]
-            share = variance / (variance + 1.0)
-            for k in range(dimension):
-                found[k] = share * own[first[level + 1] + node, k] + (1.0 - share) * found[k]
-            variance, below, size = share, radix * below / (radix * below + 1.0), size * radix
-
-
-@compiled
-def add_blocks(
-    noise: Array, first: int, count: int, done: int, window: int, sums: Array, whole: Array, rests: Array
-) -> None:
+def add_blocks(noise: Array, first: int, count: int, done: int, window: int, sums: Array, whole: Array) -> None:
     """Line 7, in rounds done + 1, ..., done + count of a block: written to rounds `first` on of (runs, rounds, d)."""
     runs, _, dimension = noise.shape
-    block, tapered = sums.shape[1], rests.shape[2] > 1
+    block = sums.shape[1]
     for run in range(runs):
         for now in range(count):
             left = window - (done + now + 1)
-            blocks = left // block
-            expired = (blocks + 1) * block - left  # items of the next older block
+            blocks = (left + block - 1) // block
             for k in range(dimension):
-                noise[run, first + now, k] = sums[run, done + now, k]
-            if expired < block and not tapered:
-                blocks += 1
-            for k in range(dimension):
-                noise[run, first + now, k] += whole[run, blocks, k]
-            if expired < block and tapered:
-                for k in range(dimension):
-                    noise[run, first + now, k] += rests[run, blocks + 1, expired, k]
+                noise[run, first + now, k] = sums[run, done + now, k] + whole[run, blocks, k]
 
 
 def mean_variance(radices: Whole, blocks: Array) -> Array:

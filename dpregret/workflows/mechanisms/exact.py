@@ -20,7 +20,7 @@ together. Shorter horizons than n^2 are refused by the learners.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from math import ceil, inf, log2, sqrt
 from pathlib import Path
@@ -59,6 +59,7 @@ LONGEST = {"normalised root": 2**13, "no horizon": 2**16}
 HORIZONS = tuple(2**power for power in range(8, 21))
 SIZES = tuple(2**power for power in range(17))
 Size = Callable[[int], float]
+Mechanism = PrefixSums | DecodedWindowTree | NormalisedRoot
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Contender:
     """
 
     name: str
-    make: Callable[[int], PrefixSums]
+    make: Callable[[int], Mechanism]
     vectors: Size
     operations: Size
     remark: str = ""
@@ -105,11 +106,6 @@ def _root_operations(length: int, expires: bool) -> float:
     return FIRST + (2 + expires) * decays if decays else length
 
 
-def _ahead(window: int) -> PrefixSums:
-    """Of the nodes of the tree, those that lie ahead are used, too; its root is kept until the window has passed."""
-    return WindowBlocks(window, (2,) * round(log2(window)), tapered=True) if window > 1 else WindowItems(1)
-
-
 SEQUENCES: tuple[Contender, ...] = (
     Contender("tree", BinaryTree, lambda size: log2(size), _always(1)),
     Contender("tree, best decoder", VarianceReducedTree, lambda size: log2(size), _always(4)),
@@ -131,7 +127,6 @@ SEQUENCES: tuple[Contender, ...] = (
 WINDOWS: tuple[Contender, ...] = (
     Contender("window tree", WindowTree, lambda size: 2 * (log2(size) + 1), _always(3)),
     Contender("window tree, best decoder", DecodedWindowTree, lambda size: 4 * size, lambda size: 2.5 * log2(size) + 5),
-    Contender("window tree, all nodes ahead", _ahead, lambda size: 5 * size, lambda size: log2(size) ** 2 / 4 + 6),
     Contender(
         "window root", WindowRoot, lambda size: _root_vectors(size, True), lambda size: _root_operations(size, True)
     ),
@@ -141,13 +136,13 @@ WINDOWS: tuple[Contender, ...] = (
 )
 
 
-def sequence_errors(mechanism: PrefixSums, horizon: int) -> tuple[float, float]:
+def sequence_errors(mechanism: Mechanism, horizon: int) -> tuple[float, float]:
     """Largest and mean error over prefixes 1..T-1."""
     errors = mechanism.nodes_per_item * mechanism.noisy_nodes(horizon - 1)
     return float(errors.max()), float(errors.mean())
 
 
-def window_errors(mechanism: PrefixSums, window: int) -> tuple[float, float]:
+def window_errors(mechanism: Mechanism, window: int) -> tuple[float, float]:
     """Largest and mean error once a window has passed; infinite for noise on every item, which never expires."""
     if isinstance(mechanism, NoisePerItem):
         return np.inf, np.inf
@@ -162,7 +157,7 @@ def _gaussian(
     size: str,
     contenders: Sequence[Contender],
     sizes: Iterable[int],
-    errors: Callable[[PrefixSums, int], tuple[float, float]],
+    errors: Callable[[Mechanism, int], tuple[float, float]],
     bound: Callable[[int], float],
 ) -> pd.DataFrame:
     rows = []
@@ -191,7 +186,7 @@ def windows(sizes: Iterable[int] = SIZES) -> pd.DataFrame:
     return _gaussian("W", WINDOWS, sizes, window_errors, window_optimum)
 
 
-def _settled(mechanism: PrefixSums, window: int) -> Array:
+def _settled(mechanism: Mechanism, window: int) -> Array:
     """Noisy nodes over a window, or a whole block, once a window has passed."""
     period = mechanism.block if isinstance(mechanism, WindowBlocks) else window
     start = -(-window // period) * period
@@ -201,8 +196,8 @@ def _settled(mechanism: PrefixSums, window: int) -> Array:
 def _pure(
     kind: str,
     sizes: Iterable[int],
-    make: Callable[[int], Mapping[str, PrefixSums]],
-    nodes: Callable[[PrefixSums, int], Array],
+    make: Callable[[int], Mapping[str, Mechanism]],
+    nodes: Callable[[Mechanism, int], Array],
     bound: Callable[[int], float],
 ) -> pd.DataFrame:
     rows = []
@@ -217,16 +212,21 @@ def _pure(
     return pd.DataFrame(rows)
 
 
-def _pure_windows(window: int) -> dict[str, PrefixSums]:
-    blocks = window_sums("blocks", window)
-    tapered = replace(blocks, tapered=True) if isinstance(blocks, WindowBlocks) else blocks
-    trees = {"window tree": WindowTree(window), "window tree, best decoder": DecodedWindowTree(window)}
-    return trees | {"items": WindowItems(window), "blocks": blocks, "blocks, tapered": tapered}
+def _pure_windows(window: int) -> dict[str, Mechanism]:
+    return {
+        "window tree": WindowTree(window),
+        "window tree, best decoder": DecodedWindowTree(window),
+        "items": WindowItems(window),
+        "blocks": window_sums("blocks", window),
+    }
 
 
-def _pure_sequences(horizon: int) -> dict[str, PrefixSums]:
-    trees = {"tree": BinaryTree(horizon), "tree, best decoder": VarianceReducedTree(horizon)}
-    return trees | {"blocks": horizon_sums("blocks", horizon)}
+def _pure_sequences(horizon: int) -> dict[str, Mechanism]:
+    return {
+        "tree": BinaryTree(horizon),
+        "tree, best decoder": VarianceReducedTree(horizon),
+        "blocks": horizon_sums("blocks", horizon),
+    }
 
 
 def pure_windows(sizes: Iterable[int] = SIZES[1:15]) -> pd.DataFrame:
@@ -274,8 +274,14 @@ CURVES: dict[str, Callable[[Array, int], Array]] = {
     "logarithmic": lambda age, window: (1 + np.log2(age + 1)) / (1 + np.log2(window)),
 }
 """The first four allow a young item what a window does; the others let the loss begin small. All are 1 at age W - 1."""
-UNSEEN = ("window tree, all nodes ahead", "2 buffers", "4 buffers")
-MECHANISMS = {each.name: each.make for each in WINDOWS if each.name not in UNSEEN}
+MECHANISMS: Mapping[str, Callable[[int], PrefixSums]] = {
+    "window tree": WindowTree,
+    "window root": WindowRoot,
+    "1 buffer": partial(WindowBuffers, buffers=1),
+    "3 buffers": partial(WindowBuffers, buffers=3),
+    "noise on every prefix": NoisePerPrefix,
+    "noise on every item": lambda window: NoisePerItem(),
+}
 
 
 def squared_losses(mechanism: PrefixSums, window: int, ages: int) -> Array:

@@ -55,18 +55,16 @@ BLOCKS = [
     WindowBlocks(8, (3,)),
     WindowBlocks(16, (8,)),
     WindowBlocks(17, (3, 4)),
-    WindowBlocks(17, (3, 4), tapered=True),
-    WindowBlocks(12, (3, 4), tapered=True),
-    WindowBlocks(16, (2, 2, 2, 2), tapered=True),
+    WindowBlocks(12, (3, 4)),
+    WindowBlocks(16, (2, 2, 2, 2)),
     WindowBlocks(31, (2, 3, 2)),
-    WindowBlocks(64, (18,), tapered=True),
-    WindowBlocks(100, (5, 3), tapered=True),
+    WindowBlocks(64, (18,)),
+    WindowBlocks(100, (5, 3)),
 ]
 WINDOWS: list[PrefixSums] = [
     *BLOCKS,
     *map(WindowItems, (1, 5, 64, 100)),
     *map(WindowTree, (1, 2, 8, 64, 128)),
-    *map(DecodedWindowTree, (1, 4, 32, 64, 128)),
     *map(WindowRoot, (1, 7, 64, 100)),
     WindowBuffers(1),
     WindowBuffers(5, 1),
@@ -86,11 +84,9 @@ HORIZONS: list[PrefixSums] = [
     BandedRoot(9, 1),
     BandedRoot(46, 7),
     BandedRoot(32, 64),
-    NormalisedRoot(201),
-    NormalisedRoot(1),
 ]
-CHARGED_MORE = (DecodedWindowTree, BinaryTree, UnboundedToeplitz)
-"""A decoder reads more off the nodes than is charged, no horizon ends all sums, and not every tree is complete."""
+CHARGED_MORE = (BinaryTree, UnboundedToeplitz)
+"""No horizon ends all sums, and not every tree is complete."""
 
 
 def of_window(mechanism: PrefixSums) -> tuple[int, int]:
@@ -128,7 +124,7 @@ def test_the_running_code_has_the_stated_variances_and_price(mechanism: PrefixSu
     variances = np.square(noise).sum(axis=1)
     assert variances == pytest.approx(mechanism.noisy_nodes(rounds), rel=1e-9)
     assert variances.max() <= mechanism.most_noisy_nodes * (1 + 1e-9)
-    if np.isfinite(mechanism.most_noisy_nodes) and not isinstance(mechanism, WindowBuffers | DecodedWindowTree):
+    if np.isfinite(mechanism.most_noisy_nodes) and not isinstance(mechanism, WindowBuffers):
         assert variances.max() == pytest.approx(mechanism.most_noisy_nodes)
     delivered = protected_nodes(noise, window)
     assert delivered <= mechanism.nodes_per_item * (1 + 1e-9)
@@ -140,22 +136,19 @@ STREAMED: list[PrefixSums] = [
     NoisePerItem(),
     WindowTree(4),
     WindowTree(4 * BLOCK),
-    DecodedWindowTree(8),
-    DecodedWindowTree(2 * BLOCK),
     BlockTrees(2),
     BlockTrees(4 * BLOCK),
     PaddedTree(700),
     VarianceReducedTree(700),
     WindowItems(100),
     WindowBlocks(100, (23,)),
-    WindowBlocks(300, (5, 7), tapered=True),
+    WindowBlocks(300, (5, 7)),
     WindowRoot(9),
     WindowRoot(300),
     WindowBuffers(64),
     BufferedToeplitz(900),
     BandedInverseRoot(900, 40),
     UnboundedToeplitz(),
-    NormalisedRoot(900),
 ]
 
 
@@ -194,7 +187,7 @@ def test_bad_arguments(make: Callable[[], PrefixSums], message: str) -> None:
         make()
 
 
-ALIKE = [case[0] for case in CASES if isinstance(case[0], Toeplitz | NormalisedRoot)]
+ALIKE = [case[0] for case in CASES if isinstance(case[0], Toeplitz)]
 ROUNDS = 200
 
 # W -> G_W, and T -> largest and mean error of the root, by an independent program
@@ -207,17 +200,20 @@ def lower(coefficients: np.ndarray) -> np.ndarray:
     return linalg.toeplitz(coefficients, np.zeros(len(coefficients)))
 
 
-def matrices(mechanism: Toeplitz | NormalisedRoot, rounds: int) -> tuple[np.ndarray, np.ndarray]:
+def matrices(mechanism: Toeplitz, rounds: int) -> tuple[np.ndarray, np.ndarray]:
     """(B, C) by their definition."""
-    if isinstance(mechanism, Toeplitz):
-        return lower(mechanism.noise_coefficients(rounds)), lower(mechanism.strategy_coefficients(rounds))
-    lengths = np.linalg.norm(lower(root_coefficients(max(1, mechanism.horizon - 1))), axis=0)[:rounds]
-    strategy = lower(root_coefficients(rounds)) / lengths
-    return np.tril(np.ones((rounds, rounds))) @ np.linalg.inv(strategy), strategy
+    return lower(mechanism.noise_coefficients(rounds)), lower(mechanism.strategy_coefficients(rounds))
+
+
+@pytest.mark.parametrize("rounds", [1, 200])
+def test_errors_of_the_normalised_root_are_those_of_its_matrix(rounds: int) -> None:
+    root = lower(root_coefficients(rounds))
+    noise = np.tril(np.ones((rounds, rounds))) @ np.linalg.inv(root / np.linalg.norm(root, axis=0))
+    assert NormalisedRoot(rounds + 1).noisy_nodes(rounds) == pytest.approx(np.square(noise).sum(axis=1))
 
 
 @pytest.mark.parametrize("mechanism", ALIKE, ids=repr)
-def test_the_running_code_is_the_matrix_of_the_definition(mechanism: Toeplitz | NormalisedRoot) -> None:
+def test_the_running_code_is_the_matrix_of_the_definition(mechanism: Toeplitz) -> None:
     last = getattr(mechanism, "horizon", ROUNDS + 1) - 1
     rounds = min(ROUNDS, max(1, last))
     noise, strategy = matrices(mechanism, rounds)
@@ -225,9 +221,8 @@ def test_the_running_code_is_the_matrix_of_the_definition(mechanism: Toeplitz | 
     assert np.abs(streamed[:, :rounds] - noise).max() < 2e-14
     assert not streamed[:, rounds:].any()
     np.testing.assert_allclose(noise @ strategy, np.tril(np.ones((rounds, rounds))), rtol=0, atol=1e-13)
-    if isinstance(mechanism, Toeplitz):
-        losses = transcript_losses(streamed)[:, 0] / mechanism.nodes_per_item
-        assert np.sqrt(losses) == pytest.approx(mechanism.loss_by_age(rounds), rel=1e-11)
+    losses = transcript_losses(streamed)[:, 0] / mechanism.nodes_per_item
+    assert np.sqrt(losses) == pytest.approx(mechanism.loss_by_age(rounds), rel=1e-11)
 
 
 @pytest.mark.parametrize(("window", "constant"), LANDAU.items())
@@ -270,7 +265,7 @@ def test_series() -> None:
     assert fading.square_sum() == pytest.approx(np.square(fading.coefficients(2000)).sum(), rel=1e-12)
 
 
-ROOTS = [each for each in STREAMED if isinstance(each, Toeplitz | NormalisedRoot)]
+ROOTS = [each for each in STREAMED if isinstance(each, Toeplitz)]
 
 
 @pytest.mark.parametrize("direct", [True, False], ids=["products", "halving"])
@@ -287,7 +282,7 @@ def test_noise_does_not_depend_on_the_size_of_the_blocks(
         state, fresh = mechanism.init(size, 2, 3), lambda count: np.empty(0)
         blocks = (units[at : at + size] for at in range(0, 896, size))
         found.append(np.concatenate([mechanism.next(state, block, fresh) for block in blocks]))
-    assert isinstance(mechanism, Toeplitz | NormalisedRoot)
+    assert isinstance(mechanism, Toeplitz)
     noise = matrices(mechanism, 896)[0]
     expected = np.einsum("ts,srd->trd", noise, units)
     for each in found:
@@ -295,7 +290,7 @@ def test_noise_does_not_depend_on_the_size_of_the_blocks(
 
 
 @pytest.mark.parametrize("distribution", ["gamma", "laplace"])
-@pytest.mark.parametrize("mechanism", [WindowRoot(9), NormalisedRoot(900)], ids=repr)
+@pytest.mark.parametrize("mechanism", [WindowRoot(9), Root(900)], ids=repr)
 def test_pure_noise_is_refused_with_the_reason(mechanism: PrefixSums, distribution: str) -> None:
     with pytest.raises(
         ValueError, match=rf"takes Gaussian noise only, not {distribution}: a pure loss charges the l1 norm"
@@ -534,21 +529,12 @@ def levels_of(mechanism: WindowBlocks) -> list[tuple[int, int]]:
     return [(size, mechanism.block // size) for size in sizes]
 
 
-def incidence(mechanism: WindowBlocks, blocks: int) -> np.ndarray:
-    """C: which node (of every block, by level) holds which item, (nodes, items)."""
-    one = np.concatenate([np.kron(np.eye(count), np.ones(size)) for size, count in levels_of(mechanism)])
-    return np.kron(np.eye(blocks), one)
-
-
 @pytest.mark.parametrize("radices", [(2,), (5,), (2, 3), (3, 2, 2)])
-@pytest.mark.parametrize("beyond", [0, 1, 3, 7])
-def test_tapered_blocks_are_least_squares_on_all_nodes(radices: tuple[int, ...], beyond: int) -> None:
-    """Of two nodes' noises that lie ahead, too."""
-    mechanism = WindowBlocks(int(np.prod(radices)) + beyond, radices, tapered=True)
-    rounds = 3 * mechanism.window + 5
-    for now, variance in enumerate(mechanism.noisy_nodes(rounds), 1):
-        nodes = incidence(mechanism, -(-now // mechanism.block))
-        assert variance == pytest.approx(least_variance(nodes, mechanism.window, now))
+def test_sums_of_a_block_are_least_squares_on_its_nodes(radices: tuple[int, ...]) -> None:
+    mechanism = WindowBlocks(int(np.prod(radices)), radices)
+    nodes = np.concatenate([np.kron(np.eye(count), np.ones(size)) for size, count in levels_of(mechanism)])
+    for now, variance in enumerate(mechanism.prefix_variances(), 1):
+        assert variance == pytest.approx(least_variance(nodes, mechanism.block, now))
 
 
 @pytest.mark.parametrize("mechanism", [*BLOCKS[:5], WindowItems(5)], ids=repr)
@@ -579,7 +565,7 @@ class Fed(WindowBlocks):
 def test_the_map_from_items_is_the_sum_of_those_in_the_window(mechanism: WindowBlocks) -> None:
     """B C is 0 for items to come and 1 until they expire; after that 0, but for items of a block that goes on."""
     rounds, block, window = 5 * mechanism.window + 3, mechanism.block, mechanism.window
-    fed = Fed(window, mechanism.radices, mechanism.tapered)
+    fed = Fed(window, mechanism.radices)
     state, outputs = fed.init(BLOCK, 1, rounds), []
     state.begun = 0  # type: ignore[attr-defined]
     for _ in range(-(-rounds // BLOCK)):
@@ -591,8 +577,7 @@ def test_the_map_from_items_is_the_sum_of_those_in_the_window(mechanism: WindowB
     assert found[(age >= 0) & (age < window)] == pytest.approx(1.0, abs=1e-12)
     gone = age - (block - 1 - item % block) >= window  # the last item of its block has expired
     assert np.abs(found[gone]).max() < 1e-12
-    if not mechanism.tapered:
-        assert found[(age >= 0) & ~gone] == pytest.approx(1.0, abs=1e-12)
+    assert found[(age >= 0) & ~gone] == pytest.approx(1.0, abs=1e-12)
 
 
 def errors(mechanism: WindowBlocks) -> np.ndarray:
