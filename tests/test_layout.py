@@ -121,10 +121,6 @@ def test_public_methods_are_documented_where_they_are_first_said() -> None:
     assert [(kind.name, each.name) for kind, each in public if not said(kind, each.name)] == []
 
 
-def test_every_folder_of_learners_belongs_to_a_family() -> None:
-    assert {path.stem for path in (PACKAGE / "workflows" / "families").glob("*.py")} >= FAMILIES
-
-
 def test_modules_import_each_other_without_circles() -> None:
     graph: dict[Path, set[Path]] = {}
     for path in MODULES:

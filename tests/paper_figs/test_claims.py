@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 import yaml
 
-from dpregret.core.yaml_source import read_source
 from dpregret.paper_figs.judge.claims import ClaimsError, cited_claims, load_claims, load_errata, load_paper
 
 PAPERS = Path(__file__).resolve().parents[2] / "workflows" / "papers"
@@ -188,12 +187,3 @@ def test_what_a_paper_states_inherits_the_provenance_of_its_text(tmp_path: Path)
     claims = [CLAIM, {**CLAIM, "id": "b", "origin": "derived"}, {**CLAIM, "id": "c", "provenance": "printed"}]
     found = load_claims(write(tmp_path, claims, provenance="reconstructed")).claims
     assert [claim.provenance for claim in found] == ["reconstructed", "printed", "printed"]
-
-
-@pytest.mark.parametrize("paper", [folder.name for folder in sorted(PAPERS.iterdir()) if folder.is_dir()])
-def test_what_shipped_claims_may_share_is_used(paper: str) -> None:
-    path = PAPERS / paper / "claims.yaml"
-    text, data = path.read_text(), read_source(path).data
-    for section in ("settings", "guarantees"):
-        for name in data.get(section, ()):  # type: ignore[attr-defined]
-            assert f"at: {name}\n" in text, f"{section} {name} is used by nothing"

@@ -125,7 +125,6 @@ def test_every_figure_is_written(risk_runs: Path, monkeypatch: pytest.MonkeyPatc
 
 
 SIZES = (16, 64, 256, 1024, 4096, 16384)
-MANY = tuple(2.0**power for power in (128, 256, 384, 512, 768, 1000))
 HORIZONS = (1024, 2048, 4096, 8192, 16384)
 
 
@@ -198,7 +197,6 @@ def expert_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     horizons = tuple(2**k for k in range(14, 23))
     parts = [
         expert_sweep(lambda size: 7 * np.log2(size) ** 2, "experts", SIZES, "pure", "experts-theorem"),
-        expert_sweep(lambda size: np.log2(size) ** 2 / 100, "experts", MANY, "pure", "experts-many"),
         expert_sweep(lambda horizon: 4000.0, "horizon", horizons, "zcdp", "experts-horizon"),
         expert_sweep(lambda horizon: 9000.0, "horizon", horizons, "pure", "experts-horizon"),
         expert_sweep(lambda horizon: 40 * horizon ** (1 / 3), "horizon", horizons, "zcdp", "experts-horizon",
@@ -210,16 +208,6 @@ def expert_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         parts.append(expert_sweep(lambda t: 40 * t ** (1 / 3), "horizon", horizons, "zcdp", "winners",
                                   learner="shrinking-dartboard", dimension=size))  # fmt: skip
     return write_runs(pd.concat(parts, ignore_index=True), tmp_path_factory.mktemp("experts"))
-
-
-def test_both_tables_are_written(expert_runs: Path, tmp_path: Path) -> None:
-    paper = PAPERS / "asi_et_al_2023"
-    write_tables(expert_runs, paper, tmp_path)
-    first, second = (pd.read_csv(tmp_path / f"table_{number}.csv", keep_default_na=False) for number in ("1_all", 2))
-    assert [len(first), len(second)] == [len(table.rows) for table in load_claims(paper / "claims.yaml").tables[:2]]
-    row = first.loc[(first["algorithm"] == "Algorithm 1, pure") & (first["group"] == "corrected")].iloc[0]
-    assert row["(log2 d) exponent"].startswith("2.00 [")
-    assert (row["knows"], row["draws"], "window" in first.columns) == ("T, L*", "5", False)
 
 
 def test_figures_show_crossing_winner_and_best_lambda(expert_runs: Path) -> None:

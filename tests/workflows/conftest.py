@@ -40,12 +40,6 @@ def write(tmp_path: Path) -> Callable[[Any], Path]:
     return write_to
 
 
-@pytest.fixture
-def checkout(tmp_path: Path) -> Checkout:
-    """A checkout in which nothing was run."""
-    return make_checkout(tmp_path / "checkout")
-
-
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """A checkout in which `tabled` has been run: rows and tables."""

@@ -28,8 +28,6 @@ from dpregret.workflows.families.base import Experiment, Family
 
 
 class ForecastExperiment(Experiment):
-    """``family: forecasts``."""
-
     family: Literal["forecasts"]
     sweep: Literal["horizon", "stream"]
 
@@ -38,8 +36,6 @@ Cell = namedtuple("Cell", "stream horizon")
 
 
 class Forecasts(Family):
-    """Learners of algorithms/forecasts."""
-
     name = "forecasts"
     experiment = ForecastExperiment
     source = "dpregret.datasets.forecast_streams:ForecastStream"
@@ -73,13 +69,10 @@ from dpregret.algorithms.learner import BaseLearner, Card
 
 
 class RunningMean(BaseLearner):
-    """Predicts the mean of what it has seen, at first 0."""
-
     card = Card(name="running-mean", title="Running mean", paper="folklore", reference="-",
                 variants={"plain": "all numbers count alike"}, private=False)
 
     def forecasts(self, numbers):
-        """(runs, rounds), each from the rounds before it."""
         seen = np.cumsum(numbers, axis=1) - numbers
         return seen / np.maximum(np.arange(numbers.shape[1]), 1)
 '''
@@ -96,15 +89,12 @@ class ForecastStream(Source):
 
 
 class NoisyLevel(ForecastStream):
-    """A level plus standard normal noise."""
-
     name = "noisy-level"
 
     def __init__(self, level: float = 1.0) -> None:
         self.level = level
 
     def sequence(self, generators, horizon):
-        """(runs, horizon)."""
         return self.level + np.stack([generator.standard_normal(horizon) for generator in generators])
 '''
 FORECASTING = {

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
 from scipy.linalg import toeplitz
@@ -141,7 +142,6 @@ def test_vectors_are_current(kept: Any) -> None:
 
 
 def test_vectors_fit_their_schema(kept: Any) -> None:
-    jsonschema = pytest.importorskip("jsonschema")
     schema = json.loads(vectors.TARGET.with_name("test_vectors.schema.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.Draft202012Validator(schema).validate(kept)

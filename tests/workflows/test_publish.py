@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-import time
 import zipfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -139,16 +138,6 @@ def test_a_failed_play_takes_with_it_what_was_made_of_it(plan: Plan) -> None:
     assert not any(path.exists() for path in (RUNS["bad"], mark, TABLES, FIGURES))
     assert set(tree(RESULTS)) == {"p/runs/good.parquet", "audit.csv"}
     assert set(tree(MADE)) == {"runs/p/good.0123.parquet", "audit/all.0123.csv"}
-
-
-def test_a_file_of_the_future_gets_the_date_of_today(plan: Plan) -> None:
-    for path in (AUDIT, RUNS["good"], FIGURES):
-        os.utime(path, (3786912000, 3786912000))  # 2090
-    old = TABLES / "claims.csv"
-    os.utime(old, (0, 0))
-    publish(plan)
-    assert all(path.stat().st_mtime <= time.time() for path in (AUDIT, RUNS["good"], FIGURES))
-    assert old.stat().st_mtime == 0
 
 
 def test_nothing_made_is_nothing_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 import psutil
 import pytest
-from checkout import HANGS, MINE, ROOT, Checkout, shared
+from checkout import HANGS, MINE, ROOT, Checkout, make_checkout, shared
 from plays import TABLED, tabled
 
 pytestmark = pytest.mark.workflow
@@ -215,8 +215,9 @@ def test_killed_refused_and_edited_runs_are_resumed_and_end_equal(finished: Chec
     assert {path.name for path in (root / "results").rglob(".*")} <= {".snakemake_timestamp"}
 
 
-def test_a_mistake_is_one_line_before_anything_is_made(checkout: Checkout, settings: dict[str, Any]) -> None:
+def test_a_mistake_is_one_line_before_anything_is_made(tmp_path: Path, settings: dict[str, Any]) -> None:
     """Others of the same front door stand in test_config.py."""
+    checkout = make_checkout(tmp_path / "checkout")
     checkout.configure({**settings, "seed": "x"})
     done = checkout.snakemake(*MINE, "--cores", "1")
     assert done.returncode == 1

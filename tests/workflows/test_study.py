@@ -35,11 +35,7 @@ def written(tmp_path: Path) -> Path:
 
 def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """`dpregret WORDS`, called beside the folder of a study."""
-    return python(folder, "-m", "dpregret", *words)
-
-
-def python(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, *words], cwd=folder.parent, env=environment(ROOT) | variables,
+    return subprocess.run([sys.executable, "-m", "dpregret", *words], cwd=folder.parent, env=environment(ROOT),
                           capture_output=True, text=True, check=False, timeout=HANGS)  # fmt: skip
 
 
@@ -162,22 +158,6 @@ def test_a_comparator_that_is_not_the_best_point_breaks_its_contract(
     assert any("comparator" in fault for fault in stream_faults(logistic, logistic.domain))
 
 
-WHOLE = """
-import os
-from pathlib import Path
-from dpregret import study
-study.mount()
-os.chdir(study.FOLDER)
-from dpregret.workflows.plan.read import load
-from dpregret.workflows.run.stages import run
-plan = load({"profile": study.PROFILE})
-for name in ("exact_losses", "winners", "errata_page", "html_report"):
-    run(name, str(plan.file), Path(plan.made[f"{name}/all"].file), Path("log"))
-print(Path(plan.made["html_report/all"].file).read_text(encoding="utf-8"))
-"""
-"""What a run makes of all papers together, in one process."""
-
-
 @pytest.mark.workflow
 def test_a_study_runs_and_keeps_its_contracts(written: Path) -> None:
     experiments = yaml.safe_load((written / "experiments.yaml").read_text())
@@ -189,12 +169,8 @@ def test_a_study_runs_and_keeps_its_contracts(written: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     results = written / "results" / "study" / "my_study"
     assert {"descent-T", "descent-bound", "hinge-bound"} == set(read_lines(results)["claim"])
-    report = (results / "report.html").read_text()
-    assert 'id="table-my_study-logistic"' in report  # an experiment without claims
-    assert 'id="table-my_study-descent"' not in report
+    assert "my descent" in (results / "report.html").read_text()
     assert list((written / "results" / "store").rglob("*.parquet"))
-    whole = python(written, "-c", WHOLE, DPREGRET_STUDY=str(written))
-    assert "my descent" in whole.stdout, whole.stderr
     tested = command(written, "test", "./my_study")
     assert (tested.returncode, tested.stdout.count("keeps its contracts")) == (0, 3), tested.stdout + tested.stderr
     table = command(written, "table", "./my_study")
