@@ -31,7 +31,7 @@ class Parser(argparse.ArgumentParser):
         self.exit(FAILED, shown(f"{self.prog}: {message} (--help lists the options)") + "\n")
 
 
-def end(command: Callable[[], object], name: str = "dpregret") -> NoReturn:
+def end(command: Callable[[], object]) -> NoReturn:
     """Call a command and end the process with the exit code that it returns (None: 0).
 
     A command whose output cannot be written (closed, full) has failed, whatever it returned.
@@ -53,7 +53,7 @@ def end(command: Callable[[], object], name: str = "dpregret") -> NoReturn:
         with contextlib.suppress(OSError, ValueError):
             if debug:
                 traceback.print_exc()
-            print(shown(f"{name}: {in_words(error)}"), file=sys.stderr)
+            print(shown(f"dpregret: {in_words(error)}"), file=sys.stderr)
     finally:
         _close_streams()
     sys.exit(code)

@@ -53,10 +53,8 @@ class OnlineExperiment(base.ExperimentOnSets):
         longest = max(self.horizon)
         for position, window in enumerate(self.window):
             if isinstance(window, int) and window > longest:
-                yield (
-                    ("window", position),
-                    f"{window} is larger than the largest horizon, {longest} (for W = T write horizon)",
-                )
+                said = f"{window} is larger than the largest horizon, {longest} (for W = T write horizon)"
+                yield ("window", position), said
 
 
 @dataclass(frozen=True)

@@ -112,14 +112,10 @@ def experiment_mistakes(experiment: Experiment, allow_few_cells: bool = False) -
 
 def _few_cells(experiment: Experiment, allow_few_cells: bool) -> Iterator[Mistake]:
     """Sweeps that are too short for a fit."""
-    if not allow_few_cells:
-        for path, count in experiment.swept().items():
-            if count < CELLS_FOR_A_FIT:
-                yield (
-                    path,
-                    f"too few cells for a fit: {count}, at least {CELLS_FOR_A_FIT} are needed "
-                    "(or allow_few_cells: true at the top)",
-                )
+    for path, count in experiment.swept().items():
+        if count < CELLS_FOR_A_FIT and not allow_few_cells:
+            said = f"too few cells for a fit: {count}, at least {CELLS_FOR_A_FIT} are needed"
+            yield path, f"{said} (or allow_few_cells: true at the top)"
 
 
 @cache

@@ -90,16 +90,14 @@ def _names(config: Config, file_stem: str) -> Iterator[tuple[KeyPath, str]]:
             yield ("papers", paper), not_allowed("paper", paper, known)
 
 
-def read_profile(
-    path: Path, folder: Path = PAPERS, limits: Limits | None = None, read: dict[str, str] | None = None
-) -> Expanded:
+def read_profile(path: Path, limits: Limits | None = None, read: dict[str, str] | None = None) -> Expanded:
     """Read a profile with all that it extends; powers and ranges are numbers, every part has its place.
 
     limits: on lists. read: the files, each with its SHA-256, are added. Raises `ConfigError` with one line per mistake.
     """
     data: dict[str, Any] = {}
     places: Places = {}
-    for layer in _layers(path, folder, {} if read is None else read):
+    for layer in _layers(path, {} if read is None else read):
         if not isinstance(layer.data, dict):
             raise ConfigError(f"{layer.at(())}: must be a mapping that starts with 'profile:'")
         data.pop("profile", None)  # every file has its own
@@ -120,7 +118,7 @@ def read_profile(
     return expanded
 
 
-def _layers(path: Path, folder: Path, read: dict[str, str]) -> list[Located]:
+def _layers(path: Path, read: dict[str, str]) -> list[Located]:
     """The files of a profile, the base of all first."""
     layers: list[Located] = []
     names: list[str] = []
@@ -135,7 +133,7 @@ def _layers(path: Path, folder: Path, read: dict[str, str]) -> list[Located]:
         if base is None:
             return layers
         if base == ROOT_PROFILE:
-            return [_root(folder), *layers]
+            return [_root(), *layers]
         try:
             beside = path.parent / str(base)
             path = beside if isinstance(base, str) and ("/" in base or base.endswith(".yaml")) else profile_path(base)
@@ -143,11 +141,11 @@ def _layers(path: Path, folder: Path, read: dict[str, str]) -> list[Located]:
             raise ConfigError(f"{source.at(('extends',))}: {error}") from None
 
 
-def _root(folder: Path) -> Expanded:
+def _root() -> Expanded:
     """The experiments of all papers, each in the words of its own file."""
-    files = {name: folder / name / "experiments.yaml" for name in papers(folder)}
+    files = {name: PAPERS / name / "experiments.yaml" for name in papers()}
     sources = {name: read_source(file, shown(file)) for name, file in files.items() if file.exists()}
-    places: Places = {(): (Source(shown(folder), {}, {}), ())}
+    places: Places = {(): (Source(shown(PAPERS), {}, {}), ())}
     places |= {("papers", name): (source, ()) for name, source in sources.items()}
     return Expanded({"papers": {name: source.data for name, source in sources.items()}}, places)
 

@@ -218,10 +218,10 @@ class Plan:
                 yield each.file
 
 
-def papers(folder: Path = PAPERS) -> tuple[str, ...]:
+def papers() -> tuple[str, ...]:
     """Return the names of all papers: the folders that hold claims."""
-    name = study.FOLDER.name if study.FOLDER and folder == PAPERS else "*"
-    return tuple(sorted(path.parent.name for path in folder.glob(f"{name}/claims.yaml")))
+    name = study.FOLDER.name if study.FOLDER else "*"
+    return tuple(sorted(path.parent.name for path in PAPERS.glob(f"{name}/claims.yaml")))
 
 
 def short_names(names: Sequence[str]) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """The cost of one call of each oracle: linear and local oracle, gauge, projection in closed form and by a solver."""
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 
@@ -46,13 +47,9 @@ def _operations(domain: ConstraintSet) -> list[tuple[str, Oracle, np.ndarray]]:
     vectors = generator.standard_normal((ROWS, domain.dimension))
     points = domain.center() + domain.diameter * vectors / np.sqrt(domain.dimension)
     found: list[tuple[str, Oracle, np.ndarray]] = [("linear oracle", domain.linear_oracle, vectors)]
-    try:
-        oracle = domain.local_oracle()
-    except ValueError:
-        oracle = None
-    if oracle is not None:
-        weights = oracle.lift(np.tile(domain.center(), (ROWS, 1)))
-        local = oracle
+    with contextlib.suppress(UnsupportedSet):
+        local = domain.local_oracle()
+        weights = local.lift(np.tile(domain.center(), (ROWS, 1)))
         found.append(("local oracle", lambda cost: local.answer(weights, domain.diameter / 10, cost), vectors))
     if not np.isnan(_steepness(domain)):
         found.append(("gauge", domain.gauge(), domain.along_hull(points - domain.center())))
