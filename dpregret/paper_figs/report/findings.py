@@ -76,6 +76,12 @@ class TextTable(NamedTuple):
     rows: tuple[tuple[str, ...], ...]
 
 
+def text_table(name: str, title: str, caption: str, frame: pd.DataFrame) -> TextTable:
+    """The table of a frame of text."""
+    rows = tuple(map(tuple, frame.astype(str).to_numpy()))
+    return TextTable(name, title, caption, tuple(map(str, frame.columns)), rows)
+
+
 def read_captioned(path: Path, title: str) -> TextTable:
     """Read a Markdown table below its caption."""
     text = path.read_text(encoding="utf-8")

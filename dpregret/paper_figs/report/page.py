@@ -9,7 +9,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -43,6 +43,7 @@ from dpregret.paper_figs.report.findings import (
     refutable,
     section,
     templates,
+    text_table,
 )
 from dpregret.paper_figs.report.provenance import gather
 from dpregret.paper_figs.tables.printed import STYLE, fragment_of, slug
@@ -252,6 +253,28 @@ def explorer(runs: pd.DataFrame, claims: ClaimsFile, names: Names = NOBODY) -> d
     }
 
 
+def unclaimed(shown: dict[str, Any], claims: ClaimsFile, titles: Mapping[str, str]) -> Iterator[TextTable]:
+    """Of each experiment that no claim is about, the means at the longest length, from what `explorer` shows."""
+    claimed = {claim.experiment for claim in claims.claims}
+    for name, found in shown["experiments"].items():
+        if name in claimed:
+            continue
+        cells = pd.DataFrame(found["rows"], columns=["series", *found["variables"], *NUMBERS], dtype=object)
+        if "checkpoint" in cells:
+            cells = cells.loc[cells["checkpoint"] == cells["checkpoint"].max()]
+        texts = cells.map(in_cell)
+        columns = {
+            "learner": [found["names"][series] for series in cells["series"]],
+            **{shown["labels"][each]: texts[each] for each in found["variables"]},
+            shown["response"]: texts["mean"],
+            "95 %": "[" + texts["low"] + ", " + texts["high"] + "]",
+            "runs": texts["runs"],
+        }
+        caption = f"Experiment {name}: no claim is about it."
+        frame = pd.DataFrame(columns, index=cells.index)
+        yield text_table(f"{claims.paper}-{name}", titles.get(name) or name, caption, frame)
+
+
 def _experiment(rows: pd.DataFrame, known: Names) -> dict[str, Any]:
     varying = [name for name in VARIABLES if name in rows.columns and rows[name].nunique(dropna=False) > 1]
     pairs = list(zip(rows["learner"], rows["variant"], strict=True))
@@ -285,6 +308,13 @@ def _experiment(rows: pd.DataFrame, known: Names) -> dict[str, Any]:
             for record in cells.to_dict("records")
         ],
     }
+
+
+def in_cell(value: Any) -> str:
+    """A word, a number with three digits, or a dash for what a learner has not."""
+    if value is None or isinstance(value, str):
+        return value or DASH
+    return str(value) if isinstance(value, int) else significant(value)
 
 
 def _plain(value: Any) -> str | float | int | None:
@@ -446,7 +476,7 @@ def write_report(
     Raises ReportError, ClaimsError or RunsError in one line.
     """
     run = run or Run()
-    views, curves, crashed = [], {}, []
+    views, curves, further, crashed = [], {}, {}, []
     for paper, experiments in papers.items():
         written = load_paper(texts / paper)
         if not (results / paper / "claims.csv").exists():
@@ -456,6 +486,7 @@ def write_report(
         crashed += crashes(rows)
         shown = explorer(rows, written.claims, run.names)
         curves[paper] = {**shown, "titles": {name: unicode(title) for name, title in experiments.items()}}
+        further[paper] = list(unclaimed(shown, written.claims, experiments))
     tested = [(view, line) for view in views for line in view["tested"]]
     winners, scripts = winners_view(results, run.names), page_scripts()
     template = templates()
@@ -466,6 +497,7 @@ def write_report(
     )
     page = template.get_template("report.html.j2").render(
         papers=views,
+        unclaimed=further,
         crashed=crashed,
         folder=run.folder,
         provenance=gather(results, run.profile, run.config),
@@ -575,5 +607,4 @@ def _oracle_costs(results: Path, papers: Sequence[str]) -> TextTable | None:
         caption += (
             " Where the last but one is above the last, gauge descent has the smaller bound for equal oracle time."
         )
-    text, title = shown.map(significant).reset_index().astype(str), "Projection against linear oracle"
-    return TextTable("oracles", title, caption, tuple(text.columns), tuple(map(tuple, text.to_numpy())))
+    return text_table("oracles", "Projection against linear oracle", caption, shown.map(significant).reset_index())
