@@ -69,11 +69,6 @@ class L1Ball(NormBall):
     def __init__(self, dimension: int, *, radius: float = 1.0):
         super().__init__(checked_dimension(self.name, dimension), radius)
 
-    def reach(self, point: Array) -> float:
-        """Distance to the farthest vertex, sqrt(|y|^2 + R^2 + 2 R max_j |y_j|), exact."""
-        largest = float(np.max(np.abs(point)))
-        return float(np.sqrt(point @ point + self.radius**2 + 2.0 * self.radius * largest))
-
     def inner_radius(self) -> float:
         """radius / sqrt(d), exact."""
         return self.radius / float(np.sqrt(self.dimension))
