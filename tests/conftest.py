@@ -7,7 +7,7 @@ from tiers import Tiered, tiered
 from dpregret.numerics import compiled as numerics_compiled
 
 numerics_compiled.specialised = tiered  # before any module takes it over
-settings.register_profile("dpregret", deadline=None)  # the first example may import or compile
+settings.register_profile("dpregret", deadline=None, max_examples=50)  # the first one may import or compile
 settings.load_profile("dpregret")
 
 

@@ -11,17 +11,7 @@ from scipy import stats
 from dpregret.paper_figs.judge.fits import Estimate
 from dpregret.paper_figs.winners import table as measuring
 from dpregret.paper_figs.winners.laws import Law, beyond, coverage, setting
-from dpregret.paper_figs.winners.table import (
-    ExperimentFacts,
-    Facts,
-    Measured,
-    Sample,
-    StreamFacts,
-    beaten,
-    holm,
-    ratio,
-    winners,
-)
+from dpregret.paper_figs.winners.table import ExperimentFacts, Facts, StreamFacts, winners
 from dpregret.paper_figs.winners.write import pairs
 
 ABOUT = ExperimentFacts({"kink": "full", "other": "full"}, {})
@@ -47,7 +37,7 @@ def played(learner: str, regret: Any, **changes: Any) -> pd.DataFrame:
     return frame
 
 
-def measured(*frames: pd.DataFrame, facts: Facts = FACTS) -> Measured:
+def measured(*frames: pd.DataFrame, facts: Facts = FACTS) -> measuring.Measured:
     rows = [measuring.comparable(frame, ABOUT) for frame in frames]
     return measuring.measure(pd.concat(rows, ignore_index=True), facts)
 
@@ -134,7 +124,7 @@ def test_ties_lone_runs_negative_regret_and_other_losses() -> None:
     one, other = played("a.plain", shared), played("b.plain", shared + 0.5 + noisy(0.01))
     for trivial, said in ((500.0, "wins"), (400.0, "leads")):
         assert winners(measured(one, other.assign(trivial_regret=trivial))).iloc[0]["verdict"] == said
-    assert ratio(sample(np.full(3, 2.0)), sample(np.full(3, 1.0))) == Estimate(2, 2, 2)
+    assert measuring.ratio(sample(np.full(3, 2.0)), sample(np.full(3, 1.0))) == Estimate(2, 2, 2)
 
 
 def test_bounds_of_learners_for_stochastic_losses_do_not_count_elsewhere() -> None:
@@ -146,18 +136,18 @@ def test_bounds_of_learners_for_stochastic_losses_do_not_count_elsewhere() -> No
     assert winners(measured(*frames, facts=calm)).iloc[0]["bound_of"] == "optimist.plain"
 
 
-def sample(regrets: np.ndarray, trivial: float = 1.0) -> Sample:
-    return Sample(np.arange(len(regrets)), regrets, np.full(len(regrets), trivial))
+def sample(regrets: np.ndarray, trivial: float = 1.0) -> measuring.Sample:
+    return measuring.Sample(np.arange(len(regrets)), regrets, np.full(len(regrets), trivial))
 
 
 def test_tests_are_those_of_scipy_and_holm_is_his() -> None:
     own, rival = noisy(10.0, seed=3), noisy(10.5, seed=4)
     paired = stats.ttest_rel(rival, own, alternative="greater").pvalue
     welch = stats.ttest_ind(rival, own, equal_var=False, alternative="greater").pvalue
-    found = [beaten(sample(rival, trivial), sample(own)) for trivial in (1.0, 0.0)]
+    found = [measuring.beaten(sample(rival, trivial), sample(own)) for trivial in (1.0, 0.0)]
     np.testing.assert_allclose(found, [paired, welch])
     values = np.array([0.01, np.nan, 0.04, 0.03, 0.005])
-    np.testing.assert_allclose(holm(values), [0.03, np.nan, 0.06, 0.06, 0.02])
+    np.testing.assert_allclose(measuring.holm(values), [0.03, np.nan, 0.06, 0.06, 0.02])
 
 
 def test_one_wrong_word_in_a_table_is_rare_where_all_are_equal() -> None:
@@ -167,8 +157,8 @@ def test_one_wrong_word_in_a_table_is_rare_where_all_are_equal() -> None:
         for table in rng.standard_normal((12, 4, RUNS)):  # learners, runs
             samples = list(map(sample, table))
             least = samples.pop(int(table.mean(axis=1).argmin()))
-            p.append(min(1.0, 4 * max(beaten(rival, least) for rival in samples)))
-        wrong += (holm(np.array(p)) < 0.05).any()
+            p.append(min(1.0, 4 * max(measuring.beaten(rival, least) for rival in samples)))
+        wrong += (measuring.holm(np.array(p)) < 0.05).any()
     assert wrong <= 5
 
 

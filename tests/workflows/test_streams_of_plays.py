@@ -24,7 +24,7 @@ import pytest
 from plays import SMALL, rows_of, rows_of_small, small
 
 from dpregret.algorithms.geometry import make_set
-from dpregret.datasets import bundled, expert_data
+from dpregret.datasets import bundled
 from dpregret.datasets.base import Source
 from dpregret.datasets.losses import RidgeSquared
 from dpregret.datasets.pool_streams import PoolStream
@@ -314,11 +314,7 @@ def test_rows_of_experts(loaded: Callable[..., Any]) -> None:
     assert set(rows["draws"].isna()) == {False}
 
 
-def test_rows_of_experts_on_data_and_on_the_stream_of_a_lower_bound(loaded: Callable[..., Any], tmp_path: Path) -> None:
-    expert_data.prepare("breast-cancer-experts", tmp_path / "breast-cancer-experts.npz")
-    config = loaded("experts", streams=["breast-cancer-experts"], experts=[16], best_loss=[30],
-                    learners={"hedge": ["horizon"]})  # fmt: skip
-    assert rows_of_small(config, "experts", "hedge", "horizon", tmp_path)["best_loss"].eq(30).all()
+def test_rows_of_experts_on_the_stream_of_a_lower_bound(loaded: Callable[..., Any]) -> None:
     config = loaded("experts", streams=["lower-bound"], learners={"sparse-vector": ["pure", "zcdp"]},
                     options={"length": [1, 8]}, epsilon=[0.1])  # fmt: skip
     found = [rows_of_small(config, "experts", "sparse-vector", variant) for variant in ("pure", "zcdp")]
