@@ -125,12 +125,6 @@ def test_tables_fit_and_claims_are_whole(
         assert set(lines["learner"] + "." + lines["variant"]) <= set(shown.split())
 
 
-def test_what_was_not_run_comes_last() -> None:
-    lines = pd.read_csv(REFERENCE / "ci" / "lou_cheung_2020" / "claims.csv", keep_default_na=False, dtype=str)
-    absent = (show.lines_table(lines)["verdict"] == "not in this profile").tolist()
-    assert absent == sorted(absent) != [False] * len(absent)
-
-
 def fits(shown: str, width: int) -> bool:
     """Whether all lines are that short, those apart that are one long word (a path)."""
     return all(len(line) <= width or " " not in line.strip() for line in shown.splitlines())

@@ -301,17 +301,3 @@ def test_a_file_counts_for_exactly_what_depends_on_it(
     file = fingerprint.ROOT / "dpregret" / edited
     assert file.is_file()
     assert {name for name, files in counted.items() if file in files} == changed
-
-
-def test_what_is_written_or_renamed_in_a_file_that_counts_is_another_fingerprint(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fingerprint, "ROOT", tmp_path)
-    file = tmp_path / "a.py"
-    found = []
-    for name, text in (("a.py", "x = 1"), ("a.py", "x = 2"), ("b.py", "x = 2")):
-        file = file.rename(tmp_path / name) if file.exists() else file
-        file.write_text(text)
-        fingerprint.forget()
-        found.append(fingerprint.fingerprint([tmp_path]))
-    assert len(set(found)) == 3
