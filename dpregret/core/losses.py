@@ -5,6 +5,7 @@ once, as plain loops over (d, runs): `slope_at`, `prox_at` where there is a clos
 slope (dpregret.core.oracles). Decorated with `loss` it also answers whole NumPy batches, by the same text.
 """
 
+import math
 import typing
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any, Protocol
@@ -39,6 +40,9 @@ PerRunNumber = Annotated[Array, "a number of each run"]
 """A field of a loss: (...,) where losses are made, normally (runs,) or (); (1, runs) in its text."""
 
 
+TILE = 256  # points that are evaluated together: they stay in the processor's caches
+
+
 def loss(kind: type[Any]) -> Any:
     """Let a NamedTuple that has a `slope_at` or a `value_at` answer the methods of a `Loss` that these can.
 
@@ -58,9 +62,10 @@ def value(self: Any, points: Array) -> Array:
     """f at the points."""
     if type(self) not in value_at.kinds:
         return value_and_gradient(self, points)[0]
-    shape, served, x, s = _columns(self, points)
-    values = np.empty(x.shape[1])
-    specialised(_value, type(self))(served, x, values, s)
+    shape, tiles = _tiles(self, points)
+    values = np.empty(math.prod(shape))
+    for place, served, x, s in tiles:
+        specialised(_value, type(self))(served, x, values[place], s)
     return values.reshape(shape)
 
 
@@ -71,43 +76,46 @@ def gradient(self: Any, points: Array) -> Array:
 
 def value_and_gradient(self: Any, points: Array) -> tuple[Array, Array]:
     """f and a subgradient at the points."""
-    shape, served, x, s = _columns(self, points)
-    values, slopes = np.empty(x.shape[1]), np.empty_like(x)
-    specialised(_slope, type(self))(served, x, slopes, values, s)
-    return values.reshape(shape), _rows(slopes, shape)
+    shape, tiles = _tiles(self, points)
+    values, slopes = np.empty(math.prod(shape)), np.empty((math.prod(shape), points.shape[-1]))
+    for place, served, x, s in tiles:
+        slope = np.empty_like(x)
+        specialised(_slope, type(self))(served, x, slope, values[place], s)
+        slopes[place] = slope.T
+    return values.reshape(shape), slopes.reshape(*shape, points.shape[-1])
 
 
 def prox(self: Any, points: Array, step: float) -> Array:
     """argmin over R^d of step * f(x) + |x - point|^2 / 2."""
-    shape, served, x, s = _columns(self, points)
-    specialised(_prox, type(self))(served, x, float(step), s)
-    return _rows(x, shape)
+    shape, tiles = _tiles(self, points)
+    moved = np.empty((math.prod(shape), points.shape[-1]))
+    for place, served, x, s in tiles:
+        specialised(_prox, type(self))(served, x, float(step), s)
+        moved[place] = x.T
+    return moved.reshape(*shape, points.shape[-1])
 
 
-def _columns(self: Any, points: Array) -> tuple[tuple[int, ...], Any, Array, Array]:
-    """The shape (...,) that points and the loss broadcast to; the loss and copies of the points in columns; scratch."""
-    own = [
-        np.asarray(each) if vector else np.asarray(each)[..., None]
-        for each, vector in zip(self, self.vectors, strict=False)
-    ]
-    shape = np.broadcast_shapes(*(np.shape(each)[:-1] for each in (points, *own)))
+def _tiles(self: Any, points: Array) -> tuple[tuple[int, ...], Iterator[tuple[slice, Any, Array, Array]]]:
+    """The shape (...,) that points and the loss broadcast to; of some points at a time: where they are among all, the
+    loss and copies of the points in columns, and scratch."""
+    vectors = zip(map(np.asarray, self), self.vectors, strict=False)
+    own = [each if vector else each[..., None] for each, vector in vectors]
+    shape = np.broadcast_shapes(*(each.shape[:-1] for each in (points, *own)))
+    rows = [np.broadcast_to(each, (*shape, each.shape[-1])).reshape(-1, each.shape[-1]) for each in (points, *own)]
+    shared = [_shared(each) for each in self[len(own) :]]
 
-    def spread(rows: Array) -> Array:
-        whole = np.broadcast_to(rows, (*shape, rows.shape[-1]))
-        return whole.reshape(-1, rows.shape[-1]).T.astype(np.float64, order="C")
+    def tiles() -> Iterator[tuple[slice, Any, Array, Array]]:
+        for first in range(0, len(rows[0]), TILE):
+            place = slice(first, first + TILE)
+            x, *fields = (each[place].T.astype(np.float64, order="C") for each in rows)
+            yield place, type(self)(*fields, *shared), x, np.empty((SCRATCH, x.shape[1]))
 
-    x = spread(np.asarray(points))
-    served = type(self)(*map(spread, own), *map(_shared, self[len(own) :]))
-    return shape, served, x, np.empty((SCRATCH, x.shape[1]))
+    return shape, tiles()
 
 
 def _shared(value: Any) -> Any:
     """What all runs share, in the types of compiled rounds."""
     return np.ascontiguousarray(value, dtype=np.float64) if np.ndim(value) else float(value)
-
-
-def _rows(columns: Array, shape: tuple[int, ...]) -> Array:
-    return np.ascontiguousarray(columns.T).reshape(*shape, len(columns))
 
 
 def _value(loss, x, values, s):
