@@ -72,7 +72,7 @@ from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import generators
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
-BUDGET, WINDOW, RUNS, DIMENSION = Budget(4.0, 1e-6), 8, 300, 7
+BUDGET, WINDOW, RUNS, DIMENSION = Budget(4.0, 1e-6), 8, 200, 7
 ROUNDS = 3 * WINDOW - 4
 """Some windows, not whole ones; no power of two."""
 
