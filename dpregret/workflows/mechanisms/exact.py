@@ -31,9 +31,7 @@ import pandas as pd
 
 from dpregret.algorithms.privacy import Budget, gaussian_mu, horizon_sums, window_sums
 from dpregret.algorithms.privacy.audit import materialise, transcript_losses
-from dpregret.algorithms.privacy.convolution import DIRECT
 from dpregret.algorithms.privacy.prefix_sums import NoisePerItem, NoisePerPrefix, PrefixSums
-from dpregret.algorithms.privacy.series import FIRST, longest, root_decays
 from dpregret.algorithms.privacy.toeplitz import (
     BandedInverseRoot,
     BandedRoot,
@@ -53,87 +51,37 @@ from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.text import formats
 
 BANDS = 64
-MANY = "made for many participations"
+BUFFERS = {1: "1 buffer", **{count: f"{count} buffers" for count in range(2, 6)}}
+REMARKS = {f"banded {kind}, {BANDS}": "made for many participations" for kind in ("root", "inverse root")}
+REMARKS |= {"no horizon": "knows no T", "noise on every item": "knows no T"}
 LONGEST = {"normalised root": 2**13, "no horizon": 2**16}
 """Where the exact error takes n^2 steps, or a Fourier transform of 16 n points, the league ends."""
 HORIZONS = tuple(2**power for power in range(8, 21))
 SIZES = tuple(2**power for power in range(17))
-Size = Callable[[int], float]
 Mechanism = PrefixSums | DecodedWindowTree | NormalisedRoot
+Contenders = Mapping[str, Callable[[int], Mechanism]]
+"""Name -> the mechanism of a horizon or window."""
 
-
-@dataclass(frozen=True)
-class Contender:
-    """A mechanism by horizon or window. vectors: kept between rounds; operations: multiply-adds a round and coordinate.
-
-    Operations are those of the streaming form that runs here (`convolution.py`); of a mechanism without one, half a
-    product with all rounds.
-    """
-
-    name: str
-    make: Callable[[int], Mechanism]
-    vectors: Size
-    operations: Size
-    remark: str = ""
-
-
-def _always(number: float) -> Size:
-    return lambda size: number
-
-
-def _buffered(made: Callable[..., PrefixSums], buffers: int, vectors: Size) -> Contender:
-    plural = "" if buffers == 1 else "s"
-    make = partial(made, buffers=buffers)
-    return Contender(f"{buffers} buffer{plural}", make, vectors, lambda size: 2 * vectors(size))
-
-
-def _poles(buffers: int, window: int) -> float:
-    return len(WindowBuffers(window, buffers).symbol().poles)
-
-
-def _decays(length: int) -> int:
-    """Vectors of the root's sum of decays; none where the root is short enough for plain products."""
-    return len(root_decays(length)[0]) if DIRECT < length <= longest() else 0
-
-
-def _root_vectors(length: int, expires: bool) -> float:
-    decays = _decays(length)
-    return (length - 1 if expires or not decays else FIRST - 1) + decays
-
-
-def _root_operations(length: int, expires: bool) -> float:
-    decays = _decays(length)
-    return FIRST + (2 + expires) * decays if decays else length
-
-
-SEQUENCES: tuple[Contender, ...] = (
-    Contender("tree", BinaryTree, lambda size: log2(size), _always(1)),
-    Contender("tree, best decoder", VarianceReducedTree, lambda size: log2(size), _always(4)),
-    Contender(
-        "root", Root, lambda size: _root_vectors(size - 1, False), lambda size: _root_operations(size - 1, False)
-    ),
-    *(_buffered(BufferedToeplitz, buffers, _always(buffers + 1)) for buffers in (1, 2, 3, 4, 5)),
-    Contender("normalised root", NormalisedRoot, lambda size: size - 1, lambda size: size / 2 + 2),
-    Contender(f"banded root, {BANDS}", partial(BandedRoot, bands=BANDS), _always(BANDS), _always(BANDS), MANY),
-    Contender(
-        f"banded inverse root, {BANDS}", partial(BandedInverseRoot, bands=BANDS), _always(BANDS), _always(BANDS), MANY
-    ),
-    Contender(
-        "no horizon", lambda size: UnboundedToeplitz(), lambda size: size - 2, lambda size: size / 2, "knows no T"
-    ),
-    Contender("noise on every item", lambda size: NoisePerItem(), _always(1), _always(1), "knows no T"),
-    Contender("noise on every prefix", lambda size: NoisePerPrefix(size - 1), _always(0), _always(0)),
-)
-WINDOWS: tuple[Contender, ...] = (
-    Contender("window tree", WindowTree, lambda size: 2 * (log2(size) + 1), _always(3)),
-    Contender("window tree, best decoder", DecodedWindowTree, lambda size: 4 * size, lambda size: 2.5 * log2(size) + 5),
-    Contender(
-        "window root", WindowRoot, lambda size: _root_vectors(size, True), lambda size: _root_operations(size, True)
-    ),
-    *(_buffered(WindowBuffers, count, partial(_poles, count)) for count in (1, 2, 3, 4)),
-    Contender("noise on every prefix", NoisePerPrefix, _always(0), _always(0)),
-    Contender("noise on every item", lambda size: NoisePerItem(), _always(1), _always(1), "error grows with t"),
-)
+SEQUENCES: Contenders = {
+    "tree": BinaryTree,
+    "tree, best decoder": VarianceReducedTree,
+    "root": Root,
+    **{BUFFERS[count]: partial(BufferedToeplitz, buffers=count) for count in BUFFERS},
+    "normalised root": NormalisedRoot,
+    f"banded root, {BANDS}": partial(BandedRoot, bands=BANDS),
+    f"banded inverse root, {BANDS}": partial(BandedInverseRoot, bands=BANDS),
+    "no horizon": lambda size: UnboundedToeplitz(),
+    "noise on every item": lambda size: NoisePerItem(),
+    "noise on every prefix": lambda size: NoisePerPrefix(size - 1),
+}
+WINDOWS: Contenders = {
+    "window tree": WindowTree,
+    "window tree, best decoder": DecodedWindowTree,
+    "window root": WindowRoot,
+    **{BUFFERS[count]: partial(WindowBuffers, buffers=count) for count in range(1, 5)},
+    "noise on every prefix": NoisePerPrefix,
+    "noise on every item": lambda size: NoisePerItem(),
+}
 
 
 def sequence_errors(mechanism: Mechanism, horizon: int) -> tuple[float, float]:
@@ -155,35 +103,40 @@ def window_errors(mechanism: Mechanism, window: int) -> tuple[float, float]:
 
 def _gaussian(
     size: str,
-    contenders: Sequence[Contender],
+    contenders: Contenders,
     sizes: Iterable[int],
     errors: Callable[[Mechanism, int], tuple[float, float]],
     bound: Callable[[int], float],
+    remarks: Mapping[str, str],
 ) -> pd.DataFrame:
     rows = []
     for number in sizes:
         least = bound(number)
-        for each in contenders:
-            if number > LONGEST.get(each.name, number):
+        for name, make in contenders.items():
+            if number > LONGEST.get(name, number):
                 continue
-            mechanism = each.make(number)
+            mechanism = make(number)
             largest, mean = errors(mechanism, number)
-            row = {size: number, "mechanism": each.name, "squared sensitivity": float(mechanism.nodes_per_item)}
+            row = {size: number, "mechanism": name, "squared sensitivity": float(mechanism.nodes_per_item)}
             row |= {"largest error": largest, "mean error": mean, "lower bound": least}
             row |= {"largest / bound": largest / least, "mean / bound": mean / least}
-            row |= {"vectors kept": float(each.vectors(number)), "multiply-adds": float(each.operations(number))}
-            rows.append(row | {"remark": each.remark})
+            rows.append(row | {"remark": remarks.get(name, "")})
     return pd.DataFrame(rows)
+
+
+def _sequence_bound(horizon: int) -> float:
+    return sequence_lower_bound(horizon - 1)
 
 
 def sequences(horizons: Iterable[int] = HORIZONS) -> pd.DataFrame:
     """One row per horizon and mechanism, whole sequences."""
-    return _gaussian("T", SEQUENCES, horizons, sequence_errors, lambda horizon: sequence_lower_bound(horizon - 1))
+    return _gaussian("T", SEQUENCES, horizons, sequence_errors, _sequence_bound, REMARKS)
 
 
 def windows(sizes: Iterable[int] = SIZES) -> pd.DataFrame:
     """One row per window and mechanism."""
-    return _gaussian("W", WINDOWS, sizes, window_errors, window_optimum)
+    remarks = {"noise on every item": "error grows with t"}
+    return _gaussian("W", WINDOWS, sizes, window_errors, window_optimum, remarks)
 
 
 def _settled(mechanism: Mechanism, window: int) -> Array:
@@ -236,8 +189,7 @@ def pure_windows(sizes: Iterable[int] = SIZES[1:15]) -> pd.DataFrame:
 
 def pure_sequences() -> pd.DataFrame:
     """One row per horizon T and mechanism under pure noise, prefixes 1..T-1."""
-    nodes, bound = lambda mechanism, size: mechanism.noisy_nodes(size - 1), lambda size: sequence_lower_bound(size - 1)
-    return _pure("T", HORIZONS[::2], _pure_sequences, nodes, bound)
+    return _pure("T", HORIZONS[::2], _pure_sequences, lambda each, size: each.noisy_nodes(size - 1), _sequence_bound)
 
 
 def against_gaussian() -> pd.DataFrame:
