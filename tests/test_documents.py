@@ -28,14 +28,6 @@ def profile(name):
     return load_config(ROOT / f"workflows/config/{name}.yaml", check=False)
 
 
-def test_names_in_the_api_reference_stand_in_their_modules():
-    rows = re.findall(r"^\| \[[\w.]+\]\(([^)]+)\) \| (.*) \|$", (ROOT / "docs/api.md").read_text(), re.MULTILINE)
-    named = [(path, name) for path, about in rows for name in re.findall(r"`([A-Z]\w+)`", about)]
-    assert len(named) > 8
-    for path, name in named:
-        assert re.search(rf"^class {name}\b", (ROOT / "docs" / path).read_text(), re.MULTILINE), (path, name)
-
-
 GENERATED = [page for page in PAGES if ":begin -->" in page.read_text() and page.parent.name != "proofs"]
 
 

@@ -43,10 +43,6 @@ def every(family: str, records: str = "") -> list[tuple[str, str]]:
     ]
 
 
-def budget(epsilon: float) -> Budget:
-    return Budget(epsilon, 1e-6)
-
-
 def started(make: Callable[[], Any], *refusals: str) -> Any:
     """The learner, or None where it says one of these sentences."""
     try:
@@ -75,7 +71,7 @@ def test_online(name: str, variant: str, epsilon: float) -> None:
             make_set("ball", 1), rounds, losses.lipschitz, losses.strong_convexity, losses.smoothness, float(rounds)
         )
         for pull in ([1.0] * rounds, [0.0] * rounds, [(-1.0) ** now for now in range(rounds)]):
-            learner = kind(problem, [Setting(window, budget(epsilon))], 1, variant)
+            learner = kind(problem, [Setting(window, Budget(epsilon, 1e-6))], 1, variant)
             record = play(learner, [make(side) for side in pull], generators((1,), 1), [rounds])
             assert np.isfinite(record.losses).all()
             assert (record.violation < 1e-9).all()
@@ -91,7 +87,7 @@ def test_experts(name: str, variant: str, epsilon: float) -> None:
         turns = np.where(np.arange(rounds)[:, None] % 2, [0.0, 1.0], [1.0, 0.0])
         for losses in (worse, 0 * worse, turns):
             problem = ExpertProblem(np.ones(2), rounds, 0.0)
-            learner = started(lambda: kind(problem, budget(epsilon), 1, variant), "leaves no switch")  # noqa: B023
+            learner = started(lambda: kind(problem, Budget(epsilon, 1e-6), 1, variant), "leaves no switch")  # noqa: B023
             if learner is None:
                 assert epsilon == 1e-3
                 continue
@@ -112,7 +108,7 @@ def test_bandits(name: str, variant: str, epsilon: float) -> None:
             domain = make_set("simplex", size + 1) if arms else make_set("ball", size)
             problem = BanditProblem(domain, rounds, 1.0, linear=True, arms=arms)
             refusals = ("longer horizon than", "a horizon of at least")
-            learner = started(lambda: kind(problem, [budget(epsilon)], 1, variant), *refusals)  # noqa: B023
+            learner = started(lambda: kind(problem, [Budget(epsilon, 1e-6)], 1, variant), *refusals)  # noqa: B023
             if learner is None:
                 assert rounds < 256
                 continue
@@ -138,7 +134,7 @@ def test_risks(name: str, variant: str, epsilon: float, monkeypatch: pytest.Monk
         slopes = np.zeros((SAMPLES, DIMENSION))
         slopes[:, 0] = slope
         problem = ErmProblem(domain, LinearRisk(slopes, domain, ridge))
-        learner = started(lambda: kind(problem, [budget(epsilon)], 1, variant), "proves no epsilon below")  # noqa: B023
+        learner = started(lambda: kind(problem, [Budget(epsilon, 1e-6)], 1, variant), "proves no epsilon below")  # noqa: B023
         if learner is None:
             assert (variant, epsilon) == ("sampled", 1e-3)
             continue
@@ -168,7 +164,7 @@ def test_populations(name: str, variant: str, epsilon: float, pull: str) -> None
     for samples, dimension, bend in itertools.product((1, 2, 3, 7, 37), (1, 4), (0.0, 0.0625)):
         domain = make_set(kind.natural_set, dimension)
         problem = ErmProblem(domain, Pull(pull, samples, dimension, bend))  # type: ignore[arg-type]
-        learner = started(lambda: kind(problem, [budget(epsilon)], 1, variant), "needs at least")  # noqa: B023
+        learner = started(lambda: kind(problem, [Budget(epsilon, 1e-6)], 1, variant), "needs at least")  # noqa: B023
         if learner is None:
             assert samples == 1
             continue

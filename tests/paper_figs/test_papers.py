@@ -25,7 +25,7 @@ from dpregret.paper_figs.figures.style import Page
 from dpregret.paper_figs.figures.write import write_figures
 from dpregret.paper_figs.judge.cells import EDGE, best_regularisation, collect_cells
 from dpregret.paper_figs.judge.claims import Claim, ClaimsError, FigureEntry, load_claims
-from dpregret.paper_figs.judge.runs import RunsError, check_runs, read_runs
+from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.paper_figs.judge.verdicts import judge, rate_text
 from dpregret.paper_figs.tables.write import write_tables
 from dpregret.paper_figs.validation.simulate import make_claim
@@ -92,13 +92,6 @@ def test_saturated_and_capped_cells_are_not_fitted() -> None:
     assert collect_cells(runs, risk_claim(asymptotic_from={"capped": True})).status[-1] == "used"
     hopeless = judge(risk_frame(lambda row: 0.95 * (256 / row["n"]) ** 0.02, by_samples()), risk_claim())
     assert "(9 saturated)" in hopeless.reason
-
-
-def test_rows_that_differ_in_active_records_only_are_different_rows() -> None:
-    runs = risk_frame(lambda row: 0.1, [{"active": 1}, {"active": 2}])
-    assert len(check_runs(runs, "test")) == len(runs)
-    with pytest.raises(RunsError, match="the same row twice"):
-        check_runs(runs.drop(columns="active"), "test")
 
 
 def test_tables_speak_of_excess_risk(risk_runs: Path, tmp_path: Path) -> None:

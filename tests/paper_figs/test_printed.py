@@ -76,17 +76,6 @@ def test_a_page_has_the_papers_rows_and_leads_to_claims(paper: str, filled: dict
     assert "$" not in re.sub(r"<[^>]*>", "", page)  # no formula was left as LaTeX
 
 
-def test_what_was_not_run_is_said_once(filled: dict[str, FilledTable]) -> None:
-    folder = ROOT / "workflows/papers/lou_cheung_2020"
-    claims = load_claims(folder / "claims.yaml")
-    judged = read_lines(ROOT / "results/reference/lou_cheung_2020").assign(verdict="not run")
-    table = fill(filled["lou_cheung_2020"].printed, claims, judged)
-    for shown in (printed.html_page(table), printed.markdown_page(table), printed.latex(table, "t")):
-        assert shown.lower().count("not in this profile") == 1
-        assert "not run" not in shown
-        assert "reproduced" not in shown
-
-
 TWO_COLUMNS = (
     r"\documentclass[twocolumn]{article}\usepackage{amsmath,array,booktabs,graphicx}"
     r"\begin{document}Text.\par %s\end{document}"

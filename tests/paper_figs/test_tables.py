@@ -12,7 +12,7 @@ from dpregret.core import parquet
 from dpregret.paper_figs.figures import compare
 from dpregret.paper_figs.figures import write as figures
 from dpregret.paper_figs.figures.style import MOST, Curve, Look, Page, Plate, look
-from dpregret.paper_figs.figures.sweep import Series, curve, panels_of, rows_of, series_of
+from dpregret.paper_figs.figures.sweep import Series, panels_of
 from dpregret.paper_figs.judge.claims import ClaimsFile, load_claims
 from dpregret.paper_figs.judge.result_tables import read_jobs, write_jobs
 from dpregret.paper_figs.judge.runs import COLUMNS, COST_COLUMNS, KEY, RunsError, check_columns, empty_row, read_runs
@@ -199,15 +199,6 @@ def test_files_have_the_same_bytes_every_time(tmp_path: Path) -> None:
     assert b"/FontFile2" in first[0].read_bytes()  # TrueType, embedded
     corner = plates[0].panels[0].axis.get_position(original=True).min
     assert corner.tolist() == corner.round(9).tolist()  # else they are so mostly: the layout's last bits are not
-
-
-def test_a_curve_has_the_means_of_its_runs(paper_runs: Path) -> None:
-    rows = rows_of(read_runs(paper_runs), "horizon")
-    series = series_of(rows)
-    assert [each.name(Page(NAMES)) for each in series] == ["WDP-COCOP (Gamma), corrected", "ftal, plain"]
-    drawn = curve(rows, series[0])
-    assert drawn.means == pytest.approx(10 + 20 * np.log(drawn.values))
-    assert (drawn.reach > 0).all()
 
 
 def test_a_panel_holds_six_curves_with_open_markers_where_nothing_is_fitted() -> None:

@@ -90,15 +90,12 @@ class ForecastStream(Source):
 class NoisyLevel(ForecastStream):
     name = "noisy-level"
 
-    def __init__(self, level: float = 1.0) -> None:
-        self.level = level
-
     def sequence(self, generators, horizon):
-        return self.level + np.stack([generator.standard_normal(horizon) for generator in generators])
+        return 2.0 + np.stack([generator.standard_normal(horizon) for generator in generators])
 '''
 FORECASTING = {
     "family": "forecasts", "title": "Forecasting against the horizon", "sweep": "horizon", "streams": ["noisy-level"],
-    "horizon": [64, 256, 1024, 4096], "runs": 8, "epsilon": [math.inf], "delta": 1e-6, "options": {"level": 2.0},
+    "horizon": [64, 256, 1024, 4096], "runs": 8, "epsilon": [math.inf], "delta": 1e-6,
     "learners": {"running-mean": ["plain"]},
 }  # fmt: skip
 FORECASTS = "results/mine/noisy_descent/runs/forecasting.parquet"
