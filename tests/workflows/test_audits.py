@@ -88,7 +88,6 @@ def test_planted_rows_do_not_depend_on_what_ran_before() -> None:
     [
         ((2.0, 2.0, 1.5, 1.0), "keeps its claim"),
         ((2.0, 1.0, math.nan, 0.5), "keeps its claim, spends 0.5 of it"),
-        ((2.0, 1.0, 0.9, 0.1), "keeps its claim, spends 0.5 of it"),
         ((2.0, 2.0, math.nan, 0.99), "ledger within claim, audit uninformative"),
         ((2.0, 0.2, math.nan, 0.0), "ledger within claim, audit uninformative, spends 0.1 of it"),
         ((2.0, 4.0, 2.5, 1.0), "violates its claim: 1.25 times, exact; 2 times proved"),
@@ -99,7 +98,6 @@ def test_planted_rows_do_not_depend_on_what_ran_before() -> None:
         ((2.0, math.nan, 1.5, 1.0), "could not be judged: claimed 2, ledger nan, exact 1.5, audited 1"),
         ((2.0, 4.0, math.nan, 1.0), "not proved: its ledger proves 2 times its claim"),
         ((2.0, 2.0, 2.1, 1.0), "BROKEN: delivers more than its ledger says"),
-        ((2.0, 2.0, math.nan, 2.1), "BROKEN: delivers more than its ledger says"),
     ],
 )
 def test_findings_say_what_the_numbers_say(numbers: tuple[float, ...], words: str) -> None:

@@ -85,7 +85,6 @@ ENDS: dict[str, tuple[Callable[[Say], Any], str]] = {
     "raises what has no words": (throwing(MutedError()), "MutedError"),
     "is interrupted": (throwing(KeyboardInterrupt()), "KeyboardInterrupt"),
     "exits with 0": (lambda say: sys.exit(0), "SystemExit"),
-    "leaves with 0": (lambda say: os._exit(0), "exit code 0"),
     "leaves with 3": (lambda say: os._exit(3), "exit code 3"),
     "crashes": (crash, "SIGSEGV"),
     "is killed": (signalled(signal.SIGKILL), "SIGKILL"),

@@ -203,12 +203,6 @@ def test_refusals_name_what_is_wrong(name: str, variant: str, changes: dict[str,
         start(name, variant, [PRIVATE], **changes)
 
 
-@pytest.mark.parametrize(("name", "need"), [("private-linear-bandit", "linear"), ("batched-arms", "arms")])
-def test_other_losses_are_refused(name: str, need: str) -> None:
-    with pytest.raises(ValueError, match=f"{name} needs {need} losses"):
-        learners("bandits")[name](BanditProblem(make_set("simplex", 3), 64, 1.0), [FREE], 1, "corrected")
-
-
 class Watched:
     """|x - z| in every round; keeps the largest norm of a played point and the number of rounds that were asked for."""
 

@@ -244,11 +244,6 @@ def test_printed_step_has_linear_regret_and_the_corrected_one_does_not(name):
     assert growth["corrected"] < 0.3
 
 
-def test_unserved_problems_are_refused():
-    with pytest.raises(ValueError, match="smooth"):
-        learners("online")["pocp-giga"](Problem(make_set("ball", 3), 8, 1.0, 1.0), [CLEAN], 1, "corrected")
-
-
 def test_a_loss_that_is_not_finite_is_never_recorded():
     class Broken:
         def value_and_gradient(self, points):
