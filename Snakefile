@@ -2,7 +2,6 @@
 
 import re
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -71,13 +70,6 @@ for paper in PAPERS:
             made(*PLAN.content["paper_targets"][paper]),
         message:
             f"{paper} is there"
-
-
-def stop_timers():
-    """Let the process end: it would wait for what Snakemake sets timers for (max-jobs-per-timespan in the profile)."""
-    for thread in threading.enumerate():
-        if isinstance(thread, threading.Timer):
-            thread.cancel()
 
 
 onsuccess:

@@ -1,5 +1,6 @@
 # Names. Every file that is made is named results/made/STAGE/NAME.KEY.*, where KEY is a hash of all that it is made of:
 # what is there under its name is right, and dates, copies and a lost .snakemake change nothing. So inputs are ancient().
+import threading
 
 
 def made(*names):
@@ -38,3 +39,10 @@ def source(wildcards):
     """Where a file is that has the name that people read."""
     file, inner = PLAN.shown[wildcards.shown]
     return str(Path(file, inner))
+
+
+def stop_timers():
+    """Let the process end: it would wait for what Snakemake sets timers for (max-jobs-per-timespan in the profile)."""
+    for thread in threading.enumerate():
+        if isinstance(thread, threading.Timer):
+            thread.cancel()
