@@ -118,8 +118,8 @@ class BaseLearner(ABC):
 
     @property
     def pure(self) -> bool:
-        """Whether the guarantee holds with delta = 0: in a variant of this name, unless a learner says otherwise."""
-        return self.variant == "pure"
+        """Whether the guarantee holds with delta = 0."""
+        return False
 
     def ledger(self) -> Sequence[Spent]:
         """The privacy ledger, one line a setting; empty where there is none."""

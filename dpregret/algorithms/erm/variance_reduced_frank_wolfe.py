@@ -146,6 +146,10 @@ class VarianceReducedFrankWolfe(OnePassLearner):
             raise ValueError(f"{self.card.name} ({self.variant}) needs delta > 0")
         self.plans = [self._plan(budget) for budget in asked]
 
+    @property
+    def pure(self) -> bool:
+        return self.variant == "pure"
+
     def iterations(self) -> list[int]:
         """Choices of each setting, 2^(T+1) - 2."""
         return [sum(tree.calls[0] for tree in plan) for plan in self.plans]

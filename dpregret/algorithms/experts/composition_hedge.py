@@ -42,6 +42,11 @@ class CompositionHedge(ExactHedge):
         else:
             self.eta = min(best, largest_choice_epsilon("gumbel", self.budget, self.draws) / 2)
 
+    @property
+    def pure(self) -> bool:
+        """Whether draws compose purely."""
+        return self.variant == "pure"
+
     def _batch(self) -> int:
         return 1
 
