@@ -30,7 +30,6 @@ BEGAN = time.monotonic()
 
 wildcard_constraints:
     paper="|".join(PAPERS),
-    experiment="[a-z0-9_-]+",
     name="[a-z0-9_-]+",
     key="[0-9a-f]+",
     shown="|".join(re.escape(name) for name in PLAN.shown if Path(name).suffix),

@@ -22,7 +22,7 @@ pytestmark = [
 PROFILE = ("--config", "profile=smoke")
 # what the profile leaves to a cluster: smaller groups, and quicker questions
 ON_ONE_NODE = (
-    "--profile", "profiles/slurm", "--group-components", "plays=2", "pages=3",
+    "--profile", "profiles/slurm", "--group-components", "pages=3",
     "--slurm-init-seconds-before-status-checks", "2", "--latency-wait", "20",
 )  # fmt: skip
 CPUS = 3

@@ -62,9 +62,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     about = ExperimentFacts({"norm-kink": "full", "ridge-logistic": "full"}, {})
     facts = Facts({(PAPER, name): about for name in EXPERIMENTS}, dict.fromkeys(
         [("full", "norm-kink"), ("full", "ridge-logistic")], StreamFacts("kinked", "oblivious")))  # fmt: skip
-    files = [folder / "played" / PAPER / f"{name}.parquet" for name in EXPERIMENTS]
+    files = [folder / "played" / PAPER / name / "runs.parquet" for name in EXPERIMENTS]
     for file in files:
-        parquet.write(planted.loc[planted["experiment"] == file.stem], file, parquet.Stamp("", ""))
+        parquet.write(planted.loc[planted["experiment"] == file.parent.name], file, parquet.Stamp("", ""))
     with pytest.MonkeyPatch.context() as patch:
         only_png(patch)
         write_figures(runs, texts, drawn, experiments=["errata"])

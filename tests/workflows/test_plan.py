@@ -64,7 +64,7 @@ def keys(plan: Plan) -> dict[str, str]:
 
 def files(plan: Plan) -> dict[str, str]:
     """What is made -> its file."""
-    runs = {f"runs/{part.experiment}": part.file for parts in plan.parts.values() for part in parts.values()}
+    runs = {f"runs/{part.experiment}": folder for folder, parts in plan.jobs.items() for part in parts}
     return runs | {name: each.file for name, each in plan.made.items()}
 
 
@@ -129,16 +129,22 @@ def test_equal_settings_share_their_plays(made: Any, settings: Settings, tmp_pat
     assert other["results"] != plan.results
 
 
-def test_a_part_may_be_one_play(base: Plan, made: Any, settings: Settings) -> None:
-    one, many = base, made({**settings, "plays_per_job": 1})
-    assert [len(part.plays) for part in one.parts[PAPER].values()] == [2]
-    assert [len(part.plays) for part in many.parts[PAPER].values()] == [1, 1]
-    assert keys(one) == keys(many)
+def test_a_job_plays_as_much_as_a_profile_says(made: Any, settings: Settings) -> None:
+    experiments = settings["papers"][PAPER]["experiments"]
+    experiments.update({name: {**experiment(settings), "title": name} for name in ("second", "third")})
+    expected = {1: [[1]] * 6, 3: [[2]] * 3, 4: [[2, 2], [2]], None: [[2, 2, 2]]}
+    plans = {most: made({**settings, "plays_per_job": most}) for most in expected}
+    assert {
+        most: [[len(part.plays) for part in parts] for parts in plan.jobs.values()] for most, plan in plans.items()
+    } == expected
+    assert len({json.dumps(keys(plan)) for plan in plans.values()}) == 1
+    assert all(plan.runs(PAPER) == list(plan.jobs) for plan in plans.values())
 
 
 def test_the_declaration_of_data_is_in_the_keys_of_what_is_played_on_it(
     made: Any, settings: Settings, anew: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    settings["plays_per_job"] = 2  # that of one experiment
     experiment(settings).update(streams=["digits"], dimension=[64])
     settings["papers"][PAPER]["experiments"]["plain"] = {**experiment(settings), "streams": ["drift"]}
     before = made(settings)
@@ -166,6 +172,7 @@ def test_an_edit_changes_the_keys_of_what_it_decides_and_of_what_is_made_of_that
     made: Any, settings: Settings, anew: Callable[[], None], tree: Path
 ) -> None:
     settings["papers"][PAPER]["experiments"]["other"] = {**experiment(settings), "learners": {"ogd": ["plain"]}}
+    settings["plays_per_job"] = 2  # those of `horizon`
     before = made(settings)
     file = tree / "dpregret" / "algorithms" / "online" / "wdp_cocop.py"
     text = file.read_text()

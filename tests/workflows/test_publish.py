@@ -40,10 +40,10 @@ from dpregret.workflows.run.publish import FAILED, forget_failed, publish
 
 pytestmark = pytest.mark.filterwarnings("default")  # of what reads damaged tables
 MADE, RESULTS = Path("results/made"), Path("results/mine")
-RUNS = {name: MADE / "runs" / "p" / f"{name}.0123.parquet" for name in ("good", "bad")}
+RUNS = {name: MADE / "runs" / "p" / f"{name}.0123" / f"{name}.parquet" for name in ("good", "bad")}
 TABLES, FIGURES, AUDIT = MADE / "tables" / "p.0123", MADE / "figures" / "p.0123", MADE / "audit" / "all.0123.csv"
 SHOWN = {
-    **{f"p/runs/{name}.parquet": (str(file), "") for name, file in RUNS.items()},
+    **{f"p/runs/{file.name}": (str(file.parent), file.name) for file in RUNS.values()},
     "p/claims.csv": (str(TABLES), "claims.csv"),
     "p/gains.csv": (str(TABLES), "gains.csv"),
     "p/figures": (str(FIGURES), ""),
@@ -137,7 +137,7 @@ def test_a_failed_play_takes_with_it_what_was_made_of_it(plan: Plan) -> None:
     publish(plan)
     assert not any(path.exists() for path in (RUNS["bad"], mark, TABLES, FIGURES))
     assert set(tree(RESULTS)) == {"p/runs/good.parquet", "audit.csv"}
-    assert set(tree(MADE)) == {"runs/p/good.0123.parquet", "audit/all.0123.csv"}
+    assert set(tree(MADE)) == {"runs/p/good.0123/good.parquet", "audit/all.0123.csv"}
 
 
 def test_nothing_made_is_nothing_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -113,13 +113,13 @@ def read_refutations(*files: Path) -> dict[str, str]:
 
 
 def read_rows(files: Iterable[Path], facts: Facts) -> pd.DataFrame:
-    """Rows of ``.../PAPER/EXPERIMENT.*.parquet`` that can be compared, with problem and guarantee.
+    """Rows of ``.../PAPER/EXPERIMENT/*.parquet`` that can be compared, with problem and guarantee.
 
     Raises RunsError for a file that is not what was written, or of an experiment that is not among the facts.
     """
     frames = []
-    for path in sorted(files, key=lambda path: (path.parent.name, path.name.split(".")[0], path.name)):
-        about = facts.experiments.get((path.parent.name, path.name.split(".")[0]))
+    for path in sorted(files):
+        about = facts.experiments.get((path.parents[1].name, path.parent.name))
         if about is None:
             raise RunsError(f"{path}: of an experiment that the configuration does not have")
         try:

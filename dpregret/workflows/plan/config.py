@@ -170,7 +170,8 @@ def long_lists(value: object, limits: Limits, path: KeyPath = ()) -> Iterator[Mi
 class Config(Settings):
     """A whole configuration file.
 
-    plays_per_job: how many learner variants of an experiment one job plays (left out: all of them).
+    plays_per_job: most learner variants that one job plays: small experiments share a job, a larger one is split (left
+    out: 16, and no experiment is split).
     """
 
     profile: Word

@@ -36,6 +36,8 @@ TABLES: Final = (
 FORMS: Final = ("csv", "md", "tex")
 PAGES: Final = ("csv", "md")
 VALIDATIONS: Final = ("intervals", "verdicts", "resolution")
+PLAYS_PER_JOB: Final = 16
+"""Unless a profile says another number: to start a job takes as long as one or two plays."""
 COMPARED: Final = ("claims.csv", "checks.csv", "jobs.csv", "audit.csv", "planted.csv", "exact_losses.csv")
 """The files of the reference that a gate reads."""
 
@@ -157,8 +159,8 @@ class _Maker:
         }  # fmt: skip
 
     def _runs(self, paper: str) -> None:
-        """The parts of a paper's experiments."""
-        self.parts[paper] = {}
+        """The parts of a paper's experiments, and the jobs that play them."""
+        parts: dict[str, dict[str, Any]] = {}
         gather = [fingerprint.WORKFLOWS / "run" / f"{name}.py" for name in ("job", "store", "stages")]
         for name, experiment in self.config.papers[paper].experiments.items():
             found = list(plays(self.config, experiment))
@@ -171,14 +173,19 @@ class _Maker:
                 some = [play for play, _ in found[first : first + most]]
                 named = [[play.learner, play.variant, play.key] for play in some]
                 key = short([paper, name, named, self._note(gather)])
-                file = f"{MADE}/runs/{paper}/{name}.{key}.parquet"
-                self.parts[paper][key] = {
-                    "experiment": name, "file": file, "settings": self.config.hash(paper, name), "data": data,
-                    "plays": some,
-                }  # fmt: skip
                 several = f".{first // most}" if most < len(found) else ""
-                self.shown[f"{paper}/runs/{name}{several}.parquet"] = (file, "")
-        self.keys[f"runs/{paper}"] = short(list(self.parts[paper]))
+                parts[key] = {
+                    "experiment": name, "file": f"{name}{several}.parquet",
+                    "settings": self.config.hash(paper, name), "data": data, "plays": some,
+                }  # fmt: skip
+        for keys in _shared_out(parts, self.config.plays_per_job or PLAYS_PER_JOB):
+            folder = f"{MADE}/runs/{paper}/{parts[keys[0]]['experiment']}.{short(keys)}"
+            for key in keys:
+                file = parts[key]["file"]
+                self.shown[f"{paper}/runs/{file}"] = (folder, file)
+                parts[key]["file"] = f"{folder}/{file}"
+        self.parts[paper] = parts
+        self.keys[f"runs/{paper}"] = short(list(parts))
 
     def _note(self, files: list[Path]) -> str:
         code = fingerprint.fingerprint(files)
@@ -265,6 +272,19 @@ class _Maker:
         self.shown["gate.txt"] = (self._make("gate/all", [f"tables/{paper}" for paper in papers], sums), "")
         inputs = ("audit_tables/all", "exact_losses/all")
         self.shown["audit/gate.txt"] = (self._make("audit_gate/all", inputs, _sums(kept / "audit")), "")
+
+
+def _shared_out(parts: Mapping[str, Mapping[str, Any]], most: int) -> list[list[str]]:
+    """The keys of consecutive parts that one job plays: with no more plays in all than `most`, or one alone."""
+    jobs: list[list[str]] = []
+    plays = most
+    for key, part in parts.items():
+        plays += len(part["plays"])
+        if plays > most:
+            jobs.append([])
+            plays = len(part["plays"])
+        jobs[-1].append(key)
+    return jobs
 
 
 def _near(file: str) -> str:

@@ -99,9 +99,10 @@ class Play(NamedTuple):
 
 @dataclass(frozen=True)
 class Part:
-    """The plays of one job: an experiment, or some of its plays.
+    """The plays of an experiment in one job: all of them, or some.
 
-    settings: hash of the experiment's settings and the seed. data: name of a data set -> its prepared file.
+    file: of their rows, in the folder that the job makes. settings: hash of the experiment's settings and the seed.
+    data: name of a data set -> its prepared file.
     """
 
     paper: str
@@ -149,7 +150,7 @@ class Plan:
 
     @cached_property
     def parts(self) -> dict[str, dict[str, Part]]:
-        """Paper -> key -> what one job plays, in the order of the configuration."""
+        """Paper -> key -> plays of an experiment, in the order of the configuration."""
         return {
             paper: {
                 key: Part(paper=paper, key=key, **{**each, "plays": tuple(Play(*play) for play in each["plays"])})
@@ -183,9 +184,18 @@ class Plan:
             if fingerprint.fingerprint(self.files_of(code)) != code:
                 raise RunsError("the code was edited after this job was planned: run the same command again")
 
+    @cached_property
+    def jobs(self) -> dict[str, list[Part]]:
+        """Folder of runs -> what the job plays that makes it."""
+        found: dict[str, list[Part]] = {}
+        for parts in self.parts.values():
+            for part in parts.values():
+                found.setdefault(str(Path(part.file).parent), []).append(part)
+        return found
+
     def runs(self, paper: str) -> list[str]:
-        """The files of a paper's runs."""
-        return [part.file for part in self.parts[paper].values()]
+        """The folders of a paper's runs."""
+        return [folder for folder, parts in self.jobs.items() if parts[0].paper == paper]
 
     def named(self, name: str) -> list[str]:
         """The files of an input: `runs/PAPER` stands for all of a paper's, any other for the one that is made."""
@@ -196,18 +206,14 @@ class Plan:
         """The files that something is made of."""
         return [file for each in self.made[name].inputs for file in self.named(each)]
 
-    def part_of(self, file: Path) -> Part:
-        """The part that a file of runs is of."""
-        return next(part for parts in self.parts.values() for part in parts.values() if Path(part.file) == file)
-
     def key(self, name: str) -> str:
         """The key in the name of what is made."""
-        return Path(self.made[name].file).name.split(".")[1]
+        return name_and_key(self.made[name].file)[1]
 
     @cached_property
     def keys(self) -> frozenset[str]:
         """All keys in names of what is made, and of its records."""
-        return frozenset([*(key for parts in self.parts.values() for key in parts), *map(self.key, self.made)])
+        return frozenset([*(name_and_key(folder)[1] for folder in self.jobs), *map(self.key, self.made)])
 
     def made_of(self, files: set[str]) -> Iterator[str]:
         """Everything that is made of some files, however indirectly."""
@@ -216,6 +222,12 @@ class Plan:
             if found.intersection(self.inputs(name)):
                 found.add(each.file)
                 yield each.file
+
+
+def name_and_key(made: str) -> tuple[str, str]:
+    """The name of what is made, and the key in the name of its file or folder."""
+    name, key = Path(made).name.split(".")[:2]
+    return name, key
 
 
 def papers() -> tuple[str, ...]:

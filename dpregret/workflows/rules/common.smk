@@ -25,14 +25,12 @@ def inputs_of(stage):
     return inputs
 
 
-def part(wildcards):
-    """What one job plays of an experiment; refuses a key that is not the plan's."""
-    found = PLAN.parts[wildcards.paper].get(wildcards.key)
-    if found is None or found.experiment != wildcards.experiment:
-        raise WorkflowError(
-            f"{wildcards.experiment}.{wildcards.key} is not in the plan"
-        )
-    return found
+def parts(wildcards):
+    """What one job plays; refuses a key that is not the plan's."""
+    folder = f"{MADE}/runs/{wildcards.paper}/{wildcards.name}.{wildcards.key}"
+    if folder not in PLAN.jobs:
+        raise WorkflowError(f"{wildcards.name}.{wildcards.key} is not in the plan")
+    return PLAN.jobs[folder]
 
 
 def source(wildcards):

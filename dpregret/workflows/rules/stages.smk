@@ -58,16 +58,18 @@ rule audit:
         "the audit is there"
 
 
-# One job plays an experiment: what the store has not, each learner in a child of its own.
+# One job plays some experiments: what the store has not, each learner in a child of its own.
 rule play:
     input:
-        lambda wildcards: [ancient(file) for file in part(wildcards).data.values()],
+        lambda wildcards: [
+            ancient(file) for part in parts(wildcards) for file in part.data.values()
+        ],
     output:
-        f"{MADE}/runs/{{paper}}/{{experiment}}.{{key}}.parquet",
+        directory(f"{MADE}/runs/{{paper}}/{{name}}.{{key}}"),
     log:
-        f"{RESULTS}/log/{{paper}}/{{experiment}}.{{key}}.log",
+        f"{RESULTS}/log/{{paper}}/{{name}}.{{key}}.log",
     benchmark:
-        f"{RESULTS}/benchmark/{{paper}}/{{experiment}}.{{key}}.tsv"
+        f"{RESULTS}/benchmark/{{paper}}/{{name}}.{{key}}.tsv"
     conda:
         CONDA
     resources:
@@ -75,8 +77,11 @@ rule play:
         runtime=lambda wildcards, attempt: 30 * attempt,
     params:
         plan=PLAN.file,
+        experiments=lambda wildcards: ", ".join(
+            dict.fromkeys(part.experiment for part in parts(wildcards))
+        ),
     message:
-        "play {wildcards.paper}/{wildcards.experiment}"
+        "play {wildcards.paper}: {params.experiments}"
     script:
         STAGE
 

@@ -62,7 +62,6 @@ def play_experiment(plan: Plan, part: Part, output: Path, log: Path | None = Non
     plan.check_code({each.code for each in part.plays})
     mark = output.with_name(output.name + FAILED)
     if failed:
-        mark.parent.mkdir(parents=True, exist_ok=True)
         mark.write_text("\n".join(failed) + "\n", encoding="utf-8")
     else:
         mark.unlink(missing_ok=True)

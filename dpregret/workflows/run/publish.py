@@ -134,21 +134,17 @@ def failures(plan: Plan) -> list[str]:
 
 
 def forget_failed(plan: Plan) -> None:
-    """Remove the files of runs in which a play failed, and all that was made of them."""
-    files = [part.file for parts in plan.parts.values() for part in parts.values()]
-    failed = {file for file in files if Path(file + FAILED).exists()}
+    """Remove the folders of runs in which a play failed, and all that was made of them."""
+    failed = {folder for folder, parts in plan.jobs.items() if any(Path(part.file + FAILED).exists() for part in parts)}
     for file in [*plan.made_of(failed), *failed] if failed else []:
         remove(Path(file))
-    for file in failed:
-        Path(file + FAILED).unlink()
 
 
 def named(plan: Plan) -> Iterator[str]:
     """Every file and folder that a plan names."""
-    for parts in plan.parts.values():
-        for part in parts.values():
-            yield part.file
-            yield part.file + FAILED
+    for folder, parts in plan.jobs.items():
+        yield folder
+        for part in parts:
             yield from part.data.values()
             yield from (store.file_of(play.key).as_posix() for play in part.plays)
     yield from (each.file for each in plan.made.values())

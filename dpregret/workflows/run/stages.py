@@ -211,7 +211,8 @@ def complete(script: Script) -> None:
     """Fail when a play of the paper failed, after its tables have said so."""
     from dpregret.core import parquet
 
-    rows = [parquet.read(file, ["experiment", "learner", "variant", "status"]) for file in script.plan.runs(script.of)]
+    files = [Path(part.file) for part in script.plan.parts[script.of].values()]
+    rows = [parquet.read(file, ["experiment", "learner", "variant", "status"]) for file in files]
     plays = [row for each in rows for row in each.drop_duplicates().itertuples()]
     broken = [f"{row.learner}.{row.variant} in {row.experiment} {row.status}" for row in plays if row.status != "ok"]
     if broken:
@@ -261,8 +262,8 @@ def winners(script: Script) -> None:
     config = script.config
     audits = [script.file("audit_tables/all") / "audit.csv"] if config.audit else []
     known = facts(config, read_refutations(*audits, script.file("exact_losses/all")))
-    files = [Path(file) for paper in config.papers for file in script.plan.runs(paper)]
-    files = [file for file in files if (file.parent.name, file.name.split(".")[0]) in known.experiments]
+    files = [file for paper in config.papers for file in script.runs(paper).glob("*/*.parquet")]
+    files = [file for file in files if (file.parents[1].name, file.parent.name) in known.experiments]
     write_winners(files, known, script.out, script.plan.content["names"])
 
 
@@ -308,7 +309,10 @@ def run(stage: str, plan_file: str, output: Path, log: Path) -> None:
         if stage == "play":
             from dpregret.workflows.run.job import play_experiment  # late: it brings the families
 
-            play_experiment(plan, plan.part_of(output), output, log)
+            with atomic_write(output) as out:
+                out.mkdir()
+                for part in plan.jobs[str(output)]:
+                    play_experiment(plan, part, out / Path(part.file).name, log)
             return
         name = f"{stage}/{output.name.split('.')[0]}"
         plan.check_code({plan.made[name].code})
