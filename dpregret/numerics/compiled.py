@@ -134,7 +134,8 @@ class _Text:
             return f"{named} {self._code(value.__code__, value)} {[*map(self._of, said)]}"
         elif isinstance(value, type) and (fields := getattr(value, "_fields", None)):
             self._kinds.append(value)
-            return f"{named} {fields} {self._of(value.__new__.__defaults__)}"
+            own = getattr(value, "compiled", None)  # of `Divisor`: what an operator of it is compiled as
+            return f"{named} {fields} {self._of(value.__new__.__defaults__)} {self._of(own)}"
         elif isinstance(value, _Intrinsic):  # what it stands beside has no names in code: operators of its types
             return f"{named} {hashlib.sha256(Path(inspect.getfile(value._defn)).read_bytes()).hexdigest()}"
         elif isinstance(value, tuple):

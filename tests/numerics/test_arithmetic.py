@@ -10,6 +10,7 @@ import pytest
 from dpregret.numerics.arrays import Array, sum_rows
 from dpregret.numerics.elementary import exp, finite_power, log, power_of, softmax
 from dpregret.numerics.orthogonal import composed, orthogonal_to, singular, symmetric
+from dpregret.numerics.quotients import Divisor, divisor
 from dpregret.numerics.random import Coins, addresses, fill_exponentials, fill_normals, gamma
 from dpregret.numerics.sums import largest_eigenvalue, product, products, vecdot
 
@@ -249,6 +250,27 @@ def test_the_ends_of_the_line():
     assert power(np.array([0.0, 3.0, np.inf]), 0.0).tolist() == [1.0, 1.0, 1.0]
     assert power(np.array([2.0]), 1100.0).tolist() == [np.inf]
     assert np.array_equal(softmax(np.array([[-np.inf, 3.0, 3.0]])), [[0.0, 0.5, 0.5]])
+
+
+@numba.njit(error_model="numpy")
+def divided(numbers, value):
+    by, found = divisor(value), np.empty_like(numbers)
+    for place in range(len(numbers)):
+        found[place] = numbers[place] / by
+    return found
+
+
+def test_a_quotient_by_products_has_the_bits_of_a_division():
+    generator = np.random.default_rng(5)
+    ends = 1.0 + np.spacing(1.0) * np.concatenate([np.arange(40), 2**52 - np.arange(1, 40), 2**51 + np.arange(-20, 20)])
+    numbers = np.concatenate([ends, -generator.uniform(1, 2, 2000), [0.0, -0.0, np.inf, -np.inf, np.nan]])
+    with np.errstate(invalid="ignore"):
+        for value in (*ends, *generator.uniform(1, 2, 500), *10.0 ** generator.uniform(-60, 60, 500)):
+            for scale in (1.0, 2.0**100, 2.0**-150):
+                assert (numbers * scale / value).tobytes() == divided(numbers * scale, value).tobytes()
+    far = 10.0 ** generator.uniform(-305, 300, 10_000)
+    assert (np.abs(divided(far, 3.7) - far / 3.7) <= np.spacing(far / 3.7)).all()
+    assert [each / Divisor(3.7, 1 / 3.7) for each in far] == (far / 3.7).tolist()  # numbers of NumPy's
 
 
 @pytest.mark.parametrize("size", [0, 1, 3, 7, 64])

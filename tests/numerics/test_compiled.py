@@ -169,6 +169,16 @@ def test_all_that_decides_code_names_its_folder_and_nothing_else_does(monkeypatc
     assert len({plain, named(TEXT, line=False), *found}) == 2 + len(edits)
 
 
+def test_what_an_operator_is_compiled_as_is_part_of_what_uses_it(monkeypatch):
+    from dpregret.algorithms.online.ftal import Leader, step
+    from dpregret.numerics.compiled import _digest
+    from dpregret.numerics.quotients import Divisor
+
+    before = _digest(step.kinds[Leader], [Leader])
+    monkeypatch.setattr(Divisor, "compiled", lambda number, by: number * by.reciprocal)
+    assert _digest(step.kinds[Leader], [Leader]) != before
+
+
 def test_no_text_of_the_package_holds_an_address_by_which_no_other_process_would_find_it():
     from dpregret.core.oracles import Asked
     from dpregret.numerics.compiled import GENERICS, _Text

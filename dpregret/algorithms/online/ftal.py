@@ -24,6 +24,7 @@ from dpregret.algorithms.learner import Card, Learner, Problem, Setting
 from dpregret.algorithms.privacy import Budget, NoiseDistribution, NoisePlan, PrefixSums, calibrate
 from dpregret.core.oracles import project, step
 from dpregret.numerics.arrays import Array
+from dpregret.numerics.quotients import divisor
 
 
 class Leader(NamedTuple):
@@ -41,7 +42,7 @@ class Leader(NamedTuple):
 @step.add
 def _(leader: Leader, loss, domain, t, x, gradient, noise, s):  # line 1
     """x_{t+1} = Proj( (sum x_s - (G_t + z_t) / mu) / t )."""
-    mu, total, over = leader.mu, leader.total, t if leader.averaged else 1.0
+    mu, total, over = divisor(leader.mu), leader.total, divisor(t if leader.averaged else 1.0)
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
             total[k, r] = (total[k, r] + x[k, r]) - gradient[k, r] / mu  # line 2, and the sum of line 3

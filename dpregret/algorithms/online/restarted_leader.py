@@ -24,6 +24,7 @@ from dpregret.algorithms.privacy.noise import root_mean_square_norm
 from dpregret.algorithms.privacy.trees import BlockTrees
 from dpregret.core.oracles import project, step
 from dpregret.numerics.arrays import Array
+from dpregret.numerics.quotients import divisor
 
 
 class Restarted(NamedTuple):
@@ -39,12 +40,13 @@ class Restarted(NamedTuple):
 @step.add
 def _(leader: Restarted, loss, domain, t, x, gradient, noise, s):  # line 1
     """One round of a block."""
-    mu, total, begun = leader.mu, leader.total, leader.begun
+    mu, total, begun = divisor(leader.mu), leader.total, leader.begun
     position = (t - 1.0) % leader.length + 1.0  # line 3
+    over = divisor(position)
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
             total[k, r] += x[k, r] - gradient[k, r] / mu  # line 2
-            x[k, r] = (total[k, r] - (noise[k, r] - begun[k, r]) / mu) / position
+            x[k, r] = (total[k, r] - (noise[k, r] - begun[k, r]) / mu) / over
     project(domain, x, s)  # line 5
     if position == leader.length:  # line 4
         for k in range(x.shape[0]):
