@@ -24,28 +24,14 @@ from dataclasses import dataclass
 from functools import partial
 from math import ceil, inf, log2, sqrt
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-from dpregret.algorithms.privacy import Budget, gaussian_mu, horizon_sums, window_sums
+from dpregret.algorithms.privacy import Budget, gaussian_mu, horizon_sums, toeplitz, trees, window_sums
 from dpregret.algorithms.privacy.audit import materialise, transcript_losses
 from dpregret.algorithms.privacy.prefix_sums import NoisePerItem, NoisePerPrefix, PrefixSums
-from dpregret.algorithms.privacy.toeplitz import (
-    BandedInverseRoot,
-    BandedRoot,
-    BufferedToeplitz,
-    NormalisedRoot,
-    Root,
-    Toeplitz,
-    UnboundedToeplitz,
-    WindowBuffers,
-    WindowRoot,
-    sequence_lower_bound,
-    window_optimum,
-)
-from dpregret.algorithms.privacy.trees import BinaryTree, DecodedWindowTree, VarianceReducedTree, WindowTree
 from dpregret.algorithms.privacy.window_blocks import WindowBlocks, WindowItems
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.text import formats
@@ -58,57 +44,83 @@ LONGEST = {"normalised root": 2**13, "no horizon": 2**16}
 """Where the exact error takes n^2 steps, or a Fourier transform of 16 n points, the league ends."""
 HORIZONS = tuple(2**power for power in range(8, 21))
 SIZES = tuple(2**power for power in range(17))
-Mechanism = PrefixSums | DecodedWindowTree | NormalisedRoot
-Contenders = Mapping[str, Callable[[int], Mechanism]]
+Mechanism = PrefixSums | trees.DecodedWindowTree | toeplitz.NormalisedRoot
+Contenders = Mapping[str, Callable[[int], Any]]
 """Name -> the mechanism of a horizon or window."""
 
 SEQUENCES: Contenders = {
-    "tree": BinaryTree,
-    "tree, best decoder": VarianceReducedTree,
-    "root": Root,
-    **{BUFFERS[count]: partial(BufferedToeplitz, buffers=count) for count in BUFFERS},
-    "normalised root": NormalisedRoot,
-    f"banded root, {BANDS}": partial(BandedRoot, bands=BANDS),
-    f"banded inverse root, {BANDS}": partial(BandedInverseRoot, bands=BANDS),
-    "no horizon": lambda size: UnboundedToeplitz(),
+    "tree": trees.BinaryTree,
+    "tree, best decoder": trees.VarianceReducedTree,
+    "root": toeplitz.Root,
+    **{BUFFERS[count]: partial(toeplitz.BufferedToeplitz, buffers=count) for count in BUFFERS},
+    "normalised root": toeplitz.NormalisedRoot,
+    f"banded root, {BANDS}": partial(toeplitz.BandedRoot, bands=BANDS),
+    f"banded inverse root, {BANDS}": partial(toeplitz.BandedInverseRoot, bands=BANDS),
+    "no horizon": lambda size: toeplitz.UnboundedToeplitz(),
     "noise on every item": lambda size: NoisePerItem(),
     "noise on every prefix": lambda size: NoisePerPrefix(size - 1),
 }
 WINDOWS: Contenders = {
-    "window tree": WindowTree,
-    "window tree, best decoder": DecodedWindowTree,
-    "window root": WindowRoot,
-    **{BUFFERS[count]: partial(WindowBuffers, buffers=count) for count in range(1, 5)},
+    "window tree": trees.WindowTree,
+    "window tree, best decoder": trees.DecodedWindowTree,
+    "window root": toeplitz.WindowRoot,
+    **{BUFFERS[count]: partial(toeplitz.WindowBuffers, buffers=count) for count in range(1, 5)},
     "noise on every prefix": NoisePerPrefix,
     "noise on every item": lambda size: NoisePerItem(),
 }
+BLOCKS: Contenders = {"blocks": partial(window_sums, "blocks")}
+PURE_WINDOWS: Contenders = {
+    "window tree": trees.WindowTree,
+    "window tree, best decoder": trees.DecodedWindowTree,
+    "items": WindowItems,
+    **BLOCKS,
+}
+PURE_SEQUENCES: Contenders = {
+    "tree": trees.BinaryTree,
+    "tree, best decoder": trees.VarianceReducedTree,
+    "blocks": partial(horizon_sums, "blocks"),
+}
+
+
+def _largest_and_mean(errors: Array) -> tuple[float, float]:
+    return float(errors.max()), float(errors.mean())
 
 
 def sequence_errors(mechanism: Mechanism, horizon: int) -> tuple[float, float]:
     """Largest and mean error over prefixes 1..T-1."""
-    errors = mechanism.nodes_per_item * mechanism.noisy_nodes(horizon - 1)
-    return float(errors.max()), float(errors.mean())
+    return _largest_and_mean(mechanism.nodes_per_item * mechanism.noisy_nodes(horizon - 1))
 
 
 def window_errors(mechanism: Mechanism, window: int) -> tuple[float, float]:
     """Largest and mean error once a window has passed; infinite for noise on every item, which never expires."""
     if isinstance(mechanism, NoisePerItem):
         return np.inf, np.inf
-    if isinstance(mechanism, WindowBuffers):
+    if isinstance(mechanism, toeplitz.WindowBuffers):
         limit = mechanism.nodes_per_item * mechanism.symbol().square_sum()
         return limit, limit
-    errors = mechanism.nodes_per_item * mechanism.noisy_nodes(2 * window)[window:]
-    return float(errors.max()), float(errors.mean())
+    return _largest_and_mean(mechanism.nodes_per_item * mechanism.noisy_nodes(2 * window)[window:])
 
 
-def _gaussian(
+def pure_sequence_errors(mechanism: Mechanism, horizon: int) -> tuple[float, float]:
+    """The same over prefixes 1..T-1 under pure noise."""
+    return _largest_and_mean(mechanism.nodes_per_item**2 * mechanism.noisy_nodes(horizon - 1))
+
+
+def pure_window_errors(mechanism: Mechanism, window: int) -> tuple[float, float]:
+    """The same over a window, or a whole block, once a window has passed, under pure noise."""
+    period = mechanism.block if isinstance(mechanism, WindowBlocks) else window
+    start = -(-window // period) * period
+    return _largest_and_mean(mechanism.nodes_per_item**2 * mechanism.noisy_nodes(start + period)[start:])
+
+
+def _league(
     size: str,
     contenders: Contenders,
     sizes: Iterable[int],
-    errors: Callable[[Mechanism, int], tuple[float, float]],
+    errors: Callable[[Any, int], tuple[float, float]],
     bound: Callable[[int], float],
-    remarks: Mapping[str, str],
 ) -> pd.DataFrame:
+    """One row per horizon or window and mechanism; nodes: what an item is charged."""
     rows = []
     for number in sizes:
         least = bound(number)
@@ -117,79 +129,45 @@ def _gaussian(
                 continue
             mechanism = make(number)
             largest, mean = errors(mechanism, number)
-            row = {size: number, "mechanism": name, "squared sensitivity": float(mechanism.nodes_per_item)}
-            row |= {"largest error": largest, "mean error": mean, "lower bound": least}
-            row |= {"largest / bound": largest / least, "mean / bound": mean / least}
-            rows.append(row | {"remark": remarks.get(name, "")})
+            row = {size: number, "mechanism": name, "radices": ", ".join(map(str, getattr(mechanism, "radices", ())))}
+            row |= {"nodes": float(mechanism.nodes_per_item), "largest error": largest, "mean error": mean}
+            row |= {"lower bound": least, "largest / bound": largest / least, "mean / bound": mean / least}
+            rows.append(row)
     return pd.DataFrame(rows)
 
 
+def _gaussian(league: pd.DataFrame, remarks: Mapping[str, str]) -> pd.DataFrame:
+    remark = [remarks.get(name, "") for name in league["mechanism"]]
+    return league.drop(columns="radices").rename(columns={"nodes": "squared sensitivity"}).assign(remark=remark)
+
+
+def _pure(league: pd.DataFrame) -> pd.DataFrame:
+    return league.drop(columns="largest / bound").rename(columns={"nodes": "nodes of an item"})
+
+
 def _sequence_bound(horizon: int) -> float:
-    return sequence_lower_bound(horizon - 1)
+    return toeplitz.sequence_lower_bound(horizon - 1)
 
 
 def sequences(horizons: Iterable[int] = HORIZONS) -> pd.DataFrame:
     """One row per horizon and mechanism, whole sequences."""
-    return _gaussian("T", SEQUENCES, horizons, sequence_errors, _sequence_bound, REMARKS)
+    return _gaussian(_league("T", SEQUENCES, horizons, sequence_errors, _sequence_bound), REMARKS)
 
 
 def windows(sizes: Iterable[int] = SIZES) -> pd.DataFrame:
     """One row per window and mechanism."""
-    remarks = {"noise on every item": "error grows with t"}
-    return _gaussian("W", WINDOWS, sizes, window_errors, window_optimum, remarks)
-
-
-def _settled(mechanism: Mechanism, window: int) -> Array:
-    """Noisy nodes over a window, or a whole block, once a window has passed."""
-    period = mechanism.block if isinstance(mechanism, WindowBlocks) else window
-    start = -(-window // period) * period
-    return mechanism.noisy_nodes(start + period)[start:]
-
-
-def _pure(
-    kind: str,
-    sizes: Iterable[int],
-    make: Callable[[int], Mapping[str, Mechanism]],
-    nodes: Callable[[Mechanism, int], Array],
-    bound: Callable[[int], float],
-) -> pd.DataFrame:
-    rows = []
-    for size in sizes:
-        least = bound(size)
-        for name, mechanism in make(size).items():
-            errors = mechanism.nodes_per_item**2 * nodes(mechanism, size)
-            mean = float(errors.mean())
-            row = {kind: size, "mechanism": name, "radices": ", ".join(map(str, getattr(mechanism, "radices", ())))}
-            row |= {"nodes of an item": float(mechanism.nodes_per_item), "largest error": float(errors.max())}
-            rows.append(row | {"mean error": mean, "lower bound": least, "mean / bound": mean / least})
-    return pd.DataFrame(rows)
-
-
-def _pure_windows(window: int) -> dict[str, Mechanism]:
-    return {
-        "window tree": WindowTree(window),
-        "window tree, best decoder": DecodedWindowTree(window),
-        "items": WindowItems(window),
-        "blocks": window_sums("blocks", window),
-    }
-
-
-def _pure_sequences(horizon: int) -> dict[str, Mechanism]:
-    return {
-        "tree": BinaryTree(horizon),
-        "tree, best decoder": VarianceReducedTree(horizon),
-        "blocks": horizon_sums("blocks", horizon),
-    }
+    league = _league("W", WINDOWS, sizes, window_errors, toeplitz.window_optimum)
+    return _gaussian(league, {"noise on every item": "error grows with t"})
 
 
 def pure_windows(sizes: Iterable[int] = SIZES[1:15]) -> pd.DataFrame:
     """One row per window and mechanism under pure noise."""
-    return _pure("W", sizes, _pure_windows, _settled, window_optimum)
+    return _pure(_league("W", PURE_WINDOWS, sizes, pure_window_errors, toeplitz.window_optimum))
 
 
 def pure_sequences() -> pd.DataFrame:
     """One row per horizon T and mechanism under pure noise, prefixes 1..T-1."""
-    return _pure("T", HORIZONS[::2], _pure_sequences, lambda each, size: each.noisy_nodes(size - 1), _sequence_bound)
+    return _pure(_league("T", PURE_SEQUENCES, HORIZONS[::2], pure_sequence_errors, _sequence_bound))
 
 
 def against_gaussian() -> pd.DataFrame:
@@ -198,8 +176,7 @@ def against_gaussian() -> pd.DataFrame:
     One row per dimension and epsilon. Blocks or items, whichever has less, against (sensitivity / mu)^2 G_W^2 at delta.
     """
     sizes = [2**power for power in range(19)]
-    blocks = _pure("W", sizes, lambda window: {"": window_sums("blocks", window)}, _settled, window_optimum)
-    ratios = blocks["mean / bound"].to_numpy()
+    ratios = _league("W", BLOCKS, sizes, pure_window_errors, toeplitz.window_optimum)["mean / bound"].to_numpy()
     rows = []
     for dimension in (1, 2, 4, 8):
         for epsilon in (0.1, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0):
@@ -226,19 +203,13 @@ CURVES: dict[str, Callable[[Array, int], Array]] = {
     "logarithmic": lambda age, window: (1 + np.log2(age + 1)) / (1 + np.log2(window)),
 }
 """The first four allow a young item what a window does; the others let the loss begin small. All are 1 at age W - 1."""
-MECHANISMS: Mapping[str, Callable[[int], PrefixSums]] = {
-    "window tree": WindowTree,
-    "window root": WindowRoot,
-    "1 buffer": partial(WindowBuffers, buffers=1),
-    "3 buffers": partial(WindowBuffers, buffers=3),
-    "noise on every prefix": NoisePerPrefix,
-    "noise on every item": lambda window: NoisePerItem(),
-}
+CURVED = ("window tree", "window root", "1 buffer", "3 buffers", "noise on every prefix", "noise on every item")
+MECHANISMS: Contenders = {name: WINDOWS[name] for name in CURVED}
 
 
 def squared_losses(mechanism: PrefixSums, window: int, ages: int) -> Array:
     """Largest squared loss of an item at age 0..ages-1, in units of what a protected one is charged."""
-    if isinstance(mechanism, Toeplitz):
+    if isinstance(mechanism, toeplitz.Toeplitz):
         return np.square(mechanism.loss_by_age(ages))
     if isinstance(mechanism, NoisePerItem):  # h = 1, 1, 1, ...: c = 1, 0, 0, ...
         return np.ones(ages)
@@ -257,7 +228,7 @@ def curves(windows: Sequence[int] = (16, 64, 256)) -> pd.DataFrame:
         ages = np.arange(float(WINDOWS_SEEN * window))
         for name, make in MECHANISMS.items():
             mechanism = make(window)
-            if window > DENSE and isinstance(mechanism, WindowTree):
+            if window > DENSE and isinstance(mechanism, trees.WindowTree):
                 continue
             losses = squared_losses(mechanism, window, len(ages))
             for curve, allowed in CURVES.items():
