@@ -101,10 +101,9 @@ def check(paper: str, name: str, profile: str = "full", figure: str | Path | Non
     >>> dp.check("lou_cheung", "thm1-printed").figure.as_posix()
     'results/check/lou_cheung_2020/thm1-printed.png'
     """
-    from dpregret.workflows.run.check import FIGURES, find
+    from dpregret.workflows.run.check import check as checked
 
-    asked = find(paper, name)
-    return asked.measure(profile, figure or FIGURES / asked.paper / f"{asked.id}.png")
+    return checked(paper, name, profile, figure)
 
 
 def audit(

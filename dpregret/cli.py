@@ -10,7 +10,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Annotated, Final, NoReturn
@@ -83,15 +83,6 @@ def targets() -> list[str]:
     return sorted({"all", "audit", *WHOLE, *names, *short_names(names).values()})
 
 
-def complete(words: Callable[[], list[str]]) -> Callable[[str], Iterator[str]]:
-    """The completions that a shell offers."""
-
-    def offered(incomplete: str) -> Iterator[str]:
-        yield from (word for word in words() if word.startswith(incomplete))
-
-    return offered
-
-
 def paper_words() -> list[str]:
     """Short names of the papers."""
     return sorted(short_names(papers()).values())
@@ -110,16 +101,14 @@ def processors() -> int:
 Profile = Annotated[
     str,
     typer.Option("--profile", "-p", help="full, ci, quick, smoke, large, or a YAML file of yours.",
-                 autocompletion=complete(profile_names)),
+                 autocompletion=profile_names),
 ]  # fmt: skip
 AnyProfile = Annotated[
     str | None,
     typer.Option("--profile", "-p", help="Of this profile (of the newest run where not given).",
-                 autocompletion=complete(profile_names)),
+                 autocompletion=profile_names),
 ]  # fmt: skip
-Paper = Annotated[
-    str, typer.Argument(help="A paper, or the beginning of its name.", autocompletion=complete(paper_words))
-]
+Paper = Annotated[str, typer.Argument(help="A paper, or the beginning of its name.", autocompletion=paper_words)]
 
 
 @app.callback(invoke_without_command=True)
@@ -143,9 +132,7 @@ def run(
     asked: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="PAPER",
-            help="Papers, rules or files; all where none is named.",
-            autocompletion=complete(paper_words),
+            metavar="PAPER", help="Papers, rules or files; all where none is named.", autocompletion=paper_words
         ),
     ] = None,
     profile: Profile = "full",
@@ -233,9 +220,7 @@ def show(paper: str, profile: str | None, further: list[str]) -> NoReturn:
 
 @app.command()
 def report(
-    paper: Annotated[
-        str | None, typer.Argument(help="A paper that was run alone.", autocompletion=complete(paper_words))
-    ] = None,
+    paper: Annotated[str | None, typer.Argument(help="A paper that was run alone.", autocompletion=paper_words)] = None,
     profile: AnyProfile = None,
     show_it: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
 ) -> None:

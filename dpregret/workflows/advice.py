@@ -133,12 +133,6 @@ class Advice:
     left_out: Mapping[str, str]
     others: tuple[str, ...]
 
-    @property
-    def ranked(self) -> list[tuple[str, Advised]]:
-        """Learners by their rank; the one without privacy has none."""
-        free = [("", self.free)] if self.free else []
-        return [*((str(rank), each) for rank, each in enumerate(self.learners, 1)), *free]
-
 
 def read_cells(results: Path | None, root: Path) -> tuple[pd.DataFrame, str]:
     """Cells and the folder: `results` where it is given, else a finished run, else the committed reference.
@@ -217,7 +211,8 @@ def advise(request: Request, cells: pd.DataFrame, source: str, data_dir: Path | 
         raise ConfigError(f"--feedback {request.feedback!r}: allowed are {', '.join(known)}")
     own = cells.loc[cells["feedback"] == request.feedback]
     problems = _problems(request, own, family)
-    (stream, set_name, options), rows = problems[0]
+    place, rows = problems[0]
+    stream, set_name, _ = place
     private = rows.loc[rows["private"]]
     left_out: dict[str, str] = {}
     advised = []
@@ -232,19 +227,11 @@ def advise(request: Request, cells: pd.DataFrame, source: str, data_dir: Path | 
     if not advised:
         reason = next(iter(left_out.items()), ("", "nothing was measured"))
         raise ConfigError(f"no learner fits; {': '.join(reason)} ({len(left_out)} left out)")
-    return Advice(
-        request,
-        source,
-        stream,
-        set_name,
-        options,
-        stream_facts(family, FAMILIES[family].streams[stream]).losses,
-        _constant(request, rows),
-        tuple(sorted(advised, key=lambda each: (each.guessed, each.regret, each.learner))),
-        _free(request, rows),
-        left_out,
-        tuple(dict.fromkeys(other for (other, *_), _ in problems if other != stream)),
-    )
+    losses = stream_facts(family, FAMILIES[family].streams[stream]).losses
+    ranked = tuple(sorted(advised, key=lambda each: (each.guessed, each.regret, each.learner)))
+    others = tuple(dict.fromkeys(other for (other, *_), _ in problems if other != stream))
+    constant, free = _constant(request, rows), _free(request, rows)
+    return Advice(request, source, *place, losses, constant, ranked, free, left_out, others)
 
 
 def _problems(request: Request, cells: pd.DataFrame, family: str) -> list[tuple[tuple[str, str, str], pd.DataFrame]]:
@@ -427,8 +414,9 @@ def _text(found: Advice, why: bool) -> str:
     kept = "pure eps-DP" if request.delta == 0 else f"eps at delta = {request.delta:g}"
     sizes = f"{'n' if average else 'T'} = {request.rounds}, d = {formats.size(request.dimension)}"
     title = f"{sizes}, eps = {request.epsilon:g} ({kept}), protecting {window}"
-    rows = pd.DataFrame([_line(rank, each, found, why) for rank, each in found.ranked])
-    lines = [formats.terminal(rows, title)]
+    rows = [_line(str(rank), each, found, why) for rank, each in enumerate(found.learners, 1)]
+    rows += [_line("", found.free, found, why)] if found.free else []
+    lines = [formats.terminal(pd.DataFrame(rows), title)]
     if not why:
         lines.append("~ extrapolated. --long adds ranges, the cost of a round, remarks, and why others are not listed.")
     options = f" ({found.options})" if found.options else ""

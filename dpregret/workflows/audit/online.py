@@ -12,8 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -47,21 +46,15 @@ class Losses:
     turn: float
 
 
-LOSSES: Mapping[str, Losses] = MappingProxyType(
-    {
-        "kink": Losses(
-            lambda side: DirectionKink(np.ones(1), np.full(1, side), MU), 1 + 2 * MU, MU, math.inf, 2 + 2 * MU
-        ),
-        "quadratic": Losses(lambda side: Quadratic(np.full(1, side), 1.0), 2.0, 1.0, 1.0, 2.0),
-        "flat": Losses(lambda side: Quadratic(np.full(1, side / FLAT), FLAT), 1 + FLAT, FLAT, FLAT, 2.0),
-        # its sums are quadratic forms, run by run
-        "square": Losses(lambda side: DirectionSquare(np.ones((1, 1)), np.full(1, side), 1.0), 2.0, 0.0, 1.0, 2.0),
-        # features beside the label decide: (v, y) = (1, +-1), and (0, 0) between them
-        "squared": Losses(
-            lambda side: RidgeSquared(np.full(1, abs(side)), np.array(side), MU), 2 + MU, MU, 1 + MU, 2.0
-        ),
-    }
-)
+LOSSES: Final[Mapping[str, Losses]] = {
+    "kink": Losses(lambda side: DirectionKink(np.ones(1), np.full(1, side), MU), 1 + 2 * MU, MU, math.inf, 2 + 2 * MU),
+    "quadratic": Losses(lambda side: Quadratic(np.full(1, side), 1.0), 2.0, 1.0, 1.0, 2.0),
+    "flat": Losses(lambda side: Quadratic(np.full(1, side / FLAT), FLAT), 1 + FLAT, FLAT, FLAT, 2.0),
+    # its sums are quadratic forms, run by run
+    "square": Losses(lambda side: DirectionSquare(np.ones((1, 1)), np.full(1, side), 1.0), 2.0, 0.0, 1.0, 2.0),
+    # features beside the label decide: (v, y) = (1, +-1), and (0, 0) between them
+    "squared": Losses(lambda side: RidgeSquared(np.full(1, abs(side)), np.array(side), MU), 2 + MU, MU, 1 + MU, 2.0),
+}
 
 
 class AuditedOnline(neighbours.Audited):

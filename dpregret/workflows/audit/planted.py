@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
+from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -275,34 +275,32 @@ def _nothing(count: int) -> Array:
     raise ValueError(f"{count} further draws")
 
 
-CASES: Mapping[str, Case] = MappingProxyType(
-    {
-        "noise halved": Case(halved, MU),
-        "scale passed as location": Case(located, MU),
-        "sensitivity without the factor of replacement": Case(halved, MU),
-        "noise of a single node in a whole tree": Case(halved, MU),
-        "node noise redrawn at each use": Case(redrawn, MU),
-        "node noise reused across blocks": Case(reused, MU),
-        "fresh noise a prefix priced as noise an item": Case(cumulated, MU),
-        "expiry one block early": Case(expired, MU, size=2),
-        "seed shared between noise and data": Case(shared, MU),
-        "threshold noise forgotten": Case(unwatched, WATCHED, gaussian=False, size=20),
-        "one draw too many": Case(overdrawn, PURE.epsilon, gaussian=False, size=4),
-        "noise scaled for the wrong batch": Case(batched, MU),
-        "clipping forgotten": Case(unclipped, MU),
-        "budget shared the wrong way": Case(doubled, PURE.epsilon, gaussian=False),
-        "l2 sensitivity under Laplace noise": Case(measured, PURE.epsilon, gaussian=False, size=2),
-        "buffers restarted with every block": Case(restarted, MU, size=2),
-        "noise dropped before its item": Case(dropped, MU, size=2),
-        "an epoch in later choices": Case(remembered, PURE.epsilon, gaussian=False),
-        "a loss in two batches": Case(overlapped, PURE.epsilon, gaussian=False),
-        "records met again by later phases": Case(remet, MU),
-        "noise of the next phase": Case(ahead, MU),
-        "weights without the subtraction": Case(unsubtracted, MU),
-        "choices below a vertex priced as one": Case(once, PURE.epsilon, gaussian=False),
-        "gradient used beside its release": Case(leaked, MU),
-    }
-)
+CASES: Final[Mapping[str, Case]] = {
+    "noise halved": Case(halved, MU),
+    "scale passed as location": Case(located, MU),
+    "sensitivity without the factor of replacement": Case(halved, MU),
+    "noise of a single node in a whole tree": Case(halved, MU),
+    "node noise redrawn at each use": Case(redrawn, MU),
+    "node noise reused across blocks": Case(reused, MU),
+    "fresh noise a prefix priced as noise an item": Case(cumulated, MU),
+    "expiry one block early": Case(expired, MU, size=2),
+    "seed shared between noise and data": Case(shared, MU),
+    "threshold noise forgotten": Case(unwatched, WATCHED, gaussian=False, size=20),
+    "one draw too many": Case(overdrawn, PURE.epsilon, gaussian=False, size=4),
+    "noise scaled for the wrong batch": Case(batched, MU),
+    "clipping forgotten": Case(unclipped, MU),
+    "budget shared the wrong way": Case(doubled, PURE.epsilon, gaussian=False),
+    "l2 sensitivity under Laplace noise": Case(measured, PURE.epsilon, gaussian=False, size=2),
+    "buffers restarted with every block": Case(restarted, MU, size=2),
+    "noise dropped before its item": Case(dropped, MU, size=2),
+    "an epoch in later choices": Case(remembered, PURE.epsilon, gaussian=False),
+    "a loss in two batches": Case(overlapped, PURE.epsilon, gaussian=False),
+    "records met again by later phases": Case(remet, MU),
+    "noise of the next phase": Case(ahead, MU),
+    "weights without the subtraction": Case(unsubtracted, MU),
+    "choices below a vertex priced as one": Case(once, PURE.epsilon, gaussian=False),
+    "gradient used beside its release": Case(leaked, MU),
+}
 
 
 def planted_rows(seed: int, repeats: int, runs: int = RUNS) -> pd.DataFrame:

@@ -20,7 +20,7 @@ from dpregret.core.errors import not_allowed, one_line, raised
 from dpregret.core.machine import GIGABYTE, bounded_memory, machine_gb
 from dpregret.core.yaml_source import KeyPath
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.families.base import Draws, Experiment, ExperimentOnSets, Family, Mistake
+from dpregret.workflows.families.base import Draws, Experiment, ExperimentOnSets, Family, Mistake, as_tuple
 from dpregret.workflows.plan.config import Config, Limits
 
 CELLS_FOR_A_FIT = 4
@@ -36,23 +36,21 @@ CURVES: Final = 4  # of one number a round and setting, that a play recorded on 
 
 
 def semantic_problems(
-    config: Config,
-    known: Callable[[Config, Experiment], bool] = lambda config, experiment: False,
-    say: Callable[[str], None] = lambda where: None,
+    config: Config, known: Callable[[Config, Experiment], bool], say: Callable[[str], None]
 ) -> Iterator[Mistake]:
     """Yield (key path, message) for everything that the models alone cannot see.
 
     known: experiments that need no second look. say: receives what is looked at next.
     """
     for paper, settings in config.papers.items():
-        parts: list[tuple[KeyPath, Callable[[], Iterator[Mistake]]]]
-        parts = [(("oracle_costs",), partial(_oracle_costs, settings.oracle_costs))]
+        parts: dict[KeyPath, Callable[[], Iterator[Mistake]]] = {}
+        parts["oracle_costs",] = partial(_oracle_costs, settings.oracle_costs)
         for name, experiment in settings.experiments.items():
             look = partial(_within, config.limits, experiment, config.allow_few_cells)
             if not list(_names(experiment, FAMILIES[experiment.family])) and known(config, experiment):
                 look = partial(_few_cells, experiment, config.allow_few_cells)
-            parts.append((("experiments", name), look))
-        for path, faults in parts:
+            parts["experiments", name] = look
+        for path, faults in parts.items():
             say(f"while {'.'.join((paper, *map(str, path)))} was checked")
             for below, message in list(faults()):
                 yield ("papers", paper, *path, *below), message
@@ -68,25 +66,21 @@ def guard(limits: Limits) -> Iterator[None]:
 
     Outside of the main thread the time is not bounded; where the system has no such bound the memory is not.
     """
-    with bounded_memory(min(limits.check_gb, machine_gb() / 2)), _bounded_time(limits.check_seconds):
-        yield
 
-
-@contextlib.contextmanager
-def _bounded_time(seconds: float) -> Iterator[None]:
     def stop(*_: Any) -> None:
         raise TooMuch
 
-    if not math.isfinite(seconds) or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
+    with bounded_memory(min(limits.check_gb, machine_gb() / 2)):
+        if not math.isfinite(limits.check_seconds) or threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = signal.signal(signal.SIGPROF, stop)
+        signal.setitimer(signal.ITIMER_PROF, limits.check_seconds)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.signal(signal.SIGPROF, before)
 
 
 def _within(limits: Limits, experiment: Experiment, allow_few_cells: bool) -> Iterator[Mistake]:
@@ -247,11 +241,10 @@ def _combinations(experiment: Experiment, family: Family[Any, Any, Any]) -> Iter
 
 def _refusals(experiment: Experiment, family: Family[Any, Any, Any]) -> Iterator[Mistake]:
     """The refusals of problems and learners that cannot be built; each refusal once, at the first cell."""
-    reported: set[Mistake] = set()
+    first: dict[Mistake, str] = {}
     for path, where, refusal in _tried(family.trial(experiment), experiment, family):
-        if (path, refusal) not in reported:
-            reported.add((path, refusal))
-            yield path, f"{where}: {refusal}"
+        first.setdefault((path, refusal), where)
+    yield from ((path, f"{where}: {refusal}") for (path, refusal), where in first.items())
 
 
 def _tried(
@@ -327,10 +320,8 @@ def _amounts(experiment: Experiment, limits: Limits) -> Iterator[tuple[KeyPath, 
 def _cells(experiment: Experiment) -> tuple[int, int]:
     """How many plays an experiment has, and how many privacy settings each of them."""
     window = getattr(experiment, "window", None) or (None,)
-    lists = [experiment.streams, experiment.horizon, getattr(experiment, "best_loss", None) or (None,)]
-    curvature = getattr(experiment, "strong_convexity", None)
-    lists.append(curvature if isinstance(curvature, tuple) else (None,))
-    lists += [each if isinstance(each, tuple) else (None,) for each in experiment.all_options()]
+    fields = [getattr(experiment, name, None) for name in ("best_loss", "strong_convexity")]
+    lists = [experiment.streams, experiment.horizon, *map(as_tuple, [*fields, *experiment.all_options()])]
     if isinstance(experiment, ExperimentOnSets):  # enough of them to be too many
         places = len({place[1:] for place in itertools.islice(experiment.places(), 10**5)})
     else:

@@ -13,14 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dpregret.core.errors import nearest, not_allowed
-from dpregret.core.yaml_source import KeyPath, Located
-from dpregret.paper_figs.judge.claims import (
-    QUOTED,
-    ClaimsError,
-    ClaimsFile,
-    PaperTexts,
-    located_paper,
-)
+from dpregret.core.yaml_source import KeyPath
+from dpregret.paper_figs.judge.claims import QUOTED, ClaimsError, ClaimsFile, PaperTexts, located_paper
 from dpregret.paper_figs.judge.runs import COLUMNS, OPTIONAL
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Experiment, ExperimentOnSets
@@ -31,15 +25,16 @@ from dpregret.workflows.plan.read import PAPERS, PROFILES
 Known = Mapping[str, Sequence[Experiment]]
 """Name of an experiment -> what it is here, and in the whole configuration."""
 Problem = tuple[KeyPath, str]
+Name = tuple[KeyPath, str]
+"""A learner, as name.variant or a name alone, and the key that it stands at."""
 
 
 class Mention(NamedTuple):
-    """The names in an entry at `path` that belong to an experiment; `learners` by their key, each name.variant, or a
-    name alone."""
+    """The names in an entry at `path` that belong to an experiment."""
 
     path: KeyPath
     experiment: str
-    learners: Sequence[tuple[KeyPath, str]] = ()
+    learners: Sequence[Name] = ()
     stream: str | None = None
     where: Mapping[str, str | float] = {}
 
@@ -50,10 +45,8 @@ def check_mentions(config: Config, folder: Path = PAPERS) -> dict[str, ClaimsFil
     problems: list[str] = []
     claims: dict[str, ClaimsFile] = {}
     for paper, settings in config.papers.items():
-        known: dict[str, list[Experiment]] = {}
-        for each in (settings, whole.papers.get(paper)):
-            for name, experiment in each.experiments.items() if each is not None else ():
-                known.setdefault(name, []).insert(0, experiment)
+        held = [each.experiments for each in (whole.papers.get(paper), settings) if each is not None]
+        known = {name: [each[name] for each in held if name in each] for each in held for name in each}
         claims[paper], found = read_texts(folder / paper, known)
         problems += found
     if problems:
@@ -64,12 +57,11 @@ def check_mentions(config: Config, folder: Path = PAPERS) -> dict[str, ClaimsFil
 def read_texts(folder: Path, known: Known) -> tuple[ClaimsFile, list[str]]:
     """A paper's claims, and one line for each name in its texts that none of its experiments has."""
     texts, claims, errata = located_paper(folder)
-    found: list[tuple[Located, Problem]] = []
-    found += [(claims, each) for mention in _claim_mentions(texts) for each in _faults(mention, known)]
-    found += [(claims, each) for each in (*_exact(texts), *_rows(texts))]
+    found = [each for mention in _claim_mentions(texts) for each in _faults(mention, known)]
+    problems = [f"{claims.at(path)}: {message}" for path, message in (*found, *_exact(texts), *_rows(texts))]
     if errata is not None:
-        found += [(errata, each) for mention in _errata_mentions(texts) for each in _faults(mention, known)]
-    problems = [f"{source.at(path)}: {message}" for source, (path, message) in found]
+        found = [each for mention in _errata_mentions(texts) for each in _faults(mention, known)]
+        problems += [f"{errata.at(path)}: {message}" for path, message in found]
     from dpregret.paper_figs.tables.printed import load_printed
 
     try:
@@ -82,33 +74,26 @@ def read_texts(folder: Path, known: Known) -> tuple[ClaimsFile, list[str]]:
 def _claim_mentions(texts: PaperTexts) -> Iterator[Mention]:
     claims = texts.claims
     for index, claim in enumerate(claims.claims):
-        names: list[tuple[KeyPath, str]] = [(("learner",), f"{claim.learner}.{claim.variant}")]
-        yield Mention(("claims", index), claim.experiment, names, claim.stream, claim.where)
+        name = f"{claim.learner}.{claim.variant}"
+        yield Mention(("claims", index), claim.experiment, [(("learner",), name)], claim.stream, claim.where)
         if other := claim.counterpart:
-            names = [((), f"{other.learner}.{other.variant}")]
-            yield Mention(("claims", index, "counterpart"), claim.experiment, names, None, other.where)
+            name = f"{other.learner}.{other.variant}"
+            yield Mention(("claims", index, "counterpart"), claim.experiment, [((), name)], None, other.where)
     for number, table in enumerate(claims.tables):
-        references = [
-            ((), table.reference),
-            *((("rows", index), row.reference) for index, row in enumerate(table.rows)),
-        ]
-        for below, reference in references:
+        rows = [(("rows", index), row.reference) for index, row in enumerate(table.rows)]
+        for below, reference in [((), table.reference), *rows]:
             if reference is not None:
                 path = ("tables", number, *below, "reference")
                 yield Mention(path, reference.experiment, (), reference.stream, reference.where)
     for index, figure in enumerate(claims.figures):
         if figure.experiment:
-            drawn: list[tuple[KeyPath, str]] = [
-                (("crossing", side), name) for side, name in enumerate(figure.crossing or ())
-            ]
+            drawn: list[Name] = [(("crossing", side), name) for side, name in enumerate(figure.crossing or ())]
             drawn += [(("counterpart",), figure.counterpart)] if figure.counterpart else []
             yield Mention(("figures", index), figure.experiment, drawn, None, figure.where)
     for index, gain in enumerate(claims.gains):
-        pairs: list[tuple[KeyPath, str]] = [(("over",), f"{gain.learner}.{gain.over}")]
-        pairs += [
-            (("variants", each), name if "." in name else f"{gain.learner}.{name}")
-            for each, name in enumerate(gain.variants)
-        ]
+        full = [name if "." in name else f"{gain.learner}.{name}" for name in gain.variants]
+        pairs: list[Name] = [(("over",), f"{gain.learner}.{gain.over}")]
+        pairs += [(("variants", each), name) for each, name in enumerate(full)]
         yield Mention(("gains", index), gain.experiment, pairs, None, gain.where)
 
 
@@ -116,10 +101,8 @@ def _errata_mentions(texts: PaperTexts) -> Iterator[Mention]:
     for index, erratum in enumerate(texts.errata.errata):
         what = erratum.measure
         if what is not None and erratum.experiment is not None:
-            named = [
-                ((key,), f"{what.learner}.{name}")
-                for key, name in (("variant", what.variant), ("against", what.against))
-            ]
+            variants = {"variant": what.variant, "against": what.against}
+            named = [((key,), f"{what.learner}.{name}") for key, name in variants.items()]
             yield Mention(("errata", index, "measure"), erratum.experiment, named, what.stream, what.where)
 
 

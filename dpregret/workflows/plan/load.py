@@ -108,7 +108,7 @@ def read_profile(path: Path, limits: Limits | None = None, read: dict[str, str] 
         _select(layer.data, data)
         places[()] = (layer, ())
         _lay_defaults(layer, data, places)
-        _lay(layer.data, data, places, layer, (), ())
+        _lay(layer, (), data, (), places)
     problems = list(_numbers(data, places))
     expanded = Expanded(data, places)
     long = long_lists(_at(data, "papers"), limits or Limits(), ("papers",))
@@ -150,7 +150,7 @@ def _root() -> Expanded:
     return Expanded({"papers": {name: source.data for name, source in sources.items()}}, places)
 
 
-def _at(node: object, *path: str) -> dict[str, Any]:
+def _at(node: object, *path: str | int) -> dict[str, Any]:
     """A mapping inside mappings; empty where there is none."""
     for part in path:
         node = node.get(part) if isinstance(node, dict) else None
@@ -208,32 +208,28 @@ def _lay_defaults(source: Located, data: dict[str, Any], places: Places) -> None
     layer = _at(source.data)
     for paper in dict.fromkeys([*_at(data, "papers"), *_at(layer, "papers")]):
         own = _at(layer, "papers", paper)
-        defaults = [("defaults",), ("papers", paper, "defaults")]
+        defaults: list[KeyPath] = [("defaults",), ("papers", paper, "defaults")]
         changes = {name: change for name, change in _at(own, "experiments").items() if isinstance(change, dict)}
         for name in dict.fromkeys([*_at(data, "papers", paper, "experiments"), *changes]):
             here: KeyPath = ("papers", paper, "experiments", name)
             for start in defaults:
-                values = _at(layer, *start)
-                if values:
-                    _lay(values, _inside(data, here, places), places, source, here, start)
+                if _at(layer, *start):
+                    _lay(source, start, data, here, places)
 
 
-def _lay(
-    values: Mapping[str, Any], target: dict[str, Any], places: Places, source: Located, here: KeyPath, start: KeyPath
-) -> None:
-    """Lay values over those at a key of the data: papers and experiments key by key, anything else as a whole.
-
-    start: where the values are in their file. A null takes a key away.
+def _lay(source: Located, start: KeyPath, data: dict[str, Any], here: KeyPath, places: Places) -> None:
+    """Lay what a file has at `start` over what is at a key of the data: papers and experiments key by key, anything
+    else as a whole. A null takes a key away.
     """
-    left_out = {0: TOP_KEYS, 2: PAPER_KEYS}.get(len(here), ())
-    for key, value in values.items():
-        if key in left_out:
-            continue
+    target = _inside(data, here, places)
+    for key, value in _at(source.data, *start).items():
         path = (*here, key)
+        if key in {0: TOP_KEYS, 2: PAPER_KEYS}.get(len(here), ()):
+            continue
         if value is None:
             target.pop(key, None)
         elif isinstance(value, dict) and _merged(path):
-            _lay(value, _inside(target, (key,), places, here), places, source, path, (*start, key))
+            _lay(source, (*start, key), data, path, places)
         else:
             target[key] = value
         places[path] = (source, (*start, key))
@@ -244,14 +240,13 @@ def _merged(path: KeyPath) -> bool:
     return path[0] == "papers" and len(path) <= 4 and path[2:3] in ((), ("experiments",))
 
 
-def _inside(data: dict[Any, Any], path: KeyPath, places: Places, above: KeyPath = ()) -> dict[Any, Any]:
-    """The mapping at a path below `above`; a new one has none of the places of what was there before."""
+def _inside(data: dict[Any, Any], path: KeyPath, places: Places) -> dict[Any, Any]:
+    """The mapping at a path; a new one has none of the places of what was there before."""
     node = data
     for number, part in enumerate(path, 1):
         if not isinstance(node.get(part), dict):
             node[part] = {}
-            here = (*above, *path[:number])
-            for stale in [place for place in places if place[: len(here)] == here]:
+            for stale in [place for place in places if place[:number] == path[:number]]:
                 del places[stale]
         node = node[part]
     return node

@@ -251,24 +251,25 @@ def find(paper: str, claim: str) -> ClaimOf:
     return asked
 
 
+def check(paper: str, claim: str, profile: str = "full", figure: str | Path | None = None) -> Measured:
+    """See `dpregret.check`."""
+    asked = find(paper, claim)
+    return asked.measure(profile, figure or FIGURES / asked.paper / f"{asked.id}.png")
+
+
 def part_of(config: Config, paper: str, claim: Claim) -> tuple[Plan, Part]:
     """The plays of a profile that decide a claim: those of its learner, and of its counterpart."""
     name = claim.experiment
     experiment = config.experiment(paper, name)
-    wanted = [(claim.learner, claim.variant)]
-    if claim.counterpart is not None:
-        wanted.append((claim.counterpart.learner, claim.counterpart.variant))
+    wanted = [(each.learner, each.variant) for each in (claim, claim.counterpart) if each is not None]
     learners = {
         learner: tuple(each for each in variants if any(learner == one and fnmatch(each, two) for one, two in wanted))
         for learner, variants in experiment.learners.items()
     }
     own = experiment.model_copy(update={"learners": {each: some for each, some in learners.items() if some}})
     found = list(make.plays(config, own))
-    content = {
-        "format": FORMAT,
-        "config": config.to_json(),
-        **make.listed_code({play.code: files for play, files in found}),
-    }
+    code = make.listed_code({play.code: files for play, files in found})
+    content = {"format": FORMAT, "config": config.to_json(), **code}
     plays = tuple(play for play, _ in found)
     key = make.short([paper, name, [each.key for each in plays]])
     part = Part(paper, name, key, "", config.hash(paper, name), plays, make.data_files(experiment))
@@ -326,8 +327,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     logging.disable(logging.ERROR)  # a learner that fails is told by the verdict
     try:
-        asked = find(options.paper, options.claim)
-        found = asked.measure(options.profile, options.figure or FIGURES / asked.paper / f"{asked.id}.png")
+        found = check(options.paper, options.claim, options.profile, options.figure)
     finally:
         logging.disable(logging.NOTSET)
     print(as_json(found).rstrip("\n") if options.json else printable(str(found)))

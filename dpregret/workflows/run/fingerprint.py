@@ -41,10 +41,7 @@ def module_file(module: str) -> Path | None:
         return None
     path = ROOT.joinpath(*parts)
     own = [STUDY.joinpath(*parts[1:]).with_suffix(".py")] if STUDY else []
-    for candidate in (path.with_suffix(".py"), path / "__init__.py", *own):
-        if candidate.is_file():
-            return candidate
-    return None
+    return next(filter(Path.is_file, (path.with_suffix(".py"), path / "__init__.py", *own)), None)
 
 
 @functools.cache

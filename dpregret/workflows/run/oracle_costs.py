@@ -23,19 +23,14 @@ def measure_costs(oracle_costs: Mapping[str, Sequence[int]]) -> pd.DataFrame:
     separation oracle by the gauge costs what the gauge does.
     """
     rows = [
-        {
-            "set": name,
-            "dimension": dimension,
-            "operation": operation,
-            **_cost(serve, points),
-            "steepness": _steepness(domain),
-        }
+        {"set": name, "dimension": dimension, "operation": operation, **_cost(serve, points), "steepness": steepness}
         for name, dimensions in oracle_costs.items()
         for dimension in dimensions
         for domain in [make_set(name, dimension)]
+        for steepness in [_steepness(domain)]
         for operation, serve, points in _operations(domain)
     ]
-    return pd.DataFrame(rows, columns=["set", "dimension", "operation", "seconds", "calls", "rows", "steepness"])
+    return pd.DataFrame(rows)
 
 
 Oracle = Callable[[np.ndarray], object]

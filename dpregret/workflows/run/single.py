@@ -82,12 +82,8 @@ class Played:
     @property
     def curve(self) -> pd.DataFrame:
         """One row a checkpoint: rounds, regret with low and high (95 %), stay, bound."""
-        found = []
-        for rounds, rows in self.rows.groupby("checkpoint", sort=True):
-            mean = mean_interval(rows["regret"].to_numpy(dtype=float))
-            means = rows[["trivial_regret", "bound"]].mean()
-            found.append((rounds, mean.value, mean.low, mean.high, means["trivial_regret"], means["bound"]))
-        return pd.DataFrame(found, columns=["rounds", "regret", "low", "high", "stay", "bound"])
+        found = by_checkpoint(self.rows, "regret", ["trivial_regret", "bound"])
+        return found.rename(columns={"trivial_regret": "stay"})
 
     def __repr__(self) -> str:
         private = f", eps = {self.epsilon:g}, delta = {self.delta:g}" if self.epsilon < float("inf") else ""
@@ -103,6 +99,15 @@ class Played:
         if private:
             lines.append(f"the ledger delivers eps = {self.delivered_epsilon:.4g} at delta = {self.delta:g}")
         return "\n".join(lines)
+
+
+def by_checkpoint(rows: pd.DataFrame, column: str, others: list[str]) -> pd.DataFrame:
+    """One row a checkpoint: rounds, the mean of a column with low and high (95 % over runs), the means of others."""
+    found = []
+    for rounds, part in rows.groupby("checkpoint", sort=True):
+        mean = mean_interval(part[column].to_numpy(dtype=float))
+        found.append((rounds, mean.value, mean.low, mean.high, *part[others].mean()))
+    return pd.DataFrame(found, columns=["rounds", column, "low", "high", *others])
 
 
 def play_one(
@@ -197,13 +202,10 @@ def compare_plays(first: Played, second: Played) -> pd.DataFrame:
     Run by run where the two met the same losses, which runs of one seed and stream did. Raises ConfigError where they
     have no two runs, or no checkpoint, in common.
     """
-    sides = [each.rows[["checkpoint", "run", "regret"]] for each in (first, second)]
-    both = sides[0].merge(sides[1], on=["checkpoint", "run"], suffixes=("_first", "_second"))
+    one, other = (each.rows.set_index(["checkpoint", "run"])["regret"] for each in (first, second))
+    both = pd.concat({"first": one, "second": other}, axis=1, join="inner").reset_index()
     if both["run"].nunique() < 2:
         raise ConfigError("compare: the plays have no two runs at one checkpoint in common")
-    found = []
-    for rounds, rows in both.groupby("checkpoint", sort=True):
-        change = mean_interval((rows["regret_second"] - rows["regret_first"]).to_numpy(dtype=float))
-        means = rows[["regret_first", "regret_second"]].mean()
-        found.append((rounds, *means, change.value, change.low, change.high))
-    return pd.DataFrame(found, columns=["rounds", "first", "second", "difference", "low", "high"])
+    both["difference"] = both["second"] - both["first"]
+    found = by_checkpoint(both, "difference", ["first", "second"])
+    return found[["rounds", "first", "second", "difference", "low", "high"]]
