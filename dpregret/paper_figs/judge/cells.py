@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatch
 from typing import Final
 
@@ -428,30 +428,25 @@ def log_factor(claim: Claim, rate: Rate, cells: Cells) -> Array:
         return np.asarray(np.log(cells.bounds) - rate.power * coordinate(claim, cells.values))
     if rate.nodes:
         return np.asarray(np.log(mean_root(cells.values)), dtype=np.float64)
-    if rate.log_power == 0 and (claim.response != "log_slope" or claim.parameter != "horizon"):
+    if claim.response == "log_slope" and claim.parameter == "horizon":
+        start = replace(cells, values=cells.values / SLOPE_SPAN, checkpoints=cells.checkpoints / SLOPE_SPAN)
+        law, before = (
+            each.values**rate.power * np.log(_argument(rate, each)) ** rate.log_power for each in (cells, start)
+        )
+        return np.asarray(np.log((law - before) / np.log(SLOPE_SPAN)) - rate.power * np.log(cells.values))
+    if rate.log_power == 0:
         return np.zeros_like(cells.values)
-    if claim.parameter == "dimension" and rate.log_argument == "parameter":
-        return np.asarray(rate.log_power * np.log(np.log2(cells.values)), dtype=np.float64)
-    if rate.log_argument in ("n/delta", "2np", "2p", "p/4", "d/beta") or claim.parameter == "delta":
-        return np.asarray(rate.log_power * np.log(np.log(_argument(rate, cells))), dtype=np.float64)
-    powers = rate.power * np.log(cells.values)
-    if claim.response != "log_slope":
-        return np.asarray(np.log(_law(cells.values, rate, cells.deltas)) - powers, dtype=np.float64)
-    law = _law(cells.values, rate, cells.deltas)
-    before = _law(cells.values / SLOPE_SPAN, rate, cells.deltas)
-    return np.asarray(np.log((law - before) / np.log(SLOPE_SPAN)) - powers, dtype=np.float64)
-
-
-def _law(horizons: Array, rate: Rate, deltas: Array) -> Array:
-    argument = horizons / deltas if rate.log_argument == "T/delta" else horizons
-    return np.asarray(horizons**rate.power * np.log(argument) ** rate.log_power, dtype=np.float64)
+    binary = claim.parameter == "dimension" and rate.log_argument == "parameter"
+    logarithm = (np.log2 if binary else np.log)(_argument(rate, cells))
+    return np.asarray(rate.log_power * np.log(logarithm), dtype=np.float64)
 
 
 def _argument(rate: Rate, cells: Cells) -> Array:
-    """The argument of the logarithm in a law of excess risk, or of a tail (values: 1 / beta), one number a cell."""
+    """The argument of the logarithm in a law, one number a cell; in that of a tail the values are 1 / beta."""
     if rate.log_argument in ("n/delta", "T/delta"):
         return cells.checkpoints / cells.deltas
     return {
+        "parameter": cells.values,
         "2np": 2 * cells.checkpoints * cells.dimensions,
         "2p": 2 * cells.dimensions,
         "p/4": cells.dimensions / 4,

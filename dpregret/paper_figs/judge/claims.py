@@ -63,14 +63,14 @@ def _fixed(value: object) -> object:
     return value
 
 
-def _split_learner(data: Any, default: str | None = None) -> Any:
-    """`learner: name.variant` as two keys."""
-    if not isinstance(data, dict) or "variant" in data or not isinstance(data.get("learner"), str):
+def _split_learner(data: Any, key: str = "variant", default: str = "") -> Any:
+    """`learner: name.variant` as two keys, the second one `key`."""
+    if not isinstance(data, dict) or key in data or not isinstance(data.get("learner"), str):
         return data
     learner, _, variant = data["learner"].partition(".")
-    if not variant and default is None:
+    if not (variant or default):
         raise ValueError(f"a learner is written name.variant, such as ftal.plain, not {learner!r}")
-    return {**data, "learner": learner, "variant": variant or default}
+    return {**data, "learner": learner, key: variant or default}
 
 
 Where = dict[str, Annotated[str | float, BeforeValidator(_fixed)]]
@@ -90,7 +90,7 @@ class Counterpart(Strict):
     @model_validator(mode="before")
     @classmethod
     def _in_short(cls, data: Any) -> Any:
-        return _split_learner({"learner": data} if isinstance(data, str) else data, "plain")
+        return _split_learner({"learner": data} if isinstance(data, str) else data, default="plain")
 
 
 class Asymptotic(Strict):
@@ -108,7 +108,19 @@ class Asymptotic(Strict):
     capped: bool = False
 
 
-class Claim(Strict):
+class Swept(Strict):
+    """A response of a learner in an experiment, against a parameter."""
+
+    learner: str
+    experiment: str
+    parameter: Parameter
+    response: Response = "regret"
+    where: Where = Field(default_factory=dict)
+    varies: tuple[str, ...] = ()
+    counterpart: Counterpart | None = None
+
+
+class Claim(Swept):
     """One testable sentence of a paper. See docs/method.md for the meaning of each key; `says` is the statement.
 
     `exact` names an exact privacy loss (`workflows/audit/exact_losses.py`) that decides a claim of type private where
@@ -129,17 +141,10 @@ class Claim(Strict):
     type: ClaimType = "exponent"
     scope: Literal["worst-case", "instance"] = "worst-case"
     side: Literal["upper", "lower"] = "upper"
-    learner: str
     variant: str
-    experiment: str
     stream: str
-    where: Where = Field(default_factory=dict)
-    varies: tuple[str, ...] = ()
     accounting: Literal["exact", "upper"] = "exact"
     exact: str = ""
-    parameter: Parameter
-    response: Response = "regret"
-    counterpart: Counterpart | None = None
     rate: RateText | None = None
     bound: Literal["rate", "explicit"] = "rate"
     tol: float = Field(default=DEFAULT_TOLERANCE, gt=0, lt=1)
@@ -163,19 +168,15 @@ class Claim(Strict):
     def _consistent(self) -> Claim:
         if self.tol != DEFAULT_TOLERANCE and not self.tol_reason:
             raise ValueError(f"tol differs from {DEFAULT_TOLERANCE}: give tol_reason")
-        if self.type == "exponent" and self.rate is None:
-            raise ValueError("type exponent needs rate")
-        if self.type != "exponent" and self.rate is not None:
-            raise ValueError(f"type {self.type} takes no rate")
+        if (self.type == "exponent") != (self.rate is not None):
+            raise ValueError(f"type {self.type} {'needs' if self.rate is None else 'takes no'} rate")
         linear = (("horizon", "regret"), ("samples", "excess"))
         if self.type == "linear" and (self.parameter, self.response) not in linear:
             raise ValueError("type linear needs parameter horizon and response regret, or samples and excess")
         bounded = ("noise",) if self.side == "lower" else ("regret", "calls", "excess")
         if self.type in ("below", "stated") and (self.bound != "explicit" or self.response not in bounded):
-            raise ValueError(
-                f"type {self.type} needs bound explicit and response regret, calls or excess; "
-                "with side lower, response noise"
-            )
+            needed = "bound explicit and response regret, calls or excess; with side lower, response noise"
+            raise ValueError(f"type {self.type} needs {needed}")
         if self.exact and self.type != "private":
             raise ValueError(f"type {self.type} takes no exact")
         if self.response == "overhead" and self.counterpart is None:
@@ -184,26 +185,23 @@ class Claim(Strict):
             raise ValueError(f"response {self.response} takes no counterpart")
         if self.parameter in (ONLINE_ONLY if self.response == "excess" else ERM_ONLY):
             raise ValueError(f"response {self.response} cannot be swept over {self.parameter}")
-        constant = self.rate is not None and self.rate.power == self.rate.log_power == 0
-        if constant and self.response == "log_slope" and self.parameter == "horizon":
-            raise ValueError("a constant rate has no log slope over T: use response regret or overhead")
         if self.rate is not None:
             self._check_rate(self.rate)
         return self
 
     def _check_rate(self, rate: Rate) -> None:
-        symbol = labels_of(self.response).symbols[self.parameter]
+        swept, symbol = self.parameter, labels_of(self.response).symbols[self.parameter]
+        if rate.power == rate.log_power == 0 and (swept, self.response) == ("horizon", "log_slope"):
+            raise ValueError("a constant rate has no log slope over T: use response regret or overhead")
         if rate.symbol not in ("", symbol):
-            raise ValueError(
-                f"rate {str(rate)!r} is in {rate.symbol}, where parameter {self.parameter} sweeps {symbol}"
-            )
-        if rate.log_power and self.parameter not in LOG_ARGUMENTS:
+            raise ValueError(f"rate {str(rate)!r} is in {rate.symbol}, where parameter {swept} sweeps {symbol}")
+        if rate.log_power and swept not in LOG_ARGUMENTS:
             raise ValueError(f"logarithms exist for {', '.join(LOG_ARGUMENTS)} only")
-        if rate.log_argument not in ("parameter", *LOG_ARGUMENTS.get(self.parameter, ())):
-            raise ValueError(f"parameter {self.parameter} has no logarithm of {rate.log_argument}")
-        if rate.nodes and self.parameter != "window":
+        if rate.log_argument not in ("parameter", *LOG_ARGUMENTS.get(swept, ())):
+            raise ValueError(f"parameter {swept} has no logarithm of {rate.log_argument}")
+        if rate.nodes and swept != "window":
             raise ValueError("A_W is a factor of parameter window only")
-        log = "log2" if self.parameter == "dimension" and rate.log_argument == "parameter" else "ln"
+        log = "log2" if swept == "dimension" and rate.log_argument == "parameter" else "ln"
         if rate.log_power and rate.log != log:
             raise ValueError(f"the logarithm in rate {str(rate)!r} must be {log}")
 
@@ -303,30 +301,20 @@ class FigureEntry(Strict):
         return names.get(self.type, f"{self.type}_{self.experiment}".replace("-", "_"))
 
 
-class Gain(Strict):
+class Gain(Swept):
     """The gain of a variant of a learner over another one: the ratio of their responses on the same losses.
 
     `over` is the variant in the numerator; one of `variants` may be another learner's, name.variant. Everything else as
     in a claim; a row per stream and value of `parameter`.
     """
 
-    learner: str
     over: str
     variants: tuple[str, ...] = Field(min_length=1)
-    experiment: str
-    parameter: Parameter
-    response: Response = "regret"
-    where: Where = Field(default_factory=dict)
-    varies: tuple[str, ...] = ()
-    counterpart: Counterpart | None = None
 
     @model_validator(mode="before")
     @classmethod
     def _in_short(cls, data: Any) -> Any:
-        if not isinstance(data, dict) or "over" in data or not isinstance(data.get("learner"), str):
-            return data
-        learner, _, over = data["learner"].partition(".")
-        return {**data, "learner": learner, "over": over}
+        return _split_learner(data, key="over")
 
 
 class ClaimsFile(Strict):
@@ -518,20 +506,18 @@ def located_paper(folder: Path | str) -> tuple[PaperTexts, Located, Located | No
     claims, source = _claims(Path(folder) / "claims.yaml")
     file = Path(folder) / "errata.yaml"
     errata, written = load_errata(file) if file.exists() else (ErrataFile(paper=claims.paper, errata=()), None)
-    known, ids = [erratum.id for erratum in errata.errata], [claim.id for claim in claims.claims]
-    places: list[tuple[KeyPath, Claim | TableRow]] = [(("claims", at), each) for at, each in enumerate(claims.claims)]
+    ids, texts = [claim.id for claim in claims.claims], written or source
+    known = {"erratum": [erratum.id for erratum in errata.errata], "claim": ids}
+    named: list[tuple[Located, KeyPath, str, tuple[str, ...]]] = [
+        *((source, ("claims", number, "errata"), "erratum", each.errata) for number, each in enumerate(claims.claims)),
+        *((source, (*place, "errata"), "erratum", row.errata) for place, row in _rows(claims)),
+        *((texts, ("errata", number, "claims"), "claim", each.claims) for number, each in enumerate(errata.errata)),
+    ]
     _refuse(
-        f"{source.at((*place, 'errata', position))}: {not_allowed('erratum', name, known)}"
-        for place, entry in (*places, *_rows(claims))
-        for position, name in enumerate(entry.errata)
-        if name not in known
-    )
-    texts = source if written is None else written
-    _refuse(
-        f"{texts.at(('errata', number, 'claims', position))}: {not_allowed('claim', name, ids)}"
-        for number, erratum in enumerate(errata.errata)
-        for position, name in enumerate(erratum.claims)
-        if name not in ids
+        f"{file.at((*place, position))}: {not_allowed(kind, name, known[kind])}"
+        for file, place, kind, names in named
+        for position, name in enumerate(names)
+        if name not in known[kind]
     )
     cited: dict[str, tuple[Located, Iterable[Claim | Erratum]]] = {
         "claims": (source, claims.claims),

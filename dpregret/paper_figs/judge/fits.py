@@ -295,7 +295,7 @@ def compare_log_law(horizons: Array, means: Array) -> tuple[float, Array, float]
     return float(slope * np.log(2)), increments, delta
 
 
-def t_quantile(runs: Array | int, comparisons: int = 1) -> Array:
+def t_quantile(runs: Array | float, comparisons: int = 1) -> Array:
     """Half a t interval over `runs` samples in standard errors, level as in `mean_interval`."""
     return np.asarray(special.stdtrit(runs - 1, 1 - (1 - LEVEL) / (2 * comparisons)), dtype=np.float64)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Literal, get_args
 
@@ -117,10 +117,11 @@ def labels_of(response: Response) -> Words:
 LogArgument = Literal["parameter", "T/delta", "n/delta", "2np", "2p", "p/4", "d/beta"]
 _NUMBER: Final = r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|\(-?\d+/\d+\)"
 _SYMBOL: Final = r"\([^()]+\)|[A-Za-z_]+\*?"
-_FACTOR: Final = re.compile(rf"({_SYMBOL})(?:\^({_NUMBER}))?")
-_LOG: Final = re.compile(rf"(ln|log2)(?: ({_SYMBOL})|\(([^()]+)\)(?:\^({_NUMBER}))?)\Z")
-_DIGITS: Final = 10
 _NODES: Final = "A_W"
+_FACTOR: Final = rf"({_SYMBOL})(?:\^({_NUMBER}))?"
+_LOG: Final = rf"(ln|log2)(?: ({_SYMBOL})|\(([^()]+)\)(?:\^({_NUMBER}))?)"
+_RATE: Final = re.compile(rf"(?:1|(?:{_FACTOR})?(?:(?:^| ){_LOG})?)( {_NODES})?")
+_DIGITS: Final = 10
 FORM: Final = "a rate is written like T^0.5 ln(T)^1.5, ln T, d^(2/3), eps^-1 or 1"
 
 
@@ -179,31 +180,20 @@ def parse(text: object) -> Rate:
     """Read a rate; raises ValueError for what is none."""
     if isinstance(text, Rate):
         return text
-    rest = str(text)
-    if rest == "1":
-        return Rate()
-    if rest.endswith(f" {_NODES}"):
-        return replace(parse(rest.removesuffix(f" {_NODES}")), nodes=True)
-    symbol, power, log, argument, log_power = "", 0.0, "ln", "", 0.0
-    log_part = _LOG.search(rest)
-    if log_part is not None:
-        log, argument = log_part[1], log_part[2] or log_part[3]
-        log_power = _number(log_part[4])
-        rest = rest[: log_part.start()]
-        if rest and not rest.endswith(" "):
-            raise ValueError(FORM)
-        rest = rest.removesuffix(" ")
-    if rest:
-        factor = _FACTOR.fullmatch(rest)
-        if factor is None:
-            raise ValueError(FORM)
-        symbol, power = factor[1], _number(factor[2])
+    found = _RATE.fullmatch(str(text))
+    if found is None:
+        raise ValueError(FORM)
+    symbol, power, log, word, bracketed, log_power, nodes = found.groups("")
+    argument = word or bracketed
     named: dict[str, LogArgument] = {each: each for each in get_args(LogArgument)[1:]}
     if argument in named:
-        return Rate(symbol, power, log_power, named[argument], "log2" if log == "log2" else "ln")
-    if argument and symbol and argument != symbol:
+        of = named[argument]
+    elif argument and symbol and argument != symbol:
         raise ValueError(f"logarithms are of {symbol} or of {', '.join(named)}, not of {argument!r}")
-    return Rate(symbol or argument, power, log_power, "parameter", "log2" if log == "log2" else "ln")
+    else:
+        symbol, of = symbol or argument, "parameter"
+    powers = _number(power) if found[1] else 0.0, _number(log_power) if log else 0.0
+    return Rate(symbol, *powers, of, "log2" if log == "log2" else "ln", bool(nodes))
 
 
 _GREEK: Final = "delta|beta|mu|Gamma|lambda|Delta"
@@ -221,9 +211,9 @@ def _raised(base: str, power: float) -> str:
     return base if power == 1 else f"{base}^{{{_written(power).strip('()')}}}"
 
 
-def _number(text: str | None) -> float:
-    """A power; thirds and the like to ten digits."""
-    if text is None:
+def _number(text: str) -> float:
+    """A power, one where none is written; thirds and the like to ten digits."""
+    if not text:
         return 1.0
     try:
         value = round(float(Fraction(text.strip("()"))), _DIGITS) if "/" in text else float(text)

@@ -99,8 +99,9 @@ def markdown_cell(text: object) -> str:
 
 
 def write_captioned(frame: pd.DataFrame, caption: str, out: Path, name: str) -> None:
-    """A frame of text as {name}.md, below its caption."""
-    (out / f"{name}.md").write_text(f"{plain(caption)}\n\n{markdown(frame)}", encoding="utf-8")
+    """A frame as {name}.md, below its caption; numbers that are not whole have three significant digits."""
+    text = frame.map(lambda cell: significant(cell) if isinstance(cell, float) else cell)
+    (out / f"{name}.md").write_text(f"{plain(caption)}\n\n{markdown(text)}", encoding="utf-8")
 
 
 def write_forms(out: Path, name: str, **forms: str) -> None:

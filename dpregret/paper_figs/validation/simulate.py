@@ -308,5 +308,4 @@ def write_validation(out: Path, simulations: int) -> None:
     }
     for name, table in tables.items():
         formats.write_csv(table, out / f"{name}.csv")
-        text = table.map(lambda cell: formats.significant(cell) if isinstance(cell, float) else str(cell))
-        formats.write_captioned(text, CAPTIONS[name], out, name)
+        formats.write_captioned(table, CAPTIONS[name], out, name)

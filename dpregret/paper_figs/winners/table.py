@@ -36,7 +36,7 @@ from scipy import special
 
 from dpregret.core import parquet
 from dpregret.numerics.arrays import Array
-from dpregret.paper_figs.judge.fits import UNKNOWN, Estimate
+from dpregret.paper_figs.judge.fits import UNKNOWN, Estimate, t_quantile
 from dpregret.paper_figs.judge.runs import OPTIONS, ORACLES, RunsError
 from dpregret.paper_figs.text import formats
 
@@ -247,11 +247,6 @@ class Sample(NamedTuple):
     trivial: Array
 
 
-def quantile(free: float) -> float:
-    """The 97.5 % quantile of t, for 95 % intervals."""
-    return float(special.stdtrit(free, 0.975))
-
-
 def paired(one: Sample, other: Sample) -> tuple[Array, Array] | None:
     """Regrets on the runs that both have, if the losses were the same (decided by the constant point's regret); or
     None."""
@@ -283,37 +278,31 @@ def ratio(rival: Sample, winner: Sample) -> Estimate:
     value = means[0] / means[1]
     if min(len(over), len(under)) < 2:
         return Estimate(value, np.nan, np.nan)
-    parts = [over / means[0], under / means[1]]
-    if both:
-        error, free = float(np.std(parts[0] - parts[1], ddof=1)) / np.sqrt(len(over)), float(len(over) - 1)
-    else:
-        error, free = _welch(parts[0], parts[1])
-    reach = quantile(free) * error
+    _, error, free = _apart(over / means[0], under / means[1], both is not None)
+    reach = float(t_quantile(free + 1)) * error
     return Estimate(value, value * np.exp(-reach), value * np.exp(reach))
 
 
-def _welch(one: Array, other: Array) -> tuple[float, float]:
-    """Standard error of a difference of means, and its degrees of freedom."""
-    parts = [float(np.var(each, ddof=1)) / len(each) for each in (one, other)]
+def _apart(one: Array, other: Array, pairs: bool) -> tuple[float, float, float]:
+    """The difference of two means, its standard error, and the degrees of freedom: of pairs, or Welch's."""
+    if pairs:
+        apart = one - other
+        return float(apart.mean()), float(np.std(apart, ddof=1)) / np.sqrt(len(apart)), len(apart) - 1.0
+    mean, parts = float(one.mean() - other.mean()), [float(np.var(each, ddof=1)) / len(each) for each in (one, other)]
     total = parts[0] + parts[1]
     if not total:
-        return 0.0, float(min(len(one), len(other)) - 1)
+        return mean, 0.0, min(len(one), len(other)) - 1.0
     spent = sum(part**2 / (len(each) - 1) for part, each in zip(parts, (one, other), strict=True))
-    return float(np.sqrt(total)), total**2 / spent
+    return mean, float(np.sqrt(total)), total**2 / spent
 
 
 def beaten(rival: Sample, winner: Sample) -> float:
     """One-sided p of `the winner's mean regret is not below the rival's`; without any spread 0, a half if equal."""
     both = paired(rival, winner)
-    if both:
-        apart = both[0] - both[1]
-        mean, free = float(apart.mean()), float(len(apart) - 1)
-        error = float(np.std(apart, ddof=1)) / np.sqrt(len(apart))
-    elif min(len(rival.regret), len(winner.regret)) < 2:
+    over, under = both or (rival.regret, winner.regret)
+    if min(len(over), len(under)) < 2:
         return 1.0
-    else:
-        mean = float(rival.regret.mean() - winner.regret.mean())
-        error, free = _welch(rival.regret, winner.regret)
+    mean, error, free = _apart(over, under, both is not None)
     if error <= SAME * abs(mean):
         return 0.5 if mean == 0 else float(mean < 0)
     return float(special.stdtr(free, -mean / error))
@@ -380,7 +369,7 @@ def _setting(competing: list[Cell], barred: list[Cell], reference: Cell | None) 
     second, free = rivals[0] if rivals else _NOBODY, reference or _NOBODY
     p = min(1.0, len(competing) * max(beaten(each["sample"], own) for each in rivals)) if rivals else np.nan
     proved = min((cell for cell in competing if cell["bound"] > 0), key=lambda cell: cell["bound"], default=_NOBODY)
-    reach = quantile(max(1, winner["runs"] - 1)) * winner["error"]
+    reach = float(t_quantile(max(2, winner["runs"]))) * winner["error"]
     return {
         **{name: winner[name] for name in ("kind", "losses", "runs", "regret")},
         "learners": len(competing),

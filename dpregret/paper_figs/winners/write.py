@@ -26,7 +26,6 @@ from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.figures import style
 from dpregret.paper_figs.figures.style import MOST, Page, Plate, Style
 from dpregret.paper_figs.text import formats
-from dpregret.paper_figs.text.escaping import plain
 from dpregret.paper_figs.winners.laws import coverage
 from dpregret.paper_figs.winners.table import (
     ALONE,
@@ -97,7 +96,7 @@ def write_winners(files: Sequence[Path], facts: Facts, results: Path, names: Map
     verdicts = ", ".join(f"{word} ({text})" for word, text in VERDICTS.items() if word != ALONE)
     caption = COUNTED.format(verdicts=verdicts, settings=len(table), contested=int(contested.sum()))
     out.mkdir(parents=True, exist_ok=True)
-    (results / "winners.md").write_text(f"{plain(caption)}\n\n{formats.markdown(tally)}", encoding="utf-8")
+    formats.write_captioned(tally, caption, results, "winners")
     formats.write_csv(cells_table(measured.cells), out / CELLS)
     tested = pairs(found)
     listed = tested.loc[tested["significant"]].drop(columns="significant")
@@ -109,7 +108,7 @@ def write_winners(files: Sequence[Path], facts: Facts, results: Path, names: Map
         ("coverage", covered, covered, COVERED),
     ):
         formats.write_csv(frame, out / f"{name}.csv")
-        formats.write_captioned(worded(shown), said, out, name)
+        formats.write_captioned(shown.rename(columns=lambda name: name.replace("_", " ")), said, out, name)
     with style.look():
         profile_figure(found, Page(names)).save(out / PROFILES, data=f"{PROFILES}_figure")
 
@@ -118,16 +117,6 @@ def cells_table(cells: pd.DataFrame) -> pd.DataFrame:
     """The table of cells, with five significant digits where six say nothing."""
     kept = cells[[name for name in KEPT if name in cells]]
     return kept.assign(dimension=[formats.size(value) for value in kept["dimension"]])
-
-
-def worded(frame: pd.DataFrame) -> pd.DataFrame:
-    """Numbers as text with three significant digits."""
-    columns = {}
-    for name in frame:
-        values = frame[name]
-        whole = pd.api.types.is_integer_dtype(values) or not pd.api.types.is_numeric_dtype(values)
-        columns[str(name).replace("_", " ")] = values.astype("str") if whole else values.map(formats.significant)
-    return pd.DataFrame(columns)
 
 
 def ratios(cells: pd.DataFrame) -> pd.DataFrame:
