@@ -15,17 +15,9 @@ from matplotlib.axes import Axes
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.figures import style
 from dpregret.paper_figs.figures.style import FULL, MOST, Curve, Look, Mask, Page, Panel, Plate
+from dpregret.paper_figs.judge import cells as rules
 from dpregret.paper_figs.judge import fits
-from dpregret.paper_figs.judge.cells import (
-    LENGTHS,
-    SATURATED_DISPLACEMENT,
-    SATURATED_SHARE,
-    Cells,
-    NotRun,
-    collect_cells,
-    coordinate,
-    log_factor,
-)
+from dpregret.paper_figs.judge.cells import LENGTHS, Cells, NotRun, collect_cells, coordinate, log_factor
 from dpregret.paper_figs.judge.claims import Claim, ClaimsFile, FigureEntry
 from dpregret.paper_figs.judge.verdicts import Judgement, judge_cells
 from dpregret.paper_figs.judge.vocabulary import VALUE_COLUMN, Parameter, Rate
@@ -101,11 +93,9 @@ def curve(rows: pd.DataFrame, series: Series, column: str = "checkpoint") -> Cur
 
 
 def saturated(rows: pd.DataFrame, column: str, private: bool = True) -> Mask:
-    """Which cells carry no information on a law, (cells,): regret near the trivial one, or noise larger than the
-    set."""
+    """Which cells are hollow, (cells,): those of a private learner that carry no information on a law."""
     means = rows.groupby(column, sort=True)[["regret", "trivial_regret", "displacement"]].mean()
-    near = means["regret"] > SATURATED_SHARE * means["trivial_regret"]
-    return np.asarray((near | (means["displacement"] > SATURATED_DISPLACEMENT)) & private)
+    return np.asarray(rules.saturated(means) & private)
 
 
 def by_run(rows: pd.DataFrame, column: str, response: str = "regret") -> pd.DataFrame:

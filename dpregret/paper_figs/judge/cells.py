@@ -43,6 +43,12 @@ ODDS: Final = (2, 4, 8, 16, 32, 64)
 NDArrayBool = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
 
+def saturated(means: pd.DataFrame) -> pd.Series:
+    """Which cells carry no information on a law: regret near the trivial one, or noise larger than the set."""
+    near = means["regret"] > SATURATED_SHARE * means["trivial_regret"]
+    return near | (means["displacement"] > SATURATED_DISPLACEMENT)
+
+
 class NotRun(LookupError):  # noqa: N818 - an answer, not a fault
     """The rows that a claim needs are not there; the message says which."""
 

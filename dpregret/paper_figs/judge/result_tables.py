@@ -36,7 +36,6 @@ LARGEST: Final = 100.0
 NUMBERS: Final = (
     "tolerance", "resolution", "resolution_log", "end_low", "end_high", "largest_run", "per_octave", "delta_aic",
     "runs",
-    *(f"{name}{end}" for name in INTERVALS for end in ("", "_low", "_high")),
 )  # fmt: skip
 FORMS: Final = {
     kind: Form(
@@ -90,7 +89,7 @@ HASHES: Final = {"configuration": "config_hash", "code": "code_hash"}
 JOBS_FORM: Final = Form(
     needed=("profile", *JOB_KEY, "status", "runs", "level", "level_low", "level_high", "largest_run", "violation",
             "delivered", "noise_scale", *HASHES.values()),
-    key=JOB_KEY, numbers=("level", "level_low", "level_high", "largest_run", "violation", "delivered", "noise_scale"),
+    key=JOB_KEY, numbers=("largest_run", "violation", "delivered", "noise_scale"),
     filled=("runs",), intervals=("level",),
 )  # fmt: skip
 

@@ -144,7 +144,7 @@ def read_runs(runs_dir: Path | str, columns: Collection[str] | None = None) -> p
     always = {*KEY, "status", "config_hash"}
     declared = COLUMNS if columns is None else {name: COLUMNS[name] for name in COLUMNS if name in {*always, *columns}}
     wanted = None if columns is None else [*declared, *OPTIONS]
-    frames = [check_columns(_read(file, wanted), str(file), declared) for file in files]
+    frames = [check_columns(read_file(file, wanted), str(file), declared) for file in files]
     return check_runs(pd.concat(frames, ignore_index=True), str(root))
 
 
@@ -167,9 +167,10 @@ def crashes(frame: pd.DataFrame) -> list[str]:
     return [f"{learner}.{variant} in {experiment} {status}" for learner, variant, experiment, status in rows.to_numpy()]
 
 
-def _read(file: Path, columns: Collection[str] | None) -> pd.DataFrame:
+def read_file(file: Path, columns: Collection[str] | None) -> pd.DataFrame:
+    """The columns of a file that there are, without a check of what they hold; raises RunsError for another file."""
     try:
-        return parquet.read(file, columns)  # of those that there are
+        return parquet.read(file, columns)
     except parquet.StampError as fault:
         raise RunsError(str(fault)) from fault
 

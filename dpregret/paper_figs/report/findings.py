@@ -91,9 +91,10 @@ def read_captioned(path: Path, title: str) -> TextTable:
     return TextTable(path.stem, title, caption, rows[0], tuple(rows[2:]))
 
 
-def read_all(titles: Mapping[Path, str]) -> list[TextTable]:
-    """The tables that there are, by their titles."""
-    return [read_captioned(path, title) for path, title in titles.items() if path.exists()]
+def read_all(folder: Path, titles: Mapping[str, str]) -> list[TextTable]:
+    """The tables {name}.md of a folder that there are; titles: name -> title."""
+    paths = {folder / f"{name}.md": title for name, title in titles.items()}
+    return [read_captioned(path, title) for path, title in paths.items() if path.exists()]
 
 
 TEMPLATES = Path(__file__).with_name("templates")

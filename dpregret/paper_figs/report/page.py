@@ -25,7 +25,7 @@ from dpregret.core import parquet
 from dpregret.paper_figs.judge import fits, result_tables, vocabulary
 from dpregret.paper_figs.judge.claims import UNCHANGED, Changes, Claim, ClaimsFile, load_paper
 from dpregret.paper_figs.judge.runs import OPTIONS, crashes, read_runs
-from dpregret.paper_figs.judge.vocabulary import NOT_RUN, ORDER, RESPONSE_AXES, VIOLATED, labels_of, law
+from dpregret.paper_figs.judge.vocabulary import NOT_RUN, ORDER, RESPONSE_AXES, VALUE_COLUMN, VIOLATED, labels_of, law
 from dpregret.paper_figs.report.findings import (
     NOBODY,
     TEMPLATES,
@@ -93,8 +93,8 @@ def paper_view(results: Path, claims: ClaimsFile, errata: View, names: Names, ch
     tested = tuple(view for view in views if not view["absent"])
     ids = {view["id"] for view in tested}
     effects = [row for row in records(folder / "errata.csv") if row["status"] == MEASURED]
-    titles = {folder / "gains.md": "Gains"} if claims.gains else {}
-    titles |= {folder / "exact" / f"{name}.md": f"Exact: {name}" for name in claims.exact}
+    titles = {"gains": "Gains"} if claims.gains else {}
+    titles |= {f"exact/{name}": f"Exact: {name}" for name in claims.exact}
     counts, stated = counted(tested), ["derived here"] if claims.chapter else [*KINDS][:2]
     return {
         "paper": claims.paper,
@@ -108,7 +108,7 @@ def paper_view(results: Path, claims: ClaimsFile, errata: View, names: Names, ch
         "effects": effects,
         "measured_on": {row["erratum"]: row["against"].partition(".")[0] for row in effects},
         "costs": records(folder / "costs.csv"),
-        "further": [each._replace(name=f"{claims.paper}-{each.name}") for each in read_all(titles)],
+        "further": [each._replace(name=f"{claims.paper}-{each.name}") for each in read_all(folder, titles)],
         "counts": counts,
         "stated": {kind: own for kind, own in counts.items() if kind in stated},
     }
@@ -223,11 +223,8 @@ LABELS: Final = {
     "strong_convexity": "strong convexity mu", "strength": "records of the instance, in units of the bound",
     "corners": "corners k", "curvature": "curvature Gamma", "smoothness": "smoothness lambda",
 }  # fmt: skip
-CHARTED: Final = {
-    "horizon": "checkpoint", "samples": "checkpoint", "experts": "dimension", "mu": "epsilon", "width": "dimension",
-    "landau": "window", "items": "window", "convexity": "strong_convexity", "beta": "checkpoint", "delta": "delta",
-}  # fmt: skip
-"""Swept parameter -> variable of the chart, where the names differ."""
+CHARTED: Final = {**VALUE_COLUMN, "mu": "epsilon", "width": "dimension", "beta": "checkpoint", "delta": "delta"}
+"""Swept parameter -> variable of the chart."""
 
 
 def explorer(runs: pd.DataFrame, claims: ClaimsFile, names: Names = NOBODY) -> dict[str, Any]:
@@ -377,7 +374,7 @@ def winners_view(results: Path, names: Names) -> dict[str, Any]:
         "settings": len(table),
         "data": {**data, "names": {name: learner_name(names, *name.split(".", 1)) for name in learners}},
         "counts": read_captioned(results / "winners.md", "How often each learner is the one of least regret"),
-        "parts": read_all({folder / f"{name}.md": title for name, title in PARTS.items()}),
+        "parts": read_all(folder, PARTS),
         "figure": embedded(folder / "profiles.png"),
         "verdicts": VERDICTS,
     }
@@ -401,12 +398,9 @@ def _worded(table: pd.DataFrame, name: str) -> pd.Series:
     values = table[name]
     if name == "stream":
         return values + table["options"].map(lambda text: f" ({text})" if text else "")
-    if name == "window":
-        return values.map(lambda window: "all" if window == 0 else f"{window:.10g}")
-    if name == "delta":
-        return values.map(lambda delta: "0" if delta == 0 else f"{delta:g}")
-    if name in ("dimension", "rounds", "epsilon"):
-        return values.map(lambda value: value if isinstance(value, str) else f"{value:.10g}")
+    if name in ("dimension", "rounds", "epsilon", "delta", "window"):
+        texts = values.map(lambda value: value if isinstance(value, str) else f"{value:.10g}")
+        return texts.replace("0", "all") if name == "window" else texts
     if not pd.api.types.is_numeric_dtype(values):
         return values.astype("str")
     texts = values.map(formats.significant)
@@ -507,8 +501,8 @@ def write_report(
         counts=counted(line for _, line in tested),
         verdicts={line["verdict"] for _, line in tested},
         privacy=[(view, told) for view in views if (told := _privacy(view))],
-        audit=read_all({results / f"{name}.md": title for name, title in AUDIT.items()}),
-        validation=read_all({results / f"{name}.md": title for name, title in VALIDATION.items()}),
+        audit=read_all(results, AUDIT),
+        validation=read_all(results, VALIDATION),
         oracles=_oracle_costs(results, list(papers)),
         winners=winners,
         settings=script_json(winners["data"]) if winners else "",
@@ -582,9 +576,9 @@ def _privacy(view: View) -> str:
     if not verdicts:
         return ""
     held, refuted = verdicts.count(vocabulary.REPRODUCED), verdicts.count(vocabulary.VIOLATED)
-    parts = [f"{held} of {len(verdicts)} tested {'holds' if held == 1 else 'hold'}", f"{refuted} refuted"]
-    parts.append(f"{len(verdicts) - held - refuted} undecided")
-    return ", ".join(part for part in parts if not part.startswith("0 refuted") and not part.startswith("0 undecided"))
+    others = {"refuted": refuted, "undecided": len(verdicts) - held - refuted}
+    parts = [f"{count} {word}" for word, count in others.items() if count]
+    return ", ".join([f"{held} of {len(verdicts)} tested {'holds' if held == 1 else 'hold'}", *parts])
 
 
 def _oracle_costs(results: Path, papers: Sequence[str]) -> TextTable | None:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 
@@ -18,11 +18,10 @@ from dpregret.paper_figs.judge.result_tables import read_lines
 from dpregret.paper_figs.judge.verdicts import POWER
 from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, NOT_RUN, ORDER, parse
 from dpregret.paper_figs.report.findings import headlines, markdown
-from dpregret.paper_figs.tables.printed import COLUMNS as PRINTED
-from dpregret.paper_figs.tables.printed import brief
+from dpregret.paper_figs.tables.printed import PRINTED, brief
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.escaping import plain
-from dpregret.paper_figs.text.formats import DamageError, Form, ReadmeError, marked, read_table, renew
+from dpregret.paper_figs.text.formats import DamageError, ReadmeError, marked, read_table, renew
 
 FRONT: Final = "lou_cheung_2020"
 """The paper whose table the README shows."""
@@ -34,11 +33,6 @@ SAID: Final = {
     "check": "consistency checks",
 }
 """Who says a line -> what a page calls its lines."""
-
-
-def printed_table(table_csv: Path) -> str:
-    """The paper's own table beside what was measured."""
-    return brief(read_table(table_csv, Form(needed=PRINTED), text=True))
 
 
 def verdict_table(reference: Path, papers: Path) -> pd.DataFrame:
@@ -55,21 +49,16 @@ def verdict_table(reference: Path, papers: Path) -> pd.DataFrame:
         groups["**what the papers state**"] = by["paper"]
     groups["stated, text reconstructed"] = by["reconstructed"]
     groups |= {"derived here": by["derived"], "baselines": by["baseline"]}
-    counted = {name: _counted(each, CLAIMS) for name, each in groups.items() if len(each)}
+    counted = {name: {"all": len(each), **_counted(each, CLAIMS)} for name, each in groups.items() if len(each)}
     table = pd.DataFrame.from_dict(counted, orient="index").drop(columns=NOT_RUN)
-    table.insert(0, "all", [len(groups[name]) for name in table.index])
     return table.loc[:, table.any()].astype(str).rename_axis("claims of").reset_index()
 
 
 def counts(reference: Path, papers: Path, paper: str) -> str:
     """A list of the verdicts on one paper: what it states, what is derived here, baselines, consistency checks."""
     lines = _lines(reference, papers)
-    rows = []
-    for said, name in SAID.items():
-        own = lines.loc[(lines["paper"] == paper) & (lines["said"] == said)]
-        if len(own):
-            rows.append(f"- {len(own)} {name}: {_in_words(own)}\n")
-    return "".join(rows)
+    by = {said: lines.loc[(lines["paper"] == paper) & (lines["said"] == said)] for said in SAID}
+    return "".join(f"- {len(own)} {SAID[said]}: {_in_words(own)}\n" for said, own in by.items() if len(own))
 
 
 def _lines(reference: Path, papers: Path) -> pd.DataFrame:
@@ -87,9 +76,8 @@ def _lines(reference: Path, papers: Path) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def _counted(lines: pd.DataFrame, words: Iterable[str]) -> dict[str, int]:
-    numbers = lines["verdict"].value_counts()
-    return {word: int(numbers.get(word, 0)) for word in words}
+def _counted(lines: pd.DataFrame, words: Iterable[str]) -> dict[Any, int]:
+    return lines["verdict"].value_counts().reindex(list(words), fill_value=0).to_dict()
 
 
 def _in_words(lines: pd.DataFrame) -> str:
@@ -119,7 +107,7 @@ def totals(reference: Path, papers: Path) -> str:
 
 PARTS: Final[dict[str, Callable[[Path, Path], str]]] = {
     "findings": lambda reference, papers: markdown(headlines(reference, papers, _with_tables(reference, papers))),
-    "table-1": lambda reference, _: printed_table(reference / FRONT / "table_1.csv"),
+    "table-1": lambda reference, _: brief(read_table(reference / FRONT / "table_1.csv", PRINTED, text=True)),
     "totals": totals,
     "verdicts": verdicts,
     "meanings": lambda *_: meanings(),

@@ -44,6 +44,8 @@ COLUMNS: Final = (
     "row", "column", "part", "printed", "side", "claim", "law", "power", "verdict", "sign", "resolution",
 )  # fmt: skip
 """Columns of the CSV. A printed cell without a number has one line, any other a line for each claim beneath it."""
+PRINTED: Final = formats.Form(needed=COLUMNS)
+"""The required form of this CSV."""
 SIDES: Final = {"as published": "as printed", "corrected": "corrected"}
 """Column of `brief` -> the beginning of the names of its sides."""
 LEGEND: Final = {
@@ -312,7 +314,7 @@ def terminal(lines: pd.DataFrame, title: str) -> str:
     measured; no identifier is broken."""
     heads = list(dict.fromkeys(lines["column"]))
     rows = [row for _, row in lines.groupby("row", sort=False)]
-    beneath = [list(_beneath(row, heads)) for row in rows]
+    beneath = [list(_beneath(row)) for row in rows]
     measured = [line for line in chain.from_iterable(beneath) if not isinstance(line, str)]
     aligned = iter(_aligned(measured, 2 * INDENT)) if measured else iter(())
     head, *printed = _aligned([heads, *([_printed(row, head) for head in heads] for row in rows)])
@@ -338,17 +340,14 @@ def _heading(text: str) -> list[str]:
     return [" " * INDENT + line for line in lines]
 
 
-def _beneath(row: pd.DataFrame, heads: list[str]) -> Iterator[list[str] | str]:
+def _beneath(row: pd.DataFrame) -> Iterator[list[str] | str]:
     """The measurements of a row: a line a claim, below the name of its rate where a row has several."""
     parts = [
-        (head, part, cell["part"].nunique() > 1)
-        for head in heads
-        for cell in [row.loc[row["column"] == head]]
-        for _, part in cell.groupby("part", sort=False)
-        if len(_measured(part))
+        (str(head), part) for (head, _), part in row.groupby(["column", "part"], sort=False) if len(_measured(part))
     ]
-    for head, part, several in parts:
-        rate = [f"{head}, {part['printed'].iloc[0]}" if several else head] if len(parts) > 1 else []
+    several = row.groupby("column")["part"].nunique() > 1
+    for head, part in parts:
+        rate = [f"{head}, {part['printed'].iloc[0]}" if several[head] else head] if len(parts) > 1 else []
         before = None
         for line in _measured(part).to_dict("records"):
             if line["side"] != before and (heading := ", ".join(filter(None, [*rate, line["side"]]))):

@@ -19,6 +19,7 @@ from dpregret.paper_figs.judge.result_tables import FILES, FORMS, NUMBER, number
 from dpregret.paper_figs.judge.verdicts import FACTOR
 from dpregret.paper_figs.judge.vocabulary import CLAIMS, NOT_RUN
 from dpregret.paper_figs.tables import printed
+from dpregret.paper_figs.tables.printed import PRINTED
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.formats import DamageError, Form, read_table
 
@@ -35,8 +36,6 @@ COLUMNS: Final = (
     "errata",
 )  # fmt: skip
 """Columns that a page shows, of those that the table has."""
-PRINTED: Final = Form(needed=printed.COLUMNS)
-"""The table as the paper prints it."""
 
 
 def find_paper(name: str, results: Path) -> Path:

@@ -29,14 +29,7 @@ from dpregret.paper_figs.judge.claims import (
     TableRow,
     load_paper,
 )
-from dpregret.paper_figs.judge.result_tables import (
-    NOTHING,
-    PRIVACY_ROUNDING,
-    ExactLosses,
-    write_gains,
-    write_jobs,
-    write_lines,
-)
+from dpregret.paper_figs.judge.result_tables import NOTHING, PRIVACY_ROUNDING, ExactLosses
 from dpregret.paper_figs.judge.runs import by_experiment, read_runs
 from dpregret.paper_figs.judge.verdicts import judge_claims
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN, labels_of
@@ -147,8 +140,8 @@ def write_tables(
     out = Path(out_dir)
     judged = judge_claims(runs, claims, experiments, exact)
     judged["changed"] = [len(changes.get(claim, ())) for claim in judged["claim"]]
-    write_lines(judged, out)
-    write_jobs(runs, out, profile)
+    result_tables.write_lines(judged, out)
+    result_tables.write_jobs(runs, out, profile)
     own = printed.load_printed(paper, claims) or printed.as_printed(claims, claims.tables[0])
     write_printed(printed.fill(own, claims, judged), out, "table_1")
     write_table(comparison_table(runs, claims, claims.tables[0], judged), claims.tables[0].caption, out, "table_1_all")
@@ -157,7 +150,7 @@ def write_tables(
     write_costs(runs, claims, out)
     write_errata(runs, errata, out, experiments)
     if claims.gains:
-        write_gains(runs, claims, out)
+        result_tables.write_gains(runs, claims, out)
 
 
 def write_printed(table: FilledTable, out: Path, name: str) -> None:

@@ -34,8 +34,6 @@ def number(value: float, digits: int = 2) -> str:
     """Fixed-point text without a negative zero; a dash for NaN, `inf` for infinity."""
     if math.isnan(value):
         return DASH
-    if math.isinf(value):
-        return "inf" if value > 0 else "-inf"
     return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
@@ -201,7 +199,7 @@ class Form:
 
     needed: columns that must be there. key: columns that no two rows share. numbers: columns of finite numbers, where
     they are there; an empty cell is NaN, except in `filled`. words: column -> what it may say. intervals: names of
-    columns X with X_low <= X <= X_high, all three or none. largest: no number of an interval is larger.
+    columns X of numbers with X_low <= X <= X_high, all three or none. largest: no number of an interval is larger.
     """
 
     needed: Sequence[str]
@@ -222,7 +220,8 @@ def read_table(path: Path, form: Form, text: bool = False) -> pd.DataFrame:
     missing = [name for name in form.needed if name not in header]
     if missing:
         raise DamageError(f"{path}:1: no column {missing[0]!r}")
-    numbers = [name for name in dict.fromkeys((*form.numbers, *form.filled)) if name in header]
+    bounded = (f"{name}{end}" for name in form.intervals for end in ("", "_low", "_high"))
+    numbers = [name for name in dict.fromkeys((*form.numbers, *form.filled, *bounded)) if name in header]
     seen: dict[tuple[str, ...], int] = {}
     for line, row in zip(lines, rows, strict=True):
         record = dict(zip(header, row, strict=True))

@@ -34,10 +34,9 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from dpregret.core import parquet
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge.fits import UNKNOWN, Estimate, t_quantile
-from dpregret.paper_figs.judge.runs import OPTIONS, ORACLES, RunsError
+from dpregret.paper_figs.judge.runs import OPTIONS, ORACLES, RunsError, read_file
 from dpregret.paper_figs.text import formats
 
 PROBLEM: Final = ("feedback", "stream", "set", "dimension", "options", "rounds")
@@ -122,11 +121,7 @@ def read_rows(files: Iterable[Path], facts: Facts) -> pd.DataFrame:
         about = facts.experiments.get((path.parents[1].name, path.parent.name))
         if about is None:
             raise RunsError(f"{path}: of an experiment that the configuration does not have")
-        try:
-            rows = parquet.read(path, _READ)  # of those that there are
-        except parquet.StampError as fault:
-            raise RunsError(str(fault)) from fault
-        frames.append(comparable(rows, about))
+        frames.append(comparable(read_file(path, _READ), about))
     frames = [frame for frame in frames if len(frame)]
     if not frames:
         raise RunsError("no run of a learner that can be compared")

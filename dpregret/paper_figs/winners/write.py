@@ -26,25 +26,9 @@ from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.figures import style
 from dpregret.paper_figs.figures.style import MOST, Page, Plate, Style
 from dpregret.paper_figs.text import formats
+from dpregret.paper_figs.winners import table as measuring
 from dpregret.paper_figs.winners.laws import coverage
-from dpregret.paper_figs.winners.table import (
-    ALONE,
-    CALLS,
-    CELLS,
-    FOLDER,
-    GUARANTEE,
-    LEVEL,
-    PROBLEM,
-    PROFILES,
-    TABLE,
-    VERDICTS,
-    Facts,
-    counts,
-    holm,
-    measure,
-    read_rows,
-    winners,
-)
+from dpregret.paper_figs.winners.table import CALLS, GUARANTEE, PROBLEM, Facts
 
 KEPT: Final = (
     *PROBLEM, *GUARANTEE, "learner", "private", "runs", "regret", "error", "trivial", "bound", *CALLS, "barred",
@@ -88,16 +72,16 @@ def write_winners(files: Sequence[Path], facts: Facts, results: Path, names: Map
 
     `results` is the folder of results; `names`: identifier -> what people write.
     """
-    measured = measure(read_rows(files, facts), facts)
-    table, found = winners(measured), ratios(measured.cells)
-    formats.write_csv(table, results / TABLE)
-    tally, contested = counts(table), table["algorithms"] > 1
-    out = results / FOLDER
-    verdicts = ", ".join(f"{word} ({text})" for word, text in VERDICTS.items() if word != ALONE)
+    measured = measuring.measure(measuring.read_rows(files, facts), facts)
+    table, found = measuring.winners(measured), ratios(measured.cells)
+    formats.write_csv(table, results / measuring.TABLE)
+    tally, contested = measuring.counts(table), table["algorithms"] > 1
+    out = results / measuring.FOLDER
+    verdicts = ", ".join(f"{word} ({text})" for word, text in measuring.VERDICTS.items() if word != measuring.ALONE)
     caption = COUNTED.format(verdicts=verdicts, settings=len(table), contested=int(contested.sum()))
     out.mkdir(parents=True, exist_ok=True)
     formats.write_captioned(tally, caption, results, "winners")
-    formats.write_csv(cells_table(measured.cells), out / CELLS)
+    formats.write_csv(cells_table(measured.cells), out / measuring.CELLS)
     tested = pairs(found)
     listed = tested.loc[tested["significant"]].drop(columns="significant")
     paired = PAIRED.format(fewest=FEWEST, listed=len(listed), tested=len(tested))
@@ -110,7 +94,7 @@ def write_winners(files: Sequence[Path], facts: Facts, results: Path, names: Map
         formats.write_csv(frame, out / f"{name}.csv")
         formats.write_captioned(shown.rename(columns=lambda name: name.replace("_", " ")), said, out, name)
     with style.look():
-        profile_figure(found, Page(names)).save(out / PROFILES, data=f"{PROFILES}_figure")
+        profile_figure(found, Page(names)).save(out / measuring.PROFILES, data=f"{measuring.PROFILES}_figure")
 
 
 def cells_table(cells: pd.DataFrame) -> pd.DataFrame:
@@ -163,8 +147,8 @@ def pairs(found: pd.DataFrame) -> pd.DataFrame:
             rows.append((feedback, first, second, len(apart), won, median, _signed_rank(apart)))
     columns = ["feedback", "better", "worse", "problems", "won", "median_ratio", "p"]
     table = pd.DataFrame(rows, columns=columns)
-    corrected = table.groupby("feedback")["p"].transform(lambda p: holm(p.to_numpy()))
-    return table.assign(p_holm=corrected, significant=corrected < LEVEL)
+    corrected = table.groupby("feedback")["p"].transform(lambda p: measuring.holm(p.to_numpy()))
+    return table.assign(p_holm=corrected, significant=corrected < measuring.LEVEL)
 
 
 def _signed_rank(apart: Array) -> float:
