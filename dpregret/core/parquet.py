@@ -74,10 +74,9 @@ def read(file: Path | str | IO[bytes], columns: Iterable[str] | None = None, mos
     """
     opened = _open(file)
     stamp, wanted = _stamp(opened, file), list(columns) if columns is not None else None
-    size = opened.metadata.num_rows * opened.metadata.num_columns
+    cells = opened.metadata.num_rows * opened.metadata.num_columns
     try:
-        size = max(size, _bytes_of(file) // 8) if most is not None else size
-        if most is not None and size > most:
+        if most is not None and (size := max(cells, _bytes_of(file) // 8)) > most:
             raise StampError(file, f"{size} cells, more than {most}")
         frame: pd.DataFrame = opened.read(wanted).to_pandas()
         found = {str(name): _digest(frame[name]) for name in frame}
@@ -103,7 +102,7 @@ def _bytes_of(file: Path | str | IO[bytes]) -> int:
     """The size of a file in memory, without decoding repeated texts: a short file can hold a million long ones."""
     opened = _open(file)
     texts = [field.name for field in opened.schema_arrow if pa.types.is_string(field.type)]
-    groups = [opened.metadata.row_group(number) for number in range(opened.metadata.num_row_groups)]
+    groups = map(opened.metadata.row_group, range(opened.metadata.num_row_groups))
     found = sum(int(group.total_byte_size) for group in groups)
     if found < 1 << 30:
         for column in pq.ParquetFile(file, read_dictionary=texts).read(texts).columns:

@@ -39,16 +39,12 @@ def load_settings(path: Path = SETTINGS) -> AuditSettings:
             problems.append(f"{source.at(where)}: {not_allowed('private learner', name, known)}")
             continue
         allowed = known[name].card.variants
-        named: list[tuple[str, str | int, str]] = [
-            ("variants", place, variant) for place, variant in enumerate(special.variants or ())
-        ]
+        named: dict[KeyPath, str] = {("variants", at): variant for at, variant in enumerate(special.variants or ())}
         if isinstance(special.most_runs, dict):
-            named += [("most_runs", variant, variant) for variant in special.most_runs]
-        problems += [
-            f"{source.at((*where, key, place))}: {not_allowed('variant', variant, allowed)}"
-            for key, place, variant in named
-            if variant not in allowed
-        ]
+            named |= {("most_runs", variant): variant for variant in special.most_runs}
+        for key, variant in named.items():
+            if variant not in allowed:
+                problems.append(f"{source.at((*where, *key))}: {not_allowed('variant', variant, allowed)}")
     if problems:
         raise ConfigError(problems)
     return settings

@@ -43,11 +43,10 @@ PLANTED_CAPTION = "Mistakes made on purpose: how often the audit proves them, an
 
 def findings(pairs: pd.DataFrame) -> pd.DataFrame:
     """One row a learner and variant, that of the pair which proves most, with a finding in words."""
-    best = pairs.loc[pairs.groupby(["family", "learner", "variant"], sort=False)["audited"].idxmax()]
-    best = best.assign(
-        pairs=pairs.groupby(["family", "learner", "variant"])["pair"].transform("size").loc[best.index],
-        finding=[finding(*each) for each in best[["claimed", "accounted", "exact", "audited", "reached"]].to_numpy()],
-    )
+    groups = pairs.groupby(["family", "learner", "variant"], sort=False)["audited"]
+    best = pairs.assign(pairs=groups.transform("size")).loc[groups.idxmax()]
+    numbers = best[["claimed", "accounted", "exact", "audited", "reached"]].to_numpy()
+    best["finding"] = [finding(*each) for each in numbers]
     columns = ["family", "learner", "variant", "claimed", "delta", "accounted", "exact", "audited", "finding", "pair",
                "pairs", "power", "false_positive_rate", "audited_mu", "runs", "significance", "reached"]  # fmt: skip
     return best[columns].reset_index(drop=True)

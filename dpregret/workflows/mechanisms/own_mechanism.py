@@ -131,7 +131,7 @@ def noise_matrix(make: Callable[..., Any], claim: Claim, per_item: bool = True) 
         raise OwnNoiseError(
             f"expected a function of a generator, (streaming matrix, sd) or PrefixSums, got {type(made).__name__}"
         )
-    return _read_off(made, claim)
+    return _drawn(made, claim)
 
 
 def _streamed(matrix: Any, given: Any, rounds: int, per_item: bool) -> Array:
@@ -148,11 +148,8 @@ def _streamed(matrix: Any, given: Any, rounds: int, per_item: bool) -> Array:
                 rows.append(row)
         return _checked(rows, rounds, rounds)
 
-    matrix_read = multiplied(np.eye(rounds))
-    real = _real_draws(rounds, rounds)
-    _check_linear(matrix_read, real, multiplied(real))
-    summed = np.cumsum(matrix_read, axis=0, dtype=np.float64) if per_item else matrix_read
-    return np.asarray(sd * summed, dtype=np.float64)
+    found = _read_off(multiplied, rounds, rounds)
+    return sd * (np.cumsum(found, axis=0) if per_item else found)
 
 
 class _Probe:
@@ -180,37 +177,36 @@ class _Probe:
         raise OwnNoiseError(f"noise must be drawn by standard_normal or normal, not by {name}")
 
 
-def _read_off(noise: Callable[..., Any], claim: Claim) -> Array:
-    def drawn(draws: Array | None, dimension: int) -> tuple[Array, int]:
-        probe = _Probe(draws, dimension)
-        found = _call(noise, {**asdict(claim), "generator": probe, "dimension": dimension})
-        return _checked(found, claim.rounds, dimension), probe.used
+def _drawn(noise: Callable[..., Any], claim: Claim) -> Array:
+    def played(probe: _Probe) -> Array:
+        found = _call(noise, {**asdict(claim), "generator": probe, "dimension": probe.dimension})
+        return _checked(found, claim.rounds, probe.dimension)
 
-    _, draws = drawn(None, 1)
-    if not draws:
+    counted = _Probe(None, 1)
+    played(counted)
+    if not counted.used:
         raise OwnNoiseError("the noise draws nothing from its generator")
-    matrix, _ = drawn(np.eye(draws), draws)
-    real = _real_draws(draws, len(SIZES))
-    _check_linear(matrix, real, drawn(real, len(SIZES))[0])
-    return matrix.astype(np.float64)
+    return _read_off(lambda draws: played(_Probe(draws, draws.shape[1])), counted.used, len(SIZES))
 
 
-def _real_draws(draws: int, dimension: int) -> Array:
-    """(draws, dimension); the coordinates have different sizes, so that clipped or rounded noise is seen."""
-    drawn = np.random.default_rng(0).standard_normal((draws, dimension))
-    return np.asarray(drawn * np.resize(SIZES, dimension))
+def _read_off(play: Callable[[Array], Array], draws: int, dimension: int) -> Array:
+    """The matrix of what is played, given all draws, (draws, dimension): what it makes of unit vectors.
 
-
-def _check_linear(matrix: Array, draws: Array, played: Array) -> None:
-    """Raise OwnNoiseError unless `played` is matrix @ draws, each number up to rounding of its own row."""
+    Raises OwnNoiseError unless it makes matrix @ draws of real draws, each number up to rounding of its own row. Their
+    coordinates have different sizes, so that clipped or rounded noise is seen.
+    """
+    matrix = play(np.eye(draws))
+    real = np.random.default_rng(0).standard_normal((draws, dimension)) * np.resize(SIZES, dimension)
+    played = play(real)
     rounding = ROUNDING if 4 not in (matrix.dtype.itemsize, played.dtype.itemsize) else SINGLE_ROUNDING
-    size, matrix, played = np.abs(matrix) @ np.abs(draws), matrix.astype(np.float64), played.astype(np.float64)
-    wrong = np.abs(played - matrix @ draws) > rounding * size
+    size, matrix, played = np.abs(matrix) @ np.abs(real), matrix.astype(np.float64), played.astype(np.float64)
+    wrong = np.abs(played - matrix @ real) > rounding * size
     if wrong.any():
         first = int(np.flatnonzero(wrong.any(axis=1))[0]) + 1
         raise OwnNoiseError(
             f"the noise is not a fixed linear map of its draws, coordinate by coordinate: not in round {first}"
         )
+    return matrix
 
 
 def _checked(found: Any, rounds: int, dimension: int) -> Array:

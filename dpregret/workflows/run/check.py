@@ -13,9 +13,8 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
-from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -29,7 +28,7 @@ from dpregret.core.errors import ConfigError, not_allowed, printable
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.cells import Cells, collect_cells, coordinate, log_factor, select_rows, setting
-from dpregret.paper_figs.judge.claims import Claim, PaperTexts, load_paper
+from dpregret.paper_figs.judge.claims import Claim, load_paper
 from dpregret.paper_figs.judge.result_tables import PRIVACY_ROUNDING, ExactLoss
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.paper_figs.judge.verdicts import FACTOR, Judgement, judge, rate_text
@@ -129,42 +128,17 @@ def lines(found: Measured) -> list[str]:
 class ClaimOf:
     """One claim of a paper: `measure` plays what decides it.
 
-    paper: full name. id, statement, source, stated: as in `Measured`. learner: name.variant; experiment, stream: what
-    it is tested on.
+    paper: full name. id, statement, source, stated: as in `Measured`. learner: name.variant. entry: the line of the
+    claims file.
     """
 
     paper: str
     id: str
-
-    @cached_property
-    def texts(self) -> PaperTexts:
-        """Claims and errata of the paper."""
-        return load_paper(PAPERS / self.paper)
-
-    @cached_property
-    def entry(self) -> Claim:
-        """The line of the claims file."""
-        return next(each for each in self.texts.claims.claims if each.id == self.id)
-
-    @property
-    def statement(self) -> str:
-        """The claim in words."""
-        return self.entry.statement
-
-    @property
-    def source(self) -> str:
-        """Its place in the paper."""
-        return self.entry.source
-
-    @property
-    def stated(self) -> str:
-        """The rate, or what else is stated, in plain text."""
-        return rate_text(self.entry)
-
-    @property
-    def learner(self) -> str:
-        """The algorithm, name.variant."""
-        return f"{self.entry.learner}.{self.entry.variant}"
+    statement: str
+    source: str
+    stated: str
+    learner: str
+    entry: Claim = field(repr=False)
 
     def measure(self, profile: str = "full", figure: str | Path | None = None) -> Measured:
         """Decide the claim by what it needs.
@@ -197,7 +171,7 @@ class ClaimOf:
     ) -> Measured:
         claim = self.entry
         return Measured(
-            self.paper, claim.id, claim.statement, claim.source, self.learner, claim.experiment, claim.stream, profile,
+            self.paper, self.id, self.statement, self.source, self.learner, claim.experiment, claim.stream, profile,
             self.stated, *number, judged.resolution, judged.resolution_of, judged.verdict, judged.reason, decided_by,
             shown, claim.errata, cells,
         )  # fmt: skip
@@ -244,11 +218,12 @@ def find(paper: str, claim: str) -> ClaimOf:
     found = [name for name in names if name == paper] or [name for name in names if paper and name.startswith(paper)]
     if len(found) != 1:
         raise ConfigError(not_allowed("paper", paper, names))
-    asked = ClaimOf(found[0], claim)
-    known = [each.id for each in asked.texts.claims.claims]
+    known = {each.id: each for each in load_paper(PAPERS / found[0]).claims.claims}
     if claim not in known:
         raise ConfigError(f"{found[0]}: {not_allowed('claim', claim, known)}")
-    return asked
+    entry = known[claim]
+    learner = f"{entry.learner}.{entry.variant}"
+    return ClaimOf(found[0], claim, entry.statement, entry.source, rate_text(entry), learner, entry)
 
 
 def check(paper: str, claim: str, profile: str = "full", figure: str | Path | None = None) -> Measured:

@@ -52,16 +52,14 @@ def judged(work: Callable[[], tuple[int, Sequence[str]]], what: str, bounds: Bou
     work: gives the exit code and the lines. Code 2 stands for what could not be judged: its lines go to standard error.
     """
 
-    def quiet(say: Say) -> dict[str, Any]:
+    def quiet(say: Say) -> Any:
         sys.stdout = sys.stderr  # what the stranger's code prints is not part of the answer
-        code, lines = work()
-        return {"code": code, "lines": list(lines)}
+        return work()
 
     answer, fault = call(quiet, bounds)
-    if answer is None:
-        answer = {"code": 2, "lines": [f"{what}: could not be judged: {fault}"]}
-    print(printable("\n".join(answer["lines"])), file=sys.stderr if answer["code"] == 2 else sys.stdout)
-    return int(answer["code"])
+    code, lines = answer or (2, [f"{what}: could not be judged: {fault}"])
+    print(printable("\n".join(lines)), file=sys.stderr if code == 2 else sys.stdout)
+    return int(code)
 
 
 def call(function: Callable[[Say], Any], bounds: Bounds = NO_BOUNDS, log: Path | None = None) -> Ended:
