@@ -69,14 +69,16 @@ def privacy_cost(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: Figu
     A colour and marker a privacy budget; learners without privacy are grey.
     """
     response, rows = claims.response, sweep.rows_of(runs, entry.experiment)
-    called = {(each.learner, each.variant): replace(each, window=None).name(page) for each in sweep.series_of(rows)}
+    every = sweep.series_of(rows)
+    called = {f"{each.learner}.{each.variant}": replace(each, window=None).name(page) for each in every}
     names = list(dict.fromkeys(called.values()))
     budgets = sorted(float(value) for value in set(rows["epsilon"]) if np.isfinite(value))
     looks = {budget: style.stepped(number) for number, budget in enumerate(budgets)}
     if np.isinf(rows["epsilon"]).any():
         looks[np.inf] = Look(style.GUIDE, "|")
-    keys = zip(rows["learner"], rows["variant"], strict=True)
-    rows = rows.assign(name=[called[key] for key in keys], epsilon=rows["epsilon"].astype(float))
+    rows = rows.assign(
+        name=(rows["learner"] + "." + rows["variant"]).map(called), epsilon=rows["epsilon"].astype(float)
+    )
     rows["budget"] = rows["epsilon"].map(_budget)
     rows["share"] = rows["regret"] / rows.groupby("stream")["trivial_regret"].transform("mean")
     plate = Plate(rows["stream"].nunique(), height=0.75 + 0.17 * len(names), wide=True)

@@ -376,10 +376,13 @@ def sweep(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry
             low = min(laws, key=lambda each: float(np.exp(each.found.log_level.value)))
             draw_law(panel, low, low.cells.values, 1 / 2.2)
     plate.same_heights(plate.panels)
-    streams = [stream for stream, _ in parts]
-    plate.finding = _crossed(plate, page, entry, curves, streams, symbol) or verdict_sentence(found)
+    if entry.crossing:
+        panels = [(panel, curves[stream]) for panel, (stream, _) in zip(plate.panels, parts, strict=True)]
+        said = [_crossed(page, panel, drawn, entry.crossing, symbol) for panel, drawn in panels]
+        plate.finding = next(filter(None, said), "")
+    plate.finding = plate.finding or verdict_sentence(found)
     if not plate.finding and len(curves) == 1:
-        plate.finding = least(page, curves[streams[0]], symbol, style.RESPONSES[response])
+        plate.finding = least(page, next(iter(curves.values())), symbol, style.RESPONSES[response])
     fit = " Numbers in the legend: fitted exponent [95 %]." if any(each.exponent for each in found) else ""
     but = (parameter, "stream") if len(curves) > 1 else (parameter,)
     plate.setting = page.setting(rows, f", bands 95 %; hollow: saturated.{fit}", but)
@@ -421,30 +424,20 @@ def _same(each: Fitted, entry: FigureEntry) -> bool:
     return all(entry.where.get(key, value) == value for key, value in where.items())
 
 
-def _crossed(
-    plate: Plate,
-    page: Page,
-    entry: FigureEntry,
-    curves: Mapping[str, Mapping[Series, Curve]],
-    streams: Sequence[str],
-    symbol: str,
-) -> str:
-    """Mark where the two curves of the entry cross, and say it. streams: of the panels."""
-    said, pair = "", entry.crossing or ("", "")
-    for stream, shown in curves.items():
-        named = {f"{each.learner}.{each.variant}": each for each in shown}
-        named |= {each.learner: each for each in shown if not each.free}
-        if not set(pair) <= set(named):
-            continue
-        one, other = (shown[named[name]] for name in pair)
-        for value in crossings(one, other):
-            names = " and ".join(named[name].name(page) for name in pair)
-            said = said or f"{names} cross at ${symbol} \\approx$ {style.number(value)}"
-            for panel in (panel for panel, name in zip(plate.panels, streams, strict=True) if name == stream):
-                panel.axis.axvline(value, color=style.GUIDE, linewidth=0.8, linestyle=style.DASHED)
-                panel.text((value, panel.axis.get_ylim()[1]), style.number(value), "left", "top")
-                panel.keep("crossing", [value], [np.nan], what="where the curves cross")
-    return said
+def _crossed(page: Page, panel: Panel, shown: Mapping[Series, Curve], pair: tuple[str, str], symbol: str) -> str:
+    """Mark where the curves of two learners cross, and say it; empty where they do not, or one is not shown."""
+    named = {f"{each.learner}.{each.variant}": each for each in shown}
+    named |= {each.learner: each for each in shown if not each.free}
+    if not set(pair) <= set(named):
+        return ""
+    one, other = (named[name] for name in pair)
+    places = crossings(shown[one], shown[other])
+    for value in places:
+        panel.axis.axvline(value, color=style.GUIDE, linewidth=0.8, linestyle=style.DASHED)
+        panel.text((value, panel.axis.get_ylim()[1]), style.number(value), "left", "top")
+        panel.keep("crossing", [value], [np.nan], what="where the curves cross")
+    said = f"{one.name(page)} and {other.name(page)} cross at ${symbol} \\approx$ "
+    return said + style.number(places[0]) if len(places) else ""
 
 
 def crossings(first: Curve, second: Curve) -> Array:

@@ -223,8 +223,7 @@ def fit_power(
     cells = len(coordinate)
     if cells < MINIMUM_CELLS:
         raise NoExponent(f"{cells} usable cells, {MINIMUM_CELLS} needed")
-    halves = _halves(coordinate)
-    bent = [] if halves is None else [*halves, halves[1] - halves[0]]
+    bent = _bends(coordinate)
     raw, *parts = _estimates(responses, np.stack([slope_weights(coordinate), *bent]))
     law = log_factor + power * coordinate
     ratio = np.log(responses.mean(axis=0)) - law
@@ -240,18 +239,19 @@ def fit_power(
     return PowerFit(raw, log_aware, normalised, local, min(ends), max(ends), lower, upper, bend, largest)
 
 
-def _halves(coordinate: Array) -> tuple[Array, Array] | None:
-    """Weights of the slopes over the lower and over the upper half of the cells; None where one has no extent."""
+def _bends(coordinate: Array) -> list[Array]:
+    """Weights of the slopes over the lower and the upper half of the cells, and of their difference; none where a half
+    has no extent."""
     order = np.argsort(coordinate, kind="stable")
     size = (len(order) + 1) // 2
     found = []
     for own in (order[:size], order[-size:]):
         if np.ptp(coordinate[own]) == 0:
-            return None
+            return []
         weights = np.zeros(len(coordinate))
         weights[own] = slope_weights(coordinate[own])
         found.append(weights)
-    return found[0], found[1]
+    return [*found, found[1] - found[0]]
 
 
 def scatter(ratio: Array, coordinate: Array) -> float:

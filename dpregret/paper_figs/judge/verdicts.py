@@ -162,10 +162,7 @@ class Judgement:
 
 
 def judge_claims(
-    runs: pd.DataFrame,
-    claims: ClaimsFile,
-    experiments: Collection[str] | None = None,
-    exact: ExactLosses = NOTHING,
+    runs: pd.DataFrame, claims: ClaimsFile, experiments: Collection[str] | None = None, exact: ExactLosses = NOTHING
 ) -> pd.DataFrame:
     """One row per line of the claims file, in file order, claims and checks told apart by the column `kind`.
 

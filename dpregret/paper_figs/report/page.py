@@ -120,9 +120,9 @@ def claim_view(
     """A claim, or a consistency check, with its verdict and with what leads to its data.
 
     record: its row of claims.csv or checks.csv; drawn: the figures there are. name: of the learner, as people write it.
-    law: HTML. symbol: of what is swept. number: the claim's number on every page; raw: the slope without its
-    logarithms. absent: whether this run leaves the line out; one whose learner failed is not left out. changed: commits
-    that changed what the line is judged by after its first reference, and what we know of why.
+    law: HTML. symbol: of what is swept. number: the claim's number on every page. absent: whether this run leaves the
+    line out; one whose learner failed is not left out. changed: commits that changed what the line is judged by after
+    its first reference, and what we know of why.
     """
     figures = [entry for entry in claims.figures if entry.experiment == claim.experiment and entry.name in drawn]
     figures.sort(key=lambda entry: entry.parameter != claim.parameter)
@@ -144,8 +144,6 @@ def claim_view(
         "symbol": labels_of(claim.response).symbols[claim.parameter],
         "response": RESPONSE_AXES[claim.response].split(",")[0].removeprefix("total "),
         "number": result_tables.number(record),
-        "raw": result_tables.number(record, "fitted"),
-        "normalised": result_tables.number(record, "normalised"),
         "figures": [entry.name for entry in figures],
         "changed": [*filter(None, (*changes.get(claim.id, ()), claim.changed))],
     }
@@ -163,10 +161,8 @@ def _table(folder: Path, claims: ClaimsFile, number: int, tested: set[str]) -> V
     found = records(whole if whole.exists() else folder / f"{name}.csv")
     rows = []
     for record, entry in zip(found, table.rows, strict=True):
-        by_column: dict[str, str] = {}
-        for parameter, claim in entry.exponents.items():
-            symbol = symbol_of(claims, "epsilon" if parameter == "mu" else parameter)
-            by_column.setdefault(f"{symbol} exponent", claim)
+        exponents = reversed(entry.exponents.items())  # the first one of a column counts
+        by_column = {f"{symbol_of(claims, parameter)} exponent": claim for parameter, claim in exponents}
         empty = record.get("operation counted") == formats.DASH
         absent = empty and bool(entry.claim_ids()) and tested.isdisjoint(entry.claim_ids())
         rows.append({"record": record, "entry": entry, "claims": by_column, "absent": absent})
@@ -487,7 +483,13 @@ def write_report(
     template.filters.update(slug=slug, short=short, zip=zip, stem=lambda text: re.split("[,:]", text)[0])
     template.filters.update(digits=lambda text: significant(float(text), 2) if text else "", of_privacy=of_privacy)
     template.globals.update(
-        vars(vocabulary), kinds=KINDS, charted=CHARTED, dict=dict, find=find, called=partial(learner_name, run.names)
+        vars(vocabulary),
+        kinds=KINDS,
+        charted=CHARTED,
+        dict=dict,
+        find=find,
+        called=partial(learner_name, run.names),
+        number=result_tables.number,
     )
     page = template.get_template("report.html.j2").render(
         papers=views,

@@ -64,11 +64,10 @@ def counts(reference: Path, papers: Path, paper: str) -> str:
 def _lines(reference: Path, papers: Path) -> pd.DataFrame:
     """All lines of the papers, chapters left out, with the columns `paper`, `cite` and `said` (one of SAID)."""
     frames = []
-    for file in sorted(reference.glob("*/claims.csv")):
-        paper = file.parent.name
+    for paper in _judged(reference):
         texts = load_claims(papers / paper / "claims.yaml")
         if not texts.chapter:
-            found = read_lines(file.parent).assign(paper=paper, cite=texts.cite or paper)
+            found = read_lines(reference / paper).assign(paper=paper, cite=texts.cite or paper)
             reconstructed = [claim.id for claim in texts.claims if claim.provenance != "printed"]
             unread = (found["origin"] == "paper") & found["claim"].isin(reconstructed)
             said = found["origin"].mask(unread, "reconstructed").mask(found["kind"] == "check", "check")
@@ -106,7 +105,7 @@ def totals(reference: Path, papers: Path) -> str:
 
 
 PARTS: Final[dict[str, Callable[[Path, Path], str]]] = {
-    "findings": lambda reference, papers: markdown(headlines(reference, papers, _with_tables(reference, papers))),
+    "findings": lambda reference, papers: markdown(headlines(reference, papers, _judged(reference))),
     "table-1": lambda reference, _: brief(read_table(reference / FRONT / "table_1.csv", PRINTED, text=True)),
     "totals": totals,
     "verdicts": verdicts,
@@ -115,10 +114,9 @@ PARTS: Final[dict[str, Callable[[Path, Path], str]]] = {
 """Mark -> what is there, of the reference and the folder of the papers."""
 
 
-def _with_tables(reference: Path, papers: Path) -> list[str]:
-    """Papers that have a text, and lines in the reference."""
-    names = [file.parent.name for file in sorted(reference.glob("*/claims.csv"))]
-    return [name for name in names if (papers / name / "claims.yaml").exists()]
+def _judged(reference: Path) -> list[str]:
+    """The papers that have lines in the reference."""
+    return sorted(file.parent.name for file in reference.glob("*/claims.csv"))
 
 
 def update_page(page: Path, reference: Path, papers: Path, check: bool = False) -> bool:

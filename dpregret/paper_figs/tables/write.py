@@ -45,13 +45,6 @@ FURTHER: Final = ("gauge", "separation")
 MEASURED_HERE: Final = "runs measured here"
 
 
-def write_costs(runs: pd.DataFrame, claims: ClaimsFile, out: Path) -> None:
-    """Write costs.csv and costs.md into `out`."""
-    frame = costs_table(runs, claims)
-    formats.write_csv(frame, out / "costs.csv")
-    (out / "costs.md").write_text(formats.markdown(frame), encoding="utf-8")
-
-
 def per_unit(rows: pd.DataFrame, column: str) -> Array:
     """Calls or seconds per round; rows with a number of iterations hold totals, which are divided by them."""
     values = rows[column].to_numpy(dtype=float)
@@ -147,7 +140,9 @@ def write_tables(
     write_table(comparison_table(runs, claims, claims.tables[0], judged), claims.tables[0].caption, out, "table_1_all")
     for number, table in enumerate(claims.tables[1:], 2):
         write_table(comparison_table(runs, claims, table, judged), table.caption, out, f"table_{number}")
-    write_costs(runs, claims, out)
+    costs = costs_table(runs, claims)
+    formats.write_csv(costs, out / "costs.csv")
+    formats.write_forms(out, "costs", md=formats.markdown(costs))
     write_errata(runs, errata, out, experiments)
     if claims.gains:
         result_tables.write_gains(runs, claims, out)
@@ -344,17 +339,14 @@ EMPTY: Final = ("quantity", "as printed", "against", "corrected", "ratio", "of c
 """Columns of an effect."""
 
 
-def write_errata(
-    runs: pd.DataFrame, errata: ErrataFile, out: Path, experiments: Collection[str] | None = None
-) -> pd.DataFrame:
-    """Write errata.csv and errata.md into `out`; return the frame."""
+def write_errata(runs: pd.DataFrame, errata: ErrataFile, out: Path, experiments: Collection[str] | None = None) -> None:
+    """Write errata.csv and errata.md into `out`."""
     rows = [_erratum(runs, erratum, experiments) for erratum in errata.errata]
     frame = pd.DataFrame(rows, columns=None if rows else COLUMNS)
     formats.write_csv(frame, out / "errata.csv")
     template = printed.environment(printed.TEMPLATES, "md").get_template("errata.md.j2")
     rows = [{str(name): str(text) for name, text in row.items()} for row in frame.to_dict("records")]
-    (out / "errata.md").write_text(template.render(rows=rows, measured=MEASURED, other=NOT_MEASURABLE))
-    return frame
+    formats.write_forms(out, "errata", md=template.render(rows=rows, measured=MEASURED, other=NOT_MEASURABLE))
 
 
 def _erratum(runs: pd.DataFrame, erratum: Erratum, experiments: Collection[str] | None) -> dict[str, str]:

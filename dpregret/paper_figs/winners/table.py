@@ -25,7 +25,7 @@ means has the interval exp(ln ratio +- t s), s the standard error of the differe
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -229,7 +229,7 @@ COLUMNS: Final = (
 )  # fmt: skip
 """The columns of a setting; `p_holm` and `verdict` follow."""
 _NEAR: Final = 0.01
-Cell = dict[str, Any]
+Cell = Mapping[Any, Any]
 """A row of `Measured.cells`, with its `sample`."""
 _NOBODY: Final[Cell] = {"learner": "", "bound": np.nan, "regret": np.nan, "could_be_private": False}
 
@@ -319,15 +319,10 @@ def winners(measured: Measured) -> pd.DataFrame:
     Barred learners do not compete; that with the least regret is named where it would have won. Learners without
     privacy are the reference on the same problem.
     """
-    samples, settings = _samples(measured), defaultdict(list)
-    private = set(measured.cells.loc[measured.cells["private"], "learner"])
+    every, settings = measured.cells.assign(sample=_samples(measured)), defaultdict(list)
+    private = set(every.loc[every["private"], "learner"])
     reference: dict[tuple[Any, ...], Cell] = {}
-    for number, cell in enumerate(measured.cells.to_dict("records")):
-        own: Cell = {
-            **{str(name): value for name, value in cell.items()},
-            "sample": samples[number],
-            "could_be_private": cell["learner"] in private,
-        }
+    for own in every.assign(could_be_private=every["learner"].isin(private)).to_dict("records"):
         problem = tuple(own[name] for name in PROBLEM)
         if own["private"]:
             settings[problem, tuple(own[name] for name in GUARANTEE)].append(own)
@@ -350,14 +345,14 @@ def winners(measured: Measured) -> pd.DataFrame:
     return table.assign(verdict=np.select(kinds, [USELESS, ALONE, TIED, WINS], LEADS))
 
 
-def _samples(measured: Measured) -> list[Sample]:
+def _samples(measured: Measured) -> pd.Series:
     rows = measured.rows.sort_values(["cell", "run"], kind="stable")
     cuts = np.flatnonzero(np.diff(rows["cell"].to_numpy())) + 1
     parts = (np.split(rows[name].to_numpy(), cuts) for name in ("run", "regret", "trivial_regret"))
-    return [Sample(*each) for each in zip(*parts, strict=True)]
+    return pd.Series([Sample(*each) for each in zip(*parts, strict=True)], dtype=object)
 
 
-def _setting(competing: list[Cell], barred: list[Cell], reference: Cell | None) -> dict[str, Any]:
+def _setting(competing: Sequence[Cell], barred: Sequence[Cell], reference: Cell | None) -> dict[str, Any]:
     """Columns of a setting; both lists by mean regret."""
     winner, rivals = competing[0], competing[1:]
     own, regret = winner["sample"], winner["regret"]

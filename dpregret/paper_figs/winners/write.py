@@ -81,7 +81,8 @@ def write_winners(files: Sequence[Path], facts: Facts, results: Path, names: Map
     caption = COUNTED.format(verdicts=verdicts, settings=len(table), contested=int(contested.sum()))
     out.mkdir(parents=True, exist_ok=True)
     formats.write_captioned(tally, caption, results, "winners")
-    formats.write_csv(cells_table(measured.cells), out / measuring.CELLS)
+    cells = measured.cells[[name for name in KEPT if name in measured.cells]]
+    formats.write_csv(cells.assign(dimension=cells["dimension"].map(formats.size)), out / measuring.CELLS)
     tested = pairs(found)
     listed = tested.loc[tested["significant"]].drop(columns="significant")
     paired = PAIRED.format(fewest=FEWEST, listed=len(listed), tested=len(tested))
@@ -95,12 +96,6 @@ def write_winners(files: Sequence[Path], facts: Facts, results: Path, names: Map
         formats.write_captioned(shown.rename(columns=lambda name: name.replace("_", " ")), said, out, name)
     with style.look():
         profile_figure(found, Page(names)).save(out / measuring.PROFILES, data=f"{measuring.PROFILES}_figure")
-
-
-def cells_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """The table of cells, with five significant digits where six say nothing."""
-    kept = cells[[name for name in KEPT if name in cells]]
-    return kept.assign(dimension=[formats.size(value) for value in kept["dimension"]])
 
 
 def ratios(cells: pd.DataFrame) -> pd.DataFrame:
