@@ -47,7 +47,8 @@ class Stamp:
     @property
     def numbers(self) -> str:
         """Hash of all columns but the times: equal in two equal runs."""
-        return _hash(json.dumps({name: each for name, each in self.columns.items() if not name.startswith(TIMED)}))
+        lasting = {name: each for name, each in self.columns.items() if not name.startswith(TIMED)}
+        return hashlib.sha256(json.dumps(lasting).encode()).hexdigest()[:16]
 
     @classmethod
     def of(cls, file: Path | str | IO[bytes]) -> Stamp:
@@ -122,10 +123,6 @@ def _stamp(opened: Any, file: Path | str | IO[bytes]) -> Stamp:
         return Stamp(str(said["config"]), str(said["code"]), **parts)
     except (KeyError, TypeError, AttributeError, RecursionError, json.JSONDecodeError, UnicodeDecodeError):
         raise StampError(file, f"does not say what it was made with: edited, or of another version; {AGAIN}") from None
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _digest(column: pd.Series) -> str:

@@ -28,8 +28,7 @@ PLAIN: Final = frozenset(TAG + kind for kind in ("map", "seq", "str", "int", "fl
 KEYS: Final = frozenset(TAG + kind for kind in ("str", "int"))
 MOST: Final = 100_000
 """Entries of a file; what is behind an alias counts each time."""
-POWER: Final = re.compile(r"([0-9]+)\^(-?[0-9]+)")
-RANGE: Final = re.compile(rf"{POWER.pattern}\.\.{POWER.pattern}")
+RANGE: Final = re.compile(r"([0-9]+)\^(-?[0-9]+)(?:\.\.([0-9]+)\^(-?[0-9]+))?")
 MEANT: Final = frozenset("-^. 0123456789")
 NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
 Model = TypeVar("Model", bound=BaseModel)
@@ -128,13 +127,8 @@ Located = Source | Expanded
 
 def dotted(path: KeyPath) -> str:
     """Write a key path as a person would: ``papers.x.epsilon[1]``."""
-    text = ""
-    for part in path:
-        if isinstance(part, int):
-            text += f"[{part}]"
-        else:
-            text += f".{part}" if text and not str(part).startswith("[") else str(part)
-    return text
+    words = [f"[{part}]" if isinstance(part, int) else str(part) for part in path]
+    return ".".join(words).replace(".[", "[")
 
 
 def shown(path: Path) -> str:
@@ -235,17 +229,13 @@ def expand(value: object) -> object:
 
 def _numbers(text: object) -> list[int | float]:
     """The numbers of a power or a range."""
-    single, several = POWER.fullmatch(str(text)), RANGE.fullmatch(str(text))
-    if single:
-        base, first, last = single[1], single[2], single[2]
-    elif several and several[1] == several[3] and int(several[2]) < int(several[4]):
-        base, first, last = several[1], several[2], several[4]
-    else:
+    found = RANGE.fullmatch(str(text))
+    if found is None or (found[3] and (found[1] != found[3] or int(found[2]) >= int(found[4]))):
         raise ValueError(f"a range is written 2^8..2^17, with one base and a growing exponent, not {text!r}")
-    if int(base) < 2 or max(-int(first), int(last)) > LARGEST_POWER / math.log2(int(base)):
+    base, first, last = int(found[1]), int(found[2]), int(found[4] or found[2])
+    if base < 2 or max(-first, last) > LARGEST_POWER / math.log2(base):
         raise ValueError(f"{text!r} is no number of a setting")
-    powers = range(int(first), int(last) + 1)
-    return [int(base) ** power if power >= 0 else 1 / int(base) ** -power for power in powers]
+    return [base**power if power >= 0 else 1 / base**-power for power in range(first, last + 1)]
 
 
 def _is_range(value: object) -> bool:
@@ -275,12 +265,10 @@ def validate(
             continue  # counts only the right items: the wrong ones have their own line
         *above, last = detail["loc"] or ("",)
         where = _path(source.data, detail["loc"])
-        if kind == "missing":
-            where = (*where, last)
+        if kind in ("missing", "extra_forbidden"):
+            where = (*_path(source.data, above), str(last))
         if kind == "extra_forbidden":
-            key, where = str(last), _path(source.data, above)
-            allowed = [*_keys(model, above), *further.get(len(where), ())]
-            where = (*where, key)
+            key, allowed = str(last), [*_keys(model, above), *further.get(len(where) - 1, ())]
             message = f"unknown key, allowed: {', '.join(allowed)}{nearest(key, allowed)}{elsewhere.get(key, '')}"
         elif kind == "union_tag_invalid":
             key = str(context["discriminator"]).strip("'").removesuffix("()").removesuffix("_of")

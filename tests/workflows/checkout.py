@@ -44,33 +44,21 @@ class Checkout:
         return [sys.executable, "-m", "snakemake", "--nocolor", *arguments]
 
     @property
-    def environment(self) -> dict[str, str]:
+    def place(self) -> dict[str, Any]:
+        """Folder and environment of a process that works here."""
         kept = {"XDG_CACHE_HOME": str(self.root / ".cache"), "PYTHONDONTWRITEBYTECODE": ""}
-        return environment(self.root) | kept
+        return {"cwd": self.root, "env": environment(self.root) | kept}
 
     def snakemake(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            self.command(*arguments),
-            cwd=self.root,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=HANGS,
-            check=False,
+            self.command(*arguments), **self.place, capture_output=True, text=True, timeout=HANGS, check=False
         )
 
     def start(self, log: Path, *arguments: str) -> subprocess.Popen[bytes]:
         """Snakemake in the background, in a session of its own; what it says goes to a file."""
         with log.open("wb") as told:
-            return subprocess.Popen(
-                self.command(*arguments),
-                cwd=self.root,
-                env=self.environment,
-                start_new_session=True,
-                stdin=subprocess.DEVNULL,
-                stdout=told,
-                stderr=told,
-            )
+            quiet: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": told, "stderr": told}
+            return subprocess.Popen(self.command(*arguments), **self.place, **quiet, start_new_session=True)
 
     def configure(self, settings: dict[str, Any]) -> None:
         """Write the profile mine.yaml."""

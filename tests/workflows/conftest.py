@@ -47,7 +47,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     def run(root: Path) -> None:
         made = make_checkout(root)
         made.configure(tabled())
-        subprocess.run([sys.executable, "-c", NO_PICTURES], cwd=root, env=made.environment, check=True)
+        subprocess.run([sys.executable, "-c", NO_PICTURES], **made.place, check=True)
         done = made.snakemake(f"results/mine/{TABLED}/complete.txt", "--cores", "2", *MINE)
         assert done.returncode == 0, done.stdout + done.stderr
 

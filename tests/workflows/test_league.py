@@ -13,13 +13,12 @@ import numpy as np
 import pytest
 from scipy.linalg import toeplitz
 
-from dpregret.algorithms.privacy import Budget, gaussian_mu, window_sums
+from dpregret.algorithms.privacy import Budget, gaussian_mu
 from dpregret.algorithms.privacy.audit import materialise, transcript_losses
 from dpregret.algorithms.privacy.prefix_sums import NoisePerItem, NoisePerPrefix
 from dpregret.algorithms.privacy.series import inverse_root_coefficients, landau, root_coefficients
 from dpregret.algorithms.privacy.toeplitz import WindowBuffers, WindowRoot, norm_floor
 from dpregret.algorithms.privacy.trees import WindowTree
-from dpregret.algorithms.privacy.window_blocks import WindowItems
 from dpregret.paper_figs.judge.cells import mean_root
 from dpregret.paper_figs.judge.claims import load_claims
 from dpregret.workflows.mechanisms import exact, vectors
@@ -44,12 +43,8 @@ def test_errors_of_windows_are_those_of_dense_matrices(name: str, window: int) -
 def test_errors_under_pure_noise_are_those_of_the_dense_audit(window: int) -> None:
     """The nodes of an item squared times the variance, once a window has passed."""
     found = exact.pure_windows([window]).set_index("mechanism")
-    mechanisms = {
-        "window tree": WindowTree(window),
-        "items": WindowItems(window),
-        "blocks": window_sums("blocks", window),
-    }
-    for name, mechanism in mechanisms.items():
+    for name in ("window tree", "items", "blocks"):
+        mechanism = exact.PURE_WINDOWS[name](window)
         noise = materialise(mechanism, 7 * window)
         period = getattr(mechanism, "block", window)
         start = -(-window // period) * period

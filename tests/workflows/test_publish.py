@@ -247,12 +247,7 @@ LISTED = {f"{PAPER}/claims.csv", RUN, f"{PAPER}/figures/with spaces.csv", "repor
 
 def finish(root: Path) -> Path:
     """A small finished run, and what lies beside it: logs, a store, a kept reference, another profile."""
-    beside = {f"{each}/x.txt" for each in archive.BESIDE} | {
-        "ci/SHA256SUMS",
-        "ci/report.html",
-        "new/log/x.txt",
-        "new/x",
-    }
+    beside = {f"{each}/x.txt" for each in (*archive.BESIDE, "new/log")} | {"ci/SHA256SUMS", "ci/report.html", "new/x"}
     for name in (LISTED - {RUN, archive.ORIGIN}) | beside | {f"{PAPER}/figures/{archive.MARK}"}:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(f"{name}\n1,2\n")
@@ -549,21 +544,16 @@ def test_damaged_examples_are_refused_or_as_written(data: st.DataObject, tmp_pat
         np.testing.assert_array_equal(found[0].labels, labels)
 
 
-def shortened(folder: Path) -> None:
-    """A kept paper with a few lines of each table: the header, and what follows it."""
-    folder.mkdir(parents=True)
-    for name in (*TOLD, "table_1.csv"):
-        lines = (KEPT / name).read_text(encoding="utf-8").splitlines(keepends=True)
-        (folder / name).write_text("".join(lines[:8]), encoding="utf-8")
-
-
 @pytest.fixture(scope="module")
 def sides(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Two equal folders of results, of one paper."""
-    made = [tmp_path_factory.mktemp(name) for name in ("now", "kept")]
-    for side in made:
-        shortened(side / KEPT.name)
-    return made[0], made[1]
+    """Two equal folders of results, of one paper: the header of each table, and a few lines that follow it."""
+    now, kept = (tmp_path_factory.mktemp(name) for name in ("now", "kept"))
+    (now / KEPT.name).mkdir()
+    for name in (*TOLD, "table_1.csv"):
+        lines = (KEPT / name).read_text(encoding="utf-8").splitlines(keepends=True)
+        (now / KEPT.name / name).write_text("".join(lines[:8]), encoding="utf-8")
+    shutil.copytree(now, kept, dirs_exist_ok=True)
+    return now, kept
 
 
 @pytest.mark.parametrize("name", [*TOLD, "table_1.csv"])

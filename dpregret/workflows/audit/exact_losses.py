@@ -27,7 +27,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import ndtr
 
 from dpregret.algorithms.experts.base import ExpertProblem
-from dpregret.algorithms.experts.l2p import Copied, LazyToPrivate
+from dpregret.algorithms.experts.l2p import LazyToPrivate
 from dpregret.algorithms.learner import Learner
 from dpregret.algorithms.online.dp_ftrl import SmoothLeader
 from dpregret.algorithms.online.pftal import Pftal
@@ -121,8 +121,8 @@ def _between(low: float, high: float, deviation: float) -> float:
     return float(ndtr(high / deviation) - ndtr(low / deviation))
 
 
-def lazy_epsilon(budget: Budget, keep_away: float | None = None) -> float:
-    """Epsilon at delta that Theorem 3.10 of Asi, Koren, Liu & Talwar 2024 loses, with p = eta/eps or another.
+def lazy_epsilon(budget: Budget) -> float:
+    """Epsilon at delta that Theorem 3.10 of Asi, Koren, Liu & Talwar 2024 loses, with p = eta/eps.
 
     Two experts and a few batches: the law of all plays, y summed over.
     """
@@ -131,8 +131,6 @@ def lazy_epsilon(budget: Budget, keep_away: float | None = None) -> float:
     changed = turns.copy()
     changed[0] = turns[0, ::-1]
     learner = LazyToPrivate(ExpertProblem(np.ones(2), rounds), budget, 1, "printed")
-    if keep_away is not None:
-        learner.tuning = Copied(*learner.tuning)._replace(keep_away=keep_away)
     return table_epsilon(batches_law(learner, turns), batches_law(learner, changed), budget.delta)
 
 

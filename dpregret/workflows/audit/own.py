@@ -70,11 +70,9 @@ def _judged(options: argparse.Namespace) -> tuple[int, list[str]]:
         return 2, [f"audit: {fault}"]
     lines = []
     for row in table.to_dict("records"):
-        words = {"claimed": "claimed", "ledger": "accounted", "shown": "audited"}
-        numbers = ", ".join(f"{word} {significant(row[column])}" for word, column in words.items())
-        lines.append(
-            f"audit: {row['learner']}.{row['variant']}: {row['finding']} (eps at delta {row['delta']:.3g}: {numbers})"
-        )
+        claimed, ledger, shown = (significant(row[column]) for column in ("claimed", "accounted", "audited"))
+        numbers = f"eps at delta {row['delta']:.3g}: claimed {claimed}, ledger {ledger}, shown {shown}"
+        lines.append(f"audit: {row['learner']}.{row['variant']}: {row['finding']} ({numbers})")
     if table["finding"].str.startswith(BAD).any():
         return 1, lines
     return 2 * int(table["finding"].str.startswith(UNJUDGED).any()), lines

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Mapping
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Annotated, Any, Final, Self
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import BaseModel, Discriminator, Field, Tag
 
@@ -108,11 +108,6 @@ class Limits(Settings):
     play_minutes: Most = 120.0
     play_gb: Most | None = None
 
-    @classmethod
-    def off(cls) -> Self:
-        """Without any bound."""
-        return cls.model_validate(dict.fromkeys(cls.model_fields, math.inf))
-
     def beyond(self, name: str, value: float) -> str | None:
         """Why a value is too large for the bound of a name, and how to lift that; None where it is not."""
         most = machine_gb() if name == "memory_gb" and self.memory_gb is None else getattr(self, name)
@@ -142,7 +137,7 @@ def given_limits(option: object) -> Limits | None:
     if option is None:
         return None
     if option in (OFF, False):
-        return Limits.off()
+        return Limits.model_validate(dict.fromkeys(Limits.model_fields, math.inf))
     pairs = option.items() if isinstance(option, Mapping) else (each.split(":", 1) for each in str(option).split(","))
     try:
         data = {str(name).strip(): _number(expand(value)) for name, value in pairs}

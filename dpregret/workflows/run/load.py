@@ -138,14 +138,13 @@ def opened(place: str) -> Iterator[Path]:
 
 def read_run(place: str) -> pd.DataFrame:
     """All lines of a run that were measured, with the column `paper`. Raises CompareError."""
+    where = place
     try:
         with opened(place) as folder:
-            try:
-                return compare.read_folder(folder)
-            except (compare.CompareError, DamageError) as fault:
-                raise compare.CompareError(str(fault).replace(str(folder), place)) from None
-    except ConfigError as fault:
-        raise compare.CompareError(str(fault)) from None
+            where = str(folder)
+            return compare.read_folder(folder)
+    except (ConfigError, compare.CompareError, DamageError) as fault:
+        raise compare.CompareError(str(fault).replace(where, place)) from None
 
 
 def load(place: str | Path = REFERENCE) -> Run:
