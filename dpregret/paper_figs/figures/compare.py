@@ -5,7 +5,7 @@ bound, and what oracle calls cost."""
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -118,8 +118,7 @@ def _budget(epsilon: float) -> str:
 
 def _ends(sample: pd.Series) -> tuple[float, float]:
     """Ends of the 95 % interval of a mean over runs, as seaborn requests them."""
-    found = fits.mean_interval(np.asarray(sample, dtype=float))
-    return found.low, found.high
+    return fits.mean_interval(np.asarray(sample, dtype=float))[1:]
 
 
 FORGETS: Final = "restarted-ftal"
@@ -342,7 +341,7 @@ def measured_crossing(runs: pd.DataFrame, tree: str) -> pd.DataFrame:
 
     By the 95 % interval of the ratio of mean regrets; of experiments with the same cell that with most runs.
     """
-    found: dict[tuple[float, float], tuple[int, str]] = {}
+    found: list[tuple[Any, ...]] = []
     if not runs.empty:
         kept = runs["learner"].isin([tree, VALUES]) & (runs["variant"] == "corrected") & (runs["status"] == "ok")
         kept &= (runs["set"] == "ball") & (runs["stream"] == "cone") & (runs["dimension"] == MEASURED)
@@ -353,9 +352,9 @@ def measured_crossing(runs: pd.DataFrame, tree: str) -> pd.DataFrame:
                 continue
             runs_of, quotient = min(map(len, played.values())), ratio(played[tree], played[VALUES])
             word = "tree ahead" if quotient.high < 1 else "every value ahead" if quotient.low > 1 else "undecided"
-            found[horizon, epsilon] = max(found.get((horizon, epsilon), (0, "")), (runs_of, word))
-    rows = [(horizon, epsilon, word) for (horizon, epsilon), (_, word) in sorted(found.items())]
-    return pd.DataFrame(rows, columns=["horizon", "epsilon", "ahead"])
+            found.append((horizon, epsilon, runs_of, word))
+    columns = ["horizon", "epsilon", "runs", "ahead"]
+    return pd.DataFrame(sorted(found), columns=columns).drop_duplicates(columns[:2], keep="last")
 
 
 def costs(page: Page, table: pd.DataFrame) -> Plate:

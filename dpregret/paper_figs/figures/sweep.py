@@ -112,9 +112,8 @@ def means_by(rows: pd.DataFrame, column: str) -> Curve:
 def means_of(values: Iterable[Any], responses: Array, hollow: Mask | None = None) -> Curve:
     """Means of (runs, cells) over runs, with half widths of their 95 % intervals."""
     intervals = [fits.mean_interval(column[~np.isnan(column)]) for column in responses.T]
-    means = np.array([estimate.value for estimate in intervals])
-    reach = np.array([estimate.high - estimate.value for estimate in intervals])
-    return Curve(np.array(values, dtype=float), means, reach, hollow)
+    means, _, high = np.array(intervals, dtype=float).reshape(-1, 3).T
+    return Curve(np.array(values, dtype=float), means, high - means, hollow)
 
 
 def panels_of(series: Sequence[Series]) -> list[list[Series]]:

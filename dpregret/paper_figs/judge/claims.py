@@ -437,11 +437,6 @@ class Erratum(Strict):
     measure: Measure | None = None
     responses: tuple[Answer, ...] = ()
 
-    @property
-    def in_print(self) -> bool:
-        """Whether the entry counts as a mistake in print."""
-        return self.kind == "mistake" and self.provenance == "printed"
-
     @model_validator(mode="after")
     def _consistent(self) -> Erratum:
         if (self.experiment is None) != (self.measure is None):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import optimize, special
@@ -35,8 +35,7 @@ class NoExponent(ValueError):  # noqa: N818 - an answer, not a fault
     """There is no exponent to report; the message says why."""
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(NamedTuple):
     """A number with its 95 % interval."""
 
     value: float

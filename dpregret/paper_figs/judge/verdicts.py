@@ -304,8 +304,7 @@ class Standing:
 
 def standing(cells: Cells, lower: bool = False) -> Standing:
     """Compare every cell with its bound."""
-    means = [fits.mean_interval(responses, len(cells.values)) for responses in cells.responses.T]
-    values, low, high = np.array([(mean.value, mean.low, mean.high) for mean in means]).T
+    values, low, high = np.array([fits.mean_interval(each, len(cells.values)) for each in cells.responses.T]).T
     broken = high < cells.bounds if lower else low > cells.bounds
     kept = low >= cells.bounds if lower else high <= cells.bounds
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -133,7 +133,7 @@ def section(results: Path, paper: PaperTexts) -> View:
     rows = {row["erratum"]: row for row in records(folder / "errata.csv")}
     lines = lines_of(folder)
     entries = [_entry(each, rows[each.id], lines, claims, results) for each in paper.errata.errata]
-    mistakes = sum(each.in_print for each in paper.errata.errata)
+    mistakes = sum((each.kind, each.provenance) == ("mistake", "printed") for each in paper.errata.errata)
     measured = sum(bool(each["effect"]) for each in entries)
     counts = {"measured": measured, "mistakes": mistakes, "other": len(entries) - mistakes}
     return {"paper": claims.paper, "title": claims.title, "entries": entries, **counts}

@@ -279,14 +279,9 @@ def _experiment(rows: pd.DataFrame, known: Names) -> dict[str, Any]:
     words = [names[pair] + SILENT * alone for pair, alone in zip(pairs, silent, strict=True)]
     rows = rows.assign(series=np.array(words, dtype=object))
     series = list(rows.sort_values("epsilon", kind="stable", na_position="last")["series"].unique())
-    measured = {
-        "mean": ("regret", "mean"),
-        "spread": ("regret", "std"),
-        "bound": ("bound", "mean"),
-        "trivial": ("trivial_regret", "mean"),
-        "runs": ("regret", "size"),
-    }
-    cells = rows.groupby(["series", *varying], sort=True, dropna=False).agg(**measured).reset_index()
+    groups = rows.groupby(["series", *varying], sort=True, dropna=False)
+    cells = groups["regret"].agg(mean="mean", spread="std", runs="size")
+    cells = cells.assign(bound=groups["bound"].mean(), trivial=groups["trivial_regret"].mean()).reset_index()
     reach = fits.half_width(cells["spread"].fillna(0).to_numpy(), cells["runs"].clip(lower=2).to_numpy())  # none of one
     cells = cells.assign(low=cells["mean"] - reach, high=cells["mean"] + reach)
     constant = {name: _plain(rows[name].iloc[0]) for name in VARIABLES if name in rows.columns and name not in varying}

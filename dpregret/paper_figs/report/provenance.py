@@ -23,13 +23,13 @@ NUMBERS: Final = ("s", "cpu_time", "max_rss")
 
 def gather(results: Path, profile: str, config: str) -> dict[str, Any]:
     """The facts of a run on the first screen: times of all jobs below `results`/benchmark, git and the machine."""
-    times = job_times(results / "benchmark")
+    times, repository = job_times(results / "benchmark"), Path(__file__).resolve().parents[3]
     longest = "".join(f"{row.job}, {row.s:.0f} s" for row in times.sort_values("s").tail(1).itertuples())
     minutes = times.groupby("part", sort=False)["cpu_time"].sum() / 60
     return {
         "profile": profile,
         "config": config,
-        "commit": commit(Path(__file__).resolve().parents[3]),
+        "commit": git(repository, "describe", "--always", "--dirty=, with changes", "--abbrev=12") or "",
         "made": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "machine": machine(),
         "python": platform.python_version(),
@@ -69,11 +69,6 @@ def write_resources(folders: Sequence[Path], out: Path) -> None:
     memory = jobs["max_rss"].max().round()
     table = pd.DataFrame({"jobs": jobs.size(), **columns}).round(1).assign(**{"most memory of a job, MB": memory})
     table.reset_index().to_csv(out, index=False)
-
-
-def commit(repository: Path) -> str:
-    """The commit that the code is at, with a mark where files differ from it; empty outside of git."""
-    return git(repository, "describe", "--always", "--dirty=, with changes", "--abbrev=12") or ""
 
 
 def git(folder: Path, *words: str) -> str | None:

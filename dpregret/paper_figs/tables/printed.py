@@ -322,7 +322,7 @@ def terminal(lines: pd.DataFrame, title: str) -> str:
     for row, below in zip(printed, beneath, strict=True):
         shown += row
         for line in below:
-            shown += _heading(line) if isinstance(line, str) else next(aligned)
+            shown += formats.folded(printable(line), indent=" " * INDENT) if isinstance(line, str) else next(aligned)
         shown.append("")
     claims = (lines["claim"] != "").sum()
     if len(measured) < claims:
@@ -333,11 +333,6 @@ def terminal(lines: pd.DataFrame, title: str) -> str:
 def _aligned(rows: list[list[str]], indent: int = 0) -> list[list[str]]:
     """Rows in columns; on a terminal too narrow for them, a cell a line."""
     return formats.columns(rows, indent=indent) or [[" " * indent + printable(c) for c in row if c] for row in rows]
-
-
-def _heading(text: str) -> list[str]:
-    lines = formats.folded(printable(text), formats.line_width() - INDENT)
-    return [" " * INDENT + line for line in lines]
 
 
 def _beneath(row: pd.DataFrame) -> Iterator[list[str] | str]:

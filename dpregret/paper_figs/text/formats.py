@@ -136,9 +136,10 @@ def _bound(text: str) -> str:
     return re.sub(r"(?<=\[)[^][]*(?=\])", lambda found: found.group().replace(" ", "\xa0"), text)
 
 
-def folded(text: str, width: int = 0) -> list[str]:
+def folded(text: str, width: int = 0, indent: str = "") -> list[str]:
     """Lines of at most `width` characters, by default those of the terminal; no word is broken."""
-    lines = textwrap.wrap(_bound(text), width or line_width(), break_long_words=False, break_on_hyphens=False)
+    shape: dict[str, Any] = {"initial_indent": indent, "subsequent_indent": indent, "break_long_words": False}
+    lines = textwrap.wrap(_bound(text), width or line_width(), break_on_hyphens=False, **shape)
     return [line.replace("\xa0", " ") for line in lines] or [""]
 
 
@@ -159,7 +160,7 @@ def terminal(frame: pd.DataFrame, title: str) -> str:
         shown.append(printable(row[0]))
         for head, cell in zip(heads[1:], row[1:], strict=True):
             if cell not in ("", DASH):
-                shown += [f"  {line}" for line in folded(printable(f"{head}: {cell}"), line_width() - 2)]
+                shown += folded(printable(f"{head}: {cell}"), indent="  ")
     return "\n".join(shown) + "\n"
 
 

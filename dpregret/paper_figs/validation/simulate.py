@@ -285,13 +285,11 @@ def verdicts(simulations: int, seed: int = 1) -> pd.DataFrame:
             drawn = replace(sweep, seed=[seed, number, simulation]).regrets()[rows.index]
             judged.append(judge_cells(runs, claim, pivot(rows.assign(regret=drawn, response=drawn), claim)))
         wrong = [each.verdict for each in judged if each.verdict != case.verdict or case.words not in each.reason]
-        found.append(
-            {
-                "curve": name, "deserves": f"{case.verdict}{f' ({case.words})' if case.words else ''}",
-                "simulations": simulations, "right": 1 - len(wrong) / simulations,
-                "else": max(sorted(wrong), key=wrong.count) if wrong else formats.DASH,
-            }
-        )  # fmt: skip
+        found.append({
+            "curve": name, "deserves": f"{case.verdict}{f' ({case.words})' if case.words else ''}",
+            "simulations": simulations, "right": 1 - len(wrong) / simulations,
+            "else": max(sorted(wrong), key=wrong.count) if wrong else formats.DASH,
+        })  # fmt: skip
     return pd.DataFrame(found)
 
 

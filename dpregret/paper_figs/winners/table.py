@@ -245,10 +245,7 @@ class Sample(NamedTuple):
 def paired(one: Sample, other: Sample) -> tuple[Array, Array] | None:
     """Regrets on the runs that both have, if the losses were the same (decided by the constant point's regret); or
     None."""
-    if np.array_equal(one.runs, other.runs):
-        first = second = np.arange(len(one.runs))
-    else:
-        _, first, second = np.intersect1d(one.runs, other.runs, assume_unique=True, return_indices=True)
+    _, first, second = np.intersect1d(one.runs, other.runs, assume_unique=True, return_indices=True)
     if len(first) < 2:
         return None
     apart = np.abs(one.trivial[first] - other.trivial[second])
