@@ -35,17 +35,10 @@ def test_without_noise_everything_is_exact() -> None:
     assert fit.raw.value == pytest.approx(np.polyfit(axis, np.log(law), 1)[0])
 
 
-@pytest.mark.parametrize(
-    ("responses", "said"),
-    [
-        (np.ones((8, 3)), "3 usable cells, 4 needed"),
-        (np.ones((1, 5)), "at least two"),
-    ],
-)
-def test_too_few_cells_or_runs_give_no_exponent(responses: np.ndarray, said: str) -> None:
-    cells = responses.shape[1]
+@pytest.mark.parametrize(("runs", "cells", "said"), [(8, 3, "3 usable cells, 4 needed"), (1, 5, "at least two")])
+def test_too_few_cells_or_runs_give_no_exponent(runs: int, cells: int, said: str) -> None:
     with pytest.raises(fits.NoExponent, match=said):
-        fits.fit_power(responses, np.arange(float(cells)), np.zeros(cells), 0.0)
+        fits.fit_power(np.ones((runs, cells)), np.arange(float(cells)), np.zeros(cells), 0.0)
 
 
 IRREGULAR = np.array([1.0, 2.0, 2.5, 4.0, 7.0])

@@ -54,10 +54,6 @@ def shifted(*names: str, by: float) -> dict[str, Callable[[float], float]]:
     return {f"{name}{end}": lambda cell: cell + by for name in names for end in ("", "_low", "_high")}
 
 
-def without(tables: Tables) -> Tables:
-    return tables._replace(lines=tables.lines.loc[tables.lines["claim"] != CLAIM])
-
-
 def test_equal_tables_pass(both: Tables) -> None:
     found, counted = gate.compare(both, both)
     assert gate.report(found, counted).count("\n") == 1
@@ -68,7 +64,7 @@ JOB = f"{PAPER} {LEARNER}.corrected in horizon: "
 PLANTED: dict[str, tuple[Edit, str]] = {
     "an exponent moved by 0.15": (cells(CLAIM, **shifted("fitted", "normalised", by=0.15)), LINE),
     "a level doubled": (cells(CLAIM, **shifted("log_level", by=np.log(2.0))), LINE),
-    "a row deleted": (without, f"{LINE}only in"),
+    "a row deleted": (lambda both: both._replace(lines=both.lines.query("claim != @CLAIM")), f"{LINE}only in"),
     "a verdict edited": (cells(CLAIM, verdict="below bound"), f"{LINE}verdict"),
     "a tolerance widened": (cells(CLAIM, tolerance=0.2), f"{LINE}tolerance"),
     "a bound dropped": (

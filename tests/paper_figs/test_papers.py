@@ -6,19 +6,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import planted
 import pytest
-from planted import (
-    SAMPLES,
-    by_samples,
-    expert_sweep,
-    lambda_grid,
-    planted_risk_paper,
-    plates_of,
-    risk_claim,
-    risk_frame,
-    width_cells,
-    write_runs,
-)
+from planted import by_samples, expert_sweep, lambda_grid, risk_claim, risk_frame
 
 from dpregret.paper_figs.figures import compare, sweep
 from dpregret.paper_figs.figures.style import Page
@@ -34,7 +24,7 @@ from dpregret.workflows.plan.read import PAPERS
 
 @pytest.fixture(scope="module")
 def risk_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_runs(planted_risk_paper(), tmp_path_factory.mktemp("risk-runs"))
+    return planted.write_runs(planted.planted_risk_paper(), tmp_path_factory.mktemp("risk-runs"))
 
 
 LOWER = {"side": "lower", "scope": "instance"}
@@ -66,7 +56,7 @@ def test_logarithms_of_n_are_divided_out(argument: str, value) -> None:  # type:
     def law(row: dict[str, float]) -> float:
         return float(row["n"] ** (-2 / 3) * np.log(value(row)))
 
-    cells = [{"n": number, "dimension": round(4 * number ** (2 / 3))} for number in SAMPLES]
+    cells = [{"n": number, "dimension": round(4 * number ** (2 / 3))} for number in planted.SAMPLES]
     claim = risk_claim(rate=f"n^(-2/3) ln({argument})", varies=["dimension"])
     assert judge(risk_frame(law, cells), claim).normalised.value == pytest.approx(0.0, abs=1e-9)
     with pytest.raises(ClaimsError, match="several values of dimension"):
@@ -74,7 +64,7 @@ def test_logarithms_of_n_are_divided_out(argument: str, value) -> None:  # type:
 
 
 def test_the_width_is_swept_over_different_sets() -> None:
-    runs = risk_frame(lambda row: 0.005 * row["width"] ** 1.2, width_cells(), experiment="width")
+    runs = risk_frame(lambda row: 0.005 * row["width"] ** 1.2, planted.width_cells(), experiment="width")
     claim = risk_claim(parameter="width", experiment="width", rate="G^1.2")
     found = judge(runs, claim)
     assert (found.verdict, len(found.cells_used.split("; ")), found.interval_over) == ("reproduced", 16, "sets")
@@ -111,7 +101,7 @@ def test_tables_speak_of_excess_risk(risk_runs: Path, tmp_path: Path) -> None:
 
 
 def test_every_figure_is_written(risk_runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert set(plates_of(monkeypatch, lambda out: write_figures(risk_runs, PAPERS / "talwar_2015", out))) == {
+    assert set(planted.plates_of(monkeypatch, lambda out: write_figures(risk_runs, PAPERS / "talwar_2015", out))) == {
         "sweep_gd_samples", "exponent_gd_samples", "sweep_l1_dimension", "sweep_lasso_samples",
         "privacy_cost_real_digits",
     }  # fmt: skip
@@ -200,7 +190,7 @@ def expert_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         parts.append(expert_sweep(lambda t: 4000.0, "horizon", horizons, "zcdp", "winners", dimension=size))
         parts.append(expert_sweep(lambda t: 40 * t ** (1 / 3), "horizon", horizons, "zcdp", "winners",
                                   learner="shrinking-dartboard", dimension=size))  # fmt: skip
-    return write_runs(pd.concat(parts, ignore_index=True), tmp_path_factory.mktemp("experts"))
+    return planted.write_runs(pd.concat(parts, ignore_index=True), tmp_path_factory.mktemp("experts"))
 
 
 def test_figures_show_crossing_winner_and_best_lambda(expert_runs: Path) -> None:

@@ -34,9 +34,7 @@ from dpregret.paper_figs.winners.write import write_winners
 from dpregret.workflows.plan.read import PAPERS
 
 PAPER = "lou_cheung_2020"
-EXPERIMENTS = {
-    name: f"Title of {name}" for name in ("horizon", "errata", "typical", "dimension", "epsilon", "whole-horizon")
-}
+EXPERIMENTS = dict.fromkeys(("horizon", "errata", "typical", "dimension", "epsilon", "whole-horizon"), "A title")
 NAMES = {"wdp-cocop-gamma": "WDP-COCOP (Gamma)", "wdp-cocop-gamma.corrected": "WDP-COCOP <Gamma> & co"}
 SCREENSHOTS = Path(__file__).resolve().parents[2] / "build" / "screenshots"
 RUN = Run("mine", "mine.yaml", "0123456789ab", NAMES)

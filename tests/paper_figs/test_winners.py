@@ -33,8 +33,7 @@ def played(learner: str, regret: Any, **changes: Any) -> pd.DataFrame:
         "bound": 1000.0, "delivered_epsilon": changes.get("epsilon", 1.0), "status": "ok", "seconds": 1e-6,
     }  # fmt: skip
     values = np.atleast_1d(np.asarray(regret, dtype=float))
-    frame = pd.DataFrame([row | changes] * len(values)).assign(regret=values, run=np.arange(len(values)))
-    return frame
+    return pd.DataFrame([row | changes] * len(values)).assign(regret=values, run=np.arange(len(values)))
 
 
 def measured(*frames: pd.DataFrame, facts: Facts = FACTS) -> measuring.Measured:
