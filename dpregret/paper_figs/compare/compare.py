@@ -112,17 +112,16 @@ def main(
     except (CompareError, DamageError, OSError) as fault:
         print(f"compare: {one_line(fault)}", file=sys.stderr)
         return 2
+    said = summary(first, second, moved)
     if options.json:
         rows = moved.rename(columns=lambda name: name.replace(" ", "_"))
-        print(
-            as_json({"a": options.a, "b": options.b, "summary": summary(first, second, moved), "moved": rows}), end=""
-        )
+        print(as_json({"a": options.a, "b": options.b, "summary": said, "moved": rows}), end="")
         return 0
     if len(moved):
         both = {side: moved[f"exponent of {side}"] + " " + moved[f"verdict of {side}"] for side in "AB"}
         few = moved[["claim", "what"]].assign(**both)
         print(formats.terminal(moved if options.long else few, printable(f"A: {options.a}   B: {options.b}")))
-    print(summary(first, second, moved))
+    print(said)
     return 0
 
 

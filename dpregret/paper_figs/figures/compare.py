@@ -51,8 +51,7 @@ def winners(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEnt
             where = [f"T = {horizon}, d = {size}"]
             panel.keep(page.name(cell["name"]), where, [cell["share"]], what="share of the trivial")
         panel.axis.set(xlabel=style.AXES["horizon"], ylabel=style.AXES["experts"])
-        if len(plate.panels) > 1:
-            panel.axis.set_title(page.name(f"stream:{stream}"))
+        panel.axis.set_title(page.name(f"stream:{stream}") if len(plate.panels) > 1 else "")
         panel.axis.tick_params(length=0, labelrotation=0)
     for name, look in zip(ranked, looks, strict=True):
         plate.key(page.name(name), color=style.shaded(look.colour, 0.55), marker="s", linestyle="none", markersize=6)
@@ -99,8 +98,7 @@ def privacy_cost(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: Figu
         label = "excess / trivial excess" if response == "excess" else "regret / constant point's"
         panel.axis.set(ylim=(len(names) - 0.5, -0.5), xlabel=label, ylabel="")
         panel.axis.grid(visible=True, axis="y")
-        if len(plate.panels) > 1:
-            panel.axis.set_title(page.name(f"stream:{stream}"))
+        panel.axis.set_title(page.name(f"stream:{stream}") if len(plate.panels) > 1 else "")
     for budget, look in looks.items():
         plate.key(_budget(budget), color=look.colour, marker=look.marker, linestyle="none")
     plate.key(sweep.TRIVIAL[response], color=style.INK, linestyle=":", linewidth=0.8)
@@ -213,9 +211,7 @@ def _against_window(panel: Panel, final: pd.DataFrame, lines: Lines) -> None:
     """What privacy adds to the final regret, beside the law of the window tree's noise."""
     horizon = int(final["horizon"].max())
     panel.axis.set(yscale="log", ylabel="what privacy adds, a round")
-    for budget, look in lines.items():
-        if not np.isfinite(budget):
-            continue
+    for budget, look in ((budget, look) for budget, look in lines.items() if np.isfinite(budget)):
         name = f"eps = {budget:g}"
         for learner, words in ((EXPIRES, "privacy expires"), (FORGETS, "learner forgets")):
             own, forgets = final.loc[final["learner"] == learner], learner == FORGETS
@@ -250,9 +246,8 @@ def gain(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry)
     """Ratios of regret with intervals and of noise (dashed), a panel a learner, stream and budget; raises NotRun."""
     parameter = entry.parameter or "horizon"
     groups = []
-    for each in claims.gains:
-        if (each.experiment, each.parameter) != (entry.experiment, entry.parameter):
-            continue
+    wanted = entry.experiment, entry.parameter
+    for each in (gain for gain in claims.gains if (gain.experiment, gain.parameter) == wanted):
         where = [style.fixed(key, value) for key, value in each.where.items() if not isinstance(value, str)]
         found = gains(runs, claims.model_copy(update={"gains": (each,)}))
         for (learner, stream), own in found.groupby(["learner", "stream"], sort=True):
@@ -310,11 +305,10 @@ def crossover(page: Page, table: pd.DataFrame, runs: pd.DataFrame) -> Plate:
     for panel, tree in zip(plate.panels, trees, strict=True):
         style.log_axis(panel.axis, "x", table["eps"])
         style.log_axis(panel.axis, "y")
-        for number, size in enumerate(sorted(set(table["n"]))[:MOST]):
-            own = table.loc[table["n"] == size]
+        for number, (size, own) in enumerate(list(table.groupby("n", sort=True))[:MOST]):
             drawn = Curve(own["eps"].to_numpy(dtype=float), 2.0 ** own[f"log2 T*, {tree}"].to_numpy(dtype=float))
             what = "horizon from which the tree's bound is less"
-            panel.curve(f"$d =$ {style.number(size)}", drawn, style.stepped(number), what)
+            panel.curve(f"$d =$ {style.number(float(str(size)))}", drawn, style.stepped(number), what)
         measured = measured_crossing(runs, TREES[tree])
         for word, marker in WINS.items():
             own = measured.loc[measured["ahead"] == word]
@@ -359,22 +353,19 @@ def measured_crossing(runs: pd.DataFrame, tree: str) -> pd.DataFrame:
 
 def costs(page: Page, table: pd.DataFrame) -> Plate:
     """Microseconds per call of projection and oracles against the dimension, one panel a set."""
-    shapes, operations = sorted(set(table["set"])), sorted(set(table["operation"]))
-    plate = Plate(len(shapes))
-    for panel, shape in zip(plate.panels, shapes, strict=True):
-        own = table.loc[table["set"] == shape]
+    operations, sets = sorted(set(table["operation"])), table.sort_values("dimension").groupby("set", sort=True)
+    plate = Plate(len(sets))
+    for panel, (shape, own) in zip(plate.panels, sets, strict=True):
         style.log_axis(panel.axis, "x", own["dimension"], base=2)
         style.log_axis(panel.axis, "y")
-        for number, operation in enumerate(operations):
-            rows = own.loc[own["operation"] == operation].sort_values("dimension")
-            if rows.empty:
-                continue
+        for operation, rows in own.groupby("operation", sort=True):
             sizes, microseconds = rows["dimension"].to_numpy(dtype=float), 1e6 * rows["seconds"].to_numpy(dtype=float)
             power = ""
             if len(rows) > 1:
                 power = f": $d^{{{np.log(microseconds) @ fits.slope_weights(np.log(sizes)):.2f}}}$"
             drawn, what = Curve(sizes, microseconds), "microseconds per call"
-            panel.curve(operation, drawn, style.stepped(number), what, legend=operation + power)
+            look = style.stepped(operations.index(operation))
+            panel.curve(str(operation), drawn, look, what, legend=f"{operation}{power}")
         panel.axis.set(xlabel=style.AXES["dimension"], ylabel=r"$\mu$s per call", title=page.name(f"set:{shape}"))
     seconds = table.pivot_table(index=["set", "dimension"], columns="operation", values="seconds")
     seconds = seconds.reindex(columns=["projection", "linear oracle"])

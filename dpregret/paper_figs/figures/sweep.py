@@ -172,10 +172,10 @@ def fitted(
     """Claims of powers of a parameter with rows in an experiment; one per learner, variant, stream and setting."""
     chosen: dict[tuple[str, ...], Claim] = {}
     for claim in claims.claims:
-        if (claim.parameter, claim.type, claim.experiment) == (parameter, "exponent", experiment):
+        wanted = claim.type == "exponent" and claim.response in responses
+        if wanted and (claim.parameter, claim.experiment) == (parameter, experiment):
             key = (claim.learner, claim.variant, claim.stream, claim.response, str(claim.where))
-            if claim.response in responses:
-                chosen.setdefault(key, claim)
+            chosen.setdefault(key, claim)
     found = []
     for claim in chosen.values():
         try:
@@ -282,8 +282,7 @@ def regret(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntr
                 logs = np.log(values[late])
                 constant, slope = np.polynomial.polynomial.polyfit(logs, means[late], 1)
                 linear.line("c + s ln T", values[late], constant + slope * logs, "fit of the later half")
-        if len(streams) > 1:
-            linear.axis.set_title(page.name(f"stream:{stream}"))
+        linear.axis.set_title(page.name(f"stream:{stream}") if len(streams) > 1 else "")
         linear.axis.set_ylim(0, top)
     plate.same_heights(plate.panels[1::2])
     shown = [each for each in found if each.of(series)]
@@ -365,8 +364,7 @@ def sweep(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry
         trivial = trivial.loc[trivial.index >= min(float(drawn.values[0]) for drawn in shown.values())]
         level = trivial / trivial.index**entry.scaled
         panel.line(TRIVIAL[response], trivial.index, level, "trivial point", key=TRIVIAL[response], linestyle=":")
-        if len(curves) > 1:
-            panel.axis.set_title(page.name(f"stream:{stream}"))
+        panel.axis.set_title(page.name(f"stream:{stream}") if len(curves) > 1 else "")
         if entry.scaled:  # small differences are what such a figure is for
             panel.axis.set_ylim(0.0, 1.15 * max(float(drawn.means.max()) for drawn in curves[stream].values()))
             continue

@@ -88,11 +88,11 @@ class PowerFit:
 
 
 @lru_cache(maxsize=64)
-def resampling_counts(runs: int, replicates: int = REPLICATES, seed: int = RESAMPLING_SEED) -> Array:
+def resampling_counts(runs: int, replicates: int = REPLICATES) -> Array:
     """How often each run enters each bootstrap replicate: shape (replicates, runs), rows sum to `runs`."""
     if runs < 2:
         raise NoExponent(f"{runs} run: an interval needs at least two")
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(RESAMPLING_SEED)
     return generator.multinomial(runs, np.full(runs, 1 / runs), size=replicates).astype(np.float64)
 
 

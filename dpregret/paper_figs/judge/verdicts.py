@@ -174,9 +174,11 @@ def judge_claims(
 
 
 def _row(claim: Claim, judgement: Judgement) -> dict[str, object]:
-    numbers = {
-        name: round(value, 9) + 0.0 if isinstance(value, float) else value for name, value in columns(judgement).items()
-    }  # below 1e-9 there is rounding only
+    numbers: dict[str, object] = {}
+    for name, value in vars(judgement).items():
+        own = value.columns(name) if isinstance(value, fits.Estimate) else {name: value}
+        # below 1e-9 there is rounding only
+        numbers |= {key: round(each, 9) + 0.0 if isinstance(each, float) else each for key, each in own.items()}
     return {
         "kind": claim.kind,
         "claim": claim.id,
@@ -188,14 +190,6 @@ def _row(claim: Claim, judgement: Judgement) -> dict[str, object]:
         "statement": claim.statement,
         "why": claim.check or ("an explicit bound" if claim.type == "below" else ""),
     }
-
-
-def columns(judgement: Judgement) -> dict[str, Any]:
-    """The columns of a table that hold the judgement."""
-    found: dict[str, Any] = {}
-    for name, value in vars(judgement).items():
-        found |= value.columns(name) if isinstance(value, fits.Estimate) else {name: value}
-    return found
 
 
 def judge(

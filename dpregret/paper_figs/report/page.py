@@ -23,7 +23,7 @@ from markupsafe import Markup
 
 from dpregret.core import parquet
 from dpregret.paper_figs.judge import fits, result_tables, vocabulary
-from dpregret.paper_figs.judge.claims import UNCHANGED, Changes, Claim, ClaimsFile, load_paper
+from dpregret.paper_figs.judge.claims import Changes, Claim, ClaimsFile, load_paper
 from dpregret.paper_figs.judge.runs import OPTIONS, crashes, read_runs
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN, ORDER, RESPONSE_AXES, VALUE_COLUMN, VIOLATED, labels_of, law
 from dpregret.paper_figs.report.findings import (
@@ -77,7 +77,7 @@ def counted(tested: Iterable[View]) -> dict[str, dict[str, int]]:
     return {kind: own for kind, own in found.items() if own}
 
 
-def paper_view(results: Path, claims: ClaimsFile, errata: View, names: Names, changes: Changes = UNCHANGED) -> View:
+def paper_view(results: Path, claims: ClaimsFile, errata: View, names: Names, changes: Changes) -> View:
     """Everything of one paper, from its tables and figures below `results`.
 
     `claims` are all lines, checks too: those `tested` and those that this run leaves out, `absent`. `stated`: of the
@@ -249,9 +249,7 @@ def explorer(runs: pd.DataFrame, claims: ClaimsFile, names: Names = NOBODY) -> d
 def unclaimed(shown: dict[str, Any], claims: ClaimsFile, titles: Mapping[str, str]) -> Iterator[TextTable]:
     """Of each experiment that no claim is about, the means at the longest length, from what `explorer` shows."""
     claimed = {claim.experiment for claim in claims.claims}
-    for name, found in shown["experiments"].items():
-        if name in claimed:
-            continue
+    for name, found in ((name, each) for name, each in shown["experiments"].items() if name not in claimed):
         cells = pd.DataFrame(found["rows"], columns=["series", *found["variables"], *NUMBERS], dtype=object)
         if "checkpoint" in cells:
             cells = cells.loc[cells["checkpoint"] == cells["checkpoint"].max()]
@@ -451,7 +449,7 @@ class Run:
 
 
 def write_report(
-    results: Path, runs: Path, papers: Mapping[str, Mapping[str, str]], texts: Path, out: Path, run: Run | None = None
+    results: Path, runs: Path, papers: Mapping[str, Mapping[str, str]], texts: Path, out: Path, run: Run
 ) -> None:
     """Write the report of a run to `out`, one HTML file that needs no network.
 
@@ -460,7 +458,6 @@ def write_report(
 
     Raises ReportError, ClaimsError or RunsError in one line.
     """
-    run = run or Run()
     views, curves, further, crashed = [], {}, {}, []
     for paper, experiments in papers.items():
         written = load_paper(texts / paper)

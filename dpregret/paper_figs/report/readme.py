@@ -135,13 +135,8 @@ def update_page(page: Path, reference: Path, papers: Path, check: bool = False) 
 
 
 def resolution_sentence(reference: Path, papers: Path) -> str:
-    """Median, 0.9 quantile and maximum of the resolution, and how many claims resolve one power of their logarithm.
-
-    Empty for a reference without the column.
-    """
+    """Median, 0.9 quantile and maximum of the resolution, and how many claims resolve one power of their logarithm."""
     lines = _lines(reference, papers)
-    if "resolution" not in lines.columns:
-        return ""
     claims = lines.loc[(lines["kind"] == "claim") & (lines["resolution_of"] == POWER)]
     fine = claims["resolution"]
     worst = claims["claim"].iloc[int(fine.to_numpy().argmax())]

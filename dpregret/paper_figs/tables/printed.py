@@ -210,10 +210,9 @@ def _line(record: Record, claims: ClaimsFile) -> Line:
     fitted = number(record)
     verdict = mark = str(record["verdict"])
     if record["type"] == "linear":  # the match says that the learner makes no progress
-        verdict = labels_of(claims.response).no_progress + (
-            "" if verdict in (word.REPRODUCED, word.HOLDS) else f": {verdict}"
-        )
-        mark = word.FAILS if mark in (word.REPRODUCED, word.HOLDS) else mark
+        matches = verdict in (word.REPRODUCED, word.HOLDS)
+        mark = word.FAILS if matches else verdict
+        verdict = labels_of(claims.response).no_progress + ("" if matches else f": {verdict}")
     change = float(str(record["resolution"]) or "nan")
     resolution = f"±{formats.number(change)}" if fitted and np.isfinite(change) else ""
     symbol = labels_of(record["response"]).symbols[record["parameter"]] if fitted else ""

@@ -292,11 +292,9 @@ def _exponent(row: TableRow, parameter: str, judged: Records) -> str:
     """The claim's number; for log slopes over T it is that of dR / d ln T, marked so."""
     names: Mapping[str, str] = {str(key): value for key, value in row.exponents.items()}
     alias = "mu" if parameter == "epsilon" and "epsilon" not in names else parameter
-    if alias not in names:
+    if alias not in names or judged[names[alias]]["verdict"] == NOT_RUN:
         return DASH
     record = judged[names[alias]]
-    if record["verdict"] == NOT_RUN:
-        return DASH
     number = result_tables.number(record)
     if not number:
         return "no exponent"

@@ -211,7 +211,6 @@ def coverage(cells: pd.DataFrame) -> pd.DataFrame:
     columns = ["feedback", "left_out", "error", "width"]
     each = pd.DataFrame(tested, columns=columns).explode(["error", "width"]).astype({"error": float, "width": float})
     each = each.assign(error=each["error"].abs(), width=QUANTILE * each["width"])
-    each = each.assign(held=each["error"] <= each["width"])
-    found = each.groupby(["feedback", "left_out"], sort=True)
+    found = each.assign(held=each["error"] <= each["width"]).groupby(["feedback", "left_out"], sort=True)
     shown = {"cells": ("held", "size"), "held": ("held", "mean"), "error": ("error", "median")}
     return found.agg(**shown, width=("width", "median")).reset_index()
