@@ -151,6 +151,7 @@ class Learner(BaseLearner):
     """
 
     noise_plan: NoisePlan | None = None
+    known: tuple[Loss | None, Array] = (None, np.empty(0))
     solves: int = 0
     regularisation: Array | None = None
     oracle: ClassVar[str] = "project"
@@ -188,6 +189,11 @@ class Learner(BaseLearner):
         """Learn from the round's loss: its gradient at `point`, and the mechanism's noise of this round."""
         self.compiled.observe(loss, gradient, noise)
         self.point = self.compiled.points()
+
+    def paid(self, loss: Loss) -> Array:
+        """The round's loss at `point`, (settings, runs), for `observe`; a play has just computed it."""
+        one, value = self.known
+        return value if one is loss else loss.value(self.point)
 
     @cached_property
     def compiled(self) -> CompiledRounds:
@@ -326,7 +332,9 @@ def _plain(
         gradient.setflags(write=False)  # it may be the stream's own
         cumulative += value
         learner.round += 1
+        learner.known = loss, value
         learner.observe(loss, gradient, None if noise is None else noise[index])
+    learner.known = Learner.known
     if held is not None:
         check_near(held, domain.center(), domain)
 

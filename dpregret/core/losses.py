@@ -99,10 +99,10 @@ def _tiles(self: Any, points: Array) -> tuple[tuple[int, ...], Iterator[tuple[sl
     """The shape (...,) that points and the loss broadcast to; of some points at a time: where they are among all, the
     loss and copies of the points in columns, and scratch."""
     vectors = zip(map(np.asarray, self), self.vectors, strict=False)
-    own = [each if vector else each[..., None] for each, vector in vectors]
-    shape = np.broadcast_shapes(*(each.shape[:-1] for each in (points, *own)))
-    rows = [np.broadcast_to(each, (*shape, each.shape[-1])).reshape(-1, each.shape[-1]) for each in (points, *own)]
-    shared = [_shared(each) for each in self[len(own) :]]
+    given = [points, *(each if vector else each[..., None] for each, vector in vectors)]
+    shape = np.broadcast(*(each[..., 0] for each in given)).shape
+    rows = [_spread(each, shape).reshape(-1, each.shape[-1]) for each in given]
+    shared = [_shared(each) for each in self[len(self.own) :]]
 
     def tiles() -> Iterator[tuple[slice, Any, Array, Array]]:
         for first in range(0, len(rows[0]), TILE):
@@ -113,8 +113,19 @@ def _tiles(self: Any, points: Array) -> tuple[tuple[int, ...], Iterator[tuple[sl
     return shape, tiles()
 
 
+def _spread(given: Array, shape: tuple[int, ...]) -> Array:
+    """(*shape, d): `numpy.broadcast_to`, which takes four times as long for a round of few points."""
+    if given.shape[:-1] == shape:
+        return given
+    found = np.empty((*shape, given.shape[-1]))
+    found[...] = given
+    return found
+
+
 def _shared(value: Any) -> Any:
     """What all runs share, in the types of compiled rounds."""
+    if type(value) is float:
+        return value
     return np.ascontiguousarray(value, dtype=np.float64) if np.ndim(value) else float(value)
 
 

@@ -146,7 +146,7 @@ class LazyPoints(Learner):
         """Count the loss; after a batch, decide who is drawn."""
         self.sums.add(loss)  # line 16
         base = loss.value(self.center)
-        self.ahead += clipped(loss.value(self.point), base, self.unit) - clipped(loss.value(self.copy), base, self.unit)
+        self.ahead += clipped(self.paid(loss), base, self.unit) - clipped(loss.value(self.copy), base, self.unit)
         for setting, plan in enumerate(self.plans):
             if self.round % plan.batch or self.round >= self.horizon:
                 continue

@@ -84,7 +84,7 @@ class SwitchingLearner(Learner):
     def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:  # line 3
         """Count the loss, call the tests of the next round, and move where they halt."""
         self.sums.add(loss)
-        self.queries += np.clip(loss.value(self.point) / self.unit, 0.0, 1.0)  # line 7
+        self.queries += np.clip(self.paid(loss) / self.unit, 0.0, 1.0)  # line 7
         for setting, watch in enumerate(self.watches):
             halted = watch.step(self.queries[setting])  # line 4
             if not halted.any():
