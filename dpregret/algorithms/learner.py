@@ -29,9 +29,9 @@ from dpregret.core.losses import Loss as Loss
 from dpregret.core.oracles import SCRATCH, asked, inner, local_step, project, slope_at, step, vertex
 from dpregret.core.sets import ConstraintSet
 from dpregret.core.sets import LocalOracle as LocalOracle
-from dpregret.numerics.arrays import Array, sum_rows
+from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import specialised
-from dpregret.numerics.sums import vecdot
+from dpregret.numerics.sums import sum_rows, vecdot
 
 LOOKED_AFTER = 1024  # most rounds between two looks at whether the points lie in their set
 HELD = 2048  # most numbers of a point, of all settings and runs, where rounds between are looked at too:

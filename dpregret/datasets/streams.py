@@ -13,9 +13,9 @@ import numpy as np
 from dpregret.core.losses import Loss, Rounds
 from dpregret.core.sets import ConstraintSet
 from dpregret.datasets.base import Generators, Source, build
-from dpregret.numerics.arrays import Array, sum_rows
+from dpregret.numerics.arrays import Array
 from dpregret.numerics.random import Normals
-from dpregret.numerics.sums import vecdot
+from dpregret.numerics.sums import sum_rows, vecdot
 
 BLOCK = 256
 """Rounds drawn from a generator at once; a speed and memory choice that no result depends on."""

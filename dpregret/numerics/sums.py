@@ -54,6 +54,14 @@ def vecdot(first: ArrayLike, second: ArrayLike) -> Array:
     return found
 
 
+def sum_rows(rows: Array) -> Array:
+    """Sum over the first axis, row after row, whatever the shape and the layout.
+
+    NumPy does so where the rows lie one after the other and have several numbers, and else adds pairwise.
+    """
+    return np.cumsum(rows, axis=0)[-1] if rows[0].size == 1 else np.ascontiguousarray(rows).sum(axis=0)
+
+
 def product(left: ArrayLike, right: ArrayLike) -> Array:
     """`left @ right` for real numbers, left (..., k), right (k, m) or (k,), in the order of `add_product`."""
     first, second = np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)

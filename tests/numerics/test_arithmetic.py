@@ -7,12 +7,12 @@ import numba
 import numpy as np
 import pytest
 
-from dpregret.numerics.arrays import Array, sum_rows
+from dpregret.numerics.arrays import Array
 from dpregret.numerics.elementary import exp, finite_power, log, power_of, softmax
 from dpregret.numerics.orthogonal import composed, orthogonal_to, singular, symmetric
 from dpregret.numerics.quotients import Divisor, divisor
 from dpregret.numerics.random import Coins, addresses, fill_exponentials, fill_normals, gamma
-from dpregret.numerics.sums import largest_eigenvalue, product, products, vecdot
+from dpregret.numerics.sums import largest_eigenvalue, product, products, sum_rows, vecdot
 
 
 def defined(first, second):
