@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Annotated, Final, NoReturn
+from typing import Annotated, Any, Final, NoReturn
 
 import typer
 
@@ -77,10 +77,9 @@ def results_of(profile: str) -> Path:
     return Path("results") if name == "full" else Path("results") / name
 
 
-def targets() -> list[str]:
+def targets() -> set[str]:
     """Valid targets besides files: papers, and rules that make one thing."""
-    names = papers()
-    return sorted({"all", "audit", *WHOLE, *names, *short_names(names).values()})
+    return {"all", "audit", *WHOLE, *papers(), *paper_words()}
 
 
 def paper_words() -> list[str]:
@@ -98,16 +97,13 @@ def processors() -> int:
         return count
 
 
-Profile = Annotated[
-    str,
-    typer.Option("--profile", "-p", help="full, ci, quick, smoke, large, or a YAML file of yours.",
-                 autocompletion=profile_names),
-]  # fmt: skip
-AnyProfile = Annotated[
-    str | None,
-    typer.Option("--profile", "-p", help="Of this profile (of the newest run where not given).",
-                 autocompletion=profile_names),
-]  # fmt: skip
+def profile_option(about: str) -> Any:
+    """The option --profile, completed with the profiles that there are."""
+    return typer.Option("--profile", "-p", help=about, autocompletion=profile_names)
+
+
+Profile = Annotated[str, profile_option("full, ci, quick, smoke, large, or a YAML file of yours.")]
+AnyProfile = Annotated[str | None, profile_option("Of this profile (of the newest run where not given).")]
 Paper = Annotated[str, typer.Argument(help="A paper, or the beginning of its name.", autocompletion=paper_words)]
 
 

@@ -94,7 +94,7 @@ def known(command: str) -> set[str] | None:
     if command == "make":
         return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     if command == "snakemake":
-        return set(targets())
+        return targets()
     if command == "dpregret":
         return {each.name or each.callback.__name__ for each in app.registered_commands if each.name or each.callback}
     return None

@@ -62,9 +62,8 @@ def check_addresses() -> None:
     """Raise `ConfigError` where the limit on addresses is such that libraries fail, or hang, while they are loaded."""
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit != resource.RLIM_INFINITY and limit < LEAST_ADDRESSES * 1e9:
-        raise ConfigError(
-            f"a process may have {limit / 1e9:.3g} GB of addresses here (ulimit -v), and needs {LEAST_ADDRESSES:g}"
-        )
+        held = f"a process may have {limit / 1e9:.3g} GB of addresses here (ulimit -v)"
+        raise ConfigError(f"{held}, and needs {LEAST_ADDRESSES:g}")
 
 
 def check_writable(folders: Iterable[str | Path]) -> None:

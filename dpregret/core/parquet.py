@@ -62,10 +62,9 @@ def write(frame: pd.DataFrame, output: Path, stamp: Stamp) -> None:
     content = table.to_pandas()  # as it will be read
     said = {"format": FORMAT, "config": stamp.config, "code": stamp.code, "labels": dict(stamp.labels)}
     said["columns"] = {str(name): _digest(content[name]) for name in content}
+    stamped = table.replace_schema_metadata({**(table.schema.metadata or {}), KEY: json.dumps(said)})
     with atomic_write(output) as temporary:
-        pq.write_table(
-            table.replace_schema_metadata({**(table.schema.metadata or {}), KEY: json.dumps(said)}), temporary
-        )
+        pq.write_table(stamped, temporary)
 
 
 def read(file: Path | str | IO[bytes], columns: Iterable[str] | None = None, most: int | None = None) -> pd.DataFrame:

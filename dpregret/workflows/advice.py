@@ -111,11 +111,6 @@ class Advised:
         """Whether it was measured at one value only of a parameter, so that its power in it is a guess."""
         return any(text.startswith("only") for text in self.extrapolated.values())
 
-    @property
-    def beyond(self) -> str:
-        """What is extrapolated, in words."""
-        return "; ".join(f"{WORDS[name]} measured: {text}" for name, text in self.extrapolated.items())
-
 
 @dataclass(frozen=True)
 class Advice:
@@ -454,4 +449,5 @@ def _line(rank: str, each: Advised, found: Advice, long: bool) -> dict[str, str]
     }
     notes = [*each.notes, *(words for words, said in remarks.items() if said)]
     cost_of = "cost of a fit" if average else "cost of a round"
-    return shown | {cost_of: ", ".join(cost) or DASH, "extrapolated": each.beyond, "remarks": "; ".join(notes)}
+    beyond = "; ".join(f"{WORDS[name]} measured: {text}" for name, text in each.extrapolated.items())
+    return shown | {cost_of: ", ".join(cost) or DASH, "extrapolated": beyond, "remarks": "; ".join(notes)}

@@ -58,9 +58,8 @@ def test_the_command_answers_on_a_fresh_clone(capsys: pytest.CaptureFixture[str]
 
 def test_the_bound_is_that_of_the_learner_as_it_was_played(tables: Tables) -> None:
     cells = tables[0]
-    known = cells.loc[
-        cells["private"] & cells["bound"].notna() & (cells["rounds"] <= 2**14) & (cells["dimension"] <= 64)
-    ]
+    small = (cells["rounds"] <= 2**14) & (cells["dimension"] <= 64)
+    known = cells.loc[cells["private"] & cells["bound"].notna() & small]
     for feedback, rows in known.groupby("feedback"):
         row = rows.sort_values(["stream", "learner", "rounds"]).iloc[len(rows) // 2]
         learner, variant = str(row["learner"]).split(".")

@@ -148,12 +148,16 @@ def test_memory_is_bounded_beyond_what_is_held() -> None:
     assert "MemoryError" in call(throwing(MemoryError())).fault
 
 
-def ended(process: int) -> None:
-    """Wait for a process that is nobody's child any more."""
+def wait(happened: Callable[[], bool]) -> None:
     began = time.monotonic()
-    while psutil.pid_exists(process) and psutil.Process(process).status() != psutil.STATUS_ZOMBIE:
+    while not happened():
         assert time.monotonic() - began < MOST
         time.sleep(0.05)
+
+
+def ended(process: int) -> None:
+    """Wait for a process that is nobody's child any more."""
+    wait(lambda: not psutil.pid_exists(process) or psutil.Process(process).status() == psutil.STATUS_ZOMBIE)
 
 
 @pytest.mark.parametrize("leave", [False, True])
@@ -201,10 +205,7 @@ def function(say):
 call(function)
 """
     with subprocess.Popen([sys.executable, "-c", code]) as parent:
-        began = time.monotonic()
-        while not (tmp_path / "pid").exists():
-            assert time.monotonic() - began < MOST
-            time.sleep(0.05)
+        wait((tmp_path / "pid").exists)
         parent.kill()
     ended(int((tmp_path / "pid").read_text()))
 

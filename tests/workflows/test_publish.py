@@ -610,9 +610,8 @@ def test_a_damaged_archive_is_refused_or_as_packed(
     path = tmp_path / "a.tar.gz"
     archive.write(whole, path)
     right = path.read_bytes()
-    path.write_bytes(
-        gzip.compress(data.draw(damage(gzip.decompress(right))), 1) if inside else data.draw(damage(right))
-    )
+    spoilt = data.draw(damage(gzip.decompress(right) if inside else right))
+    path.write_bytes(gzip.compress(spoilt, 1) if inside else spoilt)
     if called(archive.main, path)[0] == 0:
         with archive.opened(path) as (folder, _):
             found = {name: (folder / name).read_bytes() for name in archive.listed(folder)}

@@ -202,9 +202,8 @@ def test_what_learners_cells_and_runs_share(family: str) -> None:
     cells = place.model_copy(update={"dimension": (dimension - 1, dimension), "runs": 4})
     spy, rows = job(cells, family, NOISY[family])
     named = {key: purpose for key, (purpose,) in spy.purposes().items()}
-    noise = Counter(
-        entropy[2] for entropy, spawned in spy.taken("algorithms") if named[entropy, ()] == "noise" and not spawned
-    )
+    drawn = [entropy for entropy, spawned in spy.taken("algorithms") if not spawned]
+    noise = Counter(entropy[2] for entropy in drawn if named[entropy, ()] == "noise")
     assert noise == dict.fromkeys(range(4), 2), "each run of each cell draws its noise once"
     data = defaultdict(set)
     for key in spy.taken("datasets"):

@@ -41,9 +41,8 @@ class LinearRisk:
 
     def value(self, points: Array) -> Array:
         """Risk."""
-        return np.asarray(
-            points @ self.slopes.mean(axis=0) + self.strong_convexity / 2 * np.square(points).sum(axis=-1)
-        )
+        ridge = self.strong_convexity / 2 * np.square(points).sum(axis=-1)
+        return np.asarray(points @ self.slopes.mean(axis=0) + ridge)
 
     def gradient(self, points: Array) -> Array:
         """Mean slope and ridge."""

@@ -182,7 +182,7 @@ def lazy(budget: Budget) -> ExactLoss:
     return refuted(budget, lazy_epsilon, on)
 
 
-TREE, WINDOWS = Special(rounds=8), Special(rounds=WINDOW + 1)
+TREE, WINDOWS, LINES = Special(rounds=8), Special(rounds=WINDOW + 1), Special(losses="flat", rounds=8)
 LOSSES: Final[Mapping[str, Callable[[], ExactLoss]]] = {
     "private-fw.printed": lambda: frank_wolfe(Budget(4.0, DELTA), ROUNDS),
     "objective-perturbation.printed": lambda: objective(Budget(1.0, DELTA), printed_deviation),
@@ -190,9 +190,7 @@ LOSSES: Final[Mapping[str, Callable[[], ExactLoss]]] = {
     "pftal.printed": lambda: of_audit(Pftal, "printed", Budget(2.0), TREE, KINK),
     "wdp-cocop-gamma.printed-noise": lambda: of_audit(WdpCocopGamma, "printed-noise", Budget(2.0), WINDOWS, KINK),
     "wdp-cocol-gamma.paper": lambda: of_audit(WdpCocolGamma, "paper", Budget(2.0), WINDOWS, KINK),
-    "dp-ftrl.printed": lambda: of_audit(
-        SmoothLeader, "printed", Budget(4.0, DELTA), Special(losses="flat", rounds=8), FLAT_LINES
-    ),
+    "dp-ftrl.printed": lambda: of_audit(SmoothLeader, "printed", Budget(4.0, DELTA), LINES, FLAT_LINES),
     # here the printed eta is 0.026, within the condition eta <= 1/10 of Theorem 3.2
     "l2p.printed": lambda: lazy(Budget(1 / 16, DELTA)),
 }

@@ -84,9 +84,8 @@ class AuditedExperts(neighbours.Audited):
         elif isinstance(learner, SparseVectorExperts):
             self.exact = worst_epsilon(restless(learner.plan), self.delta)
         elif learner.exact:
-            self.exact = max(
-                chain_epsilon(learner, first, second, self.delta) for _, first, second in self.tables.values()
-            )
+            pairs = [(each.first, each.second) for each in self.tables.values()]
+            self.exact = max(chain_epsilon(learner, *pair, self.delta) for pair in pairs)
 
     def pairs(self, runs: int) -> Iterator[neighbours.Pair]:
         for number, (name, (place, first, second)) in enumerate(self.tables.items()):

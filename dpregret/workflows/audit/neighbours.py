@@ -119,6 +119,7 @@ class Audited(ABC):
 def rows(audited: Audited, runs: int) -> pd.DataFrame:
     """One row a pair: claimed, accounted, exact and audited epsilon, audited mu, and the operating point."""
     found, reached = [], audited.reached()
+    known = {name: getattr(audited, name) for name in ("claimed", "delta", "accounted", "exact")}
     for pair in audited.pairs(runs):
         evidence = audit(pair.first, pair.second, audited.delta)
         proved, event = evidence.epsilon, evidence.event
@@ -127,10 +128,7 @@ def rows(audited: Audited, runs: int) -> pd.DataFrame:
         found.append(
             {
                 "pair": pair.name,
-                "claimed": audited.claimed,
-                "delta": audited.delta,
-                "accounted": audited.accounted,
-                "exact": audited.exact,
+                **known,
                 "audited": proved,
                 "audited_mu": evidence.mu,
                 "power": event[0],

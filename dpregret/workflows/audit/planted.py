@@ -64,12 +64,9 @@ class Case:
 
 def noise(mechanism: PrefixSums, scale: float, rounds: int, runs: int, generator: Generator) -> Array:
     """Noise of the first outputs, (runs, rounds), by the code of learners; no later than the first window ends."""
-
-    def unused(count: int) -> Array:
-        return np.full((count, 1, runs), np.nan)  # the window before the first has no noise
-
-    units = unit_noise("gaussian", [_seeded(generator)], rounds, runs)
-    return np.asarray(scale * mechanism.next(mechanism.init(rounds, 1, runs), units, unused)[:, 0].T)
+    units, state = unit_noise("gaussian", [_seeded(generator)], rounds, runs), mechanism.init(rounds, 1, runs)
+    drawn = mechanism.next(state, units, lambda count: np.full((count, 1, runs), np.nan))  # no window before the first
+    return np.asarray(scale * drawn[:, 0].T)
 
 
 def _seeded(generator: Generator) -> Generator:

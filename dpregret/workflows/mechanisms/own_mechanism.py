@@ -128,9 +128,8 @@ def noise_matrix(make: Callable[..., Any], claim: Claim, per_item: bool = True) 
     if hasattr(made, "multiply_next"):
         raise OwnNoiseError("a streaming matrix comes with its standard deviation: return (matrix, sd)")
     if not callable(made):
-        raise OwnNoiseError(
-            f"expected a function of a generator, (streaming matrix, sd) or PrefixSums, got {type(made).__name__}"
-        )
+        wanted = "a function of a generator, (streaming matrix, sd) or PrefixSums"
+        raise OwnNoiseError(f"expected {wanted}, got {type(made).__name__}")
     return _drawn(made, claim)
 
 
@@ -203,9 +202,8 @@ def _read_off(play: Callable[[Array], Array], draws: int, dimension: int) -> Arr
     wrong = np.abs(played - matrix @ real) > rounding * size
     if wrong.any():
         first = int(np.flatnonzero(wrong.any(axis=1))[0]) + 1
-        raise OwnNoiseError(
-            f"the noise is not a fixed linear map of its draws, coordinate by coordinate: not in round {first}"
-        )
+        said = "the noise is not a fixed linear map of its draws, coordinate by coordinate"
+        raise OwnNoiseError(f"{said}: not in round {first}")
     return matrix
 
 
@@ -311,9 +309,8 @@ def lines(verdict: Verdict) -> Iterator[str]:
     whole, several = claim.window >= rounds, claim.participations > 1
     epsilon_of = partial(gaussian_epsilon, delta=claim.delta)
     scope = "the whole sequence" if whole else f"a window of {claim.window} rounds"
-    yield f"{rounds} rounds, privacy of {scope}, sensitivity {claim.sensitivity:g}" + (
-        f", {claim.participations} participations {claim.separation} rounds apart" if several else ""
-    )
+    apart = f", {claim.participations} participations {claim.separation} rounds apart" if several else ""
+    yield f"{rounds} rounds, privacy of {scope}, sensitivity {claim.sensitivity:g}{apart}"
     yield f"A: lower triangular ones, {rounds} x {rounds}"
     yield f"B: {rounds} x {noise.shape[1]} (noise of each prefix sum by draw); its corner:"
     for row in noise[:CORNER, :CORNER]:
@@ -364,9 +361,8 @@ def _positive(text: str) -> float:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read, audit, print."""
-    parser = boundary.Parser(
-        prog="dpregret audit", description="Exact audit of your own correlated noise for prefix sums."
-    )
+    about = "Exact audit of your own correlated noise for prefix sums."
+    parser = boundary.Parser(prog="dpregret audit", description=about)
     parser.add_argument("mechanism", help="FILE.py:FUNCTION (example: docs/examples/my_noise.py)")
     parser.add_argument("--rounds", type=int, default=512, help="outputs (default 512)")
     parser.add_argument("--window", type=int, help="rounds that an item stays protected (default: all)")

@@ -23,6 +23,8 @@ from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws, Experiment, ExperimentOnSets, Family, Mistake, as_tuple
 from dpregret.workflows.plan.config import Config, Limits
 
+Amount = tuple[KeyPath, str, float]
+"""Where in a configuration a number is, the limit that bounds it, and the number."""
 CELLS_FOR_A_FIT = 4
 LEADING: Final[Mapping[str, tuple[str, ...]]] = {
     "online": ("domain", "strong_convexity"), "bandits": ("domain",), "erm": ("domain", "samples", "generators"),
@@ -283,7 +285,7 @@ def _message(error: Exception | SystemExit) -> str:
 
 def size_problems(config: Config, limits: Limits) -> Iterator[Mistake]:
     """Everything that is too large, found without computing any of it."""
-    amounts: list[tuple[KeyPath, str, float]] = []
+    amounts: list[Amount] = []
     for part, key in (("audit", "runs"), ("audit", "repeats"), ("validation", "simulations")):
         if size := getattr(config, part):
             amounts.append(((part, key), "runs", getattr(size, key)))
@@ -299,11 +301,10 @@ def size_problems(config: Config, limits: Limits) -> Iterator[Mistake]:
             yield path, said
 
 
-def _amounts(experiment: Experiment, limits: Limits) -> Iterator[tuple[KeyPath, str, float]]:
+def _amounts(experiment: Experiment, limits: Limits) -> Iterator[Amount]:
     """(key, limit, value): the values of an experiment, then what they multiply to, unless one is too large already."""
-    own: list[tuple[KeyPath, str, float]] = [
-        ((experiment.key("horizon"), index), "rounds", each) for index, each in enumerate(experiment.horizon)
-    ]
+    key = experiment.key("horizon")
+    own: list[Amount] = [((key, index), "rounds", each) for index, each in enumerate(experiment.horizon)]
     own.append((("runs",), "runs", experiment.runs))
     for index, each in enumerate(experiment.epsilon):
         if math.isfinite(each):
@@ -329,7 +330,7 @@ def _cells(experiment: Experiment) -> tuple[int, int]:
     return math.prod(map(len, lists)) * max(1, places), len(experiment.epsilon) * len(experiment.deltas) * len(window)
 
 
-def _products(experiment: Experiment, cells: int, settings: int) -> Iterator[tuple[KeyPath, str, float]]:
+def _products(experiment: Experiment, cells: int, settings: int) -> Iterator[Amount]:
     longest, dimensions = max(experiment.horizon), [dimension for _, _, dimension in experiment.places()] or [1]
     anytime = FAMILIES[experiment.family].anytime
     state = 8.0 * settings * experiment.runs * max(dimensions)

@@ -183,11 +183,9 @@ def _same(value: str | float, other: object) -> bool:
 
 def _values(column: str, experiment: Experiment, learners: Sequence[str]) -> list[object] | None:
     """The values of a column in the rows of an experiment, as far as they follow from the settings."""
-    private = [_private(experiment, learner) for learner in learners]
-    found: list[object]
     if column == "epsilon":
-        found = [] if private and not any(private) else [*experiment.epsilon]
-        return found if private and all(private) else [*found, math.inf]
+        private = {_private(experiment, learner) for learner in learners}
+        return [*(() if private == {False} else experiment.epsilon), *(() if private == {True} else [math.inf])]
     if column == "delta":
         return [*experiment.deltas, 0.0]
     if column == "window":

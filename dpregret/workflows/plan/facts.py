@@ -79,9 +79,8 @@ def facts(config: Config, refuted: Mapping[str, str]) -> Facts:
             experiments[paper, name] = ExperimentFacts(feedback, fixed)
             for stream in each.streams:
                 streams[feedback[stream], stream] = stream_facts(each.family, known[stream])
-    learners = {name: each for family in FAMILIES.values() for name, each in family.learners.items()}
-    only = frozenset(name for name, each in learners.items() if each.stochastic_only)
-    return Facts(experiments, streams, refuted, only)
+    learners = [each for family in FAMILIES.values() for each in family.learners.items()]
+    return Facts(experiments, streams, refuted, frozenset(name for name, each in learners if each.stochastic_only))
 
 
 def stream_facts(family: str, stream: Any) -> StreamFacts:

@@ -39,7 +39,6 @@ GAP: Final = 1e-8
 COINS: Final = 400
 DEVIATIONS: Final = 5.0
 """Standard deviations below the mean that fair coins never come to: once in 3.5 million tests."""
-Rows = pd.DataFrame
 Check = Callable[["Played"], str | None]
 
 
@@ -51,7 +50,7 @@ class Played:
         self.small = smallest(experiment)
         self.usual = self.rows()
 
-    def rows(self, runs: int = RUNS, **changes: Any) -> Rows:
+    def rows(self, runs: int = RUNS, **changes: Any) -> pd.DataFrame:
         """One row a setting, run and checkpoint. Raises LearnerFault."""
         experiment = self.small.model_copy(update={"runs": runs, **changes})
         rows = self.family.rows(experiment, self.kind, self.variant, Draws(SEED, runs, self.data))

@@ -169,11 +169,10 @@ def experiment_of(
     fields = family.experiment.model_fields
     if windowed and "window" not in fields:
         raise ConfigError(f"{PLAY}: window: learners of the family {family.name} know no window")
-    data: dict[str, Any] = {"family": family.name, "title": PLAY, "sweep": "none"}
-    choices = {key: value for key, value in given.items() if key in fields}
+    data = {family.experiment.key(key): value for key, value in given.items() if key in fields}
+    data |= {"family": family.name, "title": PLAY, "sweep": "none"}
     if family.name == "lemmas":
-        choices.pop("sets")
-    data.update({family.experiment.key(key): value for key, value in choices.items()})
+        data.pop("set")
     own = {family.experiment.key(key) for key in fields} - data.keys() - {"options"}
     data.update({key: value for key, value in options.items() if key in own})
     data["options"] = {key: value for key, value in options.items() if key not in own}

@@ -32,8 +32,6 @@ HIDDEN: Final = "gitignore"
 """A file that no package would carry under its own name, which begins with a dot."""
 PRINTED: Final = "printed.yaml"
 REFERENCE: Final = "reference"
-KEPT: Final = (*FILES.values(), JOBS)
-"""Tables that a reference consists of."""
 
 
 def write(folder: Path, printed: bool = False) -> None:
@@ -60,9 +58,8 @@ def new(arguments: Sequence[str] | None = None) -> int:
 
 def gate(arguments: Sequence[str] | None = None) -> int:
     """Take the steps; the exit code is that of the worst."""
-    parser = boundary.Parser(
-        prog="dpregret gate", description="Has a change moved the regret, the verdicts or the privacy of a study?"
-    )
+    about = "Has a change moved the regret, the verdicts or the privacy of a study?"
+    parser = boundary.Parser(prog="dpregret gate", description=about)
     parser.add_argument("--profile", "-p", default=study.PROFILE, help="what is run (default: all experiments)")
     parser.add_argument("--cores", "-c", type=int, help="how many (default: all)")
     parser.add_argument("--no-audit", action="store_true", help="leave out the audit")
@@ -80,7 +77,7 @@ def gate(arguments: Sequence[str] | None = None) -> int:
         return max(codes)
     if given.keep:
         Path(REFERENCE).mkdir(exist_ok=True)
-        for name in KEPT:
+        for name in (*FILES.values(), JOBS):
             shutil.copyfile(results / name, Path(REFERENCE) / name)
         print(f"gate: wrote {folder / REFERENCE}: commit it")
     elif not Path(REFERENCE).is_dir():
