@@ -77,10 +77,8 @@ class Tables(NamedTuple):
 
 def papers(folder: Path) -> dict[str, Path]:
     """Folders of papers below a folder of results, by name; the folder itself where it is that of a paper."""
-    found = [
-        path for path in sorted(folder.glob("*")) if any((path / name).exists() for name in (*FILES.values(), JOBS))
-    ]
-    return {path.name: path for path in found} if found else {folder.resolve().name: folder}
+    found = {file.parent for name in (*FILES.values(), JOBS) for file in folder.glob(f"*/{name}")}
+    return {path.name: path for path in sorted(found)} or {folder.resolve().name: folder}
 
 
 def compare(now: Tables, before: Tables, planned: Hashed | None = None) -> tuple[list[str], str]:

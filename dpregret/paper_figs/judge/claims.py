@@ -157,6 +157,11 @@ class Claim(Swept):
         """The kind of the line: a claim could have come out otherwise; bounds held in every cell are checks."""
         return "check" if self.check or self.type == "below" else "claim"
 
+    @property
+    def refutable(self) -> bool:
+        """Whether the claim is a statement about privacy that a paper prints."""
+        return self.type == "private" and not self.check and (self.origin, self.provenance) == ("paper", "printed")
+
     @model_validator(mode="before")
     @classmethod
     def _in_short(cls, data: Any) -> Any:

@@ -181,8 +181,7 @@ class ExactLoss:
     @classmethod
     def read(cls, path: Path) -> dict[str, ExactLoss]:
         """The losses from `write_exact_losses`, by name."""
-        rows = formats.read_csv(path).set_index("name").to_dict("index")
-        return {str(name): cls(**{str(key): value for key, value in row.items()}) for name, row in rows.items()}
+        return {name: cls(*loss) for name, *loss in formats.read_csv(path).itertuples(index=False)}
 
 
 ExactLosses = Mapping[str, ExactLoss]

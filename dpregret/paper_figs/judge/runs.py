@@ -52,8 +52,7 @@ def first_fault(rows: pd.DataFrame) -> str | None:
 
 def check_rows(rows: pd.DataFrame, domain: Any | None) -> None:
     """Raise LearnerFault for a number of a play that cannot be, or points outside the set (where there is one)."""
-    fault = first_fault(rows)
-    if fault is not None:
+    if fault := first_fault(rows):
         raise LearnerFault(fault)
     if domain is not None and "violation" in rows:
         check_violation(float(rows["violation"].max()), domain)
@@ -160,10 +159,7 @@ def empty_row() -> pd.DataFrame:
 
 def crashes(frame: pd.DataFrame) -> list[str]:
     """Learners that crashed, in words."""
-    places = np.flatnonzero(frame["stream"] == "")
-    if not len(places):  # as nearly always
-        return []
-    rows = frame[["learner", "variant", "experiment", "status"]].iloc[places]
+    rows = frame.loc[frame["stream"] == "", ["learner", "variant", "experiment", "status"]]
     return [f"{learner}.{variant} in {experiment} {status}" for learner, variant, experiment, status in rows.to_numpy()]
 
 
@@ -181,8 +177,7 @@ def check_columns(frame: pd.DataFrame, origin: str, declared: Mapping[str, Kind]
     Raises RunsError naming a missing or odd one, and for a finished row outside `LIMITS`.
     Of all `COLUMNS`, cost columns are always there afterwards, the other optional ones where `frame` has them.
     """
-    missing = [name for name in declared if name not in frame.columns]
-    if missing:
+    if missing := [name for name in declared if name not in frame.columns]:
         raise RunsError(f"{origin}: missing columns {', '.join(missing)}")
     there = frame.dtypes.to_dict()
     for name, kind in declared.items():
@@ -191,12 +186,10 @@ def check_columns(frame: pd.DataFrame, origin: str, declared: Mapping[str, Kind]
             raise RunsError(f"{origin}: column {name} holds {there[name]}, expected {kind.name}")
     dtypes = {name: kind.dtype for name, kind in declared.items() if kind.dtype is not None}
     further = [name for name in OPTIONAL if name in frame.columns]
-    odd = [name for name in further if not types.is_numeric_dtype(there[name])]  # flags count as numbers
-    if odd:
+    if odd := [name for name in further if not types.is_numeric_dtype(there[name])]:  # flags count as numbers
         raise RunsError(f"{origin}: column {odd[0]} holds {there[odd[0]]}, expected {NUMBER.name}")
     done = frame["status"] == "ok"
-    fault = first_fault(frame if done.all() else frame.loc[done])
-    if fault is not None:
+    if fault := first_fault(frame if done.all() else frame.loc[done]):
         raise RunsError(f"{origin}: a row with status ok that cannot be: {fault}")
     costs = COST_COLUMNS if declared is COLUMNS else ()
     missing_costs = dict.fromkeys((name for name in costs if name not in further), float("nan"))
@@ -213,8 +206,7 @@ def check_runs(frame: pd.DataFrame, origin: str) -> pd.DataFrame:
     occurs twice.
     """
     hashes = frame.groupby(["paper", "experiment"])["config_hash"].nunique()
-    mixed = [str(experiment) for _, experiment in hashes[hashes > 1].index]
-    if mixed:
+    if mixed := [str(experiment) for _, experiment in hashes[hashes > 1].index]:
         raise RunsError(f"{origin}: files of different configurations in experiment {', '.join(mixed)}; rerun it")
     key = [*KEY, *(name for name in OPTIONS if name in frame.columns)]
     twice = frame.duplicated(key)

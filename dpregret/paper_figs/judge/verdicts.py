@@ -275,9 +275,8 @@ def judge_private(runs: pd.DataFrame, claim: Claim, cells: Cells, exact: ExactLo
         verdict = word.HOLDS if kept else word.FAILS
     elif upper and not kept:
         verdict = word.INCONCLUSIVE
-        reason = (
-            f"the ledger proves {ratio.max():.3g} times the claimed eps only: an upper bound, no violation is shown"
-        )
+        proved = f"the ledger proves {ratio.max():.3g} times the claimed eps only"
+        reason = f"{proved}: an upper bound, no violation is shown"
     if upper:
         resolved = {"resolution_of": "none: the ledger is an upper bound"}
     return Judgement(verdict, reason, runs=len(cells.responses), cells_used=listed(cells.values), **resolved)

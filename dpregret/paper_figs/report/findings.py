@@ -21,9 +21,9 @@ import pandas as pd
 from markupsafe import Markup
 from pydantic import Field, model_validator
 
-from dpregret.core.yaml_source import read_source, shown, validate
+from dpregret.core.yaml_source import validate
 from dpregret.paper_figs.judge import result_tables
-from dpregret.paper_figs.judge.claims import Claim, ClaimsError, ClaimsFile, Erratum, PaperTexts, Strict, load_paper
+from dpregret.paper_figs.judge.claims import ClaimsError, ClaimsFile, Erratum, PaperTexts, Strict, load_paper, source_of
 from dpregret.paper_figs.judge.result_tables import read_lines
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN, VIOLATED
 from dpregret.paper_figs.tables.printed import environment
@@ -254,7 +254,7 @@ class _MissingError(LookupError):
 def load_findings(texts: Path) -> tuple[Finding, ...]:
     """The file in the folder of the papers' texts; none where there is no file. Raises ClaimsError."""
     path = texts / FILE
-    return validate(FindingsFile, read_source(path, shown(path)), error=ClaimsError).findings if path.exists() else ()
+    return validate(FindingsFile, source_of(path), error=ClaimsError).findings if path.exists() else ()
 
 
 def headlines(results: Path, texts: Path, papers: Sequence[str]) -> tuple[Headline, ...]:
@@ -273,17 +273,12 @@ def refutations(results: Path, texts: Path, papers: Sequence[str]) -> tuple[Item
     found = []
     for claims in (load_paper(texts / paper).claims for paper in papers):
         lines = _lines(results, claims.paper)
-        for claim in filter(refutable, claims.claims):
+        for claim in (claim for claim in claims.claims if claim.refutable):
             line = lines.get(claim.id, {})
             if line.get("verdict") == VIOLATED:
                 place, reason = f"{claims.cite or claims.paper}, {claim.source}", of_privacy(line["reason"])
                 found.append(Item(claims.paper, claim.id, place, claim.statement, reason, claim.errata))
     return tuple(found)
-
-
-def refutable(claim: Claim) -> bool:
-    """Whether the claim is a printed statement about privacy."""
-    return claim.type == "private" and not claim.check and claim.origin == "paper" and claim.provenance == "printed"
 
 
 def of_privacy(reason: str) -> str:

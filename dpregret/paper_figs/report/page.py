@@ -26,32 +26,15 @@ from dpregret.paper_figs.judge import fits, result_tables, vocabulary
 from dpregret.paper_figs.judge.claims import Changes, Claim, ClaimsFile, load_paper
 from dpregret.paper_figs.judge.runs import OPTIONS, crashes, read_runs
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN, ORDER, RESPONSE_AXES, VALUE_COLUMN, VIOLATED, labels_of, law
-from dpregret.paper_figs.report.findings import (
-    NOBODY,
-    TEMPLATES,
-    Names,
-    Record,
-    TextTable,
-    View,
-    headlines,
-    learner_name,
-    lines_of,
-    of_privacy,
-    read_all,
-    read_captioned,
-    records,
-    refutable,
-    section,
-    templates,
-    text_table,
-)
+from dpregret.paper_figs.report import findings
+from dpregret.paper_figs.report.findings import NOBODY, TEMPLATES, Names, Record, TextTable, View, learner_name
 from dpregret.paper_figs.report.provenance import gather
 from dpregret.paper_figs.tables.printed import STYLE, fragment_of, slug
 from dpregret.paper_figs.tables.write import BOUND_LATEX, MEASURED, symbol_of
 from dpregret.paper_figs.text import formats, formula
 from dpregret.paper_figs.text.formats import DASH, significant
 from dpregret.paper_figs.text.formula import unicode
-from dpregret.paper_figs.winners.table import FOLDER, GUARANTEE, PROBLEM, TABLE, VERDICTS
+from dpregret.paper_figs.winners.table import FOLDER, SETTING, TABLE, VERDICTS
 
 CHECK: Final = "check"
 KINDS: Final = {
@@ -85,14 +68,14 @@ def paper_view(results: Path, claims: ClaimsFile, errata: View, names: Names, ch
     effect -> the learner that shows it.
     """
     folder = results / claims.paper
-    lines = lines_of(folder)
+    lines = findings.lines_of(folder)
     figures = [_figure(path, claims) for path in sorted((folder / "figures").glob("*.png"))]
     drawn = {figure["name"] for figure in figures}
     known = [claim for claim in claims.claims if claim.id in lines]
     views = tuple(claim_view(claim, lines[claim.id], claims, drawn, names, changes) for claim in known)
     tested = tuple(view for view in views if not view["absent"])
     ids = {view["id"] for view in tested}
-    effects = [row for row in records(folder / "errata.csv") if row["status"] == MEASURED]
+    effects = [row for row in findings.records(folder / "errata.csv") if row["status"] == MEASURED]
     titles = {"gains": "Gains"} if claims.gains else {}
     titles |= {f"exact/{name}": f"Exact: {name}" for name in claims.exact}
     counts, stated = counted(tested), ["derived here"] if claims.chapter else [*KINDS][:2]
@@ -107,8 +90,8 @@ def paper_view(results: Path, claims: ClaimsFile, errata: View, names: Names, ch
         "errata": errata,
         "effects": effects,
         "measured_on": {row["erratum"]: row["against"].partition(".")[0] for row in effects},
-        "costs": records(folder / "costs.csv"),
-        "further": [each._replace(name=f"{claims.paper}-{each.name}") for each in read_all(folder, titles)],
+        "costs": findings.records(folder / "costs.csv"),
+        "further": [each._replace(name=f"{claims.paper}-{each.name}") for each in findings.read_all(folder, titles)],
         "counts": counts,
         "stated": {kind: own for kind, own in counts.items() if kind in stated},
     }
@@ -158,7 +141,7 @@ def _table(folder: Path, claims: ClaimsFile, number: int, tested: set[str]) -> V
     table, name = claims.tables[number], f"table_{number + 1}"
     whole, printed = folder / f"{name}_all.csv", folder / f"{name}.html"
     shown = Markup(fragment_of(printed.read_text(encoding="utf-8"))) if whole.exists() and printed.exists() else None
-    found = records(whole if whole.exists() else folder / f"{name}.csv")
+    found = findings.records(whole if whole.exists() else folder / f"{name}.csv")
     rows = []
     for record, entry in zip(found, table.rows, strict=True):
         exponents = reversed(entry.exponents.items())  # the first one of a column counts
@@ -263,7 +246,7 @@ def unclaimed(shown: dict[str, Any], claims: ClaimsFile, titles: Mapping[str, st
         }
         caption = f"Experiment {name}: no claim is about it."
         frame = pd.DataFrame(columns, index=cells.index)
-        yield text_table(f"{claims.paper}-{name}", titles.get(name) or name, caption, frame)
+        yield findings.text_table(f"{claims.paper}-{name}", titles.get(name) or name, caption, frame)
 
 
 def _experiment(rows: pd.DataFrame, known: Names) -> dict[str, Any]:
@@ -334,9 +317,6 @@ PARTS: Final = {
     "pairs": "Pairs of learners that differ",
     "coverage": "Predicted regret",
 }
-_INTERVALS: Final = {
-    "regret": ("low", "high"), "ratio": ("ratio_low", "ratio_high"), "bound_gap": ("bound_gap_low", "bound_gap_high"),
-}  # fmt: skip
 
 
 def winners_view(results: Path, names: Names) -> dict[str, Any]:
@@ -350,8 +330,7 @@ def winners_view(results: Path, names: Names) -> dict[str, Any]:
     table = formats.read_csv(results / TABLE, keep_default_na=False, na_values=[""])
     table = table.fillna({name: "" for name in table if not pd.api.types.is_numeric_dtype(table[name])})
     shown = pd.DataFrame({name: _worded(table, name) for name in {**FILTERS, **SHOWN}})
-    keys = [name for name in (*PROBLEM, *GUARANTEE) if name != "rounds"]
-    longest = table["rounds"] == table.groupby(keys, dropna=False)["rounds"].transform("max")
+    longest = table["rounds"] == table.groupby(SETTING, dropna=False)["rounds"].transform("max")
     contested = table["algorithms"] > 1
     learners = sorted({name for column in LEARNERS for name in shown[column] if "." in name})
     data = _packed(shown.assign(contested=contested.map({True: "yes", False: ""})))
@@ -362,8 +341,8 @@ def winners_view(results: Path, names: Names) -> dict[str, Any]:
         "rows": shown.loc[longest & contested, list(SHOWN)].to_numpy().tolist(),
         "settings": len(table),
         "data": {**data, "names": {name: learner_name(names, *name.split(".", 1)) for name in learners}},
-        "counts": read_captioned(results / "winners.md", "How often each learner is the one of least regret"),
-        "parts": read_all(folder, PARTS),
+        "counts": findings.read_captioned(results / "winners.md", "How often each learner is the one of least regret"),
+        "parts": findings.read_all(folder, PARTS),
         "figure": embedded(folder / "profiles.png"),
         "verdicts": VERDICTS,
     }
@@ -393,10 +372,11 @@ def _worded(table: pd.DataFrame, name: str) -> pd.Series:
     if not pd.api.types.is_numeric_dtype(values):
         return values.astype("str")
     texts = values.map(formats.significant)
-    if name in _INTERVALS:
-        low, high = (table[end].map(formats.significant) for end in _INTERVALS[name])
+    prefix = "" if name == "regret" else f"{name}_"
+    if f"{prefix}low" in table:
+        low, high = (table[f"{prefix}{end}"].map(formats.significant) for end in ("low", "high"))
         ends = " [" + low + ", " + high + "]"
-        texts = texts + ends.where(table[_INTERVALS[name][0]].notna(), "")
+        texts = texts + ends.where(table[f"{prefix}low"].notna(), "")
     return texts
 
 
@@ -463,7 +443,9 @@ def write_report(
         written = load_paper(texts / paper)
         if not (results / paper / "claims.csv").exists():
             raise ReportError(f"{results / paper}: no claims.csv; run the paper first")
-        views.append(paper_view(results, written.claims, section(results, written), run.names, written.changes))
+        views.append(
+            paper_view(results, written.claims, findings.section(results, written), run.names, written.changes)
+        )
         rows = read_runs(runs / paper, columns=READ)
         crashed += crashes(rows)
         shown = explorer(rows, written.claims, run.names)
@@ -471,9 +453,11 @@ def write_report(
         further[paper] = list(unclaimed(shown, written.claims, experiments))
     tested = [(view, line) for view in views for line in view["tested"]]
     winners, scripts = winners_view(results, run.names), page_scripts()
-    template = templates()
+    template = findings.templates()
     template.filters.update(slug=slug, short=short, zip=zip, stem=lambda text: re.split("[,:]", text)[0])
-    template.filters.update(digits=lambda text: significant(float(text), 2) if text else "", of_privacy=of_privacy)
+    template.filters.update(
+        digits=lambda text: significant(float(text), 2) if text else "", of_privacy=findings.of_privacy
+    )
     template.globals.update(
         vars(vocabulary),
         kinds=KINDS,
@@ -489,14 +473,14 @@ def write_report(
         crashed=crashed,
         folder=run.folder,
         provenance=gather(results, run.profile, run.config),
-        findings=headlines(results, texts, list(papers)),
+        findings=findings.headlines(results, texts, list(papers)),
         refuted=[(view, line) for view, line in tested if line["refutes"]],
         pictures={(view["paper"], figure["name"]): figure for view in views for figure in view["figures"]},
         counts=counted(line for _, line in tested),
         verdicts={line["verdict"] for _, line in tested},
         privacy=[(view, told) for view in views if (told := _privacy(view))],
-        audit=read_all(results, AUDIT),
-        validation=read_all(results, VALIDATION),
+        audit=findings.read_all(results, AUDIT),
+        validation=findings.read_all(results, VALIDATION),
         oracles=_oracle_costs(results, list(papers)),
         winners=winners,
         settings=script_json(winners["data"]) if winners else "",
@@ -566,7 +550,7 @@ def _labels(views: Sequence[View], names: Names) -> dict[str, Mapping[str, Any]]
 
 def _privacy(view: View) -> str:
     """How the claims of privacy that the paper states came out, in words, as far as this run tests them."""
-    verdicts = [line["verdict"] for line in view["tested"] if refutable(line["claim"])]
+    verdicts = [line["verdict"] for line in view["tested"] if line["claim"].refutable]
     if not verdicts:
         return ""
     held, refuted = verdicts.count(vocabulary.REPRODUCED), verdicts.count(vocabulary.VIOLATED)
@@ -595,4 +579,6 @@ def _oracle_costs(results: Path, papers: Sequence[str]) -> TextTable | None:
         caption += (
             " Where the last but one is above the last, gauge descent has the smaller bound for equal oracle time."
         )
-    return text_table("oracles", "Projection against linear oracle", caption, shown.map(significant).reset_index())
+    return findings.text_table(
+        "oracles", "Projection against linear oracle", caption, shown.map(significant).reset_index()
+    )

@@ -316,8 +316,7 @@ def _verdicts(claims: ClaimsFile, measured: Sequence[Mapping[Any, Any]]) -> str:
     for record in measured:
         name = symbol_of(claims, str(record["parameter"]))
         mark = " (derived)" if record["origin"] == "derived" else ""
-        no_progress = labels_of(claims.response).no_progress
-        kinds = {"below": "constants", "private": "privacy", "linear": no_progress}
+        kinds = {"below": "constants", "private": "privacy", "linear": labels_of(claims.response).no_progress}
         what = kinds.get(str(record["type"]), name + mark)
         grouped.setdefault(str(record["verdict"]), []).append(what)
     return "; ".join(f"{verdict}: {', '.join(dict.fromkeys(names))}" for verdict, names in grouped.items()) or DASH
@@ -351,13 +350,12 @@ def _erratum(runs: pd.DataFrame, erratum: Erratum, experiments: Collection[str] 
     found = dict.fromkeys(EMPTY, formats.DASH)
     status, note = NOT_MEASURABLE, erratum.reason
     if erratum.measure is not None and erratum.experiment is not None:
-        if experiments is not None and erratum.experiment not in experiments:
-            status, note = NOT_RUN, f"experiment {erratum.experiment} is not in this profile"
-        else:
-            try:
-                found, status = measure(runs, erratum.measure, erratum.experiment), MEASURED
-            except (NotRun, fits.NoExponent) as missing:
-                status, note = NOT_RUN, str(missing)
+        try:
+            if experiments is not None and erratum.experiment not in experiments:
+                raise NotRun(f"experiment {erratum.experiment} is not in this profile")
+            found, status = measure(runs, erratum.measure, erratum.experiment), MEASURED
+        except (NotRun, fits.NoExponent) as missing:
+            status, note = NOT_RUN, str(missing)
     copied = {name: getattr(erratum, name) for name in ("kind", "provenance", "place", "printed", "right", "why")}
     about = {"claims": " ".join(erratum.claims), "experiment": erratum.experiment or formats.DASH, "note": note}
     return {"erratum": erratum.id, **copied, "status": status, **found, **about}

@@ -218,16 +218,14 @@ def read_table(path: Path, form: Form, text: bool = False) -> pd.DataFrame:
     Raises DamageError naming the line (and column), and OSError.
     """
     lines, header, rows = _cells(path)
-    missing = [name for name in form.needed if name not in header]
-    if missing:
+    if missing := [name for name in form.needed if name not in header]:
         raise DamageError(f"{path}:1: no column {missing[0]!r}")
     bounded = (f"{name}{end}" for name in form.intervals for end in ("", "_low", "_high"))
     numbers = [name for name in dict.fromkeys((*form.numbers, *form.filled, *bounded)) if name in header]
     seen: dict[tuple[str, ...], int] = {}
     for line, row in zip(lines, rows, strict=True):
         record = dict(zip(header, row, strict=True))
-        fault = _fault(record, form, numbers)
-        if fault:
+        if fault := _fault(record, form, numbers):
             raise DamageError(f"{path}:{line}: {fault}")
         key = tuple(record[name] for name in form.key)
         if key and key in seen:
@@ -260,8 +258,7 @@ def _cells(path: Path) -> tuple[list[int], list[str], list[list[str]]]:
                 raise DamageError(f"{path}:{lines[-1]}: {len(row)} cells, the header has {len(rows[0])}")
     except csv.Error as fault:
         raise DamageError(f"{path}:{reader.line_num}: {fault}") from None
-    twice = [name for name in rows[0] if rows[0].count(name) > 1]
-    if twice:
+    if twice := [name for name in rows[0] if rows[0].count(name) > 1]:
         raise DamageError(f"{path}:1: column {twice[0]!r} stands twice")
     return lines[1:], rows[0], rows[1:]
 

@@ -218,9 +218,8 @@ def intervals(simulations: int, seed: int = 1) -> pd.DataFrame:
         axis, factor = np.log(horizons), np.log(np.log(horizons))
         generator = np.random.default_rng([seed, runs, cells, round(100 * spread)])
         laws = POWER * axis + factor
-        fitted = [
-            _slopes(generator, np.tile(laws, (count, 1)), runs, spread, axis, factor) for count in _batches(simulations)
-        ]
+        planted = (np.tile(laws, (count, 1)) for count in _batches(simulations))
+        fitted = [_slopes(generator, each, runs, spread, axis, factor) for each in planted]
         value, low, high = (np.concatenate(each) for each in zip(*fitted, strict=True))
         rows.append({
             "runs": runs, "spread": spread, "cells": cells, "simulations": simulations,

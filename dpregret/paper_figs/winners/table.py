@@ -41,6 +41,8 @@ from dpregret.paper_figs.text import formats
 
 PROBLEM: Final = ("feedback", "stream", "set", "dimension", "options", "rounds")
 GUARANTEE: Final = ("window", "epsilon", "delta")
+SETTING: Final = [name for name in (*PROBLEM, *GUARANTEE) if name != "rounds"]
+"""What tells settings apart besides their length."""
 CALLS: Final = (*ORACLES, "solves")
 TABLE, FOLDER, CELLS, PROFILES = "winners.csv", "winners", "cells.csv", "profiles"
 """Names below the folder of results, and in the folder of winners."""

@@ -28,7 +28,7 @@ from dpregret.paper_figs.figures.style import MOST, Page, Plate, Style
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.winners import table as measuring
 from dpregret.paper_figs.winners.laws import coverage
-from dpregret.paper_figs.winners.table import CALLS, GUARANTEE, PROBLEM, Facts
+from dpregret.paper_figs.winners.table import CALLS, GUARANTEE, PROBLEM, SETTING, Facts
 
 KEPT: Final = (
     *PROBLEM, *GUARANTEE, "learner", "private", "runs", "regret", "error", "trivial", "bound", *CALLS, "barred",
@@ -64,7 +64,6 @@ TICKS, COARSE, NARROW = (1, 1.1, 1.2, 1.4, 1.6, 1.8, 2, 3, 4, 5, 10, 20, 50, 100
 CLASSES: Final = {"full": "full information", "bandit": "bandit feedback", "experts": "experts", "erm": "batch (ERM)",
            "population": "fresh records (population risk)"}  # fmt: skip
 """Feedback -> title of its panel."""
-_SETTING: Final = [name for name in (*PROBLEM, *GUARANTEE) if name != "rounds"]
 
 
 def write_winners(files: Sequence[Path], facts: Facts, results: Path, names: Mapping[str, str] | None = None) -> None:
@@ -104,13 +103,13 @@ def ratios(cells: pd.DataFrame) -> pd.DataFrame:
     Problems whose least regret is not positive have no ratios and are left out.
     """
     competing = cells.loc[cells["private"] & (cells["barred"] == "")]
-    keys = [*_SETTING, "rounds"]
+    keys = [*SETTING, "rounds"]
     competing = competing.assign(algorithm=competing["learner"].str.split(".").str[0])
     competing = competing.loc[competing.groupby(keys)["algorithm"].transform("nunique") > 1]
-    longest = competing.groupby(_SETTING)["rounds"].transform("max")
+    longest = competing.groupby(SETTING)["rounds"].transform("max")
     competing = competing.loc[competing["rounds"] == longest]
-    least = competing.groupby(_SETTING)["regret"].transform("min")
-    found = competing.assign(ratio=competing["regret"] / least, problem=competing.groupby(_SETTING).ngroup())
+    least = competing.groupby(SETTING)["regret"].transform("min")
+    found = competing.assign(ratio=competing["regret"] / least, problem=competing.groupby(SETTING).ngroup())
     return found.loc[least > 0, ["feedback", "problem", "learner", "ratio"]].reset_index(drop=True)
 
 
