@@ -157,12 +157,8 @@ def refuted(budget: Budget, attained: Callable[[Budget], float], on: str) -> Exa
 
 def frank_wolfe(budget: Budget, rounds: int) -> ExactLoss:
     """Alg. 4 of Talwar, Thakurta & Zhang 2015 as printed."""
-
-    def attained(own: Budget) -> float:
-        return wolfe_epsilon(printed_scale(own, rounds), rounds, own.delta)
-
     on = f"linear losses on the l1 ball in the plane, T = {rounds}, delta = {budget.delta:g}"
-    return refuted(budget, attained, on)
+    return refuted(budget, lambda own: wolfe_epsilon(printed_scale(own, rounds), rounds, own.delta), on)
 
 
 def objective(budget: Budget, deviation: Callable[[Budget], float]) -> ExactLoss:

@@ -135,9 +135,8 @@ class Tables:
     @classmethod
     def read(cls, audit: Path, exact: Path) -> Tables:
         """Read the tables in the folder `audit`, and the file `exact`; raises DamageError and OSError."""
-        return cls(
-            read_table(audit / "audit.csv", AUDIT), read_table(audit / "planted.csv", PLANTED), read_table(exact, EXACT)
-        )
+        planted = read_table(audit / "planted.csv", PLANTED)
+        return cls(read_table(audit / "audit.csv", AUDIT), planted, read_table(exact, EXACT))
 
 
 def faults(now: Tables, before: Tables) -> list[str]:

@@ -48,9 +48,11 @@ Mechanism = PrefixSums | trees.DecodedWindowTree | toeplitz.NormalisedRoot
 Contenders = Mapping[str, Callable[[int], Any]]
 """Name -> the mechanism of a horizon or window."""
 
+TREES: Contenders = {"tree": trees.BinaryTree, "tree, best decoder": trees.VarianceReducedTree}
+WINDOW_TREES: Contenders = {"window tree": trees.WindowTree, "window tree, best decoder": trees.DecodedWindowTree}
+BLOCKS: Contenders = {"blocks": partial(window_sums, "blocks")}
 SEQUENCES: Contenders = {
-    "tree": trees.BinaryTree,
-    "tree, best decoder": trees.VarianceReducedTree,
+    **TREES,
     "root": toeplitz.Root,
     **{BUFFERS[count]: partial(toeplitz.BufferedToeplitz, buffers=count) for count in BUFFERS},
     "normalised root": toeplitz.NormalisedRoot,
@@ -61,25 +63,14 @@ SEQUENCES: Contenders = {
     "noise on every prefix": lambda size: NoisePerPrefix(size - 1),
 }
 WINDOWS: Contenders = {
-    "window tree": trees.WindowTree,
-    "window tree, best decoder": trees.DecodedWindowTree,
+    **WINDOW_TREES,
     "window root": toeplitz.WindowRoot,
     **{BUFFERS[count]: partial(toeplitz.WindowBuffers, buffers=count) for count in range(1, 5)},
     "noise on every prefix": NoisePerPrefix,
     "noise on every item": lambda size: NoisePerItem(),
 }
-BLOCKS: Contenders = {"blocks": partial(window_sums, "blocks")}
-PURE_WINDOWS: Contenders = {
-    "window tree": trees.WindowTree,
-    "window tree, best decoder": trees.DecodedWindowTree,
-    "items": WindowItems,
-    **BLOCKS,
-}
-PURE_SEQUENCES: Contenders = {
-    "tree": trees.BinaryTree,
-    "tree, best decoder": trees.VarianceReducedTree,
-    "blocks": partial(horizon_sums, "blocks"),
-}
+PURE_SEQUENCES: Contenders = {**TREES, "blocks": partial(horizon_sums, "blocks")}
+PURE_WINDOWS: Contenders = {**WINDOW_TREES, "items": WindowItems, **BLOCKS}
 
 
 def _largest_and_mean(errors: Array) -> tuple[float, float]:

@@ -22,13 +22,11 @@ from dpregret.core.yaml_source import KeyPath, Source, expand, validate
 from dpregret.workflows.families import DEFAULT, FAMILIES
 from dpregret.workflows.families.base import Experiment, Integers, Mistake, Settings, Word
 
-TAGS = {name: f"<{name}>" for name in FAMILIES}
-
 
 def family_of(value: object) -> str:
     """Tag of the model that an experiment in a file, or one already read, belongs to; that of `DEFAULT` without."""
     if isinstance(value, Experiment):
-        return TAGS[value.family]
+        return f"<{value.family}>"
     family = value.get("family", DEFAULT) if isinstance(value, dict) else DEFAULT
     return f"<{family}>"
 
@@ -36,7 +34,7 @@ def family_of(value: object) -> str:
 if TYPE_CHECKING:
     AnyExperiment = Experiment
 else:  # one model for each family, distinguished by the key `family`
-    MODELS = [Annotated[family.experiment, Tag(TAGS[name])] for name, family in FAMILIES.items()]
+    MODELS = [Annotated[family.experiment, Tag(f"<{name}>")] for name, family in FAMILIES.items()]
     AnyExperiment = Annotated[reduce(or_, MODELS), Discriminator(family_of)]
 
 

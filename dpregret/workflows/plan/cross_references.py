@@ -17,14 +17,13 @@ from dpregret.core.yaml_source import KeyPath
 from dpregret.paper_figs.judge.claims import QUOTED, ClaimsError, ClaimsFile, PaperTexts, located_paper
 from dpregret.paper_figs.judge.runs import COLUMNS, OPTIONAL
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.families.base import Experiment, ExperimentOnSets
+from dpregret.workflows.families.base import Experiment, ExperimentOnSets, Mistake
 from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.load import load_config
 from dpregret.workflows.plan.read import PAPERS, PROFILES
 
 Known = Mapping[str, Sequence[Experiment]]
 """Name of an experiment -> what it is here, and in the whole configuration."""
-Problem = tuple[KeyPath, str]
 Name = tuple[KeyPath, str]
 """A learner, as name.variant or a name alone, and the key that it stands at."""
 
@@ -106,7 +105,7 @@ def _errata_mentions(texts: PaperTexts) -> Iterator[Mention]:
             yield Mention(("errata", index, "measure"), erratum.experiment, named, what.stream, what.where)
 
 
-def _exact(texts: PaperTexts) -> Iterator[Problem]:
+def _exact(texts: PaperTexts) -> Iterator[Mistake]:
     """Exact tables and exact losses that are not computed."""
     from dpregret.workflows.audit.exact_losses import LOSSES
     from dpregret.workflows.mechanisms.exact import TABLES
@@ -119,7 +118,7 @@ def _exact(texts: PaperTexts) -> Iterator[Problem]:
             yield ("claims", index, "exact"), not_allowed("exact loss", claim.exact, LOSSES)
 
 
-def _rows(texts: PaperTexts) -> Iterator[Problem]:
+def _rows(texts: PaperTexts) -> Iterator[Mistake]:
     """Learners of table rows that no family has, and bounds that no page could show.
 
     A row may name a learner that its reference does not play.
@@ -140,7 +139,7 @@ def _rows(texts: PaperTexts) -> Iterator[Problem]:
                 yield (*path, "bound_latex"), str(fault)
 
 
-def _faults(mention: Mention, known: Known) -> list[Problem]:
+def _faults(mention: Mention, known: Known) -> list[Mistake]:
     """The fault of a mention wherever its experiment is known; nothing where it is right somewhere."""
     if mention.experiment not in known:
         entry = mention.path[:2] if mention.path[0] in ("claims", "errata") else mention.path
@@ -152,7 +151,7 @@ def _faults(mention: Mention, known: Known) -> list[Problem]:
     return [] if any(not each for each in lists) else lists[0]
 
 
-def _compared(mention: Mention, experiment: Experiment) -> Iterator[Problem]:
+def _compared(mention: Mention, experiment: Experiment) -> Iterator[Mistake]:
     of = f"of experiment {mention.experiment!r}"
     for path, name in mention.learners:
         learner, dot, variant = name.partition(".")  # the variant may be a pattern
@@ -184,14 +183,16 @@ def _same(value: str | float, other: object) -> bool:
 def _values(column: str, experiment: Experiment, learners: Sequence[str]) -> list[object] | None:
     """The values of a column in the rows of an experiment, as far as they follow from the settings."""
     if column == "epsilon":
-        private = {_private(experiment, learner) for learner in learners}
-        return [*(() if private == {False} else experiment.epsilon), *(() if private == {True} else [math.inf])]
+        held = FAMILIES[experiment.family].learners
+        private = {name not in held or held[name].card.private for name in learners}
+        own = () if private == {False} else experiment.epsilon
+        return [*own] if private == {True} else [*own, math.inf]
     if column == "delta":
         return [*experiment.deltas, 0.0]
     if column == "window":
         covering = [2 ** math.ceil(math.log2(each)) for each in experiment.horizon]
         listed = [each for each in getattr(experiment, "window", ()) if isinstance(each, int)]
-        return list(dict.fromkeys([*listed, *(covering if listed or hasattr(experiment, "window") else [0])]))
+        return list(dict.fromkeys([*listed, *(covering if hasattr(experiment, "window") else [0])]))
     if column == "set":
         return [*experiment.sets] if isinstance(experiment, ExperimentOnSets) else ["experts"]
     if column == "dimension":
@@ -204,8 +205,3 @@ def _values(column: str, experiment: Experiment, learners: Sequence[str]) -> lis
     if found_at is None:
         return None
     return [*found_at] if isinstance(found_at, tuple) else [found_at]
-
-
-def _private(experiment: Experiment, learner: str) -> bool:
-    made = FAMILIES[experiment.family].learners.get(learner)
-    return made is None or made.card.private

@@ -339,9 +339,8 @@ def write_crate(results: Path, output: Path) -> None:
 
 def pack(words: Sequence[str] | None = None) -> int:
     """Pack a run that is as it lists; exit codes are those of `dpregret verify`."""
-    parser = boundary.Parser(
-        prog="python -m dpregret.workflows.run.archive", description="Put a finished run into one file."
-    )
+    about = "Put a finished run into one file."
+    parser = boundary.Parser(prog="python -m dpregret.workflows.run.archive", description=about)
     parser.add_argument("results", type=Path, help="a folder of results")
     parser.add_argument("output", type=Path, metavar="FILE", help="what is written: .tar.gz, or .zip for a crate")
     given = parser.parse_args(words)

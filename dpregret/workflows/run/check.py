@@ -254,15 +254,13 @@ def part_of(config: Config, paper: str, claim: Claim) -> tuple[Plan, Part]:
 def _number(claim: Claim, judged: Judgement, cells: Cells) -> Number:
     """The number of a claim that is not about privacy."""
     if claim.type in ("below", "stated"):
-        means = [fits.mean_interval(cells.responses[:, cell]) for cell in range(len(cells.values))]
-        ratios = np.array([[mean.value, mean.low, mean.high] for mean in means]) / cells.bounds[:, None]
+        ratios = np.array([fits.mean_interval(each) for each in cells.responses.T]) / cells.bounds[:, None]
         worst = int(ratios[:, 0].argmin() if claim.side == "lower" else ratios[:, 0].argmax())
         value, low, high = map(float, ratios[worst])
         return SHARE.format(response=claim.response), value, low, high
     symbol = labels_of(claim.response).symbols[claim.parameter]
     what = f"{POWER.format(symbol=symbol)} in the {RESPONSE_AXES[claim.response]}, beside the law's logarithms"
-    number = judged.log_aware
-    return what, number.value, number.low, number.high
+    return what, *judged.log_aware
 
 
 def _losses(claimed: Array, attained: Array) -> pd.DataFrame:
@@ -284,11 +282,9 @@ def _cells(claim: Claim, cells: Cells) -> pd.DataFrame:
 
 def _frame(values: Array, responses: Array, bounds: Array, status: Sequence[str], law: Array) -> pd.DataFrame:
     """One row a cell; responses (runs, cells)."""
-    means = [fits.mean_interval(column) for column in responses.T]
-    return pd.DataFrame({
-        "value": values, "mean": [each.value for each in means], "low": [each.low for each in means],
-        "high": [each.high for each in means], "bound": bounds, "law": law, "status": list(status),
-    })  # fmt: skip
+    rows = [(value, *fits.mean_interval(each)) for value, each in zip(values, responses.T, strict=True)]
+    found = pd.DataFrame(rows, columns=["value", "mean", "low", "high"])
+    return found.assign(bound=bounds, law=law, status=list(status))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -105,8 +105,7 @@ def by_checkpoint(rows: pd.DataFrame, column: str, others: list[str]) -> pd.Data
     """One row a checkpoint: rounds, the mean of a column with low and high (95 % over runs), the means of others."""
     found = []
     for rounds, part in rows.groupby("checkpoint", sort=True):
-        mean = mean_interval(part[column].to_numpy(dtype=float))
-        found.append((rounds, mean.value, mean.low, mean.high, *part[others].mean()))
+        found.append((rounds, *mean_interval(part[column].to_numpy(dtype=float)), *part[others].mean()))
     return pd.DataFrame(found, columns=["rounds", column, "low", "high", *others])
 
 
