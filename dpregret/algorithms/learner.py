@@ -37,7 +37,7 @@ LOOKED_AFTER = 1024  # most rounds between two looks at whether the points lie i
 HELD = 2048  # most numbers of a point, of all settings and runs, where rounds between are looked at too:
 HELD_FIRST, HELD_OF = 4, 4  # all of the first blocks, then of every fourth
 NUMBERS = 2048  # of a tile's points: what a round touches stays in the processor's first caches
-FEWEST, MOST = 16, 128  # runs of a tile
+FEWEST, MOST = 16, 256  # runs of a tile
 PRICED = 0.002  # CPU seconds spent on pricing an oracle
 
 

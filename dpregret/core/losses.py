@@ -40,7 +40,7 @@ PerRunNumber = Annotated[Array, "a number of each run"]
 """A field of a loss: (...,) where losses are made, normally (runs,) or (); (1, runs) in its text."""
 
 
-TILE = 256  # points that are evaluated together: they stay in the processor's caches
+TILE = 4096  # numbers of points that are evaluated together: they stay in the processor's caches
 
 
 def loss(kind: type[Any]) -> Any:
@@ -105,8 +105,9 @@ def _tiles(self: Any, points: Array) -> tuple[tuple[int, ...], Iterator[tuple[sl
     shared = [_shared(each) for each in self[len(self.own) :]]
 
     def tiles() -> Iterator[tuple[slice, Any, Array, Array]]:
-        for first in range(0, len(rows[0]), TILE):
-            place = slice(first, first + TILE)
+        some = max(1, TILE // points.shape[-1])
+        for first in range(0, len(rows[0]), some):
+            place = slice(first, first + some)
             x, *fields = (each[place].T.astype(np.float64, order="C") for each in rows)
             yield place, type(self)(*fields, *shared), x, np.empty((SCRATCH, x.shape[1]))
 
