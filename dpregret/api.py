@@ -37,8 +37,8 @@ def play(
     of two.
     epsilon, delta: the privacy budget, (epsilon, delta)-DP for two streams that differ in one round; learners
     without privacy ignore it, pure ones report delta = 0. runs: independent repetitions, at least 2. set: the
-    constraint set (the unit ball where none is given). seed: of all draws; learners with the same seed meet the
-    same losses. options: of the stream, and `strong_convexity`.
+    constraint set (the unit ball where none is given). seed: of all draws, that of the profiles where none is given;
+    learners with the same seed meet the same losses. options: of the stream, and `strong_convexity`.
 
     Returns a `Played`: regret in units of the loss against the best fixed point of the whole run, its curve,
     the learner's proved bound, the epsilon that its ledger delivers.
@@ -59,9 +59,7 @@ def play(
     """
     from dpregret.workflows.run.single import play_one
 
-    return play_one(
-        learner, stream, rounds, dimension, window, epsilon, delta, runs=runs, set=set, seed=seed, **options
-    )
+    return play_one(learner, stream, rounds, dimension, window, epsilon, delta, runs, set, seed, options)
 
 
 def claim(paper: str, name: str) -> ClaimOf:

@@ -20,8 +20,6 @@ from dpregret.workflows.plan.checks import experiment_mistakes
 from dpregret.workflows.plan.make import data_files
 from dpregret.workflows.run import store
 
-SEED: Final = 20201214
-"""That of the profiles: a play has the runs that the same experiment of a profile has."""
 ARGUMENTS: Final = {
     "horizon": "rounds", "samples": "rounds", "experts": "dimension", "streams": "stream", "risks": "stream",
     "learners": "learner",
@@ -110,9 +108,8 @@ def by_checkpoint(rows: pd.DataFrame, column: str, others: list[str]) -> pd.Data
 
 
 def play_one(
-    learner: str | type[Any], stream: str, rounds: int, dimension: int, window: int | None = None,
-    epsilon: float = 1.0, delta: float = 1e-6, *, runs: int = 16, set: str | None = None, seed: int = SEED,
-    **options: Any,
+    learner: str | type[Any], stream: str, rounds: int, dimension: int, window: int | None, epsilon: float,
+    delta: float, runs: int, set: str | None, seed: int, options: Mapping[str, Any],
 ) -> Played:  # fmt: skip
     """See `dpregret.play`."""
     name, variant = learner, ""

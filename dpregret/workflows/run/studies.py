@@ -30,7 +30,6 @@ from dpregret.paper_figs.judge.result_tables import FILES, JOBS
 TEMPLATE: Final = Path(__file__).with_name("templates") / "study"
 HIDDEN: Final = "gitignore"
 """A file that no package would carry under its own name, which begins with a dot."""
-PRINTED: Final = "printed.yaml"
 REFERENCE: Final = "reference"
 
 
@@ -39,7 +38,7 @@ def write(folder: Path, printed: bool = False) -> None:
     name = folder.resolve().name
     if not re.fullmatch(study.NAME, name) or (study.PACKAGE / "workflows" / "papers" / name).exists():
         raise ConfigError(f"{name!r} is not a name for a study: small letters, digits and _, and no paper of dpregret")
-    without = shutil.ignore_patterns("__pycache__", *([] if printed else [PRINTED]))
+    without = shutil.ignore_patterns("__pycache__", *([] if printed else ["printed.yaml"]))
     shutil.copytree(TEMPLATE, folder, ignore=without, copy_function=shutil.copyfile)
     (folder / HIDDEN).rename(folder / f".{HIDDEN}")
 
