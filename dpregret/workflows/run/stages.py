@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -309,10 +310,10 @@ def run(stage: str, plan_file: str, output: Path, log: Path) -> None:
         if stage == "play":
             from dpregret.workflows.run.job import play_experiment  # late: it brings the families
 
+            for part in plan.jobs[str(output)]:
+                play_experiment(plan, part, Path(folder) / Path(part.file).name, log)
             with atomic_write(output) as out:
-                out.mkdir()
-                for part in plan.jobs[str(output)]:
-                    play_experiment(plan, part, out / Path(part.file).name, log)
+                shutil.copytree(folder, out)
             return
         name = f"{stage}/{output.name.split('.')[0]}"
         plan.check_code({plan.made[name].code})
