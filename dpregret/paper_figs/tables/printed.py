@@ -315,7 +315,7 @@ def terminal(lines: pd.DataFrame, title: str) -> str:
     rows = [row for _, row in lines.groupby("row", sort=False)]
     beneath = [list(_beneath(row)) for row in rows]
     measured = [line for line in chain.from_iterable(beneath) if not isinstance(line, str)]
-    aligned = iter(_aligned(measured, 2 * INDENT)) if measured else iter(())
+    aligned = iter(_aligned(measured, 2 * INDENT))
     head, *printed = _aligned([heads, *([_printed(row, head) for head in heads] for row in rows)])
     shown = [*formats.folded(printable(title)), *head, "─" * max(len(line) for row in (head, *printed) for line in row)]
     for row, below in zip(printed, beneath, strict=True):

@@ -377,9 +377,7 @@ def measure(runs: pd.DataFrame, what: Measure, experiment: str) -> dict[str, str
     printed, right = (pairs[f"{column}_{side}"].to_numpy(dtype=float) for side in ("printed", "right"))
     if not (np.isfinite(printed).all() and np.isfinite(right).all()):
         raise NotRun(f"{column} is not finite for {what.learner} in {experiment}")
-    share = float("nan")
-    if column == "regret":
-        share = float(pairs["regret_printed"].mean() / pairs["trivial_regret_printed"].mean())
+    share = pairs["regret_printed"].mean() / pairs["trivial_regret_printed"].mean() if column == "regret" else np.nan
     return {
         "quantity": quantity,
         "against": f"{what.learner}.{what.against}",

@@ -304,12 +304,9 @@ def beaten(rival: Sample, winner: Sample) -> float:
 
 def holm(p: Array) -> Array:
     """Holm's step-down adjustment: the largest of (m - i + 1) p_(i) so far, in ascending order; NaN stays."""
-    known = np.flatnonzero(~np.isnan(p))
-    adjusted = p.astype(float).copy()
-    order = known[np.argsort(p[known], kind="stable")]
-    factors = np.arange(len(order), 0, -1)
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(factors * p[order]))
-    return adjusted
+    ranked = pd.Series(p, dtype=float).dropna().sort_values(kind="stable")
+    adjusted = (ranked * np.arange(len(ranked), 0, -1)).cummax().clip(upper=1.0)
+    return adjusted.reindex(range(len(p))).to_numpy(dtype=np.float64)
 
 
 def winners(measured: Measured) -> pd.DataFrame:
@@ -328,7 +325,7 @@ def winners(measured: Measured) -> pd.DataFrame:
         elif problem not in reference or own["regret"] < reference[problem]["regret"]:
             reference[problem] = own
     rows = []
-    for (problem, guarantee), cells in sorted(settings.items(), key=lambda each: each[0]):
+    for (problem, guarantee), cells in sorted(settings.items()):
         ranked = sorted(cells, key=lambda cell: (cell["regret"], cell["learner"]))
         competing = [cell for cell in ranked if not cell["barred"]]
         if competing:

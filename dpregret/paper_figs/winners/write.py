@@ -161,6 +161,7 @@ def profile_figure(found: pd.DataFrame, page: Page) -> Plate:
     measured = sorted(set(found["feedback"]))
     classes = [*(name for name in CLASSES if name in measured), *(name for name in measured if name not in CLASSES)]
     plate = Plate(max(1, len(classes)), 2, height=2.0, wide=True)
+    plate.finding = "No two algorithms were measured under the same guarantee"
     first: list[tuple[int, float, str, str]] = []
     for panel, name in zip(plate.panels, classes, strict=False):
         axis, own, title = panel.axis, found.loc[found["feedback"] == name], CLASSES.get(name, name)
@@ -185,8 +186,6 @@ def profile_figure(found: pd.DataFrame, page: Page) -> Plate:
     if first:
         count, part, text, where = max(first)
         plate.finding = f"{text} has the least regret in {part:.0%} of its {count} problems ({where})"
-    else:
-        plate.finding = "No two algorithms were measured under the same guarantee"
     plate.setting = (
         "Performance profiles: share of a learner's own problems that it solves within a factor of the least regret of "
         f"any learner with the same guarantee; at most {MOST} learners a panel, those with most problems. The problems "
