@@ -306,7 +306,7 @@ def holm(p: Array) -> Array:
     """Holm's step-down adjustment: the largest of (m - i + 1) p_(i) so far, in ascending order; NaN stays."""
     ranked = pd.Series(p, dtype=float).dropna().sort_values(kind="stable")
     adjusted = (ranked * np.arange(len(ranked), 0, -1)).cummax().clip(upper=1.0)
-    return adjusted.reindex(range(len(p))).to_numpy(dtype=np.float64)
+    return np.asarray(adjusted.reindex(range(len(p))), dtype=np.float64)
 
 
 def winners(measured: Measured) -> pd.DataFrame:
