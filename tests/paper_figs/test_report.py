@@ -74,7 +74,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, seconds in (("lou_cheung_2020/horizon/one", 60.0), ("report", 30.0)):
         path = folder / "benchmark" / f"{name}.tsv"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"s\th:m:s\tmax_rss\tcpu_time\n{seconds}\t0:01:00\t12.5\t{seconds / 2}\n")
+        path.write_text(f"s\th:m:s\tmax_rss\n{seconds}\t0:01:00\t12.5\n")
     return folder
 
 
@@ -189,9 +189,9 @@ def test_of_several_keys_of_a_job_the_newest_counts(tmp_path: Path) -> None:
     (tmp_path / "paper").mkdir()
     for age, (name, seconds) in enumerate({"paper/play.aa": 9, "paper/play.bb": 2, "report": 1}.items()):
         path = tmp_path / f"{name}.tsv"
-        path.write_text(f"s\tcpu_time\tmax_rss\n{seconds}\t{seconds}\t5\n")
+        path.write_text(f"s\tmax_rss\n{seconds}\t5\n")
         os.utime(path, ns=(age, age))
-    rows = job_times(tmp_path)[["part", "job", "cpu_time"]].to_numpy().tolist()
+    rows = job_times(tmp_path)[["part", "job", "s"]].to_numpy().tolist()
     assert rows == [["paper", "paper/play", 2], ["other", "report", 1]]
 
 

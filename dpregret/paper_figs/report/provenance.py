@@ -18,14 +18,15 @@ from dpregret.core.machine import machine
 
 PACKAGES: Final = ("numpy", "scipy", "pandas", "scikit-learn", "dp-accounting", "snakemake")
 OTHER: Final = "other"
-NUMBERS: Final = ("s", "cpu_time", "max_rss")
+NUMBERS: Final = ("s", "max_rss")
+"""Of Snakemake's records. A job holds one processor for s seconds; the CPU time there misses most of its children's."""
 
 
 def gather(results: Path, profile: str, config: str) -> dict[str, Any]:
     """The facts of a run on the first screen: times of all jobs below `results`/benchmark, git and the machine."""
     times, repository = job_times(results / "benchmark"), Path(__file__).resolve().parents[3]
     longest = "".join(f"{row.job}, {row.s:.0f} s" for row in times.sort_values("s").tail(1).itertuples())
-    minutes = times.groupby("part", sort=False)["cpu_time"].sum() / 60
+    minutes = times.groupby("part", sort=False)["s"].sum() / 60
     return {
         "profile": profile,
         "config": config,
@@ -35,7 +36,7 @@ def gather(results: Path, profile: str, config: str) -> dict[str, Any]:
         "python": platform.python_version(),
         "packages": ", ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES),
         "jobs": len(times),
-        "cpu_minutes": float(times["cpu_time"].sum()) / 60,
+        "minutes": float(times["s"].sum()) / 60,
         "longest": longest,
         "memory_mb": float(times["max_rss"].max()) if len(times) else 0.0,
         "per_part": minutes.to_dict(),
@@ -43,7 +44,7 @@ def gather(results: Path, profile: str, config: str) -> dict[str, Any]:
 
 
 def job_times(folder: Path) -> pd.DataFrame:
-    """One row per job: part (its first folder), job, s, cpu_time (seconds), max_rss (megabytes).
+    """One row per job: part (its first folder), job, s (seconds), max_rss (megabytes).
 
     Files are named JOB.KEY.tsv; of several keys of a job the newest counts.
     """
@@ -65,7 +66,7 @@ def write_resources(folders: Sequence[Path], out: Path) -> None:
     """The cost of finished runs, as CSV: one row per profile (the name of its folder) and part of it."""
     tables = [job_times(folder / "benchmark").assign(profile=folder.name) for folder in folders]
     jobs = pd.concat(tables).replace({"profile": {"results": "full"}}).groupby(["profile", "part"], sort=False)
-    columns = {"CPU seconds": jobs["cpu_time"].sum(), "longest job, CPU seconds": jobs["cpu_time"].max()}
+    columns = {"seconds on one CPU": jobs["s"].sum(), "longest job, seconds": jobs["s"].max()}
     memory = jobs["max_rss"].max().round()
     table = pd.DataFrame({"jobs": jobs.size(), **columns}).round(1).assign(**{"most memory of a job, MB": memory})
     table.reset_index().to_csv(out, index=False)
