@@ -330,9 +330,9 @@ def _plain(
             held[index] = point
         value, gradient = loss.value_and_gradient(point)
         gradient.setflags(write=False)  # it may be the stream's own
+        learner.known = loss, value
         cumulative += value
         learner.round += 1
-        learner.known = loss, value
         learner.observe(loss, gradient, None if noise is None else noise[index])
     learner.known = Learner.known
     if held is not None:
