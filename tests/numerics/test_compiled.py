@@ -92,6 +92,7 @@ def studied(folder, **edited):
     for name, text in (STUDY | edited).items():
         (folder / f"{name}.py").write_text(text)
     environment = {"PYTHONPATH": f"{ROOT}{os.pathsep}{folder}", "NUMBA_CACHE_DIR": str(folder.parent / "kernels")}
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"  # an edit of the same second and length would be taken for no edit
     return subprocess.run(
         [sys.executable, "-c", "import study"], capture_output=True, text=True, check=False, cwd=ROOT,
         env=os.environ | environment,
