@@ -158,7 +158,7 @@ processors: setup ## does a digit depend on the kernels that libraries choose by
 # own: this processor; old: libraries without vector units, compiled code for any processor with fused products
 KERNELS_old = OPENBLAS_CORETYPE=Nehalem NUMBA_CPU_NAME=x86-64-v3 NUMBA_CPU_FEATURES= GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F \
   NPY_DISABLE_CPU_FEATURES="$$($(BIN)/python -c 'from numpy._core._multiarray_umath import __cpu_dispatch__ as units, __cpu_features__ as has; print(*filter(has.get, units))')"
-NUMBERS := import pathlib, dpregret.core.parquet as p; [print(f, p.Stamp.of(f).numbers) for f in sorted(pathlib.Path("results").glob("made/runs/*/*"))]
+NUMBERS := import pathlib, dpregret.core.parquet as p; [print(f, p.Stamp.of(f).numbers) for f in sorted(pathlib.Path("results").glob("made/runs/*/*/*.parquet"))]
 
 build/processors/%.txt:
 	@mkdir -p build/processors/$*
