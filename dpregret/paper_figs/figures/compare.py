@@ -305,10 +305,11 @@ def crossover(page: Page, table: pd.DataFrame, runs: pd.DataFrame) -> Plate:
     for panel, tree in zip(plate.panels, trees, strict=True):
         style.log_axis(panel.axis, "x", table["eps"])
         style.log_axis(panel.axis, "y")
-        for number, (size, own) in enumerate(list(table.groupby("n", sort=True))[:MOST]):
+        for number, size in enumerate(sorted(set(table["n"]))[:MOST]):
+            own = table.loc[table["n"] == size]
             drawn = Curve(own["eps"].to_numpy(dtype=float), 2.0 ** own[f"log2 T*, {tree}"].to_numpy(dtype=float))
             what = "horizon from which the tree's bound is less"
-            panel.curve(f"$d =$ {style.number(float(str(size)))}", drawn, style.stepped(number), what)
+            panel.curve(f"$d =$ {style.number(size)}", drawn, style.stepped(number), what)
         measured = measured_crossing(runs, TREES[tree])
         for word, marker in WINS.items():
             own = measured.loc[measured["ahead"] == word]

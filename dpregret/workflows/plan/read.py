@@ -38,7 +38,7 @@ NOT_PROFILES = {"sources", "resources"}  # declared downloads and what jobs requ
 KEPT = Path(".snakemake") / "plans"
 MOST_KEPT = 8
 MADE = Path("results") / "made"
-FORMAT = 2
+FORMAT = 3
 DIGITS = 12
 """Of a key in a file's name; in the store all of them stand."""
 VERSIONS = ("numpy", "scipy", "numba", "llvmlite", "cvxpy", "dp-accounting", "scikit-learn")
@@ -208,12 +208,12 @@ class Plan:
 
     def key(self, name: str) -> str:
         """The key in the name of what is made."""
-        return name_and_key(self.made[name].file)[1]
+        return key_of_made(self.made[name].file)
 
     @cached_property
     def keys(self) -> frozenset[str]:
         """All keys in names of what is made, and of its records."""
-        return frozenset([*(name_and_key(folder)[1] for folder in self.jobs), *map(self.key, self.made)])
+        return frozenset([*map(key_of_made, self.jobs), *map(self.key, self.made)])
 
     def made_of(self, files: set[str]) -> Iterator[str]:
         """Everything that is made of some files, however indirectly."""
@@ -224,10 +224,9 @@ class Plan:
                 yield each.file
 
 
-def name_and_key(made: str) -> tuple[str, str]:
-    """The name of what is made, and the key in the name of its file or folder."""
-    name, key = Path(made).name.split(".")[:2]
-    return name, key
+def key_of_made(file: str) -> str:
+    """The key in the name of a file or folder that is made, NAME.KEY or NAME.KEY.SUFFIX."""
+    return Path(file).name.split(".")[1]
 
 
 def papers() -> tuple[str, ...]:
