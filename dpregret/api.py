@@ -24,10 +24,19 @@ if TYPE_CHECKING:
 
 
 def play(
-    learner: str | type[Any], *, stream: str, rounds: int, dimension: int, window: int | None = None,
-    epsilon: float = 1.0, delta: float = 1e-6, runs: int = 16, set: str | None = None, seed: int = 20201214,
+    learner: str | type[Any],
+    *,
+    stream: str,
+    rounds: int,
+    dimension: int,
+    window: int | None = None,
+    epsilon: float = 1.0,
+    delta: float = 1e-6,
+    runs: int = 16,
+    set: str | None = None,
+    seed: int = 20201214,
     **options: Any,
-) -> Played:  # fmt: skip
+) -> Played:
     """Play one learner on one stream of losses, at one setting.
 
     learner: a name of `learners()`, with a variant behind a dot (the first one where none is given), or a class of
@@ -105,9 +114,16 @@ def check(paper: str, name: str, profile: str = "full", figure: str | Path | Non
 
 
 def audit(
-    mechanism: str | Callable[..., Any] | object, rounds: int = 512, window: int | None = None, epsilon: float = 1.0,
-    delta: float = 1e-6, sensitivity: float = 1.0, participations: int = 1, separation: int = 1, sums: bool = False,
-) -> Verdict:  # fmt: skip
+    mechanism: str | Callable[..., Any] | object,
+    rounds: int = 512,
+    window: int | None = None,
+    epsilon: float = 1.0,
+    delta: float = 1e-6,
+    sensitivity: float = 1.0,
+    participations: int = 1,
+    separation: int = 1,
+    sums: bool = False,
+) -> Verdict:
     """Exact privacy loss of correlated noise of your own, read off the code that draws it.
 
     mechanism: a function of a generator that returns the noise of the prefix sums, shape (rounds, dimension); a
@@ -213,12 +229,22 @@ def learners() -> pd.DataFrame:
 
     from dpregret.workflows.families import FAMILIES
 
-    return pd.DataFrame([
-        {"name": name, "variants": tuple(each.card.variants), "title": each.card.title, "family": family.name,
-         "paper": each.card.paper, "reference": each.card.reference, "private": each.card.private,
-         "windowed": each.card.windowed}
-        for family in FAMILIES.values() for name, each in family.learners.items()
-    ])  # fmt: skip
+    return pd.DataFrame(
+        [
+            {
+                "name": name,
+                "variants": tuple(each.card.variants),
+                "title": each.card.title,
+                "family": family.name,
+                "paper": each.card.paper,
+                "reference": each.card.reference,
+                "private": each.card.private,
+                "windowed": each.card.windowed,
+            }
+            for family in FAMILIES.values()
+            for name, each in family.learners.items()
+        ]
+    )
 
 
 def streams() -> pd.DataFrame:
@@ -232,10 +258,13 @@ def streams() -> pd.DataFrame:
 
     from dpregret.workflows.families import FAMILIES
 
-    return pd.DataFrame([
-        {"name": name, "title": each.title, "family": family.name, "traits": tuple(sorted(each.traits))}
-        for family in FAMILIES.values() for name, each in family.streams.items()
-    ])  # fmt: skip
+    return pd.DataFrame(
+        [
+            {"name": name, "title": each.title, "family": family.name, "traits": tuple(sorted(each.traits))}
+            for family in FAMILIES.values()
+            for name, each in family.streams.items()
+        ]
+    )
 
 
 def papers() -> tuple[str, ...]:

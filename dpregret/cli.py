@@ -325,8 +325,12 @@ def within(words: list[str]) -> list[str] | None:
     return [command, *rest]
 
 
-handed("check", "workflows.run.check:main", "Decide one claim of a paper: what it needs is played, or computed.",
-       in_workplace)  # fmt: skip
+handed(
+    "check",
+    "workflows.run.check:main",
+    "Decide one claim of a paper: what it needs is played, or computed.",
+    in_workplace,
+)
 handed("compare", "workflows.run.load:main", "Compare two runs: folders, archives or addresses.", compared)
 handed("advise", "workflows.advice:main", "Advise which learner to use in a setting of yours.")
 if study.FOLDER:

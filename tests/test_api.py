@@ -120,8 +120,14 @@ def test_a_claim_that_is_played_gets_the_verdict_of_a_run(elsewhere: Path) -> No
     rows = parquet.read(stored)
     rows = rows.loc[rows["epsilon"] == rows["epsilon"].min()]
     same = {"rounds": int(rows["horizon"].iloc[0]), "dimension": int(rows["dimension"].iloc[0])}
-    alone = dp.play("wdp-cocop-gamma", stream="norm-kink", window=int(rows["window"].iloc[0]),
-                    epsilon=float(rows["epsilon"].iloc[0]), runs=rows["run"].nunique(), **same)  # fmt: skip
+    alone = dp.play(
+        "wdp-cocop-gamma",
+        stream="norm-kink",
+        window=int(rows["window"].iloc[0]),
+        epsilon=float(rows["epsilon"].iloc[0]),
+        runs=rows["run"].nunique(),
+        **same,
+    )
     assert alone.rows["regret"].tolist() == rows["regret"].tolist()  # the same draws: the same bits
     assert found.figure is not None
     assert found.figure.read_bytes().startswith(b"\x89PNG")
@@ -239,6 +245,9 @@ def test_numbers_that_json_has_not_are_null() -> None:
     frame = pd.DataFrame({"a": [1, 2], "b": [math.nan, 0.5]})
     found = plain({"frame": frame, "array": np.array([1.0, np.inf]), "flag": np.bool_(True), "path": Path("a/b")})
     assert found == {
-        "frame": [{"a": 1, "b": None}, {"a": 2, "b": 0.5}], "array": [1.0, None], "flag": True, "path": "a/b",
-    }  # fmt: skip
+        "frame": [{"a": 1, "b": None}, {"a": 2, "b": 0.5}],
+        "array": [1.0, None],
+        "flag": True,
+        "path": "a/b",
+    }
     assert json.loads(as_json(found)) == found

@@ -23,10 +23,12 @@ MODULES = sorted((ROOT / "dpregret").rglob("*.py"))
 
 
 WRITES = {
-    ("release.yml", "publish"): {"id-token"}, ("release.yml", "announce"): {"contents"},
-    ("release.yml", "pages"): {"pages", "id-token"}, ("pages.yml", "deploy"): {"pages", "id-token"},
+    ("release.yml", "publish"): {"id-token"},
+    ("release.yml", "announce"): {"contents"},
+    ("release.yml", "pages"): {"pages", "id-token"},
+    ("pages.yml", "deploy"): {"pages", "id-token"},
     ("speed.yml", "keep"): {"contents"},
-}  # fmt: skip
+}
 """What a job may write; all others read."""
 
 
@@ -161,10 +163,12 @@ def test_the_container_stands_on_one_digest_and_runs_without_rights() -> None:
 @pytest.mark.parametrize(
     ("changes", "word"),
     [
-        ({"STUDY": ""}, "study"), ({"STUDY": "$(touch planted)"}, "study"), ({"AUDIT": "no"}, "audit"),
+        ({"STUDY": ""}, "study"),
+        ({"STUDY": "$(touch planted)"}, "study"),
+        ({"AUDIT": "no"}, "audit"),
         ({"CORES": "2; ls"}, "cores"),
     ],
-)  # fmt: skip
+)
 def test_the_action_refuses_wrong_inputs_in_one_line(changes: dict[str, str], word: str, tmp_path: Path) -> None:
     study = {"STUDY": f"{ROOT}/docs/examples/repository/regret", "PYTHON": "/nonexistent/python"}
     given = {f"GATE_{name}": value for name, value in (study | changes).items()}

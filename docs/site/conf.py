@@ -35,25 +35,36 @@ PAPERS = [
 ]
 NAVIGATION = {
     "Start here": [
-        "Tutorial <docs/tutorial>", "First steps in Python <docs/first_steps>", "How claims are judged <docs/method>",
-        "docs/settings", "docs/your_study", "docs/running", "Python API <docs/api>",
+        "Tutorial <docs/tutorial>",
+        "First steps in Python <docs/first_steps>",
+        "How claims are judged <docs/method>",
+        "docs/settings",
+        "docs/your_study",
+        "docs/running",
+        "Python API <docs/api>",
     ],
     "Papers": [
         *(f"{page.read_text(encoding='utf-8')[2:].partition(':')[0]} <docs/{page.stem}>" for page in PAPERS),
-        "Who wins <docs/winners>", "For authors <docs/authors>",
+        "Who wins <docs/winners>",
+        "For authors <docs/authors>",
     ],
     "Results of our own": [
-        "All on one page <docs/own_results>", "The best Gaussian noise for a window <docs/proofs/window_optimum>",
+        "All on one page <docs/own_results>",
+        "The best Gaussian noise for a window <docs/proofs/window_optimum>",
         "The range of report-noisy-min <docs/proofs/noisy_min_range>",
         "A bound for private bandits <docs/proofs/private_bandit_bound>",
         "Private Frank-Wolfe <docs/proofs/frank_wolfe_privacy>",
     ],
     "Privacy and security": ["docs/audit", "SECURITY"],
     "Development": [
-        "docs/architecture", "The engine <dpregret/numerics/README>", "CONTRIBUTING", "CHANGELOG",
-        "RELEASING", "CODE_OF_CONDUCT",
+        "docs/architecture",
+        "The engine <dpregret/numerics/README>",
+        "CONTRIBUTING",
+        "CHANGELOG",
+        "RELEASING",
+        "CODE_OF_CONDUCT",
     ],
-}  # fmt: skip
+}
 """Caption -> pages of the menu, with a short title where the page's own is long."""
 BELOW = {"docs/api": ["/api/dpregret/index"]}
 """Pages with a menu of their own."""

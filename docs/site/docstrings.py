@@ -64,7 +64,8 @@ def inline(text: str) -> str:
     """Code in double backticks; every other sign that means something to reStructuredText is taken at its word."""
     pieces = re.split(r"(``[^`]+``|`[^`]+`)", text)
     return "".join(
-        f"``{piece.strip('`')}``" + ("\\ " if pieces[at + 1][:1].isalnum() else "") if at % 2
+        f"``{piece.strip('`')}``" + ("\\ " if pieces[at + 1][:1].isalnum() else "")
+        if at % 2
         else re.sub(r"([\\*|_`<>\[\]:])", r"\\\1", piece)
         for at, piece in enumerate(pieces)
-    )  # fmt: skip
+    )

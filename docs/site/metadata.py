@@ -50,13 +50,15 @@ def codemeta(cited: dict[str, Any]) -> dict[str, Any]:
         **{word: cited[key] for key, word in optional.items() if key in cited},
         "referencePublication": [
             {
-                "@type": "ScholarlyArticle", "name": each["title"], "author": [named(who) for who in each["authors"]],
+                "@type": "ScholarlyArticle",
+                "name": each["title"],
+                "author": [named(who) for who in each["authors"]],
                 "datePublished": str(each["year"]),
                 **({"@id": f"https://doi.org/{each['doi']}"} if "doi" in each else {}),
             }
             for each in cited["references"]
         ],
-    }  # fmt: skip
+    }
 
 
 def files() -> dict[Path, str]:

@@ -578,9 +578,17 @@ class CompiledRounds:
                 part = _Part(loss, tile.setting, slice(tile.first, tile.first + tile.x.shape[1]), shape[1])
                 made, held, rows = asked(part), (np.zeros((1, tile.x.shape[1])),), NO_ROWS
             specialised(play_round, *self.kinds(type(made)))(
-                tile.state, made, self.domain, held, rows, tile.first, float(self.learner.round), tile.x,
-                slopes[tile.setting], noises[tile.setting],
-            )  # fmt: skip
+                tile.state,
+                made,
+                self.domain,
+                held,
+                rows,
+                tile.first,
+                float(self.learner.round),
+                tile.x,
+                slopes[tile.setting],
+                noises[tile.setting],
+            )
         self._count(1)
         self.finish()
 

@@ -405,9 +405,13 @@ class HardArms(Arms):
 
 
 def make_bandit_stream(
-    name: str, domain: ConstraintSet, aim: tuple[int, float] = (1, math.inf), *,
-    data_dir: str | Path | None = None, **options: Any,
-) -> BanditStream:  # fmt: skip
+    name: str,
+    domain: ConstraintSet,
+    aim: tuple[int, float] = (1, math.inf),
+    *,
+    data_dir: str | Path | None = None,
+    **options: Any,
+) -> BanditStream:
     """Build a stream of bandit losses on a set; aim: horizon and epsilon, for a stream that is made for them.
 
     Raises ValueError for unknown names and options, values out of range, and a set on which the stream does not live;

@@ -301,9 +301,15 @@ def _advised(request: Request, learner: str, pure: bool, cells: pd.DataFrame, da
 
 
 def _row(
-    request: Request, learner: str, predicted: Prediction, cells: pd.DataFrame,
-    bound: float | None = None, protects: str = "none", pure: bool = False, notes: tuple[str, ...] = (),
-) -> Advised:  # fmt: skip
+    request: Request,
+    learner: str,
+    predicted: Prediction,
+    cells: pd.DataFrame,
+    bound: float | None = None,
+    protects: str = "none",
+    pure: bool = False,
+    notes: tuple[str, ...] = (),
+) -> Advised:
     """A learner's regret, at most its bound; calls of the nearest cell that was measured."""
     apart = np.abs(np.log(cells["rounds"].to_numpy(dtype=float) / request.rounds))
     apart = apart + np.abs(np.log(cells["dimension"].to_numpy(dtype=float) / request.dimension))

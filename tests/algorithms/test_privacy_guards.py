@@ -178,9 +178,13 @@ def test_pure_windows_are_protected_with_their_mechanism(name: str, window: int)
 
 @pytest.mark.parametrize(
     ("name", "horizon"),
-    [(name, horizon) for name in PURE_SEQUENCES for horizon in (2, 81, 400)
-     if horizon >= 81 or name not in learners("bandits")],
-)  # fmt: skip
+    [
+        (name, horizon)
+        for name in PURE_SEQUENCES
+        for horizon in (2, 81, 400)
+        if horizon >= 81 or name not in learners("bandits")
+    ],
+)
 def test_pure_sequences_are_protected_to_the_end(name: str, horizon: int) -> None:
     """Nothing expires before the last prefix that is looked at; no item costs more than it is charged."""
     if name == "tree-counters":

@@ -608,8 +608,12 @@ class Looked:
         return self.loss.value_and_gradient(points)
 
 
-CHAINS = [(name, variant) for name, kind in FAMILIES["experts"].learners.items() if kind.exact
-          for variant in kind.card.variants]  # fmt: skip
+CHAINS = [
+    (name, variant)
+    for name, kind in FAMILIES["experts"].learners.items()
+    if kind.exact
+    for variant in kind.card.variants
+]
 
 
 @pytest.mark.parametrize(("name", "variant"), CHAINS)

@@ -50,9 +50,12 @@ PLAYS = {
 """Learners of every family, a fraction of a second each."""
 RUNS, DIMENSION = 128, 32
 MECHANISMS: dict[str, PrefixSums | None] = {
-    "bare numbers": None, "plain tree": WindowTree(2**20), "window tree, W = 256": WindowTree(256),
-    "window root, W = 256": WindowRoot(256), "window buffers, W = 256": WindowBuffers(256),
-}  # fmt: skip
+    "bare numbers": None,
+    "plain tree": WindowTree(2**20),
+    "window tree, W = 256": WindowTree(256),
+    "window root, W = 256": WindowRoot(256),
+    "window buffers, W = 256": WindowBuffers(256),
+}
 
 
 @pytest.mark.benchmark(group="plays")
@@ -172,10 +175,15 @@ def test_frank_wolfe(benchmark: Any, small: bool, who: str) -> None:
 
     def theirs() -> Any:
         return copt.minimize_frank_wolfe(
-            lambda point: (float(risk.value(point[None])[0]), risk.gradient(point[None])[0]), np.zeros(dimension),
-            copt.constraint.L1Ball(1.0).lmo, jac=True, step=lambda now: 2 / (now["it"] + 3), lipschitz=1.0,
-            max_iter=steps - 1, tol=0.0,
-        ).x  # fmt: skip
+            lambda point: (float(risk.value(point[None])[0]), risk.gradient(point[None])[0]),
+            np.zeros(dimension),
+            copt.constraint.L1Ball(1.0).lmo,
+            jac=True,
+            step=lambda now: 2 / (now["it"] + 3),
+            lipschitz=1.0,
+            max_iter=steps - 1,
+            tol=0.0,
+        ).x
 
     assert np.allclose(learner.fit(generators(1))[0, 0], theirs(), atol=1e-12)
     benchmark((lambda: learner.fit(generators(1))) if who == "dpregret" else theirs)

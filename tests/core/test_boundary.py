@@ -16,8 +16,12 @@ def ended(work: str, *words: str, shell: str = '"$@"', **environment: str) -> su
     script = f"{FEW}def work():\n    {work}\nboundary.end(work)\n"
     return subprocess.run(
         ["bash", "-c", shell, "bash", sys.executable, "-c", script, *words],
-        capture_output=True, text=True, check=False, env={**os.environ, **environment}, timeout=120,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+        timeout=120,
+    )
 
 
 @pytest.mark.parametrize(
@@ -47,8 +51,11 @@ def test_a_traceback_is_shown_where_it_is_asked_for() -> None:
 
 def test_the_exit_code_is_what_the_command_returns() -> None:
     assert [ended(work).returncode for work in ("pass", "return 1", "sys.exit(2)", "raise KeyboardInterrupt")] == [
-        0, 1, 2, 130,
-    ]  # fmt: skip
+        0,
+        1,
+        2,
+        130,
+    ]
 
 
 @pytest.mark.parametrize("shell", ['"$@" > /dev/full', '"$@" >&-', 'set -o pipefail; { sleep 1; "$@"; } | true'])
@@ -74,10 +81,14 @@ def test_any_terminal_shows_every_character(encoding: str) -> None:
 
 
 FILES = {
-    "missing": lambda path: None, "folder": lambda path: path.mkdir(), "pipe": lambda path: os.mkfifo(path),
-    "device": lambda path: path.symlink_to("/dev/zero"), "circle": lambda path: path.symlink_to(path),
-    "bytes": lambda path: path.write_bytes(b"\xff\xfe\x00\x9b" * 99), "empty": lambda path: path.touch(),
-}  # fmt: skip
+    "missing": lambda path: None,
+    "folder": lambda path: path.mkdir(),
+    "pipe": lambda path: os.mkfifo(path),
+    "device": lambda path: path.symlink_to("/dev/zero"),
+    "circle": lambda path: path.symlink_to(path),
+    "bytes": lambda path: path.write_bytes(b"\xff\xfe\x00\x9b" * 99),
+    "empty": lambda path: path.touch(),
+}
 READERS = [
     (".tar.gz", "dpregret verify {0}"), (".tar.gz", "dpregret compare {0} {0}"), (".py", "dpregret audit {0}:right"),
     (".yaml", "dpregret run --profile {0} -n"), (".json", "dpregret.workflows.mechanisms.vectors {0} --check"),

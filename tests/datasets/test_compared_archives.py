@@ -58,9 +58,13 @@ def test_a_folder_its_archive_and_the_address_of_that_are_one_run(
 
 @pytest.mark.parametrize("how", ["edited", "huge", "endless", "truncated", "page", "wrong", "missing"])
 def test_what_is_no_whole_archive_is_refused_in_one_line(
-    how: str, run: Path, place: Place, scratch: Path, capsys: pytest.CaptureFixture[str],
+    how: str,
+    run: Path,
+    place: Place,
+    scratch: Path,
+    capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     if how == "edited":  # after its list was written
         path = run / PAPER / "claims.csv"
         path.write_text(path.read_text().replace("reproduced", "violated", 1))

@@ -40,12 +40,16 @@ def test_the_right_file_is_converted(path: str, place: Place, capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("path", "changes"),
     [
-        ("tiny.txt", {"sha256": "0" * 64}), ("tiny.txt", {"sha256_content": "0" * 64}), ("tiny.txt", {"bytes": 7}),
-        ("tiny.txt", {"bytes": 99}), ("unannounced/tiny.txt", {"bytes": 7}),
-        ("tiny.bz2", {"sha256_content": CHECKSUM}), ("tiny.txt", {"url": "http://127.0.0.1:9/tiny.txt"}),  # no server
+        ("tiny.txt", {"sha256": "0" * 64}),
+        ("tiny.txt", {"sha256_content": "0" * 64}),
+        ("tiny.txt", {"bytes": 7}),
+        ("tiny.txt", {"bytes": 99}),
+        ("unannounced/tiny.txt", {"bytes": 7}),
+        ("tiny.bz2", {"sha256_content": CHECKSUM}),
+        ("tiny.txt", {"url": "http://127.0.0.1:9/tiny.txt"}),  # no server
         *((f"{how}/tiny.txt", {}) for how in ("endless", "truncated", "wrong", "huge", "missing", "page", "silent")),
     ],
-)  # fmt: skip
+)
 def test_a_bad_download_leaves_nothing(
     path: str,
     changes: dict[str, object],
@@ -109,19 +113,35 @@ def test_verified_but_unusable_files_are_named(
 @pytest.mark.parametrize(
     ("changes", "where"),
     [
-        *[({"url": url}, "sources.yaml:6: tiny.url") for url in (
-            "ftp://a/b", "file:///etc/passwd", "http://elsewhere/b", "https://a/", "https://a/../b", "https://a/b?c=d",
-            "https://a/b c", "https://u:p@a/b", "https://a/.hidden", "https://a/b\n")],
-        ({"rows": 10**6, "columns": 100}, ""), ({"bytes": 10**12}, "tiny.bytes: "),
+        *[
+            ({"url": url}, "sources.yaml:6: tiny.url")
+            for url in (
+                "ftp://a/b",
+                "file:///etc/passwd",
+                "http://elsewhere/b",
+                "https://a/",
+                "https://a/../b",
+                "https://a/b?c=d",
+                "https://a/b c",
+                "https://u:p@a/b",
+                "https://a/.hidden",
+                "https://a/b\n",
+            )
+        ],
+        ({"rows": 10**6, "columns": 100}, ""),
+        ({"bytes": 10**12}, "tiny.bytes: "),
         ({"sha256": "abc"}, "sources.yaml:5: tiny.sha256: "),
-        ({"sha256": None}, "sources.yaml:5: tiny.sha256: "), ({"md5": "0" * 32}, "tiny.md5: "),
+        ({"sha256": None}, "sources.yaml:5: tiny.sha256: "),
+        ({"md5": "0" * 32}, "tiny.md5: "),
         ({"vouched_by": []}, "sources.yaml:7: tiny.vouched_by: "),
         ({"vouched_by": [VOUCHERS[0], "https://mirror/one/two: it"]}, "tiny.vouched_by"),
         ({"vouched_by": [VOUCHERS[0], "https://a/b: it"], "url": "https://a/b"}, "tiny.vouched_by"),
-        ({"vouched_by": ["one", "another"]}, "tiny.vouched_by"), ({"format": "csv"}, "tiny.format: "),
-        ({"file": "../x"}, "tiny.file: "), ({"rows": 0}, "tiny.rows: "),
+        ({"vouched_by": ["one", "another"]}, "tiny.vouched_by"),
+        ({"format": "csv"}, "tiny.format: "),
+        ({"file": "../x"}, "tiny.file: "),
+        ({"rows": 0}, "tiny.rows: "),
     ],
-)  # fmt: skip
+)
 def test_bad_declarations_are_named(
     changes: dict[str, object], where: str, place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -184,8 +184,12 @@ def test_logistic_prox_matches_a_bracketing_root_finder(step: float, size: float
             bound = (abs(point) + 3.0 * step) / shrink + 1.0
             expected = brentq(
                 lambda x, y=label, w=point: float(shrink * x - w - step * y * 3.0 * expit(-y * 3.0 * x)),
-                -bound, bound, xtol=1e-300, rtol=1e-15, maxiter=500,
-            )  # fmt: skip
+                -bound,
+                bound,
+                xtol=1e-300,
+                rtol=1e-15,
+                maxiter=500,
+            )
             assert answer == pytest.approx(expected, rel=1e-12, abs=1e-15 * bound)
 
 

@@ -339,8 +339,12 @@ REFUSED: list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any], str]
     (make_bandit_stream, ("ranking", BALL, BANDIT), {}, "'ranking' lives on the set permutahedron, not on 'ball'"),
     (make_bandit_stream, ("random-linear", BALL, BANDIT), {"spread": 0.0}, "spread"),
     (make_bandit_stream, ("completion", make_set("nuclear", 9), BANDIT), {"rank": 4}, "between 1 and 3, got 4"),
-    (make_bandit_stream, ("hard-arms", make_set("simplex", 4), BANDIT), {"gap": 3.0},
-     r"option gap: 3 sqrt\(K tau / T\) = 0.7.* at least 576, or"),
+    (
+        make_bandit_stream,
+        ("hard-arms", make_set("simplex", 4), BANDIT),
+        {"gap": 3.0},
+        r"option gap: 3 sqrt\(K tau / T\) = 0.7.* at least 576, or",
+    ),
     (make_bandit_stream, ("arms", make_set("simplex", 4), BANDIT), {"gap": 0.6}, "gap"),
     (make_expert_stream, ("halving", 12, 8), {}, "experts must be a power of two"),
     (make_expert_stream, ("gap", 2**21, 8), {}, "experts must lie between"),
@@ -357,7 +361,7 @@ REFUSED: list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any], str]
     (refused, ("norm-kink-risk", 8), {"majority": 0.5}, "majority"),
     (refused, ("linear-population", 8), {"strength": 0.0}, "strength"),
     (refused, ("norm-kink-risk", 0), {}, "samples must be at least 1"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("make", "given", "options", "said"), REFUSED)

@@ -115,9 +115,16 @@ def failure(mistake: Mistake, copy: Path) -> str:
     words = ["pytest", "-x", "--tb=line", "-p", "no:xdist", "--benchmark-disable", mistake.test]
     try:
         done = subprocess.run(
-            [sys.executable, "-m", *words], cwd=copy, env=environment(copy), timeout=HANGS, text=True, check=False,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
+            [sys.executable, "-m", *words],
+            cwd=copy,
+            env=environment(copy),
+            timeout=HANGS,
+            text=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
     except subprocess.TimeoutExpired:
         raise MistakeError(f"{mistake.name}: no end of {mistake.test} within {HANGS} s") from None
     if done.returncode not in (0, 1):
@@ -164,23 +171,42 @@ TABLES = ("claims.csv", "checks.csv", "jobs.csv")
 PROFILE = f"profile: kept\nextends: ci\nonly: listed\npapers: {{{PAPER}: {{experiments: {{window: {{}}}}}}}}\n"
 MOVED = [
     (
-        Mistake("mu-too-large", "mu times 1.01", "", "dpregret.algorithms.privacy.budget:gaussian_mu",
-                "return largest_within(", "return 1.01 * largest_within("),
-        f"{PAPER} wdp-cocop-gaussian.corrected in window: ", "scale of the noise",
+        Mistake(
+            "mu-too-large",
+            "mu times 1.01",
+            "",
+            "dpregret.algorithms.privacy.budget:gaussian_mu",
+            "return largest_within(",
+            "return 1.01 * largest_within(",
+        ),
+        f"{PAPER} wdp-cocop-gaussian.corrected in window: ",
+        "scale of the noise",
     ),
     (
-        Mistake("noise-halved", "half of the noise that the ledger counts", "",
-                "dpregret.algorithms.privacy.noise:UnitNoise.__call__", "return drawn.swapaxes(0, 1)",
-                "drawn *= 0.5\n        return drawn.swapaxes(0, 1)"),
-        f"{PAPER} wdp-cocop-gaussian.corrected in window: ", "level",
+        Mistake(
+            "noise-halved",
+            "half of the noise that the ledger counts",
+            "",
+            "dpregret.algorithms.privacy.noise:UnitNoise.__call__",
+            "return drawn.swapaxes(0, 1)",
+            "drawn *= 0.5\n        return drawn.swapaxes(0, 1)",
+        ),
+        f"{PAPER} wdp-cocop-gaussian.corrected in window: ",
+        "level",
     ),
     (
-        Mistake("tree-level-missing", "a level less than an item lies in", "",
-                "dpregret.algorithms.privacy.trees:WindowTree.nodes_per_item",
-                "return self.window.bit_length()", "return max(1, self.window.bit_length() - 1)"),
-        f"{PAPER} wdp-cocop-gaussian.corrected in window: ", "scale of the noise",
+        Mistake(
+            "tree-level-missing",
+            "a level less than an item lies in",
+            "",
+            "dpregret.algorithms.privacy.trees:WindowTree.nodes_per_item",
+            "return self.window.bit_length()",
+            "return max(1, self.window.bit_length() - 1)",
+        ),
+        f"{PAPER} wdp-cocop-gaussian.corrected in window: ",
+        "scale of the noise",
     ),
-]  # fmt: skip
+]
 
 
 def snakemake(copy: Path, *words: str) -> int:

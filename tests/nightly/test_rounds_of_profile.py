@@ -79,14 +79,16 @@ def heard(experiment: Any, kind: Any, variant: str, cell: Any) -> list[Any]:
 PLAYS: dict[str, tuple[Key, Callable[..., list[Any]], list[Any]]] = {
     "online": (
         lambda kind, variant, cell: (kind.state, variant == "printed") if kind.is_compiled() else None,
-        played, [loops],
+        played,
+        [loops],
     ),
     "erm": (
         lambda kind, variant, cell: (kind, variant) if issubclass(kind, MirrorDescent) else None,
-        released, [mirror_descent],
+        released,
+        [mirror_descent],
     ),
     "bandits": (lambda kind, variant, cell: (kind, variant), heard, [noisy_leader, linear_bandit, batched_arms]),
-}  # fmt: skip
+}
 """Family -> what combines to one play, the play, and the modules with its compiled loops."""
 
 

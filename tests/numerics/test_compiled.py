@@ -32,9 +32,13 @@ print(hashlib.sha256(b"".join(np.ascontiguousarray(each).tobytes() for each in f
 
 def run(code, root=ROOT, **environment):
     done = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(root), **environment}, cwd=root,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(root), **environment},
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.split()
 
@@ -94,9 +98,13 @@ def studied(folder, **edited):
     environment = {"PYTHONPATH": f"{ROOT}{os.pathsep}{folder}", "NUMBA_CACHE_DIR": str(folder.parent / "kernels")}
     environment["PYTHONDONTWRITEBYTECODE"] = "1"  # an edit of the same second and length would be taken for no edit
     return subprocess.run(
-        [sys.executable, "-c", "import study"], capture_output=True, text=True, check=False, cwd=ROOT,
+        [sys.executable, "-c", "import study"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
         env=os.environ | environment,
-    )  # fmt: skip
+    )
 
 
 def test_an_edit_compiles_what_uses_it_and_a_copy_nothing(tmp_path):

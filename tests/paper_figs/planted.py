@@ -79,16 +79,26 @@ def plates_of(monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], object]) 
 def at_the_end(mean: float, horizon: int, **settings: Any) -> pd.DataFrame:
     """Rows of plays whose mean regret is a number; no checkpoints on the way, no displacement."""
     sweep = Sweep(
-        lambda checkpoints, _: np.full(checkpoints.shape, mean), horizon=horizon, anytime=False,
-        displacement=lambda checkpoints, _: 0.0 * checkpoints, **settings,
-    )  # fmt: skip
+        lambda checkpoints, _: np.full(checkpoints.shape, mean),
+        horizon=horizon,
+        anytime=False,
+        displacement=lambda checkpoints, _: 0.0 * checkpoints,
+        **settings,
+    )
     return sweep.frame().loc[lambda rows: rows["checkpoint"] == horizon]
 
 
 def expert_sweep(
-    law: Callable[[float], float], parameter: str, values: tuple[float, ...], variant: str, experiment: str,
-    learner: str = "sparse-vector", stream: str = "halving", spread: float = 0.05, **settings: object,
-) -> pd.DataFrame:  # fmt: skip
+    law: Callable[[float], float],
+    parameter: str,
+    values: tuple[float, ...],
+    variant: str,
+    experiment: str,
+    learner: str = "sparse-vector",
+    stream: str = "halving",
+    spread: float = 0.05,
+    **settings: object,
+) -> pd.DataFrame:
     """One row per value and run: mean regret law(value), no checkpoints on the way."""
     column = {"experts": "dimension", "horizon": "horizon"}.get(parameter, parameter)
     frames = []
@@ -97,9 +107,15 @@ def expert_sweep(
         fixed[column] = value
         horizon = int(fixed.pop("horizon", 2**18))  # type: ignore[call-overload]
         frame = at_the_end(
-            law(value), horizon, learner=learner, variant=variant, experiment=experiment, stream=stream, runs=12,
+            law(value),
+            horizon,
+            learner=learner,
+            variant=variant,
+            experiment=experiment,
+            stream=stream,
+            runs=12,
             spread=spread,
-        )  # fmt: skip
+        )
         frames.append(frame.assign(paper="asi_et_al_2023", set="experts", window=0, mu_gdp=np.nan, **fixed))
     rows = pd.concat(frames, ignore_index=True)
     return rows.astype({"dimension": "int64" if rows["dimension"].max() < 2**53 else "float64"})
@@ -114,9 +130,15 @@ def lambda_grid(best: Callable[[float], float], horizons: tuple[int, ...], sprea
             tried = 1.7 * best(horizon) * 2.0**power
             regret = tried + best(horizon) ** 2 / tried
             part = expert_sweep(
-                lambda _, mean=regret: mean, "horizon", (horizon,), f"lambda-{name}", "smooth-lambda",
-                learner="dp-ftrl", stream="realizable-direction", spread=spread,
-            )  # fmt: skip
+                lambda _, mean=regret: mean,
+                "horizon",
+                (horizon,),
+                f"lambda-{name}",
+                "smooth-lambda",
+                learner="dp-ftrl",
+                stream="realizable-direction",
+                spread=spread,
+            )
             frames.append(part.assign(regularisation=tried, dimension=4, set="ball"))
     return pd.concat(frames, ignore_index=True)
 
@@ -156,8 +178,11 @@ SETS = {"ball": 0.5, "l1-ball": 0.2, "simplex": 0.15, "grouped-l1": 0.3}
 
 
 def width_cells() -> list[dict[str, object]]:
-    return [{"set": name, "dimension": p, "width": p**power, "width_error": 0.01}
-            for name, power in SETS.items() for p in (16, 64, 256, 1024)]  # fmt: skip
+    return [
+        {"set": name, "dimension": p, "width": p**power, "width_error": 0.01}
+        for name, power in SETS.items()
+        for p in (16, 64, 256, 1024)
+    ]
 
 
 def planted_risk_paper() -> pd.DataFrame:

@@ -45,10 +45,13 @@ def test_the_line_is_the_interval_of_the_difference(tmp_path: Path, change: floa
 def test_every_kind_of_difference_is_told_the_gravest_first(tmp_path: Path) -> None:
     first = [claims(claim=name) for name in ("same", "gone", "verdict", "moved", "other")]
     second = [
-        claims(claim="same"), claims(claim="new"), claims(claim="verdict", verdict="inconclusive", cells_used="1; 2"),
-        claims(claim="moved", fitted=0.9, fitted_low=0.86, fitted_high=0.94), claims(claim="other", stream="smooth"),
+        claims(claim="same"),
+        claims(claim="new"),
+        claims(claim="verdict", verdict="inconclusive", cells_used="1; 2"),
+        claims(claim="moved", fitted=0.9, fitted_low=0.86, fitted_high=0.94),
+        claims(claim="other", stream="smooth"),
         claims(claim="gone", verdict="not run", fitted=NAN, fitted_low=NAN, fitted_high=NAN),
-    ]  # fmt: skip
+    ]
     found = differences(tmp_path, first, second)
     kinds = [compare.BEYOND, compare.VERDICT, compare.OTHER, compare.ONLY_A, compare.ONLY_B]
     assert found["what"].tolist() == kinds
@@ -90,9 +93,11 @@ def test_a_table_is_found_by_the_beginning_of_its_name(tmp_path: Path, capsys: p
     table = pd.DataFrame([{"algorithm": "PFTAL", "group": "printed", "delivered eps": "2", "bound": "T"}])
     table.to_csv(folder / "lou_cheung_2020" / "table_2.csv", index=False)
     for words, code, said in (
-        (["lou", "--number", "2"], 0, "PFTAL"), (["lou_cheung_2020", "--number", "2", "--all"], 0, "bound"),
-        (["lou_chung"], 2, "did you mean 'lou_cheung_2020'?"), (["lou", "--number", "7"], 2, "table_7.csv"),
-    ):  # fmt: skip
+        (["lou", "--number", "2"], 0, "PFTAL"),
+        (["lou_cheung_2020", "--number", "2", "--all"], 0, "bound"),
+        (["lou_chung"], 2, "did you mean 'lou_cheung_2020'?"),
+        (["lou", "--number", "7"], 2, "table_7.csv"),
+    ):
         assert show.main([*words, "--results", str(tmp_path / "nothing"), str(folder)]) == code
         shown = capsys.readouterr()
         assert said in (shown.err if code else shown.out)
@@ -107,9 +112,12 @@ REFERENCE = Path(__file__).resolve().parents[2] / "results" / "reference"
 )
 @pytest.mark.parametrize("further", [[], ["--lines", "claim"], ["--lines", "check"], ["--lines", "claim", "--long"]])
 def test_tables_fit_and_claims_are_whole(
-    width: int | None, paper: str, further: list[str], monkeypatch: pytest.MonkeyPatch,
+    width: int | None,
+    paper: str,
+    further: list[str],
+    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     if width:
         monkeypatch.setenv("COLUMNS", str(width))

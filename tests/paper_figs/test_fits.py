@@ -110,8 +110,10 @@ def test_comparison_of_laws_is_that_of_two_least_squares() -> None:
     logs = np.log(horizons)
     by_log, _ = optimize.curve_fit(lambda _, c, s: (c + s * logs) / means, logs, np.ones(4))
     by_power, _ = optimize.curve_fit(lambda _, c, a: np.exp(c + a * logs) / means, logs, np.ones(4))
-    residuals = [np.square((by_log[0] + by_log[1] * logs) / means - 1).sum(),
-                 np.square(np.exp(by_power[0] + by_power[1] * logs) / means - 1).sum()]  # fmt: skip
+    residuals = [
+        np.square((by_log[0] + by_log[1] * logs) / means - 1).sum(),
+        np.square(np.exp(by_power[0] + by_power[1] * logs) / means - 1).sum(),
+    ]
     octave, increments, delta = fits.compare_log_law(horizons, means)
     assert delta == pytest.approx(4 * np.log(residuals[1] / residuals[0]), rel=1e-4)
     assert octave == pytest.approx(by_log[1] * np.log(2), rel=1e-5)

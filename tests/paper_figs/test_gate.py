@@ -123,9 +123,11 @@ def test_a_table_of_another_plan_is_stale(kept: Tables) -> None:
     key, new = (PAPER, "horizon", LEARNER, "corrected"), (PAPER, "horizon", "new", "plain")
     less = {name: each for name, each in plan.items() if name != key}
     for planned, said in (
-        (plan, []), ({**plan, key: ("0123456789ab", plan[key][1])}, [JOB]), (less, [JOB]),
+        (plan, []),
+        ({**plan, key: ("0123456789ab", plan[key][1])}, [JOB]),
+        (less, [JOB]),
         ({**plan, new: ("a", "b")}, [f"{PAPER} new.plain in horizon: "]),
-    ):  # fmt: skip
+    ):
         assert [f"{line.partition(': ')[0]}: " for line in gate.compare(kept, kept, planned)[0]] == said
 
 

@@ -102,9 +102,12 @@ def test_tables_speak_of_excess_risk(risk_runs: Path, tmp_path: Path) -> None:
 
 def test_every_figure_is_written(risk_runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(planted.plates_of(monkeypatch, lambda out: write_figures(risk_runs, PAPERS / "talwar_2015", out))) == {
-        "sweep_gd_samples", "exponent_gd_samples", "sweep_l1_dimension", "sweep_lasso_samples",
+        "sweep_gd_samples",
+        "exponent_gd_samples",
+        "sweep_l1_dimension",
+        "sweep_lasso_samples",
         "privacy_cost_real_digits",
-    }  # fmt: skip
+    }
 
 
 SIZES = (16, 64, 256, 1024, 4096, 16384)
@@ -143,9 +146,14 @@ def test_a_lower_bound_is_judged_on_cells_where_nobody_learns() -> None:
 
 def optimum_claim(power: float) -> Claim:
     return make_claim(
-        learner="dp-ftrl", variant="lambda-*", experiment="smooth-lambda", stream="realizable-direction",
-        response="optimum", rate=f"T^{power}", asymptotic_from={},
-    )  # fmt: skip
+        learner="dp-ftrl",
+        variant="lambda-*",
+        experiment="smooth-lambda",
+        stream="realizable-direction",
+        response="optimum",
+        rate=f"T^{power}",
+        asymptotic_from={},
+    )
 
 
 def test_the_best_regularisation_is_found_between_the_tried_ones() -> None:
@@ -182,14 +190,29 @@ def expert_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         expert_sweep(lambda size: 7 * np.log2(size) ** 2, "experts", SIZES, "pure", "experts-theorem"),
         expert_sweep(lambda horizon: 4000.0, "horizon", horizons, "zcdp", "experts-horizon"),
         expert_sweep(lambda horizon: 9000.0, "horizon", horizons, "pure", "experts-horizon"),
-        expert_sweep(lambda horizon: 40 * horizon ** (1 / 3), "horizon", horizons, "zcdp", "experts-horizon",
-                     learner="shrinking-dartboard"),
+        expert_sweep(
+            lambda horizon: 40 * horizon ** (1 / 3),
+            "horizon",
+            horizons,
+            "zcdp",
+            "experts-horizon",
+            learner="shrinking-dartboard",
+        ),
         lambda_grid(lambda horizon: 3 * horizon**0.4, HORIZONS),
-    ]  # fmt: skip
+    ]
     for size in (16, 1024):
         parts.append(expert_sweep(lambda t: 4000.0, "horizon", horizons, "zcdp", "winners", dimension=size))
-        parts.append(expert_sweep(lambda t: 40 * t ** (1 / 3), "horizon", horizons, "zcdp", "winners",
-                                  learner="shrinking-dartboard", dimension=size))  # fmt: skip
+        parts.append(
+            expert_sweep(
+                lambda t: 40 * t ** (1 / 3),
+                "horizon",
+                horizons,
+                "zcdp",
+                "winners",
+                learner="shrinking-dartboard",
+                dimension=size,
+            )
+        )
     return planted.write_runs(pd.concat(parts, ignore_index=True), tmp_path_factory.mktemp("experts"))
 
 

@@ -52,8 +52,10 @@ def reference(tmp_path: Path) -> Path:
         ),
         "c_2022": lines(("c3", "paper", "reproduced", "exponent", "m", "T", "0.1", "")),
     }
-    checks = lines(("c1", "paper", "holds", "below", "l", "<= explicit bound", "", ""),
-                   ("c2", "derived", "fails", "below", "m", "<= explicit bound", "", ""))  # fmt: skip
+    checks = lines(
+        ("c1", "paper", "holds", "below", "l", "<= explicit bound", "", ""),
+        ("c2", "derived", "fails", "below", "m", "<= explicit bound", "", ""),
+    )
     for paper, frame in claims.items():
         (tmp_path / "papers" / paper).mkdir(parents=True)
         texts = TEXTS.format(cite=paper[0].upper(), claims=CLAIM)
@@ -74,9 +76,13 @@ def reference(tmp_path: Path) -> Path:
 def test_what_papers_state_comes_first_and_chapters_are_not_counted(reference: Path) -> None:
     found = readme.verdict_table(reference, reference.parent / "papers").set_index("claims of")
     assert found["all"].to_dict() == {
-        "[A](a_2020.md)": "2", "[B](b_2021.md)": "1", "**what the papers state**": "3",
-        "stated, text reconstructed": "1", "derived here": "2", "baselines": "1",
-    }  # fmt: skip
+        "[A](a_2020.md)": "2",
+        "[B](b_2021.md)": "1",
+        "**what the papers state**": "3",
+        "stated, text reconstructed": "1",
+        "derived here": "2",
+        "baselines": "1",
+    }
     stated = found.loc["**what the papers state**"].drop("all")
     assert stated[stated != "0"].to_dict() == {"reproduced": "1", "reproduced up to logs": "1", "violated": "1"}
 
@@ -181,10 +187,12 @@ def test_sentences_are_filled_from_the_tables_in_the_order_of_the_file(run: Path
 @pytest.mark.parametrize(
     ("verdict", "refuted", "left"),
     [
-        ("inconclusive", "violated", ["second"]), ("not run", "violated", ["second"]),
-        ("reproduced", "reproduced", ["first"]), ("reproduced", "not run", ["first"]),
+        ("inconclusive", "violated", ["second"]),
+        ("not run", "violated", ["second"]),
+        ("reproduced", "reproduced", ["first"]),
+        ("reproduced", "not run", ["first"]),
     ],
-)  # fmt: skip
+)
 def test_a_finding_that_did_not_come_out_so_is_gone(verdict: str, refuted: str, left: list[str], run: Path) -> None:
     outcome(verdict, refuted).to_csv(run / "results" / "p_2020" / "claims.csv", index=False)
     assert told(run) == left

@@ -43,8 +43,12 @@ RUN = Run("mine", "mine.yaml", "0123456789ab", NAMES)
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("results")
-    squared = Sweep(lambda checkpoints, value: checkpoints**0.5 * np.log(checkpoints / 1e-6) ** 2, learner="pocp-igd",
-                    experiment="whole-horizon", settings={"window": 32768})  # fmt: skip
+    squared = Sweep(
+        lambda checkpoints, value: checkpoints**0.5 * np.log(checkpoints / 1e-6) ** 2,
+        learner="pocp-igd",
+        experiment="whole-horizon",
+        settings={"window": 32768},
+    )
     planted = pd.concat([planted_paper(), squared.frame()], ignore_index=True)
     runs = write_runs(planted, folder / "runs" / PAPER)
     texts = PAPERS / PAPER
@@ -58,8 +62,10 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     frame = pd.DataFrame(costs, columns=["set", "operation", "seconds"]).assign(dimension=8, calls=1, rows=1)
     parquet.write(frame, folder / PAPER / "oracles.parquet", parquet.Stamp("", ""))
     about = ExperimentFacts({"norm-kink": "full", "ridge-logistic": "full"}, {})
-    facts = Facts({(PAPER, name): about for name in EXPERIMENTS}, dict.fromkeys(
-        [("full", "norm-kink"), ("full", "ridge-logistic")], StreamFacts("kinked", "oblivious")))  # fmt: skip
+    facts = Facts(
+        {(PAPER, name): about for name in EXPERIMENTS},
+        dict.fromkeys([("full", "norm-kink"), ("full", "ridge-logistic")], StreamFacts("kinked", "oblivious")),
+    )
     files = [folder / "played" / PAPER / name / "runs.parquet" for name in EXPERIMENTS]
     for file in files:
         parquet.write(planted.loc[planted["experiment"] == file.parent.name], file, parquet.Stamp("", ""))

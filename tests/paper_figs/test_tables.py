@@ -169,8 +169,12 @@ def test_every_figure_is_drawn_with_its_data(paper_runs: Path, tmp_path: Path, m
     plates = plates_of(monkeypatch, lambda out: figures.write_figures(paper_runs, PAPER, out, file, names=NAMES))
     assert dict(mpl.rcParams) == before
     assert set(plates) == {
-        "regret_horizon", "exponent_dimension", "exponent_epsilon", "printed_errata", "oracle_costs",
-    }  # fmt: skip
+        "regret_horizon",
+        "exponent_dimension",
+        "exponent_epsilon",
+        "printed_errata",
+        "oracle_costs",
+    }
     data = plates["exponent_dimension"].data()
     assert set(data["series"]) >= {"WDP-COCOP (Gamma), corrected", "predicted law"}
     assert not data["series"].str.contains("wdp-cocop").any()

@@ -177,16 +177,23 @@ POWERS = st.one_of(
     st.sampled_from([-2.0, -1.0, -0.5, 0.25, 0.5, 1.0, 1.5, 2.5, 0.6667]),
     st.builds(lambda over, under: round(over / under, 10), st.integers(-9, 9), st.sampled_from([3, 6, 7])),
     st.floats(-1e6, 1e6, allow_nan=False),
-).filter(bool)  # fmt: skip
+).filter(bool)
 SYMBOLS = st.sampled_from(["T", "n", "d", "p", "(log2 d)", "(log2 W + 1)", "G", "eps", "mu_gdp", "L*", "k"])
 
 
 def rates() -> st.SearchStrategy[Rate]:
     powers = st.builds(Rate, SYMBOLS, POWERS)
-    logs = st.builds(Rate, st.sampled_from(["T", "n", "d", "p"]), st.one_of(st.just(0.0), POWERS), POWERS,
-                     st.just("parameter"), st.sampled_from(["ln", "log2"]))  # fmt: skip
-    others = st.builds(Rate, st.sampled_from(["T", "n", "p"]), POWERS, POWERS,
-                       st.sampled_from(["T/delta", "n/delta", "2np", "2p"]))  # fmt: skip
+    logs = st.builds(
+        Rate,
+        st.sampled_from(["T", "n", "d", "p"]),
+        st.one_of(st.just(0.0), POWERS),
+        POWERS,
+        st.just("parameter"),
+        st.sampled_from(["ln", "log2"]),
+    )
+    others = st.builds(
+        Rate, st.sampled_from(["T", "n", "p"]), POWERS, POWERS, st.sampled_from(["T/delta", "n/delta", "2np", "2p"])
+    )
     alone = st.builds(Rate, st.just(""), st.just(0.0), POWERS, st.sampled_from(["T/delta", "2np", "2p"]))
     return st.one_of(powers, logs, others, alone, st.just(Rate()))
 
@@ -198,12 +205,18 @@ def test_what_is_printed_is_read_again(rate: Rate) -> None:
     assert parse(str(rate)) == rate
 
 
-@pytest.mark.parametrize(("text", "rate"), [
-    ("1", Rate()), ("ln T", Rate("T", 0.0, 1.0)), ("ln(2p)", Rate("", 0.0, 1.0, "2p")), ("eps^-1", Rate("eps", -1.0)),
-    ("n^(-2/3) ln(n/delta)^2", Rate("n", -0.6666666667, 2.0, "n/delta")),
-    ("d log2(d)^1.5", Rate("d", 1.0, 1.5, "parameter", "log2")),
-    ("(log2 W + 1)^0.5 A_W", Rate("(log2 W + 1)", 0.5, nodes=True)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "rate"),
+    [
+        ("1", Rate()),
+        ("ln T", Rate("T", 0.0, 1.0)),
+        ("ln(2p)", Rate("", 0.0, 1.0, "2p")),
+        ("eps^-1", Rate("eps", -1.0)),
+        ("n^(-2/3) ln(n/delta)^2", Rate("n", -0.6666666667, 2.0, "n/delta")),
+        ("d log2(d)^1.5", Rate("d", 1.0, 1.5, "parameter", "log2")),
+        ("(log2 W + 1)^0.5 A_W", Rate("(log2 W + 1)", 0.5, nodes=True)),
+    ],
+)
 def test_rates_of_the_papers(text: str, rate: Rate) -> None:
     assert (parse(text), str(rate)) == (rate, text)
 

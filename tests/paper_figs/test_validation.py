@@ -52,9 +52,12 @@ LAWS: list[tuple[dict[str, Any], Any, Any]] = [
     ({"rate": "T^0.5 ln T"}, lambda t, v: t**0.5 * np.log(t), lambda t, v: np.log(t)),
     ({"rate": "T^0.5"}, lambda t, v: t**0.5, lambda t, v: np.log(t)),
     ({"rate": "T^0.5 ln(T/delta)^2"}, lambda t, v: t**0.5 * np.log(t / 1e-6) ** 2, lambda t, v: np.log(t / 1e-6)),
-    ({"rate": "d", "parameter": "dimension", "experiment": "dimension"}, lambda t, v: 1e-2 * v * t**0.3,
-     lambda t, v: np.log2(v)),
-]  # fmt: skip
+    (
+        {"rate": "d", "parameter": "dimension", "experiment": "dimension"},
+        lambda t, v: 1e-2 * v * t**0.3,
+        lambda t, v: np.log2(v),
+    ),
+]
 
 
 @pytest.mark.parametrize(("changes", "law", "log"), LAWS)
@@ -98,10 +101,11 @@ def test_parameters_without_a_logarithm_have_no_resolution_of_one(parameter: str
 def test_a_logarithm_that_is_not_resolved_is_said() -> None:
     law = Sweep(lambda t, v: 0.05 * t**0.5 * np.log(t / 1e-6)).frame()
     for runs, changes, verdict in (
-        (law, {}, "reproduced up to logs"), (law.assign(tight=False), {}, "seen here"),
+        (law, {}, "reproduced up to logs"),
+        (law.assign(tight=False), {}, "seen here"),
         (law, {"tol": 0.01, "tol_reason": "no noise to speak of"}, "reproduced"),
         (Sweep(lambda t, v: 0.01 * np.log(t / 1e-6)).frame(), {"rate": "ln(T/delta)"}, "reproduced up to logs"),
-    ):  # fmt: skip
+    ):
         found = judge(runs, make_claim(**{"rate": "T^0.5 ln(T/delta)", **changes}))
         resolved = "log power not resolved" not in found.reason
         assert (found.verdict, found.resolution_log < 1) == (verdict, resolved)

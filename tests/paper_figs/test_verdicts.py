@@ -335,22 +335,38 @@ def swept(parameter: str, values: Iterable[float], law: Law) -> pd.DataFrame:
 
 DELTAS, MUS, SIZES = 10.0 ** -np.array([3, 6, 12, 24, 48]), (0.01, 0.02, 0.04, 0.08), 4.0 ** np.arange(2, 8)
 PLANTED: list[tuple[str, str, Iterable[float], Any, str, str]] = [
-    *(("delta", "regret", DELTAS, lambda t, delta, power=power: np.log(1 / delta) ** power, "(ln 1/delta)", said)
-      for power, said in ((1.0, "reproduced"), (0.5, "below bound"), (1.25, "steeper"))),
-    *(("delta", "regret", DELTAS, lambda t, delta, power=power: np.log(t / delta) ** power, rate, said)
-      for power, rate, said in (
-          (2.0, "ln(T/delta)^2", "reproduced"), (1.5, "ln(T/delta)^2", "below bound"),
-          (2.25, "ln(T/delta)^2", "steeper"), (1.0, "ln(n/delta)", "reproduced"), (0.5, "ln(n/delta)", "below bound"),
-      )),
+    *(
+        ("delta", "regret", DELTAS, lambda t, delta, power=power: np.log(1 / delta) ** power, "(ln 1/delta)", said)
+        for power, said in ((1.0, "reproduced"), (0.5, "below bound"), (1.25, "steeper"))
+    ),
+    *(
+        ("delta", "regret", DELTAS, lambda t, delta, power=power: np.log(t / delta) ** power, rate, said)
+        for power, rate, said in (
+            (2.0, "ln(T/delta)^2", "reproduced"),
+            (1.5, "ln(T/delta)^2", "below bound"),
+            (2.25, "ln(T/delta)^2", "steeper"),
+            (1.0, "ln(n/delta)", "reproduced"),
+            (0.5, "ln(n/delta)", "below bound"),
+        )
+    ),
     ("convexity", "log_slope", MUS, lambda t, mu: np.log(t) / mu, "mu^-1", "reproduced"),
     ("convexity", "log_slope", MUS, lambda t, mu: np.log(t) / mu, "mu^-2", "below bound"),
-    *(("experts", "regret", SIZES, lambda t, size, power=power: 7 * np.log2(size) ** power, f"(log2 d)^{power}",
-       "reproduced") for power in (1.0, 1.5, 2.0)),
+    *(
+        (
+            "experts",
+            "regret",
+            SIZES,
+            lambda t, size, power=power: 7 * np.log2(size) ** power,
+            f"(log2 d)^{power}",
+            "reproduced",
+        )
+        for power in (1.0, 1.5, 2.0)
+    ),
     ("corners", "excess", (8, 64, 512, 4096), lambda t, k: np.log(k), "(log2 k)", "reproduced"),
     ("curvature", "excess", (0.125, 0.5, 1.0, 4.0), lambda t, bend: np.cbrt(bend), "Gamma^(1/3)", "reproduced"),
     ("smoothness", "excess", (3.0, 9.0, 30.0, 70.0), lambda t, bend: bend, "lambda", "reproduced"),
     ("dimension", "excess", (12, 40, 100, 1000), lambda t, p: np.log(p / 4), "ln(p/4)", "reproduced"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("parameter", "response", "values", "law", "rate", "said"), PLANTED)
@@ -422,9 +438,13 @@ def sweep(factor: float, variant: str = "root", noise: float = 1.0, **settings: 
     """Regret factor * G_W sqrt(T), noise `noise` * G_W."""
     constant = dict(zip(WINDOWS, CONSTANTS, strict=True))
     frame = Sweep(
-        lambda checkpoints, value: factor * constant[value] * np.sqrt(checkpoints), variant=variant, parameter="window",
-        values=WINDOWS, experiment="window", **settings,
-    ).frame()  # fmt: skip
+        lambda checkpoints, value: factor * constant[value] * np.sqrt(checkpoints),
+        variant=variant,
+        parameter="window",
+        values=WINDOWS,
+        experiment="window",
+        **settings,
+    ).frame()
     law = frame["window"].map(lambda window: constant[float(window)])
     spread = 1 + 0.01 * np.sin(frame["run"] + 1.0)
     return frame.assign(noise_norm=noise * law * spread, noise_floor=law)
@@ -503,11 +523,15 @@ def test_a_crossover_is_drawn_where_it_was_computed_and_measured() -> None:
                           "log2 T*, Gaussian tree": [24.0, 30.0, 22.0, 28.0], "limit": 1.1})  # fmt: skip
     means = {"noisy-value-bandit": (5.0, 5.0, 5.0), "private-bandit-laplace": (6.0, 4.0, 5.0)}
     runs = pd.DataFrame(
-        [(*cell, run, mean + 0.1 * (run % 2)) for learner, each in means.items()
-         for horizon, mean in zip((16, 64, 256), each, strict=True)
-         for cell in product([learner], [horizon], (1.0, np.inf), (2, 4)) for run in range(8)],
+        [
+            (*cell, run, mean + 0.1 * (run % 2))
+            for learner, each in means.items()
+            for horizon, mean in zip((16, 64, 256), each, strict=True)
+            for cell in product([learner], [horizon], (1.0, np.inf), (2, 4))
+            for run in range(8)
+        ],
         columns=["learner", "horizon", "epsilon", "dimension", "run", "regret"],
-    ).assign(experiment="a", variant="corrected", status="ok", set="ball", stream="cone")  # fmt: skip
+    ).assign(experiment="a", variant="corrected", status="ok", set="ball", stream="cone")
     plate = crossover(Page(), table, runs)
     assert [panel.title for panel in plate.panels] == ["Laplace tree", "Gaussian tree"]
     data = plate.data()
@@ -525,9 +549,15 @@ def private(runs: int, **settings: object) -> pd.DataFrame:
 def free(runs: int, scatter: float) -> pd.DataFrame:
     settings = {"window": 32768, "epsilon": np.inf}
     return Sweep(
-        lambda checkpoints, value: 2 * checkpoints**0.5, learner="ftal", variant="plain", runs=runs, scatter=scatter,
-        spread=scatter, seed=6, settings=settings,
-    ).frame()  # fmt: skip
+        lambda checkpoints, value: 2 * checkpoints**0.5,
+        learner="ftal",
+        variant="plain",
+        runs=runs,
+        scatter=scatter,
+        spread=scatter,
+        seed=6,
+        settings=settings,
+    ).frame()
 
 
 def responses(*frames: pd.DataFrame) -> np.ndarray:

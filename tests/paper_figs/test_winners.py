@@ -52,11 +52,15 @@ def noisy(mean: float, spread: float = 0.1, seed: int = 0, runs: int = RUNS) -> 
 
 def test_only_learners_of_the_same_guarantee_on_the_same_problem_compete() -> None:
     others = [{"epsilon": 2.0}, {"delta": 0.0}, {"window": 16}, {"dimension": 8}, {"set": "box"}, {"stream": "other"}]
-    table = winners(measured(
-        played("good.plain", noisy(10.0)), played("bad.plain", noisy(20.0, seed=1)),
-        *(played("cheap.plain", [1.0] * RUNS, **change) for change in others),
-        played("free.plain", noisy(2.0), epsilon=np.inf), played("fits.plain", [1.0] * RUNS, status="failed: no"),
-    ))  # fmt: skip
+    table = winners(
+        measured(
+            played("good.plain", noisy(10.0)),
+            played("bad.plain", noisy(20.0, seed=1)),
+            *(played("cheap.plain", [1.0] * RUNS, **change) for change in others),
+            played("free.plain", noisy(2.0), epsilon=np.inf),
+            played("fits.plain", [1.0] * RUNS, status="failed: no"),
+        )
+    )
     assert len(table) == 1 + len(others)
     row = table.loc[table["learners"] == 2].iloc[0]
     named = row["winner"], row["second"], row["verdict"], row["reference"]
@@ -74,9 +78,13 @@ def test_the_constant_point_is_no_reference_and_nobody_wins_whom_it_beats() -> N
 
 
 def test_what_does_not_keep_its_eps_is_barred_and_named() -> None:
-    frames = [played("good.plain", noisy(10.0)), played("liar.printed", noisy(1.0)),
-              played("leaky.plain", noisy(2.0), delivered_epsilon=1.5), played("liar.corrected", noisy(30.0)),
-              played("lavish.plain", noisy(50.0), delivered_epsilon=0.1)]  # fmt: skip
+    frames = [
+        played("good.plain", noisy(10.0)),
+        played("liar.printed", noisy(1.0)),
+        played("leaky.plain", noisy(2.0), delivered_epsilon=1.5),
+        played("liar.corrected", noisy(30.0)),
+        played("lavish.plain", noisy(50.0), delivered_epsilon=0.1),
+    ]
     row = winners(measured(*frames)).iloc[0]
     assert (row["winner"], row["learners"]) == ("good.plain", 3)
     assert row["barred"] == "liar.printed: loses eps = 2 where 1 is claimed"
@@ -92,20 +100,29 @@ def test_refutations_come_from_the_audit_and_from_exact_losses() -> None:
 
 
 def test_windows_and_horizons_are_those_that_a_mechanism_was_made_for() -> None:
-    way = [played("any.plain", noisy(1.0), anytime=True, horizon=4096, window=window, checkpoint=checkpoint)
-           for window, checkpoint in itertools.product((16, 4096), (32, 256, 512, 1024, 4096))]  # fmt: skip
+    way = [
+        played("any.plain", noisy(1.0), anytime=True, horizon=4096, window=window, checkpoint=checkpoint)
+        for window, checkpoint in itertools.product((16, 4096), (32, 256, 512, 1024, 4096))
+    ]
     told = [played("told.plain", noisy(1.0), horizon=4096, checkpoint=1024)]
     free = [played("any.plain", noisy(1.0), anytime=True, horizon=4096, window=4096, epsilon=np.inf, checkpoint=256)]
     cells = measured(*way, *told, *free).cells
     assert {(row.rounds, row.window) for row in cells.loc[cells["private"]].itertuples()} == {
-        (256, 16), (1024, 16), (4096, 16), (4096, 0)}  # fmt: skip
+        (256, 16),
+        (1024, 16),
+        (4096, 16),
+        (4096, 0),
+    }
     assert cells.loc[~cells["private"], ["rounds", "window"]].to_numpy().tolist() == [[256, 0]]
     assert not (cells["learner"] == "told.plain").any()
 
 
 def test_a_cell_of_two_experiments_counts_once_and_options_tell_problems_apart() -> None:
-    twice = [played("a.plain", noisy(3.0, runs=4)), played("a.plain", noisy(3.0, runs=4)),
-             played("a.plain", noisy(9.0), strong_convexity=0.5)]  # fmt: skip
+    twice = [
+        played("a.plain", noisy(3.0, runs=4)),
+        played("a.plain", noisy(3.0, runs=4)),
+        played("a.plain", noisy(9.0), strong_convexity=0.5),
+    ]
     cells = measured(*twice).cells
     assert sorted(zip(cells["options"], cells["runs"], strict=True)) == [("", 4), ("strong_convexity=0.5", 8)]
     rows = measuring.comparable(played("a.plain", [1.0]), ExperimentFacts({"kink": "full"}, {"period": 64}))
@@ -165,8 +182,13 @@ def test_pairs_are_tested_on_common_problems_and_corrected() -> None:
     rng = np.random.default_rng(1)
     problem = np.arange(12)
     logs = {"a": np.zeros(12), "b": 0.5 + 0.1 * rng.standard_normal(12), "c": 0.1 * rng.standard_normal(12)}
-    found = pd.concat([pd.DataFrame({"feedback": "full", "problem": problem, "learner": name, "ratio": np.exp(each)})
-                       for name, each in logs.items()], ignore_index=True)  # fmt: skip
+    found = pd.concat(
+        [
+            pd.DataFrame({"feedback": "full", "problem": problem, "learner": name, "ratio": np.exp(each)})
+            for name, each in logs.items()
+        ],
+        ignore_index=True,
+    )
     found = found.loc[~((found["learner"] == "c") & (found["problem"] < 4))]
     table = pairs(found).set_index(["better", "worse"])
     assert table["problems"].tolist() == [12, 8, 8]
@@ -184,9 +206,18 @@ def law_cells(noise: float = 0.0, seed: int = 0, runs: int = 16) -> pd.DataFrame
     frame.columns = ["rounds", "dimension", "epsilon", "x"]
     true = 3 * frame["rounds"] ** 0.5 * frame["dimension"] ** 0.25 / frame["epsilon"]
     return frame.assign(
-        regret=true * np.exp(noise * rng.standard_normal(len(frame))), error=noise * true, runs=runs, window=0,
-        feedback="full", learner="a.plain", stream="kink", set="ball", options="", delta=0.0, private=True,
-    )  # fmt: skip
+        regret=true * np.exp(noise * rng.standard_normal(len(frame))),
+        error=noise * true,
+        runs=runs,
+        window=0,
+        feedback="full",
+        learner="a.plain",
+        stream="kink",
+        set="ball",
+        options="",
+        delta=0.0,
+        private=True,
+    )
 
 
 def test_a_planted_law_is_found_where_nothing_was_measured() -> None:

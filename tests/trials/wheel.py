@@ -59,9 +59,11 @@ def build(folder: Path, python: Path) -> Path:
     """The wheel of this tree, made from a copy."""
     copy = folder / "source"
     shutil.copytree(
-        ROOT, copy, symlinks=True,
+        ROOT,
+        copy,
+        symlinks=True,
         ignore=shutil.ignore_patterns(".*", "build", "cache", "made", "store", "__pycache__", "*.egg-info"),
-    )  # fmt: skip
+    )
     command = [python, "-m", "pip", "wheel", "-qq", "--disable-pip-version-check", "--no-deps", "--no-build-isolation"]
     subprocess.run([*command, "-w", folder, copy], check=True)
     return next(folder.glob("dpregret-*.whl"))

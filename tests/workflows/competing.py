@@ -47,8 +47,11 @@ class Pair:
         """Densities of V and a choice of 0, of V and a choice of 1, and G."""
         apart = v[:, None] - self.scores
         others = tail(apart[:, 2:]).prod(axis=1)
-        return (density(apart[:, 0]) * tail(apart[:, 1]) * others, density(apart[:, 1]) * tail(apart[:, 0]) * others,
-                others)  # fmt: skip
+        return (
+            density(apart[:, 0]) * tail(apart[:, 1]) * others,
+            density(apart[:, 1]) * tail(apart[:, 0]) * others,
+            others,
+        )
 
     def probabilities(self, v: Array, weights: Array) -> tuple[float, float, float]:
         """lam, P(0), P(1)."""

@@ -16,8 +16,13 @@ from dpregret.workflows.run.fingerprint import ROOT
 
 REFERENCE = ROOT / "results" / "reference"
 Tables = tuple[pd.DataFrame, str]
-FEW = ("wdp-cocop-gaussian.corrected", "wdp-cocop-gamma.corrected", "pftal.corrected", "wdp-cocop-gamma.printed",
-       "ftal.plain")  # fmt: skip
+FEW = (
+    "wdp-cocop-gaussian.corrected",
+    "wdp-cocop-gamma.corrected",
+    "pftal.corrected",
+    "wdp-cocop-gamma.printed",
+    "ftal.plain",
+)
 
 
 @pytest.fixture(scope="module")
@@ -82,8 +87,10 @@ def test_a_learner_for_stochastic_losses_is_not_advised_against_an_adversary(
 
 
 def test_less_is_served_by_more_but_not_more_by_less(few: Tables) -> None:
-    whole_, pure = (advise(request, *few) for request in (
-        Request(4096, 4, 1.0, set="ball"), Request(4096, 4, 1.0, 16, delta=0.0, set="ball")))  # fmt: skip
+    whole_, pure = (
+        advise(request, *few)
+        for request in (Request(4096, 4, 1.0, set="ball"), Request(4096, 4, 1.0, 16, delta=0.0, set="ball"))
+    )
     assert all(each.protects == "all" for each in whole_.learners)
     assert all(each.pure for each in pure.learners)
     assert {"needs delta > 0"} <= set(pure.left_out.values())

@@ -122,13 +122,14 @@ def test_chains_have_the_law_that_they_are_drawn_from(name: str, variant: str) -
 @pytest.mark.parametrize(
     ("text", "place"),
     [
-        ("delta: 2\nlearners: {}", ":1: delta: "), ("delta: 1.0e-6\nlearners: {nobody: {}}", ":2: learners.nobody: "),
+        ("delta: 2\nlearners: {}", ":1: delta: "),
+        ("delta: 1.0e-6\nlearners: {nobody: {}}", ":2: learners.nobody: "),
         ("delta: 1.0e-6\nlearners: {ogd: {rounds: 4}}", ":2: learners.ogd: "),
         ("delta: 1.0e-6\nlearners: {pqftl: {variants: [x]}}", ":2: learners.pqftl.variants[0]: "),
         ("delta: 1.0e-6\nlearners: {pqftl: {most_runs: {x: 400}}}", ":2: learners.pqftl.most_runs.x: "),
         ("delta: 1.0e-6\nlearners: {pqftl: {round: 1}}", ":2: learners.pqftl.round: "),
     ],
-)  # fmt: skip
+)
 def test_settings_are_checked(tmp_path: Path, text: str, place: str) -> None:
     (tmp_path / "mine.yaml").write_text(text)
     with pytest.raises(ValueError, match=re.escape(f"mine.yaml{place}")):
@@ -139,9 +140,16 @@ def test_settings_are_checked(tmp_path: Path, text: str, place: str) -> None:
 def written(tmp_path: Path) -> Path:
     numbers = {"delta": 0.0, "exact": math.nan, "audited_mu": 0.1, "power": 0.5, "false_positive_rate": 0.25}
     frame = pd.DataFrame({"pair": ["one", "other"], "audited": [0.5, 0.7]}).assign(
-        family="online", learner="l", variant="v", claimed=2.0, accounted=2.0, runs=50, significance=1e-6,
-        reached=math.nan, **numbers,
-    )  # fmt: skip
+        family="online",
+        learner="l",
+        variant="v",
+        claimed=2.0,
+        accounted=2.0,
+        runs=50,
+        significance=1e-6,
+        reached=math.nan,
+        **numbers,
+    )
     parquet.write(frame, tmp_path / "online.parquet", parquet.Stamp("", ""))
     bugs = {"bug": "b", "repeats": 20, "runs": 500, "caught": 1.0, "caught_at_least": 0.86, "false_alarms": 0.0}
     parquet.write(pd.DataFrame([bugs]), tmp_path / "planted.parquet", parquet.Stamp("", ""))

@@ -306,10 +306,14 @@ def spoilt(self: Any, points: Any) -> Any:
 
 
 SHAPES: dict[str, Callable[[Any], Any]] = {
-    "outside": lambda x: x + 1e6, "a little outside": lambda x: x * 0 + [0.0, 1.0001], "nan": lambda x: x * math.nan,
-    "a run for all": lambda x: x[:, :1], "objects": lambda x: x.astype(object), "complex": lambda x: x + 0j,
+    "outside": lambda x: x + 1e6,
+    "a little outside": lambda x: x * 0 + [0.0, 1.0001],
+    "nan": lambda x: x * math.nan,
+    "a run for all": lambda x: x[:, :1],
+    "objects": lambda x: x.astype(object),
+    "complex": lambda x: x + 0j,
     "a list": lambda x: x.tolist(),
-}  # fmt: skip
+}
 ACTIONS: dict[str, Callable[[Any], Any]] = {
     "a gradient written": lambda self: self.given[1].fill(0),
     "a loss written": lambda self: setattr(self.given[0], "strong_convexity", 0.0),
@@ -329,20 +333,23 @@ LIES: dict[str, tuple[str, dict[str, Any]]] = {
     "nan epsilon": ("online", {"card": PRIVATE, "delivered_epsilon": says([math.nan])}),
     "negative epsilon": ("online", {"delivered_epsilon": says([-1.0])}),
     "epsilon below its ledger": (
-        "online", {"delivered_epsilon": says([0.5]), "ledger": says([Release("laplace", 1.0, 2.0, 1)])}),
+        "online",
+        {"delivered_epsilon": says([0.5]), "ledger": says([Release("laplace", 1.0, 2.0, 1)])},
+    ),
     "nan noise": ("online", {"ledger": says([Release("laplace", math.nan, 1.0, 1)])}),
     "two lines": ("online", {"ledger": says([Release("laplace", 1.0, 1.0, 1)] * 2)}),
     "a point outside": ("erm", {"fit": fitted(lambda self, points: points + 1e6)}),
     "runs left out": ("erm", {"fit": fitted(lambda self, points: points[:, :1])}),
     "a risk changed": ("erm", {"fit": fitted(spoilt)}),
-    "too many rounds": ("bandits", {"play": asks(65)}), "too few rounds": ("bandits", {"play": asks(63)}),
+    "too many rounds": ("bandits", {"play": asks(65)}),
+    "too few rounds": ("bandits", {"play": asks(63)}),
     "asks outside": ("bandits", {"play": asks(64, lambda x: x + 1e6)}),
     "violation told": ("bandits", {"play": instead("bandits", violation=lambda _: 1.8e8)}),
     "invented losses": ("bandits", {"play": instead("bandits", losses=lambda losses: losses - 1e6)}),
     "one loss for all": ("bandits", {"play": instead("bandits", losses=lambda losses: losses[0, 0])}),
     "negative losses": ("experts", {"play": instead("experts", losses=lambda losses: -losses)}),
     "a scalar": ("experts", {"play": instead("experts", losses=lambda losses: losses[0])}),
-}  # fmt: skip
+}
 
 
 KEY = "0" * 64

@@ -94,8 +94,9 @@ papers:
     horizon, again = (config.experiment("lou_cheung_2020", name) for name in ("horizon", "again"))
     assert (horizon.horizon, horizon.runs, horizon.delta) == ((64, 256, 512, 1024), 8, 1e-5)
     assert (again.title, again.runs, again.delta) == ("Once more", 4, 1e-5)
-    assert set(config.papers["lou_cheung_2020"].experiments) == {
-        *ci.papers["lou_cheung_2020"].experiments, "again"} - {"window"}  # fmt: skip
+    assert set(config.papers["lou_cheung_2020"].experiments) == {*ci.papers["lou_cheung_2020"].experiments, "again"} - {
+        "window"
+    }
     assert {each.runs for each in config.papers["talwar_2015"].experiments.values()} == {4}
 
 
@@ -119,9 +120,11 @@ def test_what_is_no_range_is_refused(text: str) -> None:
 
 def test_papers_have_short_names_that_tell_them_apart() -> None:
     assert short_names(["asi_et_al_2023", "asi_2024", "lou_cheung_2020", "descent"]) == {
-        "asi_et_al_2023": "asi_et_al_2023", "asi_2024": "asi_2024", "lou_cheung_2020": "lou_cheung",
+        "asi_et_al_2023": "asi_et_al_2023",
+        "asi_2024": "asi_2024",
+        "lou_cheung_2020": "lou_cheung",
         "descent": "descent",
-    }  # fmt: skip
+    }
 
 
 # What no machine can finish is refused before anything of its size is made; so are learners that raise
@@ -163,9 +166,13 @@ def test_limits_are_lifted_by_the_profile_and_by_the_command(write: Write) -> No
 
 @pytest.mark.parametrize(
     ("raises", "key"),
-    [(OverflowError("too large"), ".learners.wdp-cocop-gamma[0]"), (SystemExit(0), ".learners.wdp-cocop-gamma[0]"),
-     (MemoryError(), ""), (checks.TooMuch(), "")],
-)  # fmt: skip
+    [
+        (OverflowError("too large"), ".learners.wdp-cocop-gamma[0]"),
+        (SystemExit(0), ".learners.wdp-cocop-gamma[0]"),
+        (MemoryError(), ""),
+        (checks.TooMuch(), ""),
+    ],
+)
 def test_whatever_making_a_learner_raises_is_a_refusal_with_its_key(
     write: Write, raises: BaseException, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -271,9 +278,17 @@ POWERS = st.builds("{}^{}".format, st.integers(0, 40), st.integers(-2000, 10**9)
 RANGES = st.builds("{0}^{1}..{0}^{2}".format, st.integers(0, 40), st.integers(-9, 2000), st.integers(-9, 10**9))
 WORDS = st.sampled_from(["", "horizon", "ball", "\u202e", "\x1b[2J", "a" * 3000, "1e3", "=1+1", "../../x", "off"])
 SCALARS = st.one_of(
-    st.none(), st.booleans(), st.integers(-3, 3), st.integers(0, 1100).map(lambda power: 2**power), POWERS, RANGES,
-    st.sampled_from(NUMBERS), st.floats(), st.text(max_size=6), WORDS,
-)  # fmt: skip
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.integers(0, 1100).map(lambda power: 2**power),
+    POWERS,
+    RANGES,
+    st.sampled_from(NUMBERS),
+    st.floats(),
+    st.text(max_size=6),
+    WORDS,
+)
 VALUES = st.recursive(
     SCALARS,
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=4), inner, max_size=3)),
@@ -426,7 +441,7 @@ MISTAKES: list[tuple[str, dict[str, Any], str]] = [
     ("experts", {"streams": ["lower-bound"], "epsilon": [0.1]}, "learners.hedge[0]"),
     ("experts", {"options": {"kill": {"half": 1}}}, "options.kill"),
     ("experts", {"learners": {"private-ftrl": ["gaussian"]}, "experts": [2**22]}, "learners.private-ftrl[0]"),
-]  # fmt: skip
+]
 
 
 def told(path: Path) -> list[tuple[int, str]]:
@@ -503,11 +518,12 @@ def test_a_reserved_profile_and_an_unknown_paper(tmp_path: Path) -> None:
 @fuzz(30)
 @given(
     st.one_of(
-        st.text(max_size=12), SCALARS,
+        st.text(max_size=12),
+        SCALARS,
         st.sampled_from(["off", "rounds:2^42,runs:1e7", "runs:", "rounds:2^9999", "a:b:c", "rounds:-1"]),
         st.dictionaries(st.sampled_from(["runs", "rounds", "cells", "x"]), SCALARS, max_size=2),
     )
-)  # fmt: skip
+)
 def test_limits_are_read_or_refused(option: Any) -> None:
     said = refusal(lambda _: given_limits(option), Path(), ConfigError)
     assert not said or "limits" in said

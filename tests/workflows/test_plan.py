@@ -152,8 +152,9 @@ def test_the_declaration_of_data_is_in_the_keys_of_what_is_played_on_it(
     after = made(settings)
     assert moved(keys(before), keys(after)) == {name for name in keys(before) if name.startswith("horizon/")}
     assert {name for name in moved(files(before), files(after)) if name.startswith(("runs/", "data/"))} == {
-        "runs/horizon", "data/digits"
-    }  # fmt: skip
+        "runs/horizon",
+        "data/digits",
+    }
 
 
 @pytest.fixture

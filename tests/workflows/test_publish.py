@@ -306,12 +306,16 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], set[str]]] = {
     "more at the top": (lambda root: (root / "old\n\x1b.csv").touch(), {"old\\n\\x1b.csv"}),
     "link in a circle": (lambda root: (root / "a").symlink_to(root / "a"), {"a"}),
     "link to what is listed": (lambda root: linked(root, f"{PAPER}/claims.csv"), {f"{PAPER}/claims.csv"}),
-    "a folder in its place": (lambda root: [(root / "report.html").unlink(), (root / "report.html").mkdir()],
-                              {"report.html"}),
-    "a pipe in its place": (lambda root: [(root / "report.html").unlink(), os.mkfifo(root / "report.html")],
-                            {"report.html"}),
+    "a folder in its place": (
+        lambda root: [(root / "report.html").unlink(), (root / "report.html").mkdir()],
+        {"report.html"},
+    ),
+    "a pipe in its place": (
+        lambda root: [(root / "report.html").unlink(), os.mkfifo(root / "report.html")],
+        {"report.html"},
+    ),
     "listed again, not stamped": (restamped, {RUN}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
@@ -327,10 +331,13 @@ def test_damage_is_told_by_name(run: Path, capsys: pytest.CaptureFixture[str], d
 ZERO = "0" * 64
 OUT = ("../x", "a/../b", "/etc/passwd", "./x", "a//b", "a/.", "a\\b", "a\rb")
 LISTS = {
-    "nothing": "", "text": "hello\n", "no origin": f"{ZERO}  report.html\n",
+    "nothing": "",
+    "text": "hello\n",
+    "no origin": f"{ZERO}  report.html\n",
     **{name: f"{ZERO}  {name}\n{ZERO}  origin.json\n" for name in OUT},
-    "another order": f"{ZERO}  origin.json\n{ZERO}  a\n", "not UTF-8": f"{ZERO}  \udcff\n{ZERO}  origin.json\n",
-}  # fmt: skip
+    "another order": f"{ZERO}  origin.json\n{ZERO}  a\n",
+    "not UTF-8": f"{ZERO}  \udcff\n{ZERO}  origin.json\n",
+}
 
 
 @pytest.mark.parametrize("name", [*LISTS, "none", "link", "old"])
@@ -475,8 +482,11 @@ def test_a_crate_holds_and_names_what_the_run_lists(tmp_path: Path) -> None:
         held = set(packed.namelist())
     entities = {each["@id"]: each for each in described["@graph"]}
     named = {name for name, each in entities.items() if "File" in each["@type"]}
-    assert held == named | {archive.METADATA} == {
-        archive.METADATA, "Snakefile", "results/origin.json", "results/paper/claims.csv"}  # fmt: skip
+    assert (
+        held
+        == named | {archive.METADATA}
+        == {archive.METADATA, "Snakefile", "results/origin.json", "results/paper/claims.csv"}
+    )
     assert entities["results/paper/claims.csv"]["sha256"] == checksum(results / "paper" / "claims.csv")
     assert {each["@id"] for each in entities["./"]["hasPart"]} == named
     assert entities["#run"]["instrument"]["@id"] == entities["./"]["mainEntity"]["@id"] == "Snakefile"

@@ -35,8 +35,15 @@ def written(tmp_path: Path) -> Path:
 
 def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """`dpregret WORDS`, called beside the folder of a study."""
-    return subprocess.run([sys.executable, "-m", "dpregret", *words], cwd=folder.parent, env=environment(ROOT),
-                          capture_output=True, text=True, check=False, timeout=HANGS)  # fmt: skip
+    return subprocess.run(
+        [sys.executable, "-m", "dpregret", *words],
+        cwd=folder.parent,
+        env=environment(ROOT),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=HANGS,
+    )
 
 
 def test_what_new_writes_is_a_study(written: Path) -> None:

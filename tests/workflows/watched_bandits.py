@@ -60,9 +60,22 @@ def around(learner: Any, losses: Any, point: Array, sphere: Array) -> tuple[Arra
     loops = specialised(play_rounds, Watched, type(seen.inner), type(seen.solver), type(told[0]), type(domain))
     sums, noise = np.zeros((2, settings * runs)), np.zeros((1, settings, runs, n))
     loops(
-        seen, told[0], domain, *told[1:], learner.trials(), sphere, noise, learner.units(rounds), rounds, rounds, 0, x,
-        np.zeros((n, settings * runs)), np.zeros((1, settings, runs, d)), sums,
-    )  # fmt: skip
+        seen,
+        told[0],
+        domain,
+        *told[1:],
+        learner.trials(),
+        sphere,
+        noise,
+        learner.units(rounds),
+        rounds,
+        rounds,
+        0,
+        x,
+        np.zeros((n, settings * runs)),
+        np.zeros((1, settings, runs, d)),
+        sums,
+    )
     del learner.state
     played, clipped = sums.reshape(2, settings, runs)
     return played, seen.estimates[0].T.reshape(settings, runs, n), clipped

@@ -72,9 +72,13 @@ class NormTail(Statement):
     """
 
     card = Card(
-        name="norm-tail", title="Norm of noise", paper="Lou & Cheung 2020", reference="Propositions A2 and A4",
-        variants={"gamma": "Gamma(k, 1), k the dimension", "gaussian": "standard normal"}, private=False,
-    )  # fmt: skip
+        name="norm-tail",
+        title="Norm of noise",
+        paper="Lou & Cheung 2020",
+        reference="Propositions A2 and A4",
+        variants={"gamma": "Gamma(k, 1), k the dimension", "gaussian": "standard normal"},
+        private=False,
+    )
 
     def attained(self, generators: Sequence[np.random.Generator]) -> Array:
         """The exact quantile."""
@@ -105,10 +109,13 @@ class TreeError(Statement):
     """
 
     card = Card(
-        name="tree-error", title="Error of the window tree", paper="Lou & Cheung 2020", reference="Lemmas 2 and 4",
+        name="tree-error",
+        title="Error of the window tree",
+        paper="Lou & Cheung 2020",
+        reference="Lemmas 2 and 4",
         variants={"gamma": "Gamma norms of scale log2 W + 1, d = 1", "gaussian": "standard normal nodes"},
         private=False,
-    )  # fmt: skip
+    )
 
     def attained(self, generators: Sequence[np.random.Generator]) -> Array:
         """The exact quantile where a sum has log2 W + 1 nodes."""
@@ -142,9 +149,13 @@ class TreePrivacy(Statement):
     """
 
     card = Card(
-        name="tree-privacy", title="Privacy of the tree", paper="Ene, Nguyen & Vladu 2021", reference="Theorem 4",
-        variants={"laplace": "coordinate-wise Laplace, l1 norm", "gaussian": "Gaussian, l2 norm"}, private=False,
-    )  # fmt: skip
+        name="tree-privacy",
+        title="Privacy of the tree",
+        paper="Ene, Nguyen & Vladu 2021",
+        reference="Theorem 4",
+        variants={"laplace": "coordinate-wise Laplace, l1 norm", "gaussian": "Gaussian, l2 norm"},
+        private=False,
+    )
 
     def attained(self, generators: Sequence[np.random.Generator]) -> Array:
         """log2 T + 1 nodes that move by 2."""
@@ -171,9 +182,13 @@ class RandomSum(Statement):
     """
 
     card = Card(
-        name="random-sum", title="Sum of random directions", paper="Ene, Nguyen & Vladu 2021", reference="Lemma 9",
-        variants={"sphere": "directions on the unit sphere"}, private=False,
-    )  # fmt: skip
+        name="random-sum",
+        title="Sum of random directions",
+        paper="Ene, Nguyen & Vladu 2021",
+        reference="Lemma 9",
+        variants={"sphere": "directions on the unit sphere"},
+        private=False,
+    )
 
     def attained(self, generators: Sequence[np.random.Generator]) -> Array:
         """A quantile a run."""
@@ -206,9 +221,13 @@ class NoisyOco(Statement):
     """
 
     card = Card(
-        name="noisy-oco", title="NoisyOCO", paper="Ene, Nguyen & Vladu 2021", reference="Algorithm 2, Lemma 6",
-        variants={"gradients": "noisy gradients, kappa = 1/eps, an exact map"}, private=False,
-    )  # fmt: skip
+        name="noisy-oco",
+        title="NoisyOCO",
+        paper="Ene, Nguyen & Vladu 2021",
+        reference="Algorithm 2, Lemma 6",
+        variants={"gradients": "noisy gradients, kappa = 1/eps, an exact map"},
+        private=False,
+    )
 
     def attained(self, generators: Sequence[np.random.Generator]) -> Array:
         """Regret of every run."""
@@ -240,9 +259,13 @@ class Consensus(Statement):
     """
 
     card = Card(
-        name="consensus", title="Signs of consensus columns", paper="Talwar, Thakurta & Zhang 2015",
-        reference="Lemma 5.10", variants={"printed": "tau = 0.001"}, private=False,
-    )  # fmt: skip
+        name="consensus",
+        title="Signs of consensus columns",
+        paper="Talwar, Thakurta & Zhang 2015",
+        reference="Lemma 5.10",
+        variants={"printed": "tau = 0.001"},
+        private=False,
+    )
 
     def attained(self, generators: Sequence[np.random.Generator]) -> Array:
         """1.1 (3/4 + 2 tau)."""

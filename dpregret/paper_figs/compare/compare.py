@@ -60,14 +60,19 @@ def compare(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     sides_differ = both["side"] == "left_only", both["side"] == "right_only"
     verdict = both["verdict_a"] != both["verdict_b"]
     what = np.select([*sides_differ, other, beyond, verdict], [ONLY_A, ONLY_B, OTHER, BEYOND, VERDICT], default=NOTHING)
-    found = pd.DataFrame({
-        "paper": both["paper"], "claim": both["claim"],
-        "verdict of A": both["verdict_a"].fillna(formats.DASH), "verdict of B": both["verdict_b"].fillna(formats.DASH),
-        "exponent of A": _fitted(both, "a"), "exponent of B": _fitted(both, "b"),
-        "change": [formats.number(value, 3) for value in change],
-        "cells": np.where(both["cells_used_a"] == both["cells_used_b"], "same", "other"),
-        "what": pd.Categorical(what, [BEYOND, VERDICT, OTHER, ONLY_A, ONLY_B, NOTHING], ordered=True),
-    })  # fmt: skip
+    found = pd.DataFrame(
+        {
+            "paper": both["paper"],
+            "claim": both["claim"],
+            "verdict of A": both["verdict_a"].fillna(formats.DASH),
+            "verdict of B": both["verdict_b"].fillna(formats.DASH),
+            "exponent of A": _fitted(both, "a"),
+            "exponent of B": _fitted(both, "b"),
+            "change": [formats.number(value, 3) for value in change],
+            "cells": np.where(both["cells_used_a"] == both["cells_used_b"], "same", "other"),
+            "what": pd.Categorical(what, [BEYOND, VERDICT, OTHER, ONLY_A, ONLY_B, NOTHING], ordered=True),
+        }
+    )
     moved = found.loc[found["what"] != NOTHING].sort_values(["what", "paper", "claim"], ignore_index=True)
     return moved.astype({"what": "str"})
 

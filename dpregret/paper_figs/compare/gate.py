@@ -117,8 +117,9 @@ def numbers(row: Row, lengths: bool = True) -> dict[str, tuple[float, float]]:
     free = row["runs"] - 1
     found = {
         name: (row[name], (row[f"{name}_high"] - row[f"{name}_low"]) / 2 / stats.t.ppf(0.5 + fits.LEVEL / 2, free))
-        for name in ESTIMATES if np.isfinite(row.get(name, np.nan))
-    }  # fmt: skip
+        for name in ESTIMATES
+        if np.isfinite(row.get(name, np.nan))
+    }
     found = {name: (value, np.hypot(error, ROUNDING * max(1.0, abs(value)))) for name, (value, error) in found.items()}
     if lengths and row.get("resolution_of") == POWER and "fitted" in found:
         own = 1 / np.sqrt(2 * free)
@@ -141,8 +142,9 @@ def moved(now: Row, before: Row, level: float) -> Iterator[str]:
             continue
         (value, error), (was, of_it) = new[name], old[name]
         runs = now["runs"], before["runs"]
-        chance = stats.ttest_ind_from_stats(value, error * runs[0]**0.5, runs[0], was, of_it * runs[1]**0.5, runs[1],
-                                            equal_var=False).pvalue  # fmt: skip
+        chance = stats.ttest_ind_from_stats(
+            value, error * runs[0] ** 0.5, runs[0], was, of_it * runs[1] ** 0.5, runs[1], equal_var=False
+        ).pvalue
         if not chance >= level:
             apart = abs(value - was) / np.hypot(error, of_it)
             yield f"{name} was {was:.4g}, is {value:.4g}: {apart:.3g} standard errors apart"
@@ -161,8 +163,9 @@ def crossed(now: Row, before: Row) -> bool:
     is to its explicit bound, whether the level has moved: equal runs have equal verdicts."""
     sides = [
         [row[name] > border for name in DECIDE for border in (-row["tolerance"], row["tolerance"])]
-        + [row["resolution_log"] > 1] for row in (now, before)
-    ]  # fmt: skip
+        + [row["resolution_log"] > 1]
+        for row in (now, before)
+    ]
     return sides[0] != sides[1] or (now["type"] in ("below", "stated") and now["log_level"] != before["log_level"])
 
 
@@ -178,12 +181,15 @@ def _job(now: Row, before: Row) -> Iterator[str]:
 
 def _stale(jobs: pd.DataFrame, planned: Hashed) -> list[str]:
     """Jobs that the plan of now does not name so, by their hashes, and those that it names and are not there."""
-    there = {tuple(row[name] for name in JOB): tuple(row[name] for name in HASHES.values())
-             for row in jobs.to_dict("records")}  # fmt: skip
+    there = {
+        tuple(row[name] for name in JOB): tuple(row[name] for name in HASHES.values())
+        for row in jobs.to_dict("records")
+    }
     return [
         f"{_named(dict(zip(JOB, key, strict=True)))}: stale, the plan of now has {planned.get(key, 'no such job')}"
-        for key in {**there, **planned} if there.get(key) != planned.get(key)
-    ]  # fmt: skip
+        for key in {**there, **planned}
+        if there.get(key) != planned.get(key)
+    ]
 
 
 def _pairs(now: pd.DataFrame, before: pd.DataFrame, key: Sequence[str]) -> Iterator[tuple[str, Row | None, Row | None]]:
@@ -204,8 +210,14 @@ def report(findings: Sequence[str], counted: str, results: str = "") -> str:
     if not findings:
         return f"{counted}: all as in the reference\n"
     kept = results.replace("results", "results/reference", 1)
-    hints = [f"to see what differs: .venv/bin/dpregret compare {kept} {results}",
-             f"if it is meant: make reference RUNS={results}"] if results else []  # fmt: skip
+    hints = (
+        [
+            f"to see what differs: .venv/bin/dpregret compare {kept} {results}",
+            f"if it is meant: make reference RUNS={results}",
+        ]
+        if results
+        else []
+    )
     return "\n".join([*findings, *hints, f"{counted}: {len(findings)} left the reference", ""])
 
 

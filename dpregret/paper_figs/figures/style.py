@@ -48,9 +48,10 @@ AXES: Final[Mapping[Parameter, str]] = {
     "curvature": r"curvature $\Gamma$", "smoothness": r"smoothness $\lambda$",
 }  # fmt: skip
 COORDINATES: Final[Mapping[Parameter, str]] = {
-    "window": r"window: $\log_2 W + 1$", "experts": r"$\log_2$ of the number of experts $d$",
+    "window": r"window: $\log_2 W + 1$",
+    "experts": r"$\log_2$ of the number of experts $d$",
     "corners": r"$\log_2$ of the number of corners $k$",
-}  # fmt: skip
+}
 """Where the axis of a fit is not the parameter itself."""
 RESPONSES: Final = {
     **RESPONSE_AXES, "overhead": "regret above the non-private one", "log_slope": r"$dR\,/\,d\ln T$",
@@ -140,25 +141,25 @@ SHADES: Final = (0.0, -0.35, 0.25, -0.2, -0.5)
 GREY: Final = "grey"
 _BY_HUE: Final = {
     "blue": "wdp-cocop-gaussian dp-ftrl sparse-vector private-bandit-gaussian noisy-gd private-ftrl "
-            "online-to-batch.descent one-pass-ftrl private-blocked-descent wdp-cocop-solver",
+    "online-to-batch.descent one-pass-ftrl private-blocked-descent wdp-cocop-solver",
     "vermilion": "wdp-cocop-gamma dp-ftrl-lipschitz private-bandit-laplace noisy-sgd noisy-eg private-ftpl phased-sgd "
-                 "restarted-ftal private-projected-descent adaptive-sparse-vector.cold epoch-leader",
+    "restarted-ftal private-projected-descent adaptive-sparse-vector.cold epoch-leader",
     "green": "wdp-cocol-gaussian pftal shrinking-dartboard private-linear-bandit objective-perturbation noisy-qnorm "
-             "private-fw.balanced online-to-batch.leader private-gauge-descent batched-arms noisy-oracle "
-             "net-sparse-vector l2p-net",
+    "private-fw.balanced online-to-batch.leader private-gauge-descent batched-arms noisy-oracle "
+    "net-sparse-vector l2p-net",
     "purple": "wdp-cocol-gamma hedge-batched chaudhuri private-vr-fw online-to-batch.shrinking "
-              "private-separation-descent adaptive-sparse-vector.restart thakurta-smith-gaussian pqftl noisy-nuclear",
+    "private-separation-descent adaptive-sparse-vector.restart thakurta-smith-gaussian pqftl noisy-nuclear",
     "orange": "wdp-scofw-gamma hedge-composition output-perturbation private-fw.gumbel online-to-batch.gauge "
-              "pocp-giga adaptive-sparse-vector.warm thakurta-smith-laplace sampled-sparse-vector",
+    "pocp-giga adaptive-sparse-vector.warm thakurta-smith-laplace sampled-sparse-vector",
     "sky": "wdp-scofw-gaussian private-bandit-doubling noisy-gd-strong online-to-batch.descent-tree ftal-endless "
-           "noisy-grouped online-to-batch.descent-buffers",
+    "noisy-grouped online-to-batch.descent-buffers",
     "wine": "noise-per-gradient batched-dartboard noisy-value-bandit private-fw private-fw-general "
-            "online-to-batch.oracle online-to-batch.blocked",
+    "online-to-batch.oracle online-to-batch.blocked",
     "olive": "pocp-igd noise-per-prefix tree-counters noisy-md online-to-batch.local-oracle online-to-batch.implicit",
     GREY: "ftal ogd ofw scofw stay lloo-ftal projected-descent blocked-descent separation-descent gauge-descent "
-          "adaptive-descent ogd-small-loss hedge fkm garber-kretzu fw projected-gradient stay-at-zero "
-          "ofw-explicit consensus noisy-oco norm-tail random-sum tree-error tree-privacy",
-}  # fmt: skip
+    "adaptive-descent ogd-small-loss hedge fkm garber-kretzu fw projected-gradient stay-at-zero "
+    "ofw-explicit consensus noisy-oco norm-tail random-sum tree-error tree-privacy",
+}
 HUES: Final = {key: hue for hue, keys in _BY_HUE.items() for key in keys.split()}
 """learner, or learner.variant -> its hue."""
 STEPS: Final = ("blue", "vermilion", "green", "purple", "orange", "sky")
@@ -304,9 +305,15 @@ class Page:
         shown = {"horizon" if name in LENGTHS else VALUE_COLUMN.get(name, name) for name in but}
         excess = "iterations" in rows and rows["iterations"].notna().any()
         symbols = {
-            "stream": "", "set": "", "dimension": "p" if excess else "d", "horizon": "n" if excess else "T",
-            "window": "W", "epsilon": r"\varepsilon", "delta": r"\delta", "strong_convexity": r"\mu",
-        }  # fmt: skip
+            "stream": "",
+            "set": "",
+            "dimension": "p" if excess else "d",
+            "horizon": "n" if excess else "T",
+            "window": "W",
+            "epsilon": r"\varepsilon",
+            "delta": r"\delta",
+            "strong_convexity": r"\mu",
+        }
         private = rows.loc[np.isfinite(rows["epsilon"])]
         parts = []
         for column in [column for column in symbols if column in rows and column not in shown]:

@@ -112,9 +112,13 @@ def swept_rows(frame: pd.DataFrame, claim: Claim) -> pd.DataFrame:
 
 
 def select_rows(
-    frame: pd.DataFrame, learner: str, variant: str, experiment: str, stream: str,
+    frame: pd.DataFrame,
+    learner: str,
+    variant: str,
+    experiment: str,
+    stream: str,
     where: dict[str, str | float] | None = None,
-) -> pd.DataFrame:  # fmt: skip
+) -> pd.DataFrame:
     """Rows of one learner in one experiment on one stream; raises NotRun naming what is absent."""
     rows = frame
     wanted = {"experiment": experiment, "learner": learner, "variant": variant, "stream": stream, **(where or {})}

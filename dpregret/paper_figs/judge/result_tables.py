@@ -39,11 +39,15 @@ NUMBERS: Final = (
 )  # fmt: skip
 FORMS: Final = {
     kind: Form(
-        needed=("claim", "verdict"), key=("claim",),
-        numbers=NUMBERS, words={"verdict": frozenset(words)}, intervals=INTERVALS, largest=LARGEST,
+        needed=("claim", "verdict"),
+        key=("claim",),
+        numbers=NUMBERS,
+        words={"verdict": frozenset(words)},
+        intervals=INTERVALS,
+        largest=LARGEST,
     )
     for kind, words in (("claim", CLAIMS), ("check", CHECKS))
-}  # fmt: skip
+}
 """Kind of line -> what its file has to look like; tables of older runs lack some columns."""
 
 
@@ -87,11 +91,25 @@ JOBS: Final = "jobs.csv"
 JOB_KEY: Final = ("experiment", "learner", "variant")
 HASHES: Final = {"configuration": "config_hash", "code": "code_hash"}
 JOBS_FORM: Final = Form(
-    needed=("profile", *JOB_KEY, "status", "runs", "level", "level_low", "level_high", "largest_run", "violation",
-            "delivered", "noise_scale", *HASHES.values()),
-    key=JOB_KEY, numbers=("largest_run", "violation", "delivered", "noise_scale"),
-    filled=("runs",), intervals=("level",),
-)  # fmt: skip
+    needed=(
+        "profile",
+        *JOB_KEY,
+        "status",
+        "runs",
+        "level",
+        "level_low",
+        "level_high",
+        "largest_run",
+        "violation",
+        "delivered",
+        "noise_scale",
+        *HASHES.values(),
+    ),
+    key=JOB_KEY,
+    numbers=("largest_run", "violation", "delivered", "noise_scale"),
+    filled=("runs",),
+    intervals=("level",),
+)
 
 
 def write_jobs(runs: pd.DataFrame, out: Path, profile: str) -> None:
@@ -128,12 +146,13 @@ def _job(rows: pd.DataFrame) -> dict[str, Any]:
     return {
         "status": str(failed.iloc[0]) if len(failed) else "ok",
         "runs": rows["run"].nunique(),
-        **level.columns("level"), "largest_run": share,
+        **level.columns("level"),
+        "largest_run": share,
         "violation": float(rows["violation"].max()),
         "delivered": delivered if np.isfinite(delivered) else np.nan,
         "noise_scale": float(np.exp(np.log(scales).mean())) if len(scales) else np.nan,
         **{column: str(rows[column].iloc[0]) for column in HASHES.values()},
-    }  # fmt: skip
+    }
 
 
 PRIVACY_ROUNDING: Final = 1e-6
@@ -265,11 +284,23 @@ def _response_and_noise(runs: pd.DataFrame, gain: Gain, variant: str, stream: st
     """Cells of a variant, the gain's learner's own or name.variant; raises NotRun."""
     learner, _, own = variant.rpartition(".")
     symbol = labels_of(gain.response).symbols[gain.parameter]
-    claim = Claim.model_validate({
-        "id": GAINS, "source": "", "says": "", "learner": learner or gain.learner, "variant": own, "stream": stream,
-        "experiment": gain.experiment, "where": gain.where, "varies": gain.varies, "parameter": gain.parameter,
-        "rate": Rate(symbol, 1.0), "response": gain.response, "counterpart": gain.counterpart,
-    })  # fmt: skip
+    claim = Claim.model_validate(
+        {
+            "id": GAINS,
+            "source": "",
+            "says": "",
+            "learner": learner or gain.learner,
+            "variant": own,
+            "stream": stream,
+            "experiment": gain.experiment,
+            "where": gain.where,
+            "varies": gain.varies,
+            "parameter": gain.parameter,
+            "rate": Rate(symbol, 1.0),
+            "response": gain.response,
+            "counterpart": gain.counterpart,
+        }
+    )
     noise = claim.model_copy(update={"response": "noise", "counterpart": None})
     return [collect_cells(runs, each) for each in (claim, noise)]
 

@@ -386,9 +386,14 @@ def _page(table: FilledTable, form: str, **more: Any) -> str:
     written = {"html": formula.in_html, "tex": in_tex}[form]
     template = environment(TEMPLATES, form, keep_trailing_newline=True).get_template(f"printed.{form}.j2")
     return template.render(
-        table=table, columns=columns, above=above if any(heads) else [], widths=sum(each.width for each in columns),
-        marks=MARKS, formula=lambda sentence: Markup(written(sentence)), **more,
-    )  # fmt: skip
+        table=table,
+        columns=columns,
+        above=above if any(heads) else [],
+        widths=sum(each.width for each in columns),
+        marks=MARKS,
+        formula=lambda sentence: Markup(written(sentence)),
+        **more,
+    )
 
 
 def html_page(table: FilledTable) -> str:

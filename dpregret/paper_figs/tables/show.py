@@ -64,9 +64,12 @@ def lines_table(lines: pd.DataFrame, long: bool = False) -> pd.DataFrame:
             changes = [formats.significant(float(row.get(name) or "nan"), 2) for name in _RESOLVED]
             unit = " of eps" if row.get("resolution_of") == FACTOR else ""
             shown |= {
-                "stated by": row["origin"], "learner": f"{row['learner']}.{row['variant']}",
-                "resolution": changes[0] + unit, "in logs": changes[1], "reason": row["reason"],
-            }  # fmt: skip
+                "stated by": row["origin"],
+                "learner": f"{row['learner']}.{row['variant']}",
+                "resolution": changes[0] + unit,
+                "in logs": changes[1],
+                "reason": row["reason"],
+            }
         rows.append(shown)
     return pd.DataFrame(rows)
 

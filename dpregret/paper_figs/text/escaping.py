@@ -50,10 +50,14 @@ def in_html(value: object) -> object:
     return printable(value) if type(value) is str else value
 
 
-_TEX = str.maketrans({
-    "\\": r"\textbackslash ", "~": r"\textasciitilde ", "^": r"\textasciicircum ",
-    **{each: f"\\{each}" for each in "&%$#_{}"},
-})  # fmt: skip
+_TEX = str.maketrans(
+    {
+        "\\": r"\textbackslash ",
+        "~": r"\textasciitilde ",
+        "^": r"\textasciicircum ",
+        **{each: f"\\{each}" for each in "&%$#_{}"},
+    }
+)
 
 
 def tex(text: object) -> str:

@@ -83,9 +83,13 @@ _GLYPHS: Final = str.maketrans("-ϵϕ", "−εφ")
 """One glyph a letter: that of the sentences."""
 _ACCENTS: Final = {"~": "\u0303", "^": "\u0302", "¯": "\u0304"}
 _SIGNS: Final[dict[str, Kind]] = {
-    **dict.fromkeys("([{⌊⌈⟨", "open"), **dict.fromkeys(")]}⌋⌉⟩", "close"), **dict.fromkeys("|‖", "bar"),
-    **dict.fromkeys("+−=≤≥<>≠≈∼∝∈→·⋅×±≪≫", "operator"), ",": "comma", "/": "slash",
-}  # fmt: skip
+    **dict.fromkeys("([{⌊⌈⟨", "open"),
+    **dict.fromkeys(")]}⌋⌉⟩", "close"),
+    **dict.fromkeys("|‖", "bar"),
+    **dict.fromkeys("+−=≤≥<>≠≈∼∝∈→·⋅×±≪≫", "operator"),
+    ",": "comma",
+    "/": "slash",
+}
 
 
 class FormulaError(ValueError):

@@ -93,19 +93,40 @@ class Sweep:
     def _cell(self, value: float) -> pd.DataFrame:
         run, checkpoint = self._index()
         rows = {
-            "paper": "lou_cheung_2020", "experiment": self.experiment, "learner": self.learner,
-            "variant": self.variant, "stream": self.stream, "set": "ball", "tight": self.tight,
-            "horizon": self.horizon, "anytime": self.anytime, "dimension": 4, "window": 16, "epsilon": 8.0,
-            "delta": 1e-6, "mu_gdp": 1.5, "run": run, "checkpoint": checkpoint,
-            "regret": 0.0, "trivial_regret": self.stay * checkpoint, "bound": (
-                self.bound(checkpoint, value) if self.bound else self.bound_factor * self.law(checkpoint, value)
-            ),
-            "displacement": self.displacement(checkpoint, value), "noise_norm": 1.0, "comparator_gap": 0.0,
+            "paper": "lou_cheung_2020",
+            "experiment": self.experiment,
+            "learner": self.learner,
+            "variant": self.variant,
+            "stream": self.stream,
+            "set": "ball",
+            "tight": self.tight,
+            "horizon": self.horizon,
+            "anytime": self.anytime,
+            "dimension": 4,
+            "window": 16,
+            "epsilon": 8.0,
+            "delta": 1e-6,
+            "mu_gdp": 1.5,
+            "run": run,
+            "checkpoint": checkpoint,
+            "regret": 0.0,
+            "trivial_regret": self.stay * checkpoint,
+            "bound": (self.bound(checkpoint, value) if self.bound else self.bound_factor * self.law(checkpoint, value)),
+            "displacement": self.displacement(checkpoint, value),
+            "noise_norm": 1.0,
+            "comparator_gap": 0.0,
             "violation": 0.0,
-            "noise_scale": 1.0, "noise_distribution": "gamma", "delivered_epsilon": 8.0 * self.delivered,
-            **dict.fromkeys(COST_COLUMNS, 0.0), "projections": 1.0, "seconds": 1e-5, "seconds_projection": 2e-6,
-            "status": "ok", "config_hash": "c", "code_hash": "k",
-        }  # fmt: skip
+            "noise_scale": 1.0,
+            "noise_distribution": "gamma",
+            "delivered_epsilon": 8.0 * self.delivered,
+            **dict.fromkeys(COST_COLUMNS, 0.0),
+            "projections": 1.0,
+            "seconds": 1e-5,
+            "seconds_projection": 2e-6,
+            "status": "ok",
+            "config_hash": "c",
+            "code_hash": "k",
+        }
         swept: dict[str, float] = {} if self.parameter == "horizon" else {self.parameter: value}
         if self.parameter == "mu":
             swept = {"mu_gdp": value, "epsilon": 8 * value}
@@ -171,28 +192,30 @@ def _flat(checkpoints: Array, value: float) -> Array:
 
 
 FASTER: Final = _power(0.7, 0.3)
-CASES: Final[Mapping[str, Case]] = MappingProxyType({
-    "as claimed": Case(_power(0.5), word.REPRODUCED),
-    "as claimed, on an easy stream": Case(_power(0.5), word.SEEN_HERE, "not tight", {"tight": False}),
-    "as claimed, with a logarithm too flat to see": Case(
-        _flat, word.UP_TO_LOGS, "log power not resolved", claim={"rate": "T^0.5 ln(T/delta)"}
-    ),
-    "as claimed on the whole, but bent": Case(_bent, word.INCONCLUSIVE, "not one power", {"scatter": 0.02}),
-    "slower by 0.2": Case(_power(0.3), word.BELOW),
-    "faster by 0.2, through its bound": Case(FASTER, word.VIOLATED, "crossed", {"bound": _power(0.5, 1.2)}),
-    "faster by 0.2, not far from its bound": Case(FASTER, word.VIOLATED, "at up to", {"bound": _power(0.5, 3)}),
-    "faster by 0.2, from far below its bound": Case(
-        FASTER, word.STEEPER_HELD, "of the explicit bound", {"bound": _power(0.5, 60)}
-    ),
-    "faster by 0.2, no bound of this rate": Case(FASTER, word.STEEPER, "no explicit bound"),
-    "at the edge of the tolerance": Case(_power(0.6), word.INCONCLUSIVE, "straddles"),
-    "saturated": Case(_power(1.0, 0.45), word.INCONCLUSIVE, "12 saturated"),
-    "noise larger than the set until T = 2^13": Case(
-        _power(0.5), word.INCONCLUSIVE, "it would take", {"displacement": _power(-1.0, 8192)}
-    ),
-    "a start that bends": Case(lambda checkpoints, value: 300 + 3 * checkpoints**0.5, word.BELOW),
-    "too few runs for the noise": Case(_power(0.5), word.INCONCLUSIVE, "would decide", {"scatter": 1.2, "runs": 6}),
-})  # fmt: skip
+CASES: Final[Mapping[str, Case]] = MappingProxyType(
+    {
+        "as claimed": Case(_power(0.5), word.REPRODUCED),
+        "as claimed, on an easy stream": Case(_power(0.5), word.SEEN_HERE, "not tight", {"tight": False}),
+        "as claimed, with a logarithm too flat to see": Case(
+            _flat, word.UP_TO_LOGS, "log power not resolved", claim={"rate": "T^0.5 ln(T/delta)"}
+        ),
+        "as claimed on the whole, but bent": Case(_bent, word.INCONCLUSIVE, "not one power", {"scatter": 0.02}),
+        "slower by 0.2": Case(_power(0.3), word.BELOW),
+        "faster by 0.2, through its bound": Case(FASTER, word.VIOLATED, "crossed", {"bound": _power(0.5, 1.2)}),
+        "faster by 0.2, not far from its bound": Case(FASTER, word.VIOLATED, "at up to", {"bound": _power(0.5, 3)}),
+        "faster by 0.2, from far below its bound": Case(
+            FASTER, word.STEEPER_HELD, "of the explicit bound", {"bound": _power(0.5, 60)}
+        ),
+        "faster by 0.2, no bound of this rate": Case(FASTER, word.STEEPER, "no explicit bound"),
+        "at the edge of the tolerance": Case(_power(0.6), word.INCONCLUSIVE, "straddles"),
+        "saturated": Case(_power(1.0, 0.45), word.INCONCLUSIVE, "12 saturated"),
+        "noise larger than the set until T = 2^13": Case(
+            _power(0.5), word.INCONCLUSIVE, "it would take", {"displacement": _power(-1.0, 8192)}
+        ),
+        "a start that bends": Case(lambda checkpoints, value: 300 + 3 * checkpoints**0.5, word.BELOW),
+        "too few runs for the noise": Case(_power(0.5), word.INCONCLUSIVE, "would decide", {"scatter": 1.2, "runs": 6}),
+    }
+)
 """Curves that must not mislead a verdict."""
 
 
@@ -221,11 +244,17 @@ def intervals(simulations: int, seed: int = 1) -> pd.DataFrame:
         planted = (np.tile(laws, (count, 1)) for count in _batches(simulations))
         fitted = [_slopes(generator, each, runs, spread, axis, factor) for each in planted]
         value, low, high = (np.concatenate(each) for each in zip(*fitted, strict=True))
-        rows.append({
-            "runs": runs, "spread": spread, "cells": cells, "simulations": simulations,
-            "error": float(value.mean() - POWER), "coverage": float(((low <= POWER) & (high >= POWER)).mean()),
-            "half_width": float((high - low).mean() / 2),
-        })  # fmt: skip
+        rows.append(
+            {
+                "runs": runs,
+                "spread": spread,
+                "cells": cells,
+                "simulations": simulations,
+                "error": float(value.mean() - POWER),
+                "coverage": float(((low <= POWER) & (high >= POWER)).mean()),
+                "half_width": float((high - low).mean() / 2),
+            }
+        )
     return pd.DataFrame(rows)
 
 
@@ -284,11 +313,15 @@ def verdicts(simulations: int, seed: int = 1) -> pd.DataFrame:
             drawn = replace(sweep, seed=[seed, number, simulation]).regrets()[rows.index]
             judged.append(judge_cells(runs, claim, pivot(rows.assign(regret=drawn, response=drawn), claim)))
         wrong = [each.verdict for each in judged if each.verdict != case.verdict or case.words not in each.reason]
-        found.append({
-            "curve": name, "deserves": f"{case.verdict}{f' ({case.words})' if case.words else ''}",
-            "simulations": simulations, "right": 1 - len(wrong) / simulations,
-            "else": max(sorted(wrong), key=wrong.count) if wrong else formats.DASH,
-        })  # fmt: skip
+        found.append(
+            {
+                "curve": name,
+                "deserves": f"{case.verdict}{f' ({case.words})' if case.words else ''}",
+                "simulations": simulations,
+                "right": 1 - len(wrong) / simulations,
+                "else": max(sorted(wrong), key=wrong.count) if wrong else formats.DASH,
+            }
+        )
     return pd.DataFrame(found)
 
 

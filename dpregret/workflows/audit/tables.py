@@ -107,9 +107,14 @@ def _audit_text(found: pd.DataFrame) -> pd.DataFrame:
     found = found.sort_values("finding", key=lambda words: words.map(_rank), kind="stable")
     numbers = {
         title: [formats.significant(value) for value in found[column]]
-        for title, column in (("eps claimed", "claimed"), ("delta", "delta"), ("eps accounted", "accounted"),
-                              ("eps exact", "exact"), ("eps audited, at least", "audited"))
-    }  # fmt: skip
+        for title, column in (
+            ("eps claimed", "claimed"),
+            ("delta", "delta"),
+            ("eps accounted", "accounted"),
+            ("eps exact", "exact"),
+            ("eps audited, at least", "audited"),
+        )
+    }
     points = found[["audited", "power", "false_positive_rate"]].to_numpy()
     point = [f"{power:.3g} / {rate:.3g}" if audited > 0 else formats.DASH for audited, power, rate in points]
     return pd.DataFrame({

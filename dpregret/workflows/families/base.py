@@ -230,10 +230,11 @@ MACHINE = {
 }
 """Faults of files that are the machine's, whatever requested the file."""
 PLAIN: dict[str, Any] = {
-    "window": 0, "noise_distribution": "none",
+    "window": 0,
+    "noise_distribution": "none",
     **dict.fromkeys(("noise_scale", "mu_gdp", "bound"), math.nan),
     **dict.fromkeys(("noise_norm", "displacement", "violation", "comparator_gap"), 0.0),
-}  # fmt: skip
+}
 """Columns that a family without them may leave out."""
 
 

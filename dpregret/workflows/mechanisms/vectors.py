@@ -33,8 +33,10 @@ def make() -> dict[str, Any]:
         each["mu"] = gaussian_mu(Budget(each["epsilon"], each["delta"]))
     made["root"]["coefficients"] = root_coefficients(4 * FIRST).tolist()
     made["root"]["inverse"] = inverse_root_coefficients(4 * FIRST).tolist()
-    made["trees"] = {"tree": trees.BinaryTree(64).noisy_nodes(63).tolist(),
-                     "reduced_tree": trees.VarianceReducedTree(64).noisy_nodes(63).tolist()}  # fmt: skip
+    made["trees"] = {
+        "tree": trees.BinaryTree(64).noisy_nodes(63).tolist(),
+        "reduced_tree": trees.VarianceReducedTree(64).noisy_nodes(63).tolist(),
+    }
     window, horizon = made["lower_bounds"]["window"], made["lower_bounds"]["horizon"]
     for table, function in (
         (made["root"]["landau"], landau),

@@ -27,9 +27,11 @@ Amount = tuple[KeyPath, str, float]
 """Where in a configuration a number is, the limit that bounds it, and the number."""
 CELLS_FOR_A_FIT = 4
 LEADING: Final[Mapping[str, tuple[str, ...]]] = {
-    "online": ("domain", "strong_convexity"), "bandits": ("domain",), "erm": ("domain", "samples", "generators"),
+    "online": ("domain", "strong_convexity"),
+    "bandits": ("domain",),
+    "erm": ("domain", "samples", "generators"),
     "experts": ("experts", "horizon", "epsilon", "best_loss"),
-}  # fmt: skip
+}
 """Family -> the parameters that the class of each of its streams begins with."""
 TRIAL_DIMENSION = 12  # every kind of set has a member of this dimension
 NUMBERS_A_SECOND: Final = 1e9  # that a learner moves at most

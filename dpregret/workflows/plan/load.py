@@ -164,8 +164,9 @@ def _problems(layer: dict[str, Any], base: dict[str, Any], source: Located) -> I
     parts = [((), layer, known, _at(layer, "papers"))]
     parts += [
         (("papers", name), each, _at(known, name, "experiments"), _at(each, "experiments"))
-        for name, each in _at(layer, "papers").items() if isinstance(each, dict)
-    ]  # fmt: skip
+        for name, each in _at(layer, "papers").items()
+        if isinstance(each, dict)
+    ]
     for where, node, allowed, listed in parts:
         only = node.get("only")
         if only is not None and only != LISTED and not isinstance(only, list):
@@ -191,8 +192,11 @@ def _select(layer: dict[str, Any], base: dict[str, Any]) -> None:
     _keep(_at(base, "papers"), layer.get("only"), _at(layer, "papers"))
     for paper, settings in _at(base, "papers").items():
         own = _at(layer, "papers", paper)
-        _keep(_at(settings, "experiments"), own.get("only", LISTED if listed and "experiments" in own else None),
-              _at(own, "experiments"))  # fmt: skip
+        _keep(
+            _at(settings, "experiments"),
+            own.get("only", LISTED if listed and "experiments" in own else None),
+            _at(own, "experiments"),
+        )
         if listed and "oracle_costs" not in own:
             settings.pop("oracle_costs", None)
 
@@ -279,8 +283,9 @@ def file_schema() -> dict[str, Any]:
         if name == "Paper":
             model["properties"] |= {"only": ONLY, "defaults": DEFAULTS}
     paper = schema["$defs"]["Paper"]["properties"]["experiments"]["anyOf"][0]
-    paper["patternProperties"] = {key: {"anyOf": [*each["anyOf"], {"type": "null"}]}
-                                  for key, each in paper["patternProperties"].items()}  # fmt: skip
+    paper["patternProperties"] = {
+        key: {"anyOf": [*each["anyOf"], {"type": "null"}]} for key, each in paper["patternProperties"].items()
+    }
     for key in ("audit", "validation", "papers"):
         schema["properties"][key] = _or_null(schema["properties"][key])
     return schema

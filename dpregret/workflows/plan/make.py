@@ -73,9 +73,11 @@ def plays(config: Config, experiment: Experiment) -> Iterator[tuple[Play, list[P
     """
     family = FAMILIES[experiment.family]
     common = {
-        "settings": experiment.model_dump(mode="json", exclude={"title", "learners"}), "seed": config.seed,
-        "data": {name: data_key(name) for name in data_of(experiment)}, "versions": versions(),
-    }  # fmt: skip
+        "settings": experiment.model_dump(mode="json", exclude={"title", "learners"}),
+        "seed": config.seed,
+        "data": {name: data_key(name) for name in data_of(experiment)},
+        "versions": versions(),
+    }
     streams = [family.streams[name].__module__ for name in experiment.streams]
     for learner, variants in experiment.learners.items():
         module = family.learners[learner].__module__
@@ -148,15 +150,23 @@ class _Maker:
         self._gates(papers)
         stages = ("tables", "figures", "complete", "paper_report")
         return {
-            "format": FORMAT, "profile": self.config.profile, "results": self.results, "config": self.config.to_json(),
+            "format": FORMAT,
+            "profile": self.config.profile,
+            "results": self.results,
+            "config": self.config.to_json(),
             "read": {_near(name): digest for name, digest in read.items()},
-            "papers": short_names(papers), "families": list(FAMILIES), "names": self.names,
+            "papers": short_names(papers),
+            "families": list(FAMILIES),
+            "names": self.names,
             "settings": {paper: self.config.fingerprint(paper) for paper in papers},
             "sizes": {**audit.model_dump(), **simulated.model_dump(), "seed": self.config.seed},
-            "parts": self.parts, "made": self.made, "shown": self.shown, "everything": everything,
+            "parts": self.parts,
+            "made": self.made,
+            "shown": self.shown,
+            "everything": everything,
             "paper_targets": {paper: [f"{stage}/{paper}" for stage in stages] for paper in papers},
             **listed_code(self.code),
-        }  # fmt: skip
+        }
 
     def _runs(self, paper: str) -> None:
         """The parts of a paper's experiments, and the jobs that play them."""
@@ -175,9 +185,12 @@ class _Maker:
                 key = short([paper, name, named, self._note(gather)])
                 several = f".{first // most}" if most < len(found) else ""
                 parts[key] = {
-                    "experiment": name, "file": f"{name}{several}.parquet",
-                    "settings": self.config.hash(paper, name), "data": data, "plays": some,
-                }  # fmt: skip
+                    "experiment": name,
+                    "file": f"{name}{several}.parquet",
+                    "settings": self.config.hash(paper, name),
+                    "data": data,
+                    "plays": some,
+                }
         for keys in _shared_out(parts, self.config.plays_per_job or PLAYS_PER_JOB):
             folder = f"{MADE}/runs/{paper}/{parts[keys[0]]['experiment']}.{short(keys)}"
             for key in keys:

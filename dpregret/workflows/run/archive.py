@@ -294,33 +294,51 @@ def metadata(files: Mapping[str, str], origin: Mapping[str, Any], finished: date
     (language,) = at(LANGUAGE)
     author = {"@id": "#contributors", "@type": "Organization", "name": "The dpregret contributors"}
     run = {
-        "@id": "#run", "@type": "CreateAction", "name": f"dpregret, profile {origin.get('profile')}",
+        "@id": "#run",
+        "@type": "CreateAction",
+        "name": f"dpregret, profile {origin.get('profile')}",
         "description": f"commit {origin.get('commit')}, Python {origin.get('python')}, {origin.get('system')}",
-        "endTime": finished.isoformat(), "instrument": {"@id": WORKFLOW}, "object": at("#profile"),
+        "endTime": finished.isoformat(),
+        "instrument": {"@id": WORKFLOW},
+        "object": at("#profile"),
         "result": at(*files),
-    }  # fmt: skip
+    }
     profile = {"@id": "#profile", "@type": "PropertyValue", "name": "profile", "value": str(origin.get("profile"))}
     workflow = {
-        "@id": WORKFLOW, "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow"], "name": "dpregret",
-        "programmingLanguage": language, "version": str(origin.get("dpregret")), "author": at("#contributors"),
-    }  # fmt: skip
+        "@id": WORKFLOW,
+        "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow"],
+        "name": "dpregret",
+        "programmingLanguage": language,
+        "version": str(origin.get("dpregret")),
+        "author": at("#contributors"),
+    }
     root = {
-        "@id": "./", "@type": "Dataset", "name": run["name"], "description": "A finished run of dpregret",
-        "datePublished": finished.date().isoformat(), "license": {"@id": "https://spdx.org/licenses/MIT"},
-        "conformsTo": at(*PROFILES), "hasPart": at(WORKFLOW, *files), "mainEntity": {"@id": WORKFLOW},
+        "@id": "./",
+        "@type": "Dataset",
+        "name": run["name"],
+        "description": "A finished run of dpregret",
+        "datePublished": finished.date().isoformat(),
+        "license": {"@id": "https://spdx.org/licenses/MIT"},
+        "conformsTo": at(*PROFILES),
+        "hasPart": at(WORKFLOW, *files),
+        "mainEntity": {"@id": WORKFLOW},
         "mentions": at("#run"),
-    }  # fmt: skip
+    }
     about = {
-        "@id": METADATA, "@type": "CreativeWork", "about": {"@id": "./"},
+        "@id": METADATA,
+        "@type": "CreativeWork",
+        "about": {"@id": "./"},
         "conformsTo": at(CRATE, "https://w3id.org/workflowhub/workflow-ro-crate/1.0"),
-    }  # fmt: skip
+    }
     further = [
         {"@id": "https://spdx.org/licenses/MIT", "@type": "CreativeWork", "name": "MIT License"},
         {**language, "@type": "ComputerLanguage", "name": "Snakemake", "url": "https://snakemake.readthedocs.io"},
-        *({"@id": each, "@type": "CreativeWork", "name": name, "version": version}
-          for each, (name, version) in PROFILES.items()),
+        *(
+            {"@id": each, "@type": "CreativeWork", "name": name, "version": version}
+            for each, (name, version) in PROFILES.items()
+        ),
         *({"@id": name, "@type": "File", "sha256": digest} for name, digest in files.items()),
-    ]  # fmt: skip
+    ]
     context = [f"{CRATE}/context", "https://w3id.org/ro/terms/workflow-run/context"]
     return {"@context": context, "@graph": [about, root, workflow, author, run, profile, *further]}
 

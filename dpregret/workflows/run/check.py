@@ -114,13 +114,14 @@ def lines(found: Measured) -> list[str]:
         "stated": found.stated,
         "measured": f"{number}  ({found.quantity})" if math.isfinite(found.measured) else formats.DASH,
         "resolution": f"{formats.significant(found.resolution, 2)} ({found.resolution_of})"
-        if math.isfinite(found.resolution) else found.resolution_of,
+        if math.isfinite(found.resolution)
+        else found.resolution_of,
         "decided by": found.decided_by,
         "verdict": f"{found.verdict}: {meaning}",
         "because": found.reason,
         "errata": " ".join(found.errata),
         "figure": "" if found.figure is None else str(found.figure),
-    }  # fmt: skip
+    }
     return [f"{key:<13}{value}" for key, value in shown.items() if value]
 
 

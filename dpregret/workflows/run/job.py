@@ -118,6 +118,11 @@ def labelled(rows: pd.DataFrame | None, part: Part, each: Play, fault: str) -> p
     """Rows with the labels of the experiment; one row without a number where there are none."""
     frame = empty_row() if rows is None else rows
     return frame.assign(
-        paper=part.paper, experiment=part.experiment, learner=each.learner, variant=each.variant,
-        status=printable(f"failed: {fault}") if fault else "ok", config_hash=part.settings, code_hash=each.code,
-    )  # fmt: skip
+        paper=part.paper,
+        experiment=part.experiment,
+        learner=each.learner,
+        variant=each.variant,
+        status=printable(f"failed: {fault}") if fault else "ok",
+        config_hash=part.settings,
+        code_hash=each.code,
+    )

@@ -157,9 +157,10 @@ def load(place: str | Path = REFERENCE) -> Run:
             lines = [read_lines(file.parent).assign(paper=file.resolve().parent.name) for file in files]
             tables = {
                 f"{file.parent.name}/{table.stem}": read_csv(table)
-                for file in files for table in sorted(file.parent.glob("*.csv"))
+                for file in files
+                for table in sorted(file.parent.glob("*.csv"))
                 if table.stem not in ("claims", "checks")
-            }  # fmt: skip
+            }
         except (DamageError, OSError, ValueError) as fault:
             raise ConfigError(one_line(fault)) from None
     return Run(str(place), pd.concat(lines, ignore_index=True), tables)

@@ -71,9 +71,11 @@ def _not_of_the_future(file: Path, now: float) -> None:
 
 def _equal(source: Path, target: Path) -> bool:
     if source.is_dir():
-        return target.is_dir() and _listed(source) == _listed(target) and all(
-            filecmp.cmp(source / name, target / name, shallow=False) for name in _listed(source)
-        )  # fmt: skip
+        return (
+            target.is_dir()
+            and _listed(source) == _listed(target)
+            and all(filecmp.cmp(source / name, target / name, shallow=False) for name in _listed(source))
+        )
     return target.is_file() and filecmp.cmp(source, target, shallow=False)
 
 
@@ -127,8 +129,9 @@ def failures(plan: Plan) -> list[str]:
     """A line for each play that failed: paper, experiment, learner and reason."""
     marks = {
         f"{paper}, {part.experiment}": Path(part.file + FAILED)
-        for paper, parts in plan.parts.items() for part in parts.values()
-    }  # fmt: skip
+        for paper, parts in plan.parts.items()
+        for part in parts.values()
+    }
     found = {place: mark.read_text(encoding="utf-8").splitlines() for place, mark in marks.items() if mark.exists()}
     return [f"failed: {place}: {line}" for place, lines in found.items() for line in lines]
 

@@ -108,9 +108,18 @@ def by_checkpoint(rows: pd.DataFrame, column: str, others: list[str]) -> pd.Data
 
 
 def play_one(
-    learner: str | type[Any], stream: str, rounds: int, dimension: int, window: int | None, epsilon: float,
-    delta: float, runs: int, set: str | None, seed: int, options: Mapping[str, Any],
-) -> Played:  # fmt: skip
+    learner: str | type[Any],
+    stream: str,
+    rounds: int,
+    dimension: int,
+    window: int | None,
+    epsilon: float,
+    delta: float,
+    runs: int,
+    set: str | None,
+    seed: int,
+    options: Mapping[str, Any],
+) -> Played:
     """See `dpregret.play`."""
     name, variant = learner, ""
     if isinstance(learner, str):
@@ -122,11 +131,22 @@ def play_one(
         name = learner.card.name
     card = learner_class.card
     variant = variant or next(iter(card.variants))
-    experiment = experiment_of(family, {
-        "streams": [stream], "horizon": [rounds], "dimension": [dimension],
-        "window": ["horizon" if window is None else window], "epsilon": [float(epsilon)],
-        "delta": delta, "runs": runs, "sets": set or "ball", "learners": {name: [variant]},
-    }, options, window is not None)  # fmt: skip
+    experiment = experiment_of(
+        family,
+        {
+            "streams": [stream],
+            "horizon": [rounds],
+            "dimension": [dimension],
+            "window": ["horizon" if window is None else window],
+            "epsilon": [float(epsilon)],
+            "delta": delta,
+            "runs": runs,
+            "sets": set or "ball",
+            "learners": {name: [variant]},
+        },
+        options,
+        window is not None,
+    )
     mistakes = list(experiment_mistakes(experiment) if isinstance(learner, str) else experiment.mistakes())
     if mistakes:
         raise ConfigError([f"{where(path)}: {message}" for path, message in mistakes])
@@ -136,9 +156,17 @@ def play_one(
     first = rows.iloc[0]
     window_of = int(first["window"]) if window is not None else 0
     return Played(
-        f"{name}.{variant}", family.name, stream, str(first["set"]), int(first["horizon"]), int(first["dimension"]),
-        window_of, float(first["epsilon"]), float(first["delta"]), rows,
-    )  # fmt: skip
+        f"{name}.{variant}",
+        family.name,
+        stream,
+        str(first["set"]),
+        int(first["horizon"]),
+        int(first["dimension"]),
+        window_of,
+        float(first["epsilon"]),
+        float(first["delta"]),
+        rows,
+    )
 
 
 def family_of(learner: str) -> Family[Any, Any, Any]:

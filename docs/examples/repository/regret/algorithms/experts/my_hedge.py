@@ -14,8 +14,15 @@ from dpregret.algorithms.learner import Card
 class MyHedge(ExpertLearner):
     """Losses arrive in blocks (rounds, runs, groups of equal experts); all runs advance together."""
 
-    card = Card(name="my-hedge", title="my Hedge", paper="mine", reference="-",
-                variants={"plain": "eta = sqrt(8 ln(d) / T)"}, private=False, anytime=False)  # fmt: skip
+    card = Card(
+        name="my-hedge",
+        title="my Hedge",
+        paper="mine",
+        reference="-",
+        variants={"plain": "eta = sqrt(8 ln(d) / T)"},
+        private=False,
+        anytime=False,
+    )
     exact = True
 
     def play(self, blocks, generators):

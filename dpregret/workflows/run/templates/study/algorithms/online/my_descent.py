@@ -15,8 +15,13 @@ from dpregret.algorithms.privacy import NoisePerItem
 class MyDescent(Learner):
     """All settings and runs advance together: points have shape (settings, runs, d)."""
 
-    card = Card(name="my-descent", title="my descent", paper="mine", reference="-",
-                variants={"plain": "standard deviation 2 L / mu(eps, delta)"})  # fmt: skip
+    card = Card(
+        name="my-descent",
+        title="my descent",
+        paper="mine",
+        reference="-",
+        variants={"plain": "standard deviation 2 L / mu(eps, delta)"},
+    )
 
     def prepare(self):
         self.noise_plan = gradient_sums("gaussian", [NoisePerItem()] * len(self.settings), self.problem, self.settings)
