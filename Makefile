@@ -140,7 +140,7 @@ ifneq (,$(filter results,$(RUNS)))
 	@mkdir -p results/reference/validation && cp results/validation/*.{csv,md} results/reference/validation
 	@$(PY) dpregret.paper_figs.report.provenance results/reference/resources.csv $(RUNS)
 	@cp results/errata.md results/winners.md results/reference
-	@mkdir -p results/reference/winners && cp results/winners/cells.csv results/winners/{profiles,pairs,coverage}.md results/reference/winners
+	@mkdir -p results/reference/winners && cp results/winners/cells.csv results/winners/{profiles,coverage}.md results/reference/winners
 	@cp results/winners/profiles.png docs/winners_profiles.png
 	@for paper in $(PAPERS); do for image in docs/$${paper}_*.png; do \
 	  [ ! -e "$$image" ] || cp results/$$paper/figures/$${image#docs/$${paper}_} "$$image"; done; done

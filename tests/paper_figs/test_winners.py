@@ -12,7 +12,6 @@ from dpregret.paper_figs.judge.fits import Estimate
 from dpregret.paper_figs.winners import table as measuring
 from dpregret.paper_figs.winners.laws import Law, beyond, coverage, setting
 from dpregret.paper_figs.winners.table import ExperimentFacts, Facts, StreamFacts, winners
-from dpregret.paper_figs.winners.write import pairs
 
 ABOUT = ExperimentFacts({"kink": "full", "other": "full"}, {})
 FACTS = Facts(
@@ -176,25 +175,6 @@ def test_one_wrong_word_in_a_table_is_rare_where_all_are_equal() -> None:
             p.append(min(1.0, 4 * max(measuring.beaten(rival, least) for rival in samples)))
         wrong += (measuring.holm(np.array(p)) < 0.05).any()
     assert wrong <= 5
-
-
-def test_pairs_are_tested_on_common_problems_and_corrected() -> None:
-    rng = np.random.default_rng(1)
-    problem = np.arange(12)
-    logs = {"a": np.zeros(12), "b": 0.5 + 0.1 * rng.standard_normal(12), "c": 0.1 * rng.standard_normal(12)}
-    found = pd.concat(
-        [
-            pd.DataFrame({"feedback": "full", "problem": problem, "learner": name, "ratio": np.exp(each)})
-            for name, each in logs.items()
-        ],
-        ignore_index=True,
-    )
-    found = found.loc[~((found["learner"] == "c") & (found["problem"] < 4))]
-    table = pairs(found).set_index(["better", "worse"])
-    assert table["problems"].tolist() == [12, 8, 8]
-    assert table.loc[("a", "b"), "p"] == stats.wilcoxon(logs["b"]).pvalue == 2 / 2**12
-    assert table.loc[("a", "b"), "p_holm"] == 3 * 2 / 2**12
-    assert table["significant"].sum() == 2
 
 
 def law_cells(noise: float = 0.0, seed: int = 0, runs: int = 16) -> pd.DataFrame:

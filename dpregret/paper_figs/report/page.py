@@ -314,7 +314,6 @@ LEARNERS: Final = ("winner", "second", "bound_of", "reference")
 """Columns that hold a learner and its variant."""
 PARTS: Final = {
     "profiles": "Performance profiles",
-    "pairs": "Pairs of learners that differ",
     "coverage": "Predicted regret",
 }
 

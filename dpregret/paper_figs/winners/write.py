@@ -5,15 +5,12 @@ profiles (Dolan & More 2002): the share of problems that a learner solves within
 
 A problem here is a setting of the table of winners with at least two algorithms (variants of one are not rivals) that
 keep the same guarantee, at its largest T: shorter horizons are mostly the same plays. A learner that was not measured
-on a problem has not failed on it, so shares are of its own problems, whose number is beside them; two learners are
-compared on the problems that both have, by Wilcoxon's signed-rank test on ln(regret_a / regret_b), with Holm's
-correction over the pairs of a class. The problems were chosen by us and share losses, so neither shares nor tests speak
-of problems in general.
+on a problem has not failed on it, so shares are of its own problems, whose number is beside them. The problems were
+chosen by us and share losses, so shares do not speak of problems in general.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -22,7 +19,6 @@ import numpy as np
 import pandas as pd
 import seaborn
 
-from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.figures import style
 from dpregret.paper_figs.figures.style import MOST, Page, Plate, Style
 from dpregret.paper_figs.text import formats
@@ -44,11 +40,6 @@ PROFILED: Final = (
     "median factor. A problem is the largest T of a setting with at least two algorithms under one guarantee; a "
     "learner that was not measured on a problem has not failed on it. The problems are no random sample."
 )
-PAIRED: Final = (
-    "Pairs of learners on the problems that both were measured on, at least {fewest}: the median of the ratio of "
-    "regrets, Wilcoxon's signed-rank test, and Holm's correction over the pairs of a feedback class. Only pairs that "
-    "differ at 5 % after it are listed ({listed} of {tested})."
-)
 COVERED: Final = (
     "How often the 95 % intervals of predicted regret hold what was measured: every cell left out in turn, and all "
     "cells of a law's largest number of rounds predicted from the rest. Error and width are medians of |ln(predicted / "
@@ -56,9 +47,7 @@ COVERED: Final = (
 )
 FACTORS: Final = (1.0, 1.1, 1.5, 2.0, 5.0, 10.0)
 FEWEST: Final = 6
-"""Problems below which nothing is tested: with five no two-sided signed-rank test is below 5 %."""
-EXACT: Final = 50
-"""Most problems of an exact test; it has no ties either, else the normal approximation is taken."""
+"""Problems that a learner of the figure has at least, where some learner of its class has as many."""
 WIDEST: Final = 100.0
 TICKS, COARSE, NARROW = (1, 1.1, 1.2, 1.4, 1.6, 1.8, 2, 3, 4, 5, 10, 20, 50, 100), (1, 2, 5, 10, 20, 50, 100), 4.0
 CLASSES: Final = {"full": "full information", "bandit": "bandit feedback", "experts": "experts", "erm": "batch (ERM)",
@@ -82,17 +71,12 @@ def write_winners(files: Sequence[Path], facts: Facts, results: Path, names: Map
     formats.write_captioned(tally, caption, results, "winners")
     cells = measured.cells[[name for name in KEPT if name in measured.cells]]
     formats.write_csv(cells.assign(dimension=cells["dimension"].map(formats.size)), out / measuring.CELLS)
-    tested = pairs(found)
-    listed = tested.loc[tested["significant"]].drop(columns="significant")
-    paired = PAIRED.format(fewest=FEWEST, listed=len(listed), tested=len(tested))
-    profiled, covered = profiles(found), coverage(measured.cells)
-    for name, frame, shown, said in (
-        ("pairs", tested, listed, paired),
-        ("profiles", profiled, profiled, PROFILED),
-        ("coverage", covered, covered, COVERED),
+    for name, frame, said in (
+        ("profiles", profiles(found), PROFILED),
+        ("coverage", coverage(measured.cells), COVERED),
     ):
         formats.write_csv(frame, out / f"{name}.csv")
-        formats.write_captioned(shown.rename(columns=lambda name: name.replace("_", " ")), said, out, name)
+        formats.write_captioned(frame.rename(columns=lambda name: name.replace("_", " ")), said, out, name)
     with style.look():
         profile_figure(found, Page(names)).save(out / measuring.PROFILES, data=f"{measuring.PROFILES}_figure")
 
@@ -121,39 +105,6 @@ def profiles(found: pd.DataFrame) -> pd.DataFrame:
     table.insert(0, "problems", grouped.size())
     order = ["feedback", "problems", "learner"]
     return table.reset_index().sort_values(order, ascending=[True, False, True], ignore_index=True)
-
-
-def pairs(found: pd.DataFrame) -> pd.DataFrame:
-    """One row two learners with at least FEWEST problems in common; `p_holm` over the pairs of a feedback class.
-
-    median_ratio: of the first one's regret over the second's; the first is the better of the two by it.
-    """
-    rows = []
-    for feedback, own in found.groupby("feedback", sort=True):
-        logs = own.pivot_table(index="problem", columns="learner", values="ratio", sort=True).apply(np.log)
-        for one, other in itertools.combinations(logs.columns, 2):
-            apart = (logs[one] - logs[other]).dropna().to_numpy()
-            if len(apart) < FEWEST:
-                continue
-            first, second = (one, other) if np.median(apart) <= 0 else (other, one)
-            apart = apart if first == one else -apart
-            won, median = int((apart < 0).sum()), float(np.exp(np.median(apart)))
-            rows.append((feedback, first, second, len(apart), won, median, _signed_rank(apart)))
-    columns = ["feedback", "better", "worse", "problems", "won", "median_ratio", "p"]
-    table = pd.DataFrame(rows, columns=columns)
-    corrected = table.groupby("feedback")["p"].transform(lambda p: measuring.holm(p.to_numpy()))
-    return table.assign(p_holm=corrected, significant=corrected < measuring.LEVEL)
-
-
-def _signed_rank(apart: Array) -> float:
-    """Two-sided p of Wilcoxon's test; differences of rounding are none, and without any difference it is one."""
-    rounded = np.where(np.abs(apart) < 1e-9, 0.0, apart)
-    if not rounded.any():
-        return 1.0
-    from scipy import stats  # a third of a second
-
-    exact = len(np.unique(np.abs(rounded))) == len(rounded) <= EXACT
-    return float(stats.wilcoxon(rounded, zero_method="zsplit", method="exact" if exact else "approx").pvalue)
 
 
 def profile_figure(found: pd.DataFrame, page: Page) -> Plate:

@@ -262,7 +262,7 @@ class _Maker:
         folder = self._make("winners/all", (*runs, *audit, "exact_losses/all"), decides, compared, self.words)
         wanted = ["winners.csv", "winners.md"]
         wanted += [f"winners/{name}.csv" for name in ("cells", "profiles_figure")]
-        wanted += [f"winners/{name}.{form}" for name in ("profiles", "pairs", "coverage") for form in PAGES]
+        wanted += [f"winners/{name}.{form}" for name in ("profiles", "coverage") for form in PAGES]
         wanted += [f"winners/profiles.{form}" for form in ("png", "pdf", "svg")]
         self._show(folder, "", wanted)
         folder = self._make("validation/all", (), simulations)
