@@ -16,7 +16,6 @@ from dpregret.core.errors import ConfigError, printable
 from dpregret.paper_figs.judge import vocabulary
 from dpregret.paper_figs.judge.vocabulary import Rate, parse
 from dpregret.paper_figs.report.findings import read_captioned
-from dpregret.paper_figs.tables.printed import wide_latex
 from dpregret.paper_figs.text import formats, formula
 from dpregret.paper_figs.text.escaping import shielded, tex
 from dpregret.paper_figs.text.formula import marked_up, unicode
@@ -82,7 +81,6 @@ def test_tex_has_no_command_of_strangers(text: str) -> None:
     signs = {"textbackslash", "textasciitilde", "textasciicircum", *"&%$#_{}"}
     assert {word.removeprefix("\\") for word in words} <= signs
     assert all(word.startswith("\\") for word in words)
-    assert tex(text) in wide_latex(pd.DataFrame({text: [text]}), "l", text)
 
 
 @few

@@ -108,15 +108,14 @@ KINDS: Final = {
 
 
 def write_errata_page(results: Path, papers: Sequence[str], texts: Path, out: Path) -> None:
-    """Write errata.md and errata.html into `out`, from `results`, where each paper has a folder of its tables.
+    """Write errata.md into `out`, from `results`, where each paper has a folder of its tables.
 
     `texts` holds a folder of YAML files for each paper.
     """
     sections = [each for paper in papers if (each := section(results, load_paper(texts / paper)))["entries"]]
     refuted = refutations(results, texts, papers)
-    for form in ("md", "html"):
-        page = templates(form).get_template(f"errata.{form}.j2").render(sections=sections, refuted=refuted)
-        (out / f"errata.{form}").write_text(page, encoding="utf-8")
+    page = templates("md").get_template("errata.md.j2").render(sections=sections, refuted=refuted)
+    (out / "errata.md").write_text(page, encoding="utf-8")
 
 
 def templates(form: str = "html") -> jinja2.Environment:

@@ -11,7 +11,7 @@ HTML: one screen wide, formulas as MathML, every number a link to its claim; pag
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from itertools import chain, groupby, zip_longest
 from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple
@@ -29,7 +29,7 @@ from dpregret.paper_figs.judge.claims import ClaimsError, ClaimsFile, Strict, Ta
 from dpregret.paper_figs.judge.result_tables import number
 from dpregret.paper_figs.judge.vocabulary import COLOURS, MARKS, NOT_RUN, labels_of
 from dpregret.paper_figs.text import escaping, formats, formula
-from dpregret.paper_figs.text.escaping import plain, tex
+from dpregret.paper_figs.text.escaping import plain
 from dpregret.paper_figs.text.formula import checked, in_tex, in_text
 
 FILE: Final = "printed.yaml"
@@ -353,9 +353,6 @@ def _beneath(row: pd.DataFrame) -> Iterator[list[str] | str]:
 
 TEMPLATES: Final = Path(__file__).with_name("templates")
 STYLE: Final = (TEMPLATES / "printed.css").read_text(encoding="utf-8")
-SHORT: Final = 16
-"""Characters of a cell that stay on one line of LaTeX; longer ones are folded."""
-FOLDED: Final = r">{\raggedright\arraybackslash}p{9em}"
 
 
 def environment(folder: Path, form: str = "html", **options: Any) -> jinja2.Environment:
@@ -425,15 +422,3 @@ def latex(table: FilledTable, label: str) -> str:
     changes = {line.claim: line.resolution for line in lines}
     cited = ", ".join(filter(None, (table.cite, table.printed.name)))
     return _page(table, "tex", label=label, cited=cited, signs=signs, numbers=numbers, changes=changes)
-
-
-def wide_latex(frame: pd.DataFrame, label: str, caption: str, raw: Sequence[str] = ()) -> str:
-    """A file with a LaTeX table as wide as the text; columns in `raw` already hold LaTeX, all others are escaped."""
-    styler = frame.style.hide(axis="index").format(tex).format_index(tex, axis="columns")
-    for column in raw:
-        styler = styler.format(str, subset=[column])
-    long = [name not in raw and frame[name].astype("str").map(len).max() > SHORT for name in frame.columns]
-    shape = "".join(FOLDED if each else "l" for each in long)
-    inside = str(styler.to_latex(hrules=True, column_format=shape)).rstrip()
-    template = environment(TEMPLATES, "tex", keep_trailing_newline=True).get_template("wide.tex.j2")
-    return template.render(caption=caption, label=label, inside=inside)

@@ -137,12 +137,10 @@ def write_tables(
     result_tables.write_jobs(runs, out, profile)
     own = printed.load_printed(paper, claims) or printed.as_printed(claims, claims.tables[0])
     write_printed(printed.fill(own, claims, judged), out, "table_1")
-    write_table(comparison_table(runs, claims, claims.tables[0], judged), claims.tables[0].caption, out, "table_1_all")
-    for number, table in enumerate(claims.tables[1:], 2):
-        write_table(comparison_table(runs, claims, table, judged), table.caption, out, f"table_{number}")
-    costs = costs_table(runs, claims)
-    formats.write_csv(costs, out / "costs.csv")
-    formats.write_forms(out, "costs", md=formats.markdown(costs))
+    for number, table in enumerate(claims.tables, 1):
+        name = "table_1_all" if number == 1 else f"table_{number}"
+        write_table(comparison_table(runs, claims, table, judged), out, name)
+    write_table(costs_table(runs, claims), out, "costs")
     write_errata(runs, errata, out, experiments)
     if claims.gains:
         result_tables.write_gains(runs, claims, out)
@@ -155,12 +153,10 @@ def write_printed(table: FilledTable, out: Path, name: str) -> None:
     formats.write_forms(out, name, md=printed.markdown_page(table), tex=latex, html=printed.html_page(table))
 
 
-def write_table(table: pd.DataFrame, caption: str, out: Path, name: str) -> None:
-    """Write `table` as {name}.csv, .md and .tex; the LaTeX column of bounds replaces the text one."""
-    with_latex = table.drop(columns=[BOUND_TEXT]).rename(columns={BOUND_LATEX: BOUND_TEXT})
-    latex = printed.wide_latex(with_latex, f"tab:{name.replace('_', '-')}", caption, raw=[BOUND_TEXT])
+def write_table(table: pd.DataFrame, out: Path, name: str) -> None:
+    """Write `table` as {name}.csv and .md, which has no LaTeX."""
     formats.write_csv(table, out / f"{name}.csv")
-    formats.write_forms(out, name, md=formats.markdown(table.drop(columns=[BOUND_LATEX])), tex=latex)
+    formats.write_forms(out, name, md=formats.markdown(table.drop(columns=BOUND_LATEX, errors="ignore")))
 
 
 def comparison_table(runs: pd.DataFrame, claims: ClaimsFile, table: Table, judged: pd.DataFrame) -> pd.DataFrame:

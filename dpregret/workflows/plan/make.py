@@ -31,9 +31,8 @@ TABLES: Final = (
     "costs.md",
     "errata.csv",
     "errata.md",
-    "table_1.html",
+    *(f"table_1.{form}" for form in ("csv", "md", "tex", "html")),
 )
-FORMS: Final = ("csv", "md", "tex")
 PAGES: Final = ("csv", "md")
 VALIDATIONS: Final = ("intervals", "verdicts", "resolution")
 PLAYS_PER_JOB: Final = 16
@@ -241,8 +240,8 @@ class _Maker:
         own = [name for stage in ("oracles", "exact") if (name := f"{stage}/{paper}") in self.made]
         exact = ["exact_losses/all"] if any(claim.exact for claim in claims.claims) else []
         folder = self._make(tables, (runs, *exact), decides, profile, store.here(), texts=[paper])
-        wanted = [*TABLES, *(f"{name}.{form}" for name in ("table_1", "table_1_all") for form in FORMS)]
-        wanted += [f"table_{number}.{form}" for number in range(2, len(claims.tables) + 1) for form in FORMS]
+        wide = ["table_1_all", *(f"table_{number}" for number in range(2, len(claims.tables) + 1))]
+        wanted = [*TABLES, *(f"{name}.{form}" for name in wide for form in PAGES)]
         wanted += [f"gains.{form}" for form in PAGES if claims.gains]
         self._show(folder, f"{paper}/", wanted)
         made["figures"] = self._make(figures, (runs, *own), decides, self.words, texts=[paper])
@@ -271,7 +270,7 @@ class _Maker:
             self._show(folder, "validation/", [f"{name}.{form}" for name in VALIDATIONS for form in PAGES])
         tables = [f"{stage}/{paper}" for stage in ("tables", "figures") for paper in papers]
         folder = self._make("errata_page/all", (*runs, *tables), texts=papers)
-        self._show(folder, "", [f"errata.{form}" for form in ("md", "html")])
+        self._show(folder, "", ["errata.md"])
         own = [name for name in self.made if name.split("/")[0] in ("oracles", "exact")]
         made = [*tables, *own, "winners/all", *audit, *validation]
         further = (decides, self.config.profile, self.words)
