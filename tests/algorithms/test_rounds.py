@@ -11,7 +11,6 @@ from dpregret.algorithms.geometry import CountedSet, make_set
 from dpregret.algorithms.learner import Problem, Setting, learners, play, text_of
 from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 from dpregret.algorithms.privacy import Budget
-from dpregret.core.losses import together
 from dpregret.core.oracles import Asked
 from dpregret.datasets.streams import make_stream
 
@@ -119,20 +118,3 @@ def test_the_class_that_defines_a_round_last_decides_how_it_is_played():
     learner = Still(Problem(CountedSet(domain), 8, 1.0, 1.0), [Setting(8, Budget(math.inf))], 1, "plain")
     play(learner, stream.rounds(generators(1, 1), 8), generators(1, 2), [8])
     assert not learner.point.any()
-
-
-@pytest.mark.parametrize("stream", ["norm-kink", "random-kink", "realizable-direction", "lasso"])
-def test_a_list_of_losses_is_one_block(stream):
-    """Losses of one kind that come in a list are laid out together; one that shares something else is not."""
-    made = make_stream(stream, make_set("ball", 3), strong_convexity=0.7)
-    block, several = list(made.rounds(generators(RUNS, 5), 6)), list(made.rounds(generators(RUNS, 5), 6))
-    joined = together(block)
-    assert joined is not None
-    assert len(joined) == 6
-    points = np.random.default_rng(1).normal(size=(2, RUNS, 3))
-    for one, other in zip(joined, several, strict=True):
-        np.testing.assert_array_equal(one.value(points), other.value(points))
-    if len(several[0]) > len(several[0].own):
-        last = several[-1]._replace(**{last: getattr(several[-1], last) + 1.0 for last in several[-1]._fields[-1:]})
-        assert together([*several[:-1], last]) is None
-    assert together([*several[:-1], Plain(several[-1])]) is None

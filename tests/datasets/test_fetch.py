@@ -117,14 +117,10 @@ def test_verified_but_unusable_files_are_named(
             ({"url": url}, "sources.yaml:6: tiny.url")
             for url in (
                 "ftp://a/b",
-                "file:///etc/passwd",
-                "http://elsewhere/b",
                 "https://a/",
                 "https://a/../b",
-                "https://a/b?c=d",
-                "https://a/b c",
+                "https://a/b?c",
                 "https://u:p@a/b",
-                "https://a/.hidden",
                 "https://a/b\n",
             )
         ],

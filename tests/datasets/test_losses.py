@@ -244,6 +244,8 @@ def test_one_loss_in_all_rounds_is_laid_out_once() -> None:
     assert alike is not None
     assert [each.shape for each in alike.laid()] == [(1, 3, 3)]
     assert together([one, two]) is None
+    assert together([two, two._replace(anchor=np.zeros(3))]) is None
+    assert together([two, type("Plain", (), {"value": two.value})()]) is None
 
 
 def test_points_and_losses_broadcast() -> None:

@@ -53,14 +53,6 @@ def test_learners_are_ranked_and_each_says_how_far_it_was_measured(few: Tables) 
     assert "wdp-cocop-gamma.printed" in advice._text(found, why=True)
 
 
-def test_the_command_answers_on_a_fresh_clone(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["--results", str(REFERENCE), "--rounds", "2^14", "--dimension", "3", "--epsilon", "4", "--delta", "0"]
-    assert main([*words, "--feedback", "bandit", "--set", "ball", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert all(each["pure"] for each in found["learners"])
-    assert found["learners"][0]["bound"] > found["learners"][0]["regret"]
-
-
 def test_the_bound_is_that_of_the_learner_as_it_was_played(tables: Tables) -> None:
     cells = tables[0]
     small = (cells["rounds"] <= 2**14) & (cells["dimension"] <= 64)

@@ -20,10 +20,8 @@ from dpregret.algorithms.privacy.series import inverse_root_coefficients, landau
 from dpregret.algorithms.privacy.toeplitz import WindowBuffers, WindowRoot, norm_floor
 from dpregret.algorithms.privacy.trees import WindowTree
 from dpregret.paper_figs.judge.cells import mean_root
-from dpregret.paper_figs.judge.claims import load_claims
 from dpregret.workflows.mechanisms import exact, vectors
 from dpregret.workflows.mechanisms.own_mechanism import Claim, OwnNoiseError, audit, load, main, noise_matrix
-from dpregret.workflows.plan.read import PAPERS
 
 
 @pytest.mark.parametrize("window", [1, 16])
@@ -105,12 +103,6 @@ def test_norm_floor_is_reached_by_the_root_and_no_other(dimension: int) -> None:
         assert least <= spread.mean()
         assert spread.mean() ** 2 <= np.square(spread).mean()
     assert norm_floor(window, 10**6, 1) == pytest.approx(np.sqrt(2 / np.pi) * 1.943878847, rel=1e-4)
-
-
-def test_the_chapter_lists_exact_tables_that_there_are() -> None:
-    texts = load_claims(PAPERS / "prefix_sums" / "claims.yaml")
-    assert texts.chapter
-    assert set(texts.exact) <= set(exact.TABLES)
 
 
 @pytest.mark.parametrize("window", [1, 2, 8, 64])

@@ -25,13 +25,12 @@ from plays import SMALL, rows_of, rows_of_small, small
 
 from dpregret.algorithms.geometry import make_set
 from dpregret.datasets import bundled
-from dpregret.datasets.base import Source
 from dpregret.datasets.losses import RidgeSquared
 from dpregret.datasets.pool_streams import PoolStream
 from dpregret.datasets.streams import Stream, make_stream
 from dpregret.paper_figs.figures.style import GREY, Looks, hue_of
 from dpregret.paper_figs.judge.runs import check_columns, check_runs
-from dpregret.workflows.families import DEFAULT, FAMILIES, base, online
+from dpregret.workflows.families import FAMILIES, base, online
 from dpregret.workflows.families.base import Draws
 from dpregret.workflows.plan.facts import VARIANTS, display_names
 from dpregret.workflows.plan.load import load_config, read_profile
@@ -367,15 +366,6 @@ ROOT = Path(__file__).resolve().parents[2]
 ONLINE = FAMILIES["online"].streams
 
 
-def test_a_family_has_one_name_from_folder_to_configuration() -> None:
-    assert DEFAULT in FAMILIES
-    for name, family in FAMILIES.items():
-        assert (ROOT / "algorithms" / name / "__init__.py").is_file()
-        assert family.experiment.model_json_schema()["properties"]["family"]["const"] == name
-        assert family.learners
-        assert all(issubclass(stream, Source) for stream in family.streams.values())
-
-
 @pytest.mark.parametrize("name", sorted(set(ONLINE) - {"fetched", "fetched-regression", "records-logistic"}))
 def test_traits_of_streams(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     entry, data_dir = ONLINE[name], tmp_path_factory.mktemp("cache")
@@ -390,13 +380,6 @@ def test_traits_of_streams(name: str, tmp_path_factory: pytest.TempPathFactory) 
     assert (entry.data is not None) == stream.real
     loss = next(stream.rounds([np.random.default_rng(0)], 1))
     assert ("quadratic-sums" in entry.traits) == hasattr(loss, "quadratic_form")
-
-
-def test_needs_of_learners_are_traits_of_streams_where_streams_decide() -> None:
-    decided = {trait for stream in ONLINE.values() for trait in stream.traits}
-    needs = {need for learner in FAMILIES["online"].learners.values() for need in learner.card.needs}
-    assert decided - {"strongly-convex"} <= needs
-    assert needs - decided == {"local-oracle", "solver"}
 
 
 def test_every_learner_has_a_name_of_its_own_that_fits_a_legend() -> None:

@@ -229,19 +229,6 @@ def test_privacy_loss_of_the_halting_round_is_at_most_epsilon() -> None:
         assert np.abs(ratio).max() <= mechanism.epsilon + 1e-6
 
 
-def test_all_ways_of_asking_agree() -> None:
-    """Same random numbers: one path, and round by round."""
-    mechanism, runs, rounds = AboveThreshold(0.5, 10.0), 64, 400
-    queries = np.linspace(0, 12, rounds)
-    whole = [path(Watch(mechanism, [each]), 0, queries) for each in generators(runs)]
-    watch = Watch(mechanism, generators(runs))
-    stepped: list[int | None] = [None] * runs
-    for position, query in enumerate(queries):
-        for run in np.flatnonzero(watch.step(np.full(runs, query))):
-            stepped[run] = position if stepped[run] is None else stepped[run]
-    assert whole == stepped
-
-
 @pytest.mark.parametrize("epsilon", [0.03, 0.5, 40.0, math.inf])
 @pytest.mark.parametrize("rounds", [1, 2, 999])
 def test_the_compiled_walk_is_the_path(epsilon: float, rounds: int) -> None:
