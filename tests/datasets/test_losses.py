@@ -245,6 +245,9 @@ def test_one_loss_in_all_rounds_is_laid_out_once() -> None:
     assert [each.shape for each in alike.laid()] == [(1, 3, 3)]
     assert together([one, two]) is None
     assert together([two, two._replace(anchor=np.zeros(3))]) is None
+    found = together([two, two._replace(direction=2 * np.eye(3))])
+    assert found is not None
+    assert [each.direction[0, 0] for each in found] == [1.0, 2.0]
     assert together([two, type("Plain", (), {"value": two.value})()]) is None
 
 
