@@ -88,22 +88,6 @@ def test_a_damaged_table_is_one_line_and_no_traceback(
     assert said.count("\n") == 1
 
 
-def test_a_table_is_found_by_the_beginning_of_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = write(tmp_path / "results", claims(), paper="lou_cheung_2020")
-    table = pd.DataFrame([{"algorithm": "PFTAL", "group": "printed", "delivered eps": "2", "bound": "T"}])
-    table.to_csv(folder / "lou_cheung_2020" / "table_2.csv", index=False)
-    for words, code, said in (
-        (["lou", "--number", "2"], 0, "PFTAL"),
-        (["lou_cheung_2020", "--number", "2", "--all"], 0, "bound"),
-        (["lou_chung"], 2, "did you mean 'lou_cheung_2020'?"),
-        (["lou", "--number", "7"], 2, "table_7.csv"),
-    ):
-        assert show.main([*words, "--results", str(tmp_path / "nothing"), str(folder)]) == code
-        shown = capsys.readouterr()
-        assert said in (shown.err if code else shown.out)
-        assert ("bound" in shown.out) is ("--all" in words)
-
-
 REFERENCE = Path(__file__).resolve().parents[2] / "results" / "reference"
 
 
