@@ -192,8 +192,8 @@ class Learner(BaseLearner):
 
     def paid(self, loss: Loss) -> Array:
         """The round's loss at `point`, (settings, runs), for `observe`; a play has just computed it."""
-        one, value = self.known
-        return value if one is loss else loss.value(self.point)
+        known, value = self.known
+        return value if known is loss else loss.value(self.point)
 
     @cached_property
     def compiled(self) -> CompiledRounds:
@@ -342,8 +342,8 @@ def _plain(
 def _ends(done: int, most: int, checkpoints: Sequence[int]) -> list[int]:
     """Where parts of the next `most` rounds end: a checkpoint is a part of its own."""
     near = checkpoints[bisect(checkpoints, done) : bisect(checkpoints, done + most + 1)]
-    ends = {done + most, *near, *(each - 1 for each in near)}
-    return sorted(each for each in ends if done < each <= done + most)
+    ends = {done + most, *near, *(end - 1 for end in near)}
+    return sorted(end for end in ends if done < end <= done + most)
 
 
 @dataclass
@@ -487,8 +487,8 @@ class Tile:
 class _Part:
     """A loss without a text of its own, for some of its runs in one setting."""
 
-    def __init__(self, loss: Loss, setting: int, own: slice, runs: int):
-        self.loss, self.setting, self.own, self.runs = loss, setting, own, runs
+    def __init__(self, loss: Loss, setting: int, columns: slice, runs: int):
+        self.loss, self.setting, self.columns, self.runs = loss, setting, columns, runs
 
     def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
         """That of the whole loss, at the points of these runs."""
@@ -501,11 +501,11 @@ class _Part:
 
     def _here(self, answer: Array) -> Array:
         """Of these runs in this setting, where the loss differs by setting."""
-        return (answer[[self.setting]] if len(answer) > 1 else answer)[:, self.own]
+        return (answer[[self.setting]] if len(answer) > 1 else answer)[:, self.columns]
 
     def _among_all(self, points: Array) -> Array:
         every = np.zeros((1, self.runs, points.shape[2]))
-        every[:, self.own] = points
+        every[:, self.columns] = points
         return every
 
 
@@ -548,8 +548,8 @@ class CompiledRounds:
         rows, loops = losses.laid() or NO_ROWS, specialised(self.played, *self.kinds(losses.kind))
         for tile in self.tiles:
             loss, held, _ = laid_out(losses.kind, rows if losses.own else (), losses.shared, tile.x.shape[1])
-            own = sums[:, tile.setting, tile.first : tile.first + tile.x.shape[1]]
-            tile.sums[...] = own
+            totals = sums[:, tile.setting, tile.first : tile.first + tile.x.shape[1]]
+            tile.sums[...] = totals
 
             before = tile.state, loss, self.domain, held, rows, units[tile.setting], float(scales[tile.setting])
             play = partial(loops, *before, begun, tile.first, done)
@@ -559,27 +559,27 @@ class CompiledRounds:
                 self.ready.add(losses.kind)
                 self.apart += process_time() - started
             play(len(losses), tile.x, *tile.sums)
-            own[...] = tile.sums
+            totals[...] = tile.sums
         self._count(len(losses))
 
     def observe(self, loss: Any, gradient: Array, noise: Array | None) -> None:
         """Play one round with the gradients and the noise of all settings and runs."""
         shape = self.learner.point.shape
         slopes, noises = (
-            np.ascontiguousarray(np.broadcast_to(each, shape), dtype=np.float64)
-            for each in (gradient, 0.0 if noise is None else noise)
+            np.ascontiguousarray(np.broadcast_to(array, shape), dtype=np.float64)
+            for array in (gradient, 0.0 if noise is None else noise)
         )
         alike = Losses.alike(loss, 1) if hasattr(type(loss), "own") else None
         laid = () if alike is None else alike.laid()
         for tile in self.tiles:
             if alike is not None:
-                made, held, rows = laid_out(alike.kind, laid, alike.shared, tile.x.shape[1])
+                laid_loss, held, rows = laid_out(alike.kind, laid, alike.shared, tile.x.shape[1])
             else:
                 part = _Part(loss, tile.setting, slice(tile.first, tile.first + tile.x.shape[1]), shape[1])
-                made, held, rows = asked(part), (np.zeros((1, tile.x.shape[1])),), NO_ROWS
-            specialised(play_round, *self.kinds(type(made)))(
+                laid_loss, held, rows = asked(part), (np.zeros((1, tile.x.shape[1])),), NO_ROWS
+            specialised(play_round, *self.kinds(type(laid_loss)))(
                 tile.state,
-                made,
+                laid_loss,
                 self.domain,
                 held,
                 rows,
@@ -596,16 +596,16 @@ class CompiledRounds:
         """Where the learner is, (settings, runs, d)."""
         return self._gathered([tile.x for tile in self.tiles])
 
-    def kept(self, name: str) -> Array:
+    def state_field(self, name: str) -> Array:
         """The field of its states with this name, (settings, runs, ...)."""
         return self._gathered([getattr(tile.state, name) for tile in self.tiles])
 
     def _gathered(self, columns: Sequence[Array]) -> Array:
         settings, runs, _ = self.learner.point.shape
-        found = np.empty((settings, runs, len(columns[0])))
-        for tile, each in zip(self.tiles, columns, strict=True):
-            found[tile.setting, tile.first : tile.first + each.shape[1]] = each.T
-        return found
+        out = np.empty((settings, runs, len(columns[0])))
+        for tile, column in zip(self.tiles, columns, strict=True):
+            out[tile.setting, tile.first : tile.first + column.shape[1]] = column.T
+        return out
 
     def finish(self) -> None:
         """Tell the set's tally how many points its oracle served, at a price measured apart, once."""
@@ -618,9 +618,9 @@ class CompiledRounds:
     def price(self) -> float:
         """CPU seconds that the oracle takes for a point."""
         began, tile = process_time(), self.tiles[0]
-        found = price_of(self.learner.oracle, self.domain, tile.x, getattr(tile.state, "weights", tile.x))
+        price = price_of(self.learner.oracle, self.domain, tile.x, getattr(tile.state, "weights", tile.x))
         self.apart += process_time() - began
-        return found
+        return price
 
     def _count(self, rounds: int) -> None:
         if self.counted and self.tally is not None:

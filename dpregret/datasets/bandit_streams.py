@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from dpregret.core.losses import Losses, LossSource
 from dpregret.core.sets import ConstraintSet
-from dpregret.datasets.base import Generators, Source, build, place, positive, sources
+from dpregret.datasets.base import Generators, Source, build, positive, sources, towards_vertex
 from dpregret.datasets.bundled import load
 from dpregret.datasets.losses import Affine, Entry, NormKink
 from dpregret.numerics.arrays import Array
@@ -99,14 +99,14 @@ class Cone(BanditStream):
 
 
 class PlacedCone(Cone):
-    """f_t(x) = |x - z| for bandits, z by `place`. Tight wherever z is: errors enter to first order."""
+    """f_t(x) = |x - z| for bandits, z by `towards_vertex`. Tight wherever z is: errors enter to first order."""
 
     name = "placed-cone"
     title = "norm cone, searched for"
 
     def __init__(self, domain: ConstraintSet, share: float = 0.5, towards: int = 0) -> None:
         super().__init__(domain)
-        self.anchor = place(domain, share, towards)
+        self.anchor = towards_vertex(domain, share, towards)
 
 
 def pieces(horizon: int) -> Iterator[int]:
@@ -126,9 +126,9 @@ def affine(entries: Whole, costs: Array, offsets: Array, rounds: int) -> Losses:
 
 def counted(choose: Callable[[int], Whole], shape: tuple[int, int], horizon: int) -> Array:
     """How often each run met each entry in a horizon: shape (runs, entries); choose(rounds) gives the next entries."""
-    counts, own = np.zeros(shape), shape[1] * np.arange(shape[0])[:, None]
+    counts, offsets = np.zeros(shape), shape[1] * np.arange(shape[0])[:, None]
     for rounds in pieces(horizon):
-        chosen = own + np.broadcast_to(choose(rounds), (shape[0], rounds))
+        chosen = offsets + np.broadcast_to(choose(rounds), (shape[0], rounds))
         counts += np.bincount(chosen.ravel(), minlength=counts.size).reshape(shape)
     return counts
 
@@ -189,12 +189,12 @@ class EntryStream(BanditStream):
     def __init__(self, domain: ConstraintSet, image: Array) -> None:
         super().__init__(domain)
         size = np.linalg.svd(image, compute_uv=False).sum()
-        self.given = (image * (domain.diameter / 4) / size).ravel()
+        self.unprojected = (image * (domain.diameter / 4) / size).ravel()
 
     @cached_property
     def truth(self) -> Array:
         """m (n,): the image, scaled to half the radius in nuclear norm."""
-        return self.domain.project(self.given)
+        return self.domain.project(self.unprojected)
 
     def source(self, generators: Generators) -> LossSource:
         """Entries are drawn with one number a round and run."""
@@ -372,13 +372,13 @@ class Arms(BanditStream):
 
     def comparator(self, generators: Generators, horizon: int) -> BanditComparator:
         """The best arm; the center plays all arms equally."""
-        draws, others, own = Uniforms(generators), np.zeros(len(generators)), np.zeros(len(generators))
+        draws, others, best = Uniforms(generators), np.zeros(len(generators)), np.zeros(len(generators))
         draws.draw(1)
         for rounds in pieces(horizon):
             losing = self._losing(draws, rounds)
             others += (losing > 0).sum(axis=1)
-            own += (losing > 1).sum(axis=1)
-        return BanditComparator(own, np.zeros(len(own)), others + (own - others) / self.arms)
+            best += (losing > 1).sum(axis=1)
+        return BanditComparator(best, np.zeros(len(best)), others + (best - others) / self.arms)
 
 
 class HardArms(Arms):
@@ -395,13 +395,13 @@ class HardArms(Arms):
     def __init__(self, domain: ConstraintSet, horizon: int, epsilon: float, gap: float = 1.0) -> None:
         positive(gap=gap)
         product = len(domain.center()) * max(1, math.ceil(min(horizon, 1 / epsilon)))
-        found = gap * math.sqrt(product / horizon)
-        if found > 0.5:
+        scaled = gap * math.sqrt(product / horizon)
+        if scaled > 0.5:
             raise ValueError(
-                f"option gap: {gap:g} sqrt(K tau / T) = {found:.3g} is beyond 1/2: give a horizon of at least "
+                f"option gap: {gap:g} sqrt(K tau / T) = {scaled:.3g} is beyond 1/2: give a horizon of at least "
                 f"{math.ceil(4 * gap**2 * product)}, or a smaller gap"
             )
-        super().__init__(domain, found)
+        super().__init__(domain, scaled)
 
 
 def make_bandit_stream(

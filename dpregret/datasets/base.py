@@ -113,7 +113,7 @@ def sparse_truth(generator: np.random.Generator, dimension: int, sparsity: int, 
     return truth
 
 
-def place(domain: ConstraintSet, share: float, towards: int) -> Array:
+def towards_vertex(domain: ConstraintSet, share: float, towards: int) -> Array:
     """The point a `share` of the way from the center to the vertex of least cost, (n,); the costs are normal draws.
 
     A search for worse streams has chosen both (docs/authors.md).

@@ -33,7 +33,7 @@ def norm_of(file: Path) -> float:
     return norm
 
 
-def made(name: str, cache_dir: Path, prepare: Callable[[str, Path], None]) -> Path:
+def prepared(name: str, cache_dir: Path, prepare: Callable[[str, Path], None]) -> Path:
     """The file `cache_dir/name.npz`, prepared first if it is missing."""
     path = cache_dir / f"{name}.npz"
     if not path.exists():

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpregret.datasets.examples import made, read_arrays, save
+from dpregret.datasets.examples import prepared, read_arrays, save
 
 Table = NDArray[np.uint8]
 """Errors of classifiers, (samples, experts): 1 is wrong, 0 is right."""
@@ -87,7 +87,7 @@ def load(name: str, cache_dir: Path) -> Table:
 
     Raises ValueError naming the file if it is damaged or holds anything but losses 0 and 1.
     """
-    path = made(name, cache_dir, prepare)
+    path = prepared(name, cache_dir, prepare)
     (errors,) = read_arrays(path, "errors", "errors")
     if errors.ndim != 2 or errors.shape[1] != EXPERTS or not len(errors):
         raise ValueError(f"{path}: errors of shape {errors.shape}, expected (samples, {EXPERTS})")

@@ -309,7 +309,7 @@ class SwitchEpochs(ExpertStream):
         """Some epochs a block, of a bounded size; an epoch that is longer is a block."""
         epochs = max(1, rounds_of_block(len(generators), self.experts) // self.length)
         for first in range(0, self.horizon, epochs * self.length):
-            coins = np.stack([each.integers(0, 2, (epochs, self.experts)) for each in generators], axis=1)
+            coins = np.stack([generator.integers(0, 2, (epochs, self.experts)) for generator in generators], axis=1)
             rounds = min(epochs * self.length, self.horizon - first)
             losses = coins if epochs == 1 else np.repeat(coins, self.length, axis=0)[:rounds]
             yield ExpertBlock(losses.astype(np.float64), rounds)
@@ -346,13 +346,13 @@ class Gap(ExpertStream):
     def blocks(self, generators: Generators) -> Iterator[ExpertBlock]:
         """Epoch after epoch, in blocks of a bounded size."""
         step = rounds_of_block(len(generators), self.experts)
-        for length, left in zip(epoch_lengths(self.horizon), self._sums(generators), strict=True):
+        for length, remaining in zip(epoch_lengths(self.horizon), self._sums(generators), strict=True):
             for first in range(0, length, step):
                 rounds = min(step, length - first)
-                losses = np.stack([each.random((rounds, self.experts)) for each in generators], axis=1)
+                losses = np.stack([generator.random((rounds, self.experts)) for generator in generators], axis=1)
                 for index, loss in enumerate(losses):  # of the rounds that are left, so many are lost
-                    loss[...] = loss * float(length - first - index) < left
-                    left -= loss
+                    loss[...] = loss * float(length - first - index) < remaining
+                    remaining -= loss
                 yield ExpertBlock(losses, rounds)
 
     def epochs(self, generators: Generators) -> Iterator[ExpertBlock]:
@@ -423,14 +423,14 @@ class ErrorTable(ExpertStream):
 
     def blocks(self, generators: Generators) -> Iterator[ExpertBlock]:
         """Pass after pass, in blocks of a bounded size."""
-        step, left = rounds_of_block(len(generators), self.experts), self.horizon
+        step, remaining = rounds_of_block(len(generators), self.experts), self.horizon
         for order in self._orders(generators):
-            wanted = order[:left]
-            for first in range(0, len(wanted), step):
-                losses = self.errors[wanted[first : first + step]]
+            rows = order[:remaining]
+            for first in range(0, len(rows), step):
+                losses = self.errors[rows[first : first + step]]
                 yield ExpertBlock(losses, len(losses))
-            left -= len(wanted)
-            if not left:
+            remaining -= len(rows)
+            if not remaining:
                 return
 
     def comparator(self, generators: Generators) -> ExpertComparator:

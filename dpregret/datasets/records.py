@@ -88,13 +88,13 @@ class RecordFile(BaseModel):
             raise ConfigError(f"{self.path}: not a CSV file of records: {one_line(error)}") from None
 
     def _numbers(self, column: pd.Series[str]) -> Array:
-        found: Array = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
-        if not np.isfinite(found).all():
-            row = int(np.argmin(np.isfinite(found)))
+        numbers: Array = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
+        if not np.isfinite(numbers).all():
+            row = int(np.argmin(np.isfinite(numbers)))
             raise ConfigError(
                 f"{self.path}:{row + FIRST}: column {column.name!r}: {column.iloc[row]!r} is not a finite number"
             )
-        return found
+        return numbers
 
     def _labels(self, column: pd.Series[str]) -> Array:
         if self.range is not None:
@@ -112,17 +112,17 @@ def declared() -> dict[str, RecordFile]:
     if folder is None or not (folder / study.DATA).is_file():
         return {}
     parts = entries(folder / study.DATA, "file, label and norm")
-    found = {name: validate(RecordFile, part) for name, part in parts.items()}
-    missing = [name for name, each in found.items() if not each.path.is_file()]
+    files = {name: validate(RecordFile, part) for name, part in parts.items()}
+    missing = [name for name, file in files.items() if not file.path.is_file()]
     if missing:
-        raise ConfigError([f"{parts[name].at(('file',))}: {found[name].path}: no such file" for name in missing])
-    return found
+        raise ConfigError([f"{parts[name].at(('file',))}: {files[name].path}: no such file" for name in missing])
+    return files
 
 
 def declaration(name: str) -> dict[str, object] | None:
     """Everything that decides a data set of the study, its content included; None for any other name."""
-    found = declared().get(name)
-    return None if found is None else {**found.model_dump(mode="json"), "sha256": checksum(found.path)}
+    file = declared().get(name)
+    return None if file is None else {**file.model_dump(mode="json"), "sha256": checksum(file.path)}
 
 
 def prepare(name: str, out: Path) -> None:

@@ -26,13 +26,13 @@ class Pass:
     """The n records of every run in their order, each handed out once."""
 
     def __init__(self, draw: Callable[[int], Array], samples: int) -> None:
-        self._draw, self.left = draw, samples
+        self._draw, self.remaining = draw, samples
 
     def take(self, count: int) -> Array:
         """The next records, (settings or 1, runs, count, p). Raises ValueError where there are not so many left."""
-        if not 0 <= count <= self.left:
-            raise ValueError(f"asked for {count} records, {self.left} are left")
-        self.left -= count
+        if not 0 <= count <= self.remaining:
+            raise ValueError(f"asked for {count} records, {self.remaining} are left")
+        self.remaining -= count
         return self._draw(count)
 
 
@@ -104,9 +104,9 @@ class LinearPopulation(PopulationRisk):
 
     def facing(self, mus: Sequence[float]) -> Self:
         """One distribution for each budget, of the length that is hard for it."""
-        other = copy.copy(self)
-        other.lengths = self._hard_lengths(mus)
-        return other
+        copied = copy.copy(self)
+        copied.lengths = self._hard_lengths(mus)
+        return copied
 
     def _drawn(self, coins: Coins, count: int) -> Array:
         unit = float(self.direction[0])
@@ -232,13 +232,13 @@ class LassoPopulation(PopulationRisk):
         if self._known is None:
             apart = np.zeros((self.runs, self.dimension, self.dimension), dtype=np.uint64)
             moment, stream = np.zeros((self.runs, self.dimension)), self.stream()
-            while stream.left:
-                left, part = min(stream.left, _SUMMED), np.zeros_like(moment)
-                while left:
-                    block = stream.take(min(left, _CHUNK))[0]
-                    left -= block.shape[1]
-                    for run, own in enumerate(block):
-                        add_moments(own[:, :-1], own[:, -1], apart[run], part[run])
+            while stream.remaining:
+                remaining, part = min(stream.remaining, _SUMMED), np.zeros_like(moment)
+                while remaining:
+                    block = stream.take(min(remaining, _CHUNK))[0]
+                    remaining -= block.shape[1]
+                    for run, records in enumerate(block):
+                        add_moments(records[:, :-1], records[:, -1], apart[run], part[run])
                 moment += part
             self._known = DenseGram(gram_of(apart, self.samples) / self.samples), moment / self.samples
         return self._known

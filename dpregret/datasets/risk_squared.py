@@ -45,8 +45,8 @@ class DenseGram:
         if self.shared:
             return product(points, self.matrices)
         by_run = np.moveaxis(points, -2, 0)
-        found = products(by_run.reshape(len(by_run), -1, points.shape[-1]), self.matrices)
-        return np.moveaxis(found.reshape(by_run.shape), 0, -2)
+        images = products(by_run.reshape(len(by_run), -1, points.shape[-1]), self.matrices)
+        return np.moveaxis(images.reshape(by_run.shape), 0, -2)
 
     def columns(self, coordinates: np.ndarray) -> Array:
         """Rows of the symmetric matrices."""
@@ -72,9 +72,9 @@ class FactoredGram:
 
     def product(self, points: Array) -> Array:
         """Rank r plus diagonal."""
-        found = product(product(points, self.vectors.T) * self.weights, self.vectors)
-        found += points * self.diagonal
-        return found
+        images = product(product(points, self.vectors.T) * self.weights, self.vectors)
+        images += points * self.diagonal
+        return images
 
     def columns(self, coordinates: np.ndarray) -> Array:
         """Rank r plus one entry."""
@@ -191,14 +191,14 @@ def add_moments(features: Array, labels: Array, apart: NDArray[np.uint64], momen
     for first in range(0, count, WORD):
         words[:] = 0
         for n in range(first, min(first + WORD, count)):
-            row, label, place = features[n], labels[n], np.uint64(n - first)
+            row, label, bit = features[n], labels[n], np.uint64(n - first)
             for j in range(dimension):
                 moment[j] = fused(label, row[j], moment[j])
-                words[j] |= np.uint64(row[j] < 0.0) << place
+                words[j] |= np.uint64(row[j] < 0.0) << bit
         for j in range(dimension):
-            own, counts = words[j], apart[j]
+            word, counts = words[j], apart[j]
             for k in range(j + 1, dimension):
-                counts[k] += _ones(own ^ words[k])
+                counts[k] += _ones(word ^ words[k])
 
 
 def gram_of(apart: NDArray[np.uint64], count: int) -> Array:

@@ -106,7 +106,7 @@ class EmpiricalRisk(RiskSource):
         rows = len(smoothness)
         points, gaps, _ = minimise(self.domain, self.gradient, np.tile(start, (rows, 1)), smoothness[:, None])
         values, points, gaps = (
-            np.repeat(each, self.runs // rows, axis=0) for each in (self.value(points), points, gaps)
+            np.repeat(array, self.runs // rows, axis=0) for array in (self.value(points), points, gaps)
         )
         return values, points, gaps
 

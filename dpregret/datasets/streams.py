@@ -42,7 +42,7 @@ class Comparator:
     @classmethod
     def joined(cls, parts: Sequence[Comparator]) -> Comparator:
         """Of groups of runs."""
-        columns = {each.name: [getattr(part, each.name) for part in parts] for each in fields(cls)}
+        columns = {field.name: [getattr(part, field.name) for part in parts] for field in fields(cls)}
         joined = {name: np.concatenate(column, axis=1) for name, column in columns.items() if column[0] is not None}
         return cls(**joined)
 
@@ -112,7 +112,7 @@ class Stream(Source, ABC):
         """
         blocks = self._losses(generators)
         if self.clip:
-            blocks = ([Clipped(each, self.lipschitz) for each in block] for block in blocks)
+            blocks = ([Clipped(loss, self.lipschitz) for loss in block] for block in blocks)
         return Rounds(blocks, horizon)
 
     def comparator(self, generators: Generators, checkpoints: Sequence[int]) -> Comparator:

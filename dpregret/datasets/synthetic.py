@@ -129,14 +129,14 @@ class Directions(Stream):
             yield Losses(self.kind, [block], self.fixed)
 
     def _comparator(self, generators: Generators, checkpoints: Sequence[int]) -> Comparator:
-        wanted, total, done = np.asarray(checkpoints), np.zeros((1, len(generators))), 0
+        ends, total, done = np.asarray(checkpoints), np.zeros((1, len(generators))), 0
         sums: list[Array] = []
         for block in sphere_blocks(generators, self.dimension):
             values = self.kind(block, *self.fixed).value(self.domain.center())
             some = np.cumsum(np.concatenate([total, values]), axis=0)  # round after round
-            sums.append(some[wanted[(wanted > done) & (wanted <= done + len(block))] - done])
+            sums.append(some[ends[(ends > done) & (ends <= done + len(block))] - done])
             total, done = some[-1:], done + len(block)
-            if done >= wanted[-1]:
+            if done >= ends[-1]:
                 break
         return Comparator.without_loss(np.concatenate(sums))
 

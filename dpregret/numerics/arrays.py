@@ -8,5 +8,5 @@ Array = NDArray[np.float64]
 
 def without_gaps(array: Array) -> Array:
     """The array, or a copy where it has gaps or may not be written: a kernel is compiled for each layout it meets."""
-    found = np.ascontiguousarray(array)
-    return found if found.flags.writeable else found.copy()
+    contiguous = np.ascontiguousarray(array)
+    return contiguous if contiguous.flags.writeable else contiguous.copy()

@@ -33,7 +33,7 @@ from numba.extending import overload
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 PACKAGE = Path(__file__).resolve().parents[1]
-_INSTALLED = {Path(each).resolve() for each in (sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"))}
+_INSTALLED = {Path(folder).resolve() for folder in (sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"))}
 _KERNELS: list[Any] = []
 _SPECIAL: dict[tuple[Any, ...], Any] = {}
 _READ: dict[str, int] = {}  # index of a kernel's code on disk -> its date when it was last read
@@ -47,14 +47,14 @@ def warm() -> None:
 
 def _load(kernel: Any) -> None:
     """Take over the code that other processes have put on disk since this was last called."""
-    kept, target = kernel._cache.of(), kernel.targetctx.codegen()
-    file = getattr(kept, "_cache_file", None)  # None where no folder can be written
+    cache, target = kernel._cache.of(), kernel.targetctx.codegen()
+    file = getattr(cache, "_cache_file", None)  # None where no folder can be written
     written = os.stat(file._index_path).st_mtime_ns if file and os.path.exists(file._index_path) else None
     if file is None or written is None or _READ.get(file._index_path) == written:
         return
     _READ[file._index_path] = written
     for key in file._load_index():
-        if key == kept._index_key(key[0], target):  # not of another processor, nor of older text
+        if key == cache._index_key(key[0], target):  # not of another processor, nor of older text
             kernel.compile(key[0])
 
 
@@ -79,9 +79,9 @@ def _open_to_others(folder: Path) -> bool:
         return False
     with contextlib.suppress(OSError):  # not to be made: numba looks elsewhere
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        code, kept = PACKAGE.stat(), folder.stat()
-        open_to = kept.st_mode & ~code.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-        return bool(open_to) or kept.st_uid not in (os.geteuid(), code.st_uid, 0)
+        code_status, status = PACKAGE.stat(), folder.stat()
+        open_to = status.st_mode & ~code_status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        return bool(open_to) or status.st_uid not in (os.geteuid(), code_status.st_uid, 0)
     return False
 
 
@@ -103,9 +103,9 @@ class _Text:
             self._of(kind)
         done: set[tuple[Any, type]] = set()
         while todo := [pair for pair in product(self._generics, self._kinds) if pair not in done]:
-            for each, kind in todo:
-                if kind in each.kinds:
-                    self.lines.append(f"{each.__name__} {kind.__qualname__}: {self._of(each.kinds[kind])}")
+            for dispatcher, kind in todo:
+                if kind in dispatcher.kinds:
+                    self.lines.append(f"{dispatcher.__name__} {kind.__qualname__}: {self._of(dispatcher.kinds[kind])}")
             done.update(todo)
 
     def _of(self, value: Any, names: Sequence[str] = ()) -> str:
@@ -130,12 +130,12 @@ class _Text:
         if hasattr(value, "kinds"):
             self._generics.append(value)
         elif isinstance(value, FunctionType):
-            said = [value.__defaults__, *(cell.cell_contents for cell in value.__closure__ or ())]
-            return f"{named} {self._code(value.__code__, value)} {[*map(self._of, said)]}"
+            captured = [value.__defaults__, *(cell.cell_contents for cell in value.__closure__ or ())]
+            return f"{named} {self._code(value.__code__, value)} {[*map(self._of, captured)]}"
         elif isinstance(value, type) and (fields := getattr(value, "_fields", None)):
             self._kinds.append(value)
-            own = getattr(value, "compiled", None)  # of `Divisor`: what an operator of it is compiled as
-            return f"{named} {fields} {self._of(value.__new__.__defaults__)} {self._of(own)}"
+            operator = getattr(value, "compiled", None)  # of `Divisor`: what an operator of it is compiled as
+            return f"{named} {fields} {self._of(value.__new__.__defaults__)} {self._of(operator)}"
         elif isinstance(value, _Intrinsic):  # what it stands beside has no names in code: operators of its types
             return f"{named} {hashlib.sha256(Path(inspect.getfile(value._defn)).read_bytes()).hexdigest()}"
         elif isinstance(value, tuple):
@@ -144,9 +144,9 @@ class _Text:
 
     def _code(self, code: CodeType, function: FunctionType) -> str:
         constants = code.co_consts[1:] if code.co_consts[:1] == (function.__doc__,) else code.co_consts
-        inner = [self._code(each, function) if isinstance(each, CodeType) else self._of(each) for each in constants]
+        inner = [self._code(item, function) if isinstance(item, CodeType) else self._of(item) for item in constants]
         known = function.__globals__
-        names = [f"{each}: {self._of(known[each], code.co_names)}" for each in code.co_names if each in known]
+        names = [f"{name}: {self._of(known[name], code.co_names)}" for name in code.co_names if name in known]
         shape = code.co_flags, code.co_argcount, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_names
         return f"{code.co_code.hex()} {code.co_exceptiontable.hex()} {shape} {inner} {names}"
 
@@ -158,9 +158,9 @@ class _Text:
         if module.__name__ in self._inside:
             return module.__name__
         self._inside.append(module.__name__)
-        said = [self._of(vars(module)[each], names) for each in names if each in vars(module)]
+        contents = [self._of(vars(module)[name], names) for name in names if name in vars(module)]
         self._inside.pop()
-        return f"{module.__name__} {said}"
+        return f"{module.__name__} {contents}"
 
 
 def _digest(function: Any, kinds: Iterable[type]) -> str:
@@ -176,9 +176,9 @@ def _named(function: Any, kinds: Iterable[type]) -> Any:
     digest = _digest(function, kinds)
     name = f"{function.__name__}_{digest}"
     code, known, defaults, cells = function.__code__, function.__globals__, function.__defaults__, function.__closure__
-    found: Any = FunctionType(code, known, name, defaults, cells)
-    found.__qualname__, found.digest = name, digest
-    return found
+    renamed: Any = FunctionType(code, known, name, defaults, cells)
+    renamed.__qualname__, renamed.digest = name, digest
+    return renamed
 
 
 class Locator(UserProvidedCacheLocator):  # type: ignore[misc]
@@ -227,11 +227,11 @@ class _Kept:
 
 def _classes(signature: Any) -> list[type]:
     """The classes of NamedTuples in a signature, in its order."""
-    found = [signature.instance_class] if isinstance(signature, numba.types.BaseNamedTuple) else []
+    classes = [signature.instance_class] if isinstance(signature, numba.types.BaseNamedTuple) else []
     inner = getattr(signature, "args", signature)
-    for each in inner if isinstance(inner, tuple | numba.types.BaseTuple) else ():
-        found += _classes(each)
-    return list(dict.fromkeys(found))
+    for item in inner if isinstance(inner, tuple | numba.types.BaseTuple) else ():
+        classes += _classes(item)
+    return list(dict.fromkeys(classes))
 
 
 numba.config.CACHE_DIR = str(_cache())
@@ -309,27 +309,27 @@ def generic(name: str) -> Generic:
         return text and _named(text, _classes((first, *rest)))
 
     overload(chosen, strict=False, jit_options={"error_model": "numpy", "cache": True})(text_for)
-    found: Any = chosen
-    found.add, found.kinds = add, kinds
-    GENERICS.append(found)
-    return cast(Generic, found)
+    dispatcher: Any = chosen
+    dispatcher.add, dispatcher.kinds = add, kinds
+    GENERICS.append(dispatcher)
+    return cast(Generic, dispatcher)
 
 
 def specialised(function: Any, *kinds: Any) -> Any:
     """The function, compiled for arguments of these classes, whose texts (`generic`) are part of it."""
-    if (found := _SPECIAL.get((function, *kinds))) is not None:
-        return found
-    texts = [text for each in GENERICS for kind, text in each.kinds.items() if kind in kinds]
-    found = _kernel(FunctionType(function.__code__, function.__globals__, function.__name__))
-    return _SPECIAL.setdefault((function, *kinds), _Explained(found, texts))
+    if (kernel := _SPECIAL.get((function, *kinds))) is not None:
+        return kernel
+    texts = [text for dispatcher in GENERICS for kind, text in dispatcher.kinds.items() if kind in kinds]
+    kernel = _kernel(FunctionType(function.__code__, function.__globals__, function.__name__))
+    return _SPECIAL.setdefault((function, *kinds), _Explained(kernel, texts))
 
 
 def kinds_of(data: Any) -> list[type[Any]]:
     """The class of a NamedTuple, and those of the ones in it: what a loop over it is `specialised` for."""
-    found = [type(data)] if hasattr(data, "_fields") else []
-    for each in data if isinstance(data, tuple) else ():
-        found += kinds_of(each)
-    return list(dict.fromkeys(found))
+    kinds = [type(data)] if hasattr(data, "_fields") else []
+    for item in data if isinstance(data, tuple) else ():
+        kinds += kinds_of(item)
+    return list(dict.fromkeys(kinds))
 
 
 class Uncompilable(TypeError):  # noqa: N818  (what a text is; the message is one line with its place)
@@ -349,16 +349,16 @@ class _Explained:
             raise Uncompilable(_in_one_line(str(error), self.texts)) from error
 
 
-def _in_one_line(said: str, texts: Sequence[Any]) -> str:
+def _in_one_line(message: str, texts: Sequence[Any]) -> str:
     """The innermost place in one of the texts that numba names, and what it says of it."""
     reasons = re.findall(
         r"^ *(?:\w+Error: (?!Failed in)|Unknown attribute|Cannot unify|Use of unsupported|Invalid use).*$",
-        said,
+        message,
         re.MULTILINE,
     )
-    reason = " ".join((reasons or said.splitlines())[-1].split())[:200]
+    reason = " ".join((reasons or message.splitlines())[-1].split())[:200]
     files = {text.__code__.co_filename: text.__code__.co_firstlineno for text in texts}
-    places = [(file, int(line)) for file, line in re.findall(r"at (\S+\.py) \((\d+)\)", said) if file in files]
+    places = [(file, int(line)) for file, line in re.findall(r"at (\S+\.py) \((\d+)\)", message) if file in files]
     for word in re.findall(r"name '(\w+)'", reason):  # of which numba tells no line
         for text in texts:
             lines, first = inspect.getsourcelines(text)

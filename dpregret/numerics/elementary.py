@@ -109,20 +109,20 @@ def exp_of(value: float) -> float:
 @inlined
 def log_of(value: float) -> float:
     """Natural logarithm, for kernels; -inf at 0."""
-    found, _ = _log_parts(value)
-    found = value if value == np.inf else found
-    found = np.nan if value < 0.0 or value != value else found
-    return -np.inf if value == 0.0 else found
+    logarithm, _ = _log_parts(value)
+    logarithm = value if value == np.inf else logarithm
+    logarithm = np.nan if value < 0.0 or value != value else logarithm
+    return -np.inf if value == 0.0 else logarithm
 
 
 @inlined
 def power_of(base: float, exponent: float) -> float:
     """base^exponent, base >= 0, for kernels."""
-    found = _finite_power(base, exponent)
+    power = _finite_power(base, exponent)
     at_end = np.inf if (exponent > 0.0) == (base > 0.0) else 0.0
-    found = at_end if base == 0.0 or base == np.inf else found
-    found = np.nan if base < 0.0 or base != base else found
-    return 1.0 if exponent == 0.0 else found
+    power = at_end if base == 0.0 or base == np.inf else power
+    power = np.nan if base < 0.0 or base != base else power
+    return 1.0 if exponent == 0.0 else power
 
 
 @inlined

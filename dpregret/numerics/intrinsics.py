@@ -103,9 +103,9 @@ def store(typing: Any, array: Any, start: Any, values: Any) -> Any:
 
 def _spread(builder: Any, number: Any) -> Any:
     word = ir.IntType(32)
-    one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), number, ir.Constant(word, 0))
+    vector = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), number, ir.Constant(word, 0))
     same = ir.Constant(ir.VectorType(word, WIDTH), [0] * WIDTH)
-    return builder.shuffle_vector(one, ir.Constant(_VECTOR, ir.Undefined), same)
+    return builder.shuffle_vector(vector, ir.Constant(_VECTOR, ir.Undefined), same)
 
 
 @lower_cast(types.Float, Lanes)  # type: ignore[untyped-decorator]
@@ -126,9 +126,9 @@ def roots(typing: Any, values: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def where_less(typing: Any, one: Any, other: Any, yes: Any, no: Any) -> Any:
-    """Lane by lane, or of numbers: yes where one < other, else no."""
-    kind = lanes if lanes in (one, other, yes, no) else types.float64
+def where_less(typing: Any, first: Any, second: Any, yes: Any, no: Any) -> Any:
+    """Lane by lane, or of numbers: yes where first < second, else no."""
+    kind = lanes if lanes in (first, second, yes, no) else types.float64
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.select(builder.fcmp_ordered("<", *arguments[:2]), *arguments[2:])
@@ -137,17 +137,17 @@ def where_less(typing: Any, one: Any, other: Any, yes: Any, no: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def any_less(typing: Any, one: Any, other: Any) -> Any:
-    """Whether one < other in any lane, or of numbers."""
+def any_less(typing: Any, first: Any, second: Any) -> Any:
+    """Whether first < second in any lane, or of numbers."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        found = builder.fcmp_ordered("<", *arguments)
+        less = builder.fcmp_ordered("<", *arguments)
         if signature.args[0] is types.float64:
-            return found
-        together = builder.bitcast(found, ir.IntType(WIDTH))
+            return less
+        together = builder.bitcast(less, ir.IntType(WIDTH))
         return builder.icmp_unsigned("!=", together, ir.Constant(together.type, 0))
 
-    return types.boolean(one, other), code
+    return types.boolean(first, second), code
 
 
 def _operator(symbol: Any, instruction: str) -> None:
@@ -167,7 +167,7 @@ _operator(operator.mul, "fmul")
 _operator(operator.truediv, "fdiv")
 
 
-def _call(place: int, answer: Any) -> Any:
+def _call(slot: int, answer: Any) -> Any:
     """Call the C function at the given place of a `bitgen_t` on its state."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -175,7 +175,7 @@ def _call(place: int, answer: Any) -> Any:
         table = builder.inttoptr(arguments[0], word.as_pointer())
         state = builder.inttoptr(builder.load(table), cgutils.voidptr_t)
         function = ir.FunctionType(context.get_value_type(answer), [cgutils.voidptr_t])
-        target = builder.load(builder.gep(table, [ir.Constant(ir.IntType(32), place)]))
+        target = builder.load(builder.gep(table, [ir.Constant(ir.IntType(32), slot)]))
         return builder.call(builder.inttoptr(target, function.as_pointer()), [state])
 
     return answer(types.int64), code

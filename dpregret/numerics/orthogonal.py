@@ -59,9 +59,9 @@ def composed(left: Array, values: Array, right: Array) -> Array:
 def _beside_identity(matrices: Array) -> tuple[Array, Array]:
     """(A, I) of matrices (..., m, m) as rows (n, m, 2 m), and room for values (n, m)."""
     side = matrices.shape[-1]
-    given = matrices.reshape(-1, side, side)
-    rows = np.empty((len(given), side, 2 * side))
-    rows[..., :side], rows[..., side:] = given, np.eye(side)
+    flat = matrices.reshape(-1, side, side)
+    rows = np.empty((len(flat), side, 2 * side))
+    rows[..., :side], rows[..., side:] = flat, np.eye(side)
     return rows, np.empty(rows.shape[:2])
 
 
@@ -74,22 +74,22 @@ def orthogonalise(rows: Array, values: Array, symmetric: bool) -> None:
     squared lengths. A NaN makes all values NaN. Eight matrices are done at a time, the last alone: bits are the same.
     """
     count, side, width = rows.shape
-    together, found = np.empty((side, width, WIDTH)), np.empty((side, WIDTH))
+    group, results = np.empty((side, width, WIDTH)), np.empty((side, WIDTH))
     for first in range(0, count, WIDTH):
         if first == count - 1:
             _rotate(rows[first], values[first], symmetric, 1.0, 1)
             return
         for lane in range(WIDTH):  # the last one again, where there are no eight
-            own = rows[min(first + lane, count - 1)]
+            matrix = rows[min(first + lane, count - 1)]
             for i in range(side):
                 for k in range(width):
-                    together[i, k, lane] = own[i, k]
-        _rotate(together, found, symmetric, spread(1.0), WIDTH)
+                    group[i, k, lane] = matrix[i, k]
+        _rotate(group, results, symmetric, spread(1.0), WIDTH)
         for lane in range(min(WIDTH, count - first)):
             for i in range(side):
-                values[first + lane, i] = found[i, lane]
+                values[first + lane, i] = results[i, lane]
                 for k in range(width):
-                    rows[first + lane, i, k] = together[i, k, lane]
+                    rows[first + lane, i, k] = group[i, k, lane]
 
 
 @inlined
@@ -107,8 +107,8 @@ def _rotate(rows: Array, values: Array, symmetric: bool, one: Any, lanes: int) -
     active = one
     for _ in range(SWEEPS):
         for p in range(side):
-            found = _inner(rows, p * length + begun, p * length, square, one, lanes)
-            store(values, p * lanes, found + (whole - whole))
+            value = _inner(rows, p * length + begun, p * length, square, one, lanes)
+            store(values, p * lanes, value + (whole - whole))
         if not any_less(zero, active):
             break
         turned = zero
@@ -167,22 +167,22 @@ def orthogonal_to(rows: Array) -> Array:
     reflection; then random directions differ, and not by rounding only.
     """
     count, dimension = rows.shape
-    left = rows.copy()
+    rest = rows.copy()
     mirrors = np.zeros((count, dimension))
     for i in range(count):
         square = whole = 0.0
         for j in range(dimension):
             whole += rows[i, j] * rows[i, j]
-            square += left[i, j] * left[i, j] if j >= i else 0.0
+            square += rest[i, j] * rest[i, j] if j >= i else 0.0
         if square <= INDEPENDENT * INDEPENDENT * whole:
             return np.zeros((dimension, 0))
         length = np.sqrt(square)
-        pivot = left[i, i] if abs(left[i, i]) > INDEPENDENT * length else 0.0  # a sign that rounding may not decide
+        pivot = rest[i, i] if abs(rest[i, i]) > INDEPENDENT * length else 0.0  # a sign that rounding may not decide
         for j in range(i + 1, dimension):
-            mirrors[i, j] = left[i, j]
+            mirrors[i, j] = rest[i, j]
         mirrors[i, i] = pivot + np.copysign(length, pivot)
-        for other in range(i + 1, count):
-            _reflect(mirrors[i], left[other])
+        for row in range(i + 1, count):
+            _reflect(mirrors[i], rest[row])
     basis = np.zeros((dimension - count, dimension))
     for k in range(dimension - count):
         basis[k, count + k] = 1.0

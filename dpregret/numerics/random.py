@@ -34,14 +34,14 @@ def addresses(generators: Sequence[np.random.Generator]) -> Addresses:
     Raises TypeError for a generator of a class derived from NumPy's, whose methods loops would not call.
     """
     distinct = dict(zip(map(id, generators), generators, strict=True))  # one may serve several runs, or all
-    if any(type(each) is not np.random.Generator for each in distinct.values()):
+    if any(type(generator) is not np.random.Generator for generator in distinct.values()):
         raise TypeError("numbers are drawn from NumPy's own generators, not from a class derived from theirs")
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    place = {name: pointer(each.bit_generator.capsule, b"BitGenerator") for name, each in distinct.items()}
-    if len(place) == 1:
-        return np.full(len(generators), next(iter(place.values())), dtype=np.int64)
-    return np.array([place[id(each)] for each in generators], dtype=np.int64)
+    by_id = {name: pointer(generator.bit_generator.capsule, b"BitGenerator") for name, generator in distinct.items()}
+    if len(by_id) == 1:
+        return np.full(len(generators), next(iter(by_id.values())), dtype=np.int64)
+    return np.array([by_id[id(generator)] for generator in generators], dtype=np.int64)
 
 
 @inlined
@@ -113,9 +113,9 @@ def _law(core: Any, beyond: Any) -> Any:
     def fill_rows(generator: int, out: Array, less: bool) -> None:
         rounds, dimension = out.shape
         for now in range(rounds):
-            for each in range(dimension):
+            for column in range(dimension):
                 number = draw(generator)
-                out[now, each] = out[now, each] - number if less else number
+                out[now, column] = out[now, column] - number if less else number
 
     return draw, fill_rows
 

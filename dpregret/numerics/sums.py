@@ -46,12 +46,12 @@ def _inner(first: Array, second: Array, out: Array) -> None:
 
 def vecdot(first: ArrayLike, second: ArrayLike) -> Array:
     """<first, second> along the last axis, others broadcast: `numpy.vecdot` for real numbers, in the order above."""
-    one, other = _close(first), _close(second)
-    if one.shape[-1] == 1 == other.shape[-1]:  # numbers: a call for each would cost more than their products
-        found: Array = one[..., 0] * other[..., 0] + 0.0  # as in the sum, -0 becomes 0
+    a, b = _close(first), _close(second)
+    if a.shape[-1] == 1 == b.shape[-1]:  # numbers: a call for each would cost more than their products
+        inner: Array = a[..., 0] * b[..., 0] + 0.0  # as in the sum, -0 becomes 0
     else:
-        found = _inner(one, other)
-    return found
+        inner = _inner(a, b)
+    return inner
 
 
 def sum_rows(rows: Array) -> Array:
@@ -66,24 +66,24 @@ def product(left: ArrayLike, right: ArrayLike) -> Array:
     """`left @ right` for real numbers, left (..., k), right (k, m) or (k,), in the order of `add_product`."""
     first, second = np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
     lead, columns = first.shape[:-1], second.shape[1:]
-    found = np.zeros((math.prod(lead), math.prod(columns)))
-    rows = without_gaps(first.reshape(len(found), first.shape[-1]))
-    add_product(rows, np.ascontiguousarray(second.reshape(len(second), found.shape[1])), found)
-    return found.reshape(lead + columns)
+    out = np.zeros((math.prod(lead), math.prod(columns)))
+    rows = without_gaps(first.reshape(len(out), first.shape[-1]))
+    add_product(rows, np.ascontiguousarray(second.reshape(len(second), out.shape[1])), out)
+    return out.reshape(lead + columns)
 
 
 def products(left: ArrayLike, right: ArrayLike) -> Array:
     """`product` of several pairs, (n, l, k) and (n, k, m) -> (n, l, m)."""
-    first, second = (np.ascontiguousarray(each, dtype=np.float64) for each in (left, right))
-    found = np.zeros((*first.shape[:2], second.shape[2]))
-    _add_products(first, second, found)
-    return found
+    first, second = (np.ascontiguousarray(factor, dtype=np.float64) for factor in (left, right))
+    out = np.zeros((*first.shape[:2], second.shape[2]))
+    _add_products(first, second, out)
+    return out
 
 
 @compiled
 def _add_products(matrices: Array, rows: Array, into: Array) -> None:
-    for each in range(len(matrices)):
-        add_product(matrices[each], rows[each], into[each])
+    for n in range(len(matrices)):
+        add_product(matrices[n], rows[n], into[n])
 
 
 FEW = 8  # terms that are not worth to be gathered

@@ -89,7 +89,7 @@ def test_hidden_points_of_pocp_hold_their_sensitivity(name: str, mu: float, reac
                     learner.round = now
                     learner.observe(loss, loss.gradient(learner.point), None)
                 if now >= changed:
-                    hidden = [each.compiled.kept("hidden") for each in (one, other)]
+                    hidden = [each.compiled.state_field("hidden") for each in (one, other)]
                     promised = 2 * problem.lipschitz / (mu * (now + delay))
                     found = max(found, float(np.linalg.norm(hidden[0] - hidden[1])) / promised)
         return found

@@ -118,18 +118,18 @@ class BanditLearner(BaseLearner):
         self.prepare()
 
     @abstractmethod
-    def play(self, given: Given) -> Record:
+    def play(self, inputs: Given) -> Record:
         """Play the whole horizon."""
 
-    def pieces(self, given: Given) -> Iterator[tuple[int, LossBatch]]:
+    def pieces(self, inputs: Given) -> Iterator[tuple[int, LossBatch]]:
         """Losses of the next rounds, all within one block, and how many rounds were done before."""
         done, most = 0, 1
         while done < self.horizon:
-            losses = given.losses(min(most, BLOCK - done % BLOCK, self.horizon - done))
+            losses = inputs.losses(min(most, BLOCK - done % BLOCK, self.horizon - done))
             yield done, losses
             most = self.ahead if has_text(losses) else 1
             done += losses.rounds
-            given.advance(losses.rounds)
+            inputs.advance(losses.rounds)
 
     def laid_out(self, losses: LossBatch, columns: int) -> tuple[Any, tuple[Array, ...], tuple[Array, ...]]:
         """Losses as `laid_out` has them for so many columns; those of a single round where they have methods only."""
@@ -155,7 +155,7 @@ class Directions:
     """
 
     def __init__(self, generators: Sequence[np.random.Generator], dimension: int, rounds: int, batch: int):
-        self._noise, self.left = UnitNoise("gaussian", generators, dimension), rounds
+        self._noise, self.remaining = UnitNoise("gaussian", generators, dimension), rounds
         self.ahead = AHEAD if batch < AHEAD else 0
         self._ahead = np.empty((len(generators), 0, dimension))
 
@@ -163,8 +163,8 @@ class Directions:
         """Those of the next rounds, (runs, rounds, n)."""
         short = rounds - self._ahead.shape[1]
         if short > 0:
-            fresh = _on_sphere(self._noise(min(max(short, self.ahead), self.left)))
-            self.left -= fresh.shape[1]
+            fresh = _on_sphere(self._noise(min(max(short, self.ahead), self.remaining)))
+            self.remaining -= fresh.shape[1]
             self._ahead = np.concatenate([self._ahead, fresh], axis=1) if self._ahead.size else fresh
         taken, self._ahead = self._ahead[:, :rounds], self._ahead[:, rounds:]
         return without_gaps(taken)

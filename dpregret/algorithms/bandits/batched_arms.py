@@ -52,11 +52,11 @@ def draw_arm(sums: Array, eta: float, mix: float, coin: float, weights: Array, b
     for arm in range(size):
         whole += weights[arm]
         below[arm] = whole
-    found = 0
+    drawn = 0
     for arm in range(size):  # shares grow from arm to arm: counting needs no branch
-        found += (1 - mix) * (below[arm] / whole) + mix * ((arm + 1) / size) <= coin
-    found = min(found, size - 1)
-    return found, (1 - mix) * (weights[found] / whole) + mix / size
+        drawn += (1 - mix) * (below[arm] / whole) + mix * ((arm + 1) / size) <= coin
+    drawn = min(drawn, size - 1)
+    return drawn, (1 - mix) * (weights[drawn] / whole) + mix / size
 
 
 def play_arms(
@@ -68,23 +68,23 @@ def play_arms(
     (runs, rounds); sums (columns, K), all others (columns,).
     """
     (columns, size), (runs, rounds) = sums.shape, coins.shape
-    weights, below, place = np.empty(size), np.empty(size), done % lengths
+    weights, below, position = np.empty(size), np.empty(size), done % lengths
     for now in range(rounds):
         if now == 0 or rows[0].shape[0] > 1:
             lay_out(rows, held, now, 0)
         for c in range(columns):
-            if place[c] == 0:  # line 2
+            if position[c] == 0:  # line 2
                 coin = coins[c % runs, now]
                 heard[c] = 0.0
                 arms[c], chances[c] = draw_arm(sums[c], etas[c], mixes[c], coin, weights, below)  # line 3
             value = arm_at(loss, arms[c], c)  # line 4
-            kept = min(max(value, 0.0), 1.0)
+            clip = min(max(value, 0.0), 1.0)
             total[c] += value
-            clipped[c] += kept != value
-            heard[c] += kept
-            place[c] += 1
-            if place[c] == lengths[c]:
-                place[c] = 0
+            clipped[c] += clip != value
+            heard[c] += clip
+            position[c] += 1
+            if position[c] == lengths[c]:
+                position[c] = 0
                 mean = heard[c] / lengths[c] + scales[c] * units[c % runs, now]  # line 5
                 sums[c, arms[c]] += mean / chances[c]  # line 6
 
@@ -136,7 +136,7 @@ class BatchedArms(BanditLearner):
             for scale, length in zip(self.scales, self.lengths, strict=True)
         ]
 
-    def play(self, given: Given) -> Record:
+    def play(self, inputs: Given) -> Record:
         """Some rounds at a time. Raises ValueError for losses whose kind has no `arm_at`.
 
         Each round has a number of its own for the draw of an arm, and one for noise, whether or not a setting uses it.
@@ -147,14 +147,14 @@ class BatchedArms(BanditLearner):
         fixed = [np.repeat(numbers, self.runs) for numbers in (self.lengths, self.scales, self.etas, self.mixes)]
         states = [numbers.reshape(-1) for numbers in (self.arms, self.chances, self.heard, self.total, self.clipped)]
         sums = self.sums.reshape(-1, self.size)
-        uniforms, laplace = Uniforms(given.directions), UnitNoise("laplace", given.noise, 1)
-        for done, losses in self.pieces(given):
+        uniforms, laplace = Uniforms(inputs.directions), UnitNoise("laplace", inputs.noise, 1)
+        for done, losses in self.pieces(inputs):
             if not has_text(losses, arm_at):
                 raise ValueError(f"{self.card.name} needs losses of a kind that has an arm_at (core/oracles.py)")
-            place = done % BLOCK
-            if place == 0:
+            offset = done % BLOCK
+            if offset == 0:
                 coins, units = uniforms.draw(BLOCK), laplace(BLOCK)[..., 0].T.copy()
-            now = slice(place, place + losses.rounds)
+            now = slice(offset, offset + losses.rounds)
             drawn = without_gaps(coins[:, now]), without_gaps(units[:, now])
             data = self.laid_out(losses, len(sums))
             specialised(play_arms, type(data[0]))(*data, *drawn, done, *fixed, sums, *states)
@@ -164,6 +164,6 @@ class BatchedArms(BanditLearner):
         """tau ( (1 - gamma) ln(K)/eta + eta c K M + gamma M ), or T; unmixed with noise: none is known."""
         first = (1 - self.mixes) * math.log(self.size) / self.etas
         total = first + self.batches * (self.etas * self.squares * self.size + self.mixes)
-        found = np.minimum(self.lengths * total, self.horizon)
+        bounds = np.minimum(self.lengths * total, self.horizon)
         unknown = (self.variant == "unmixed") & (self.scales > 0)
-        return list(np.where(unknown, np.nan, found).tolist())
+        return list(np.where(unknown, np.nan, bounds).tolist())

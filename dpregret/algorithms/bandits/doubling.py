@@ -35,14 +35,14 @@ class PrivateBanditDoubling(BanditLearner):
 
     def prepare(self) -> None:
         self.phases: list[tuple[int, PrivateBanditGaussian]] = []
-        left, length = self.horizon, 1
+        remaining, length = self.horizon, 1
         while length < self.domain.hull_basis().shape[1] ** 2:
             length *= 4
-        while left > 0:  # line 1
+        while remaining > 0:  # line 1
             visible = BanditProblem(self.domain, length, self.lipschitz, self.problem.linear)
             phase = PrivateBanditGaussian(visible, self.budgets, self.runs, self.variant)
-            self.phases.append((min(length, left), phase))
-            left, length = left - length, 4 * length
+            self.phases.append((min(length, remaining), phase))
+            remaining, length = remaining - length, 4 * length
         self.plan = self.phases[-1][1].plan
         self.exploration = max(phase.exploration for _, phase in self.phases)
 
@@ -54,9 +54,9 @@ class PrivateBanditDoubling(BanditLearner):
         """Of the last phase, whose noise is the largest."""
         return self.phases[-1][1].ledger()
 
-    def play(self, given: Given) -> Record:
+    def play(self, inputs: Given) -> Record:
         """Phase after phase."""
-        parts = [(rounds, phase.play_some(rounds, given)) for rounds, phase in self.phases]  # line 2
+        parts = [(rounds, phase.play_some(rounds, inputs)) for rounds, phase in self.phases]  # line 2
         self.apart = sum(phase.apart for _, phase in self.phases)
         return Record(
             sum((part.losses for _, part in parts), start=np.zeros(1)),

@@ -41,19 +41,19 @@ def dikin(eta: float, state: Array, drawn: Array, radial: bool, inner: Array, ax
     length = np.sqrt(dot(state, state))
     pull = eta * length
     radius = pull / (1.0 + np.sqrt(1.0 + pull * pull))  # (-1 + sqrt(1 + a^2))/a without cancellation
-    left = 1.0 - radius * radius
+    slack = 1.0 - radius * radius
     for j in range(size):  # outward
         axis[j] = state[j] / max(length, TINY) if length > 0.0 else (1.0 if j == 0 else 0.0)
         inner[j] = -radius * axis[j]
     if size == 1 or radial:
-        return 2.0 * (1.0 + radius * radius) / (left * left)
+        return 2.0 * (1.0 + radius * radius) / (slack * slack)
     along = dot(drawn, axis)
     for j in range(size):
         axis[j] = drawn[j] - along * axis[j]
     norm = max(np.sqrt(dot(axis, axis)), TINY)
     for j in range(size):
         axis[j] /= norm
-    return 2.0 / left
+    return 2.0 / slack
 
 
 def play_linear(loss, held, rows, axes, coins, noise, center, radius, wide, scales, etas, sums, played, total, clipped):
@@ -78,10 +78,10 @@ def play_linear(loss, held, rows, axes, coins, noise, center, radius, wide, scal
                 played[j, c] = center[j] + radius * (inner[j] + along[c, j] / steep[c])  # line 3
         value_at(loss, played, value, s)
         for c in range(columns):
-            kept = min(max(value[c], 0.0), wide)
+            clip = min(max(value[c], 0.0), wide)
             total[c] += value[c]
-            clipped[c] += kept != value[c]
-            seen = kept / wide + scales[c] * noise[now, c % runs]  # line 4
+            clipped[c] += clip != value[c]
+            seen = clip / wide + scales[c] * noise[now, c % runs]  # line 4
             step = size * seen * steep[c]
             for j in range(size):
                 sums[c, j] += step * along[c, j]  # line 5
@@ -115,7 +115,7 @@ class PrivateLinearBandit(BanditLearner):
         """A loss is released once."""
         return [Release("laplace", float(scale), 1.0, 1).epsilon(0.0) for scale in self.scales]
 
-    def play(self, given: Given) -> Record:
+    def play(self, inputs: Given) -> Record:
         """Some rounds at a time."""
         shape = (len(self.budgets), self.runs)
         self.sums, self.played = np.zeros((*shape, self.size)), np.zeros((*shape, self.size))
@@ -123,14 +123,14 @@ class PrivateLinearBandit(BanditLearner):
         scales, etas = np.repeat(self.scales, self.runs), np.repeat(self.eta, self.runs)
         fixed = self.domain.center(), self.radius, self.range, scales, etas
         sums, columns = self.sums.reshape(-1, self.size), np.zeros((self.size, shape[0] * shape[1]))
-        for done, losses in self.pieces(given):
-            place = done % BLOCK
-            if place == 0:
+        for done, losses in self.pieces(inputs):
+            offset = done % BLOCK
+            if offset == 0:
                 drawn = min(BLOCK, self.horizon - done)
-                axes = unit_sphere(given.directions, drawn, self.size)
-                coins = np.stack([generator.random((drawn, 2)) for generator in given.directions])
-                units = unit_noise("laplace", given.noise, drawn, 1)[..., 0]
-            now = slice(place, place + losses.rounds)
+                axes = unit_sphere(inputs.directions, drawn, self.size)
+                coins = np.stack([generator.random((drawn, 2)) for generator in inputs.directions])
+                units = unit_noise("laplace", inputs.noise, drawn, 1)[..., 0]
+            now = slice(offset, offset + losses.rounds)
             randomness = without_gaps(axes[:, now]), without_gaps(coins[:, now]), without_gaps(units[now])
             data = self.laid_out(losses, len(sums))
             state = sums, columns, self.total.reshape(-1), self.clipped.reshape(-1)

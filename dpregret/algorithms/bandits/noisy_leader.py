@@ -89,35 +89,35 @@ def _(solver: ByProjection, domain, goal, x, s):
 @nearest.add
 def _(solver: ByVertices, domain, goal, x, s):
     """From x on; columns that exist need no more."""
-    d, left = x.shape
+    d, count = x.shape
     about(solver.center, 1.0, solver.shrink, x, x)
     about(solver.center, 1.0, solver.shrink, goal, goal)
-    some, others, gap, square = np.empty(d * left), np.empty(d * left), np.empty(left), np.empty(left)
-    active = np.arange(left)
+    some, others, gap, square = np.empty(d * count), np.empty(d * count), np.empty(count), np.empty(count)
+    active = np.arange(count)
     for _ in range(solver.most):
-        slope, away = some[: d * left].reshape(d, left), others[: d * left].reshape(d, left)
+        slope, away = some[: d * count].reshape(d, count), others[: d * count].reshape(d, count)
         for k in range(d):
-            for a in range(left):
+            for a in range(count):
                 slope[k, a] = x[k, active[a]] - goal[k, active[a]]
         vertex(domain, slope, away, s)
-        solver.served[0] += left
-        for a in range(left):
+        solver.served[0] += count
+        for a in range(count):
             gap[a] = square[a] = 0.0
         for k in range(d):
-            for a in range(left):
+            for a in range(count):
                 away[k, a] -= x[k, active[a]]
                 gap[a] -= slope[k, a] * away[k, a]
                 square[a] += away[k, a] * away[k, a]
-        kept = 0
-        for a in range(left):
+        remaining = 0
+        for a in range(count):
             if gap[a] > solver.allowed:
                 length = min(gap[a] / max(square[a], TINY), 1.0)
                 for k in range(d):
                     x[k, active[a]] += length * away[k, a]
-                active[kept] = active[a]
-                kept += 1
-        left = kept
-        if left == 0:
+                active[remaining] = active[a]
+                remaining += 1
+        count = remaining
+        if count == 0:
             break
     about(solver.center, solver.shrink, 1.0, x, x)
 
@@ -190,10 +190,10 @@ def play_rounds(
             for later in range(some):
                 for run in range(runs):
                     at, c = later * runs + run, first + run
-                    kept = min(max(seen[at], trials.lows[setting]), trials.highs[setting])
+                    clip = min(max(seen[at], trials.lows[setting]), trials.highs[setting])
                     sums[0, c] += seen[at]
-                    sums[1, c] += kept != seen[at]
-                    seen[at] = kept + trials.scales[setting] * units[run, now + later] if noisy else kept  # line 10
+                    sums[1, c] += clip != seen[at]
+                    seen[at] = clip + trials.scales[setting] * units[run, now + later] if noisy else clip  # line 10
             for k in range(n):
                 for later in range(some):
                     for run in range(runs):
@@ -334,9 +334,9 @@ class NoisyLeader(BanditLearner):
         """Laplace noise."""
         return self.distribution == "laplace"
 
-    def play(self, given: Given) -> Record:
+    def play(self, inputs: Given) -> Record:
         """Batch by batch; see the module's docstring."""
-        return self.play_some(self.horizon, given)
+        return self.play_some(self.horizon, inputs)
 
     def begin(self, noise: Sequence[np.random.Generator]) -> None:
         """Forget what an earlier play has left; noise: the generators of the one that begins."""
@@ -345,21 +345,21 @@ class NoisyLeader(BanditLearner):
         """The directions of all rounds, in the hull."""
         return Directions(generators, dimension, self.horizon, self.batch)
 
-    def play_some(self, horizon: int, given: Given) -> Record:
+    def play_some(self, horizon: int, inputs: Given) -> Record:
         """The first `horizon` rounds; the last batch may end early."""
-        self.begin(given.noise)
+        self.begin(inputs.noise)
         (settings, runs), d, n = (len(self.budgets), self.runs), self.domain.dimension, self.hull
         inner = text_of(self.domain, self.oracle)
         domain, learner, trials = asked(self.domain) if inner is None else inner, self.state(), self.trials()
         x, estimate = np.tile(self.domain.center()[:, None], settings * runs), np.zeros((n, settings * runs))
         sums, moved, worst = np.zeros((2, settings * runs)), np.zeros(settings), 0.0
-        sphere = self.directions(given.directions, n)  # line 8
+        sphere = self.directions(inputs.directions, n)  # line 8
         done, most, ready = 0, 1, set[Any]()
-        for block in self.plan.blocks(given.noise):
+        for block in self.plan.blocks(inputs.noise):
             sizes, at = np.linalg.norm(block, axis=-1).mean(axis=-1), 0
             while at < len(block) and done < horizon:  # line 3
                 rounds = min(most, horizon - done, (len(block) - at) * self.batch - done % self.batch)
-                losses = given.losses(rounds)
+                losses = inputs.losses(rounds)
                 most = max(1, CHUNK // (runs * n)) if has_text(losses) else 1
                 data = self.laid_out(losses, runs * rounds_together(runs, self.batch))
                 loops = specialised(play_rounds, type(learner), type(learner.solver), type(data[0]), type(domain))
@@ -380,7 +380,7 @@ class NoisyLeader(BanditLearner):
                 if len(points):
                     worst = max(worst, float(self.domain.violation(points).max()))
                 at, done = at + len(points), done + rounds
-                given.advance(rounds)
+                inputs.advance(rounds)
             if done == horizon:
                 break
         if inner is not None:
@@ -443,7 +443,7 @@ class NoisyLeader(BanditLearner):
         total = 2 * self.zetas * steep * rounds + self.diameter**2 / (2 * self.etas)
         total += self.etas * batches * kappa**2 / 2 + (1 - self.shrink) * self.diameter * steep * rounds
         total += rounds * steep * (self.etas * (self.lag * kappa + noise) + error)
-        return [float(each) for each in total]
+        return [float(value) for value in total]
 
     def solver_error(self) -> float:
         """Largest distance of conditional gradient's answer from the minimiser.

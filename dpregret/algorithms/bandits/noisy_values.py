@@ -67,7 +67,7 @@ class NoisyValueBandit(PrivateBanditGaussian):
 
     def begin(self, noise: Sequence[np.random.Generator]) -> None:
         """With no noise of a round left over."""
-        self.laplace, self.left = UnitNoise("laplace", noise, 1), np.empty((self.runs, 0))
+        self.laplace, self.unused = UnitNoise("laplace", noise, 1), np.empty((self.runs, 0))
 
     def value_scales(self) -> Array:
         """range/eps."""
@@ -77,8 +77,8 @@ class NoisyValueBandit(PrivateBanditGaussian):
         """Laplace(1) noise of the next rounds, (runs, rounds)."""
         if not self.value_scales().any():
             return super().units(rounds)
-        missing = math.ceil(max(0, rounds - self.left.shape[1]) / BLOCK)
+        missing = math.ceil(max(0, rounds - self.unused.shape[1]) / BLOCK)
         fresh = [self.laplace(BLOCK)[..., 0].T for _ in range(missing)]
-        drawn = np.concatenate([self.left, *fresh], axis=1)
-        taken, self.left = drawn[:, :rounds], drawn[:, rounds:]
+        drawn = np.concatenate([self.unused, *fresh], axis=1)
+        taken, self.unused = drawn[:, :rounds], drawn[:, rounds:]
         return without_gaps(taken)

@@ -50,7 +50,7 @@ class Risk(Protocol):
 class Records(Protocol):
     """The unread rest of the n records of every run, in their order."""
 
-    left: int
+    remaining: int
 
     def take(self, count: int) -> Array:
         """The next ones, (settings or 1, runs or 1, count, p); ValueError where there are not so many."""
@@ -136,8 +136,8 @@ class OnePassLearner(ErmLearner):
     def one_by_one(self) -> Iterator[Array]:
         """The records of a pass, (settings or 1, runs or 1, p) each, taken in blocks of the size of noise."""
         stream = self.fresh.stream()
-        while stream.left:
-            yield from np.moveaxis(stream.take(min(stream.left, BLOCK)), 2, 0)
+        while stream.remaining:
+            yield from np.moveaxis(stream.take(min(stream.remaining, BLOCK)), 2, 0)
 
     def ledger(self) -> Sequence[Spent]:
         """Of a record in all sums, one line a setting."""

@@ -89,8 +89,8 @@ class FrankWolfe(ErmLearner):
     def _bound(self, rounds: int, error: float) -> float:
         start = self._start_gap()
         if self.constant_step:
-            left = (1 - 1 / (rounds + 2)) ** (rounds - 1)
-            return left * start + (1 - left) * (self.risk.curvature / (2 * (rounds + 2)) + error)
+            decay = (1 - 1 / (rounds + 2)) ** (rounds - 1)
+            return decay * start + (1 - decay) * (self.risk.curvature / (2 * (rounds + 2)) + error)
         curved = 2 * self.risk.curvature * (rounds - 1)
         return (2 * start + curved) / (rounds * (rounds + 1)) + error
 

@@ -122,10 +122,10 @@ class Descent:
             wide = columns  # all at once: who is asked answers in NumPy
         self.tiles = []
         for first in range(0, columns, wide):
-            state, own = (
-                np.array(each.reshape(columns, -1)[first : first + wide].T, order="C") for each in (states, output)
+            state, released = (
+                np.array(array.reshape(columns, -1)[first : first + wide].T, order="C") for array in (states, output)
             )
-            self.tiles.append(Tile(first, state, own, self._columns(first, state.shape[1])))
+            self.tiles.append(Tile(first, state, released, self._columns(first, state.shape[1])))
 
     def _columns(self, first: int, columns: int) -> tuple[Any, ...]:
         """The risk of some columns."""
@@ -195,7 +195,7 @@ class Plan:
 
     steps: Array
     noise: float
-    wanted: float
+    uncapped: float
 
     @property
     def iterations(self) -> int:
@@ -223,12 +223,12 @@ class MirrorDescent(ErmLearner):
 
     def plan(self, budget: Budget) -> Plan:
         """T, noise and step sizes for a budget."""
-        wanted = self.wanted_iterations(budget)
-        iterations = max(1, int(min(wanted, self.MAX_ITERATIONS)))
+        uncapped = self.uncapped(budget)
+        iterations = max(1, int(min(uncapped, self.MAX_ITERATIONS)))
         noise = self.noise(budget, iterations)
-        return Plan(self.steps(noise, iterations), noise, wanted)
+        return Plan(self.steps(noise, iterations), noise, uncapped)
 
-    def wanted_iterations(self, budget: Budget) -> float:
+    def uncapped(self, budget: Budget) -> float:
         """T before rounding down to an integer between 1 and the cap; inf without privacy."""
         share = (self.radius * self.risk.samples) ** 2 / self.dual_square
         if self.variant != "printed":
@@ -295,7 +295,7 @@ class MirrorDescent(ErmLearner):
 
     def uncapped_iterations(self) -> list[float]:
         """T without MAX_ITERATIONS (below 1: no step is worth its noise); inf without privacy."""
-        return [plan.wanted for plan in self.plans]
+        return [plan.uncapped for plan in self.plans]
 
     def ledger(self) -> list[Release]:
         """T - 1 Gaussian releases, one line a setting."""

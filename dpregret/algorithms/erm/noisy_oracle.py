@@ -40,7 +40,7 @@ class NoisyOracle(MirrorDescent):
         private=False,
     )
 
-    def wanted_iterations(self, budget: Budget) -> float:
+    def uncapped(self, budget: Budget) -> float:
         """n."""
         return float(self.risk.samples)
 

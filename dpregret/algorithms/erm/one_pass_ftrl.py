@@ -67,4 +67,4 @@ class OnePassLeader(OnePassLearner):
         """(lambda D0^2/2 + (n L^2/2 + L sum sqrt(V_t)) / lambda) / n."""
         weight = self.regularisation
         total: list[float] = (0.5 * weight * self._reach**2 + self._drift / weight).tolist()
-        return [each / self.fresh.samples for each in total]
+        return [value / self.fresh.samples for value in total]

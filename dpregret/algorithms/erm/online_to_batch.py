@@ -144,7 +144,7 @@ class OnlineToBatch(OnePassLearner):
     def learner(self) -> Learner:
         """The online learner in round 0, without privacy of its own."""
         visible = Problem(self.domain, self.rounds, 1 + self.ridge * self.radius, self.ridge, self.ridge)
-        settings = [Setting(self.rounds, Budget(math.inf, each.delta)) for each in self.budgets]
+        settings = [Setting(self.rounds, Budget(math.inf, budget.delta)) for budget in self.budgets]
         return self.choice.kind(visible, settings, self.runs, self.choice.variant)
 
     def fit(self, generators: Sequence[np.random.Generator]) -> Array:
@@ -157,7 +157,7 @@ class OnlineToBatch(OnePassLearner):
         total, units = np.zeros_like(point), self.units[:, None, None]
         for t in range(1, self.rounds):  # line 2
             record = next(records)
-            now, then = (self.fresh.gradients(each, record) for each in (point, before))
+            now, then = (self.fresh.gradients(x, record) for x in (point, before))
             total += t * now - (t - 1) * then  # line 3
             released = (total + next(noises)) / units  # line 4
             charge = Charge(released, self.ridge, center)
@@ -186,4 +186,4 @@ class OnlineToBatch(OnePassLearner):
         drift = self.moved * np.sqrt(np.arange(float(n))).sum()
         errors = self.radius * (drift + self._noise_sizes().sum(axis=1))
         bounds = 2 / (n * (n + 1)) * (self.units * regret + errors)
-        return [float(each) for each in bounds]
+        return [float(value) for value in bounds]

@@ -68,11 +68,11 @@ class PhasedSgd(OnePassLearner):
         noises = unit_noise("gaussian", generators, len(self.lengths), self.domain.dimension)
         records = self.fresh.stream()
         for length, fall, noise in zip(self.lengths, self.falls, noises, strict=True):
-            steps, sums, left = fall * self.steps, np.zeros_like(points), length
-            while left:
-                chunk = records.take(max(1, min(left, CHUNK_ENTRIES // points.size)))
+            steps, sums, remaining = fall * self.steps, np.zeros_like(points), length
+            while remaining:
+                chunk = records.take(max(1, min(remaining, CHUNK_ENTRIES // points.size)))
                 points = self._descend(chunk, steps, points, sums)  # line 3
-                left -= chunk.shape[2]
+                remaining -= chunk.shape[2]
             average = sums / length  # line 4
             points = self.domain.project(average + fall * self.scales[:, None, None] * noise)  # line 5
         return points  # line 6

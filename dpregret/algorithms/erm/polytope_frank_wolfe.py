@@ -184,7 +184,7 @@ class CornerFrankWolfe(FrankWolfe):
 
     def _descend(self, setting: int, rounds: int, generators: Sequence[np.random.Generator]) -> Array:
         points = np.tile(self.domain.center(), (self.runs, 1))  # line 1
-        gradient, constant = (self.risk.gradient(each) for each in (points, np.zeros_like(points)))
+        gradient, constant = (self.risk.gradient(x) for x in (points, np.zeros_like(points)))
         columns = getattr(self.risk, "gram_columns", None)
         noise, scale = score_noise(self.distribution, generators, rounds - 1, self.corners.count), self.scales[setting]
         for now in range(1, rounds):  # line 2

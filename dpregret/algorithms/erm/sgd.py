@@ -59,10 +59,10 @@ class NoisySgd(MirrorDescent):
         """As in mirror descent; sampled: T = n^2, at most MAX_SAMPLES."""
         if self.variant != "sampled":
             return super().plan(budget)
-        wanted = float(self.risk.samples) ** 2
-        iterations = int(min(wanted, self.MAX_SAMPLES))
+        uncapped = float(self.risk.samples) ** 2
+        iterations = int(min(uncapped, self.MAX_SAMPLES))
         noise = 2.0 * self.risk.lipschitz * sampled_multiplier(self.risk.samples, iterations - 1, budget)
-        return Plan(self.steps(noise, iterations), noise, wanted)
+        return Plan(self.steps(noise, iterations), noise, uncapped)
 
     def steps(self, noise: float, iterations: int) -> Array:
         """D / sqrt(t (L^2 + p sigma^2))."""
@@ -82,8 +82,8 @@ class NoisySgd(MirrorDescent):
         for begun in range(0, len(steps), CHUNK):
             chunk = steps[begun : begun + CHUNK]
             draws = [_draws(generator, self.risk.samples, self.domain.dimension) for generator in generators]
-            records = np.stack([each[0][: len(chunk)] for each in draws], axis=1)
-            units = np.stack([each[1][: len(chunk)] for each in draws], axis=1)
+            records = np.stack([draw[0][: len(chunk)] for draw in draws], axis=1)
+            units = np.stack([draw[1][: len(chunk)] for draw in draws], axis=1)
             descent = Descent(self._risk_of(records), self.domain, self.potential, points, points, averaged=False)
             self.apart += descent.follow(chunk, noise, units)
             points = descent.states()
@@ -97,7 +97,7 @@ class NoisySgd(MirrorDescent):
 
         def gradient(points: Array) -> Array:
             now = next(numbers)
-            return np.stack([self.risk.record_gradient(each, now) for each in points])
+            return np.stack([self.risk.record_gradient(x, now) for x in points])
 
         return gradient if losses is None else losses
 
@@ -164,7 +164,7 @@ def sampled_multiplier(samples: int, iterations: int, budget: Budget) -> float:
             f"the accountant of sampled releases proves no epsilon below {least:.3g} at delta = {budget.delta:g}, "
             f"not {budget.epsilon:g}: give a larger epsilon, or run the variant without sampling"
         )
-    found = dp_accounting.calibrate_dp_mechanism(
+    calibrated = dp_accounting.calibrate_dp_mechanism(
         _accountant,
         lambda multiplier: _composed(samples, iterations, multiplier),
         budget.epsilon,
@@ -172,4 +172,4 @@ def sampled_multiplier(samples: int, iterations: int, budget: Budget) -> float:
         dp_accounting.ExplicitBracketInterval(1e-3 * min(1.0, full), 3.0 * full),
         tol=tolerance,
     )
-    return float(found) + tolerance
+    return float(calibrated) + tolerance

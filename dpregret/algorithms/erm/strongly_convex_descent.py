@@ -24,10 +24,10 @@ class NoisyStronglyConvexDescent(MirrorDescent):
     potential_name = "euclidean"
     card = talwar_card("noisy-gd-strong", "noisy GD (strongly convex)", "Thm. A.1", "strongly-convex")
 
-    def wanted_iterations(self, budget: Budget) -> float:
+    def uncapped(self, budget: Budget) -> float:
         """As Alg. 1; printed: (R n epsilon)^2 / (G^2 + R^2)."""
         if self.variant != "printed":
-            return super().wanted_iterations(budget)
+            return super().uncapped(budget)
         return (self.radius * self.risk.samples * budget.epsilon) ** 2 / self.dual_square
 
     def steps(self, noise: float, iterations: int) -> Array:

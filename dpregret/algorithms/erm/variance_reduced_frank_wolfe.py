@@ -141,10 +141,10 @@ class VarianceReducedFrankWolfe(OnePassLearner):
         self.corners, self.radius = corners, corners.l1_norm
         self.steep = self.risk.lipschitz_l1
         self.smooth = float(getattr(self.risk, "smoothness_l1", self.risk.smoothness))
-        asked = [replace(budget, delta=0.0) if self.pure else budget for budget in self.budgets]
-        if any(budget.delta == 0 and math.isfinite(budget.epsilon) for budget in asked) and not self.pure:
+        budgets = [replace(budget, delta=0.0) if self.pure else budget for budget in self.budgets]
+        if any(budget.delta == 0 and math.isfinite(budget.epsilon) for budget in budgets) and not self.pure:
             raise ValueError(f"{self.card.name} ({self.variant}) needs delta > 0")
-        self.plans = [self._plan(budget) for budget in asked]
+        self.plans = [self._plan(budget) for budget in budgets]
 
     @property
     def pure(self) -> bool:
@@ -186,23 +186,23 @@ class VarianceReducedFrankWolfe(OnePassLearner):
         self, setting: int, records: Records, count: int, point: Array, origin: Array | None = None
     ) -> Array:
         """Mean over the next records of their gradients at the points (runs, d), less those at the origins."""
-        total, left = np.zeros_like(point), count
-        while left:
-            some = min(left, max(1, CHUNK // point.size))
+        total, remaining = np.zeros_like(point), count
+        while remaining:
+            some = min(remaining, max(1, CHUNK // point.size))
             block = records.take(some)
             block = block[setting if len(block) > 1 else 0]
             rows = np.broadcast_to(block, (self.runs, some, block.shape[-1])).reshape(1, -1, block.shape[-1])
             total += self._gradients(point, rows).sum(axis=1)
             if origin is not None:
                 total -= self._gradients(origin, rows).sum(axis=1)
-            left -= some
+            remaining -= some
         return total / count
 
     def _gradients(self, points: Array, rows: Array) -> Array:
         """Of every run's records, a row each (1, runs some, columns), at its point: (runs, some, d)."""
         some = rows.shape[1] // self.runs
-        found: Array = self.fresh.gradients(np.repeat(points, some, axis=0)[None], rows)
-        return found.reshape(self.runs, some, points.shape[1])
+        gradients: Array = self.fresh.gradients(np.repeat(points, some, axis=0)[None], rows)
+        return gradients.reshape(self.runs, some, points.shape[1])
 
     def _plan(self, budget: Budget) -> tuple[Tree, ...]:
         """Trees 1..T for the T of the least guarantee."""
@@ -220,7 +220,7 @@ class VarianceReducedFrankWolfe(OnePassLearner):
     def _trees(self, last: int, budget: Budget) -> tuple[Tree, ...] | None:
         """All records shared out among trees 1..last; None where there are too few."""
         sizes = shared_out(self.risk.samples, last, *((0.0, 1.0) if self.variant == "published" else (1.0, 1.5)))
-        return None if sizes is None else tuple(self._tree(each, budget) for each in sizes)
+        return None if sizes is None else tuple(self._tree(tree_sizes, budget) for tree_sizes in sizes)
 
     def _tree(self, sizes: tuple[int, ...], budget: Budget) -> Tree:
         """Lines of the box's privacy: the largest move of a record at every depth, and the noise for all of them."""
@@ -240,7 +240,7 @@ class VarianceReducedFrankWolfe(OnePassLearner):
 
     def ledger(self) -> list[Selection]:
         """Of the vertex that loses most, one line a setting."""
-        found = []
+        worst = []
         for plan, budget in zip(self.plans, self.budgets, strict=True):
             lines = [
                 Selection("gumbel", tree.scale, move, calls)
@@ -249,8 +249,8 @@ class VarianceReducedFrankWolfe(OnePassLearner):
                 if move
             ]
             spent = [line.epsilon(0.0 if self.pure else budget.delta) for line in lines]
-            found.append(lines[int(np.argmax(spent))])
-        return found
+            worst.append(lines[int(np.argmax(spent))])
+        return worst
 
     def bound(self) -> list[float]:
         """The guarantee of the module."""
@@ -269,9 +269,9 @@ class VarianceReducedFrankWolfe(OnePassLearner):
     def _variances(self, tree: Tree) -> Array:
         """V_k of every leaf."""
         leaves = np.arange(tree.calls[0])
-        found = np.full(len(leaves), self.steep**2 / tree.sizes[0])
+        variances = np.full(len(leaves), self.steep**2 / tree.sizes[0])
         for level in range(1, tree.depth + 1):
             below = tree.depth - level
             moved = np.minimum(self.smooth * tree.apart[leaves >> below << below], 2 * self.steep)
-            found += np.where(leaves >> below & 1, moved**2 / tree.sizes[level], 0.0)
-        return found
+            variances += np.where(leaves >> below & 1, moved**2 / tree.sizes[level], 0.0)
+        return variances

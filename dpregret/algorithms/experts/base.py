@@ -83,8 +83,8 @@ class RunOfBlock:
 
     def total(self, group: int, start: int, stop: int) -> float:
         """Losses of a group in rounds start..stop-1, summed."""
-        own = self.losses[:, group]
-        return float(own[0] * (stop - start)) if self.constant else float(np.add.reduce(own[start:stop]))
+        losses = self.losses[:, group]
+        return float(losses[0] * (stop - start)) if self.constant else float(np.add.reduce(losses[start:stop]))
 
     def before(self, stop: int) -> Array:
         """Sums over rounds 0..stop-1 of all groups, (groups,)."""
@@ -163,8 +163,8 @@ def play_runs(players: Sequence[Any], blocks: Iterable[Block], groups: int) -> P
     """
     before = np.zeros((1, groups))
     for block in blocks:
-        each = [RunOfBlock(block, run) for run in range(block.losses.shape[1])]  # one where all runs are alike
+        runs = [RunOfBlock(block, run) for run in range(block.losses.shape[1])]  # one where all runs are alike
         for run, player in enumerate(players):
-            player.play_block(each[min(run, len(each) - 1)], before[min(run, len(before) - 1)])
+            player.play_block(runs[min(run, len(runs) - 1)], before[min(run, len(before) - 1)])
         before = before + block_total(block)
     return Play(np.array([player.total for player in players]), np.array([float(player.draws) for player in players]))

@@ -59,18 +59,18 @@ def tuned(
     """
     if math.isinf(epsilon):
         return kind(1, 1.0, best_eta(horizon, experts))
-    found, least = None, math.inf
+    tuning, least = None, math.inf
     for batch in batches(horizon, only):
         best = best_eta(horizon, experts, batch)
         if kind(batch, 1.0, best).guarantee(horizon, experts) >= least:
             break
         for keep_away in [*GRID[::8], *GRID]:
-            needed = _needed(horizon * batch / 8, math.log(experts), least) if found else best * SMALLEST
+            needed = _needed(horizon * batch / 8, math.log(experts), least) if tuning else best * SMALLEST
             eta = largest_eta(horizon, kind(batch, keep_away, best), needed, epsilon, delta)
             if eta:
-                found = kind(batch, keep_away, eta)
-                least = found.guarantee(horizon, experts)
-    return found
+                tuning = kind(batch, keep_away, eta)
+                least = tuning.guarantee(horizon, experts)
+    return tuning
 
 
 def _needed(slope: float, log_experts: float, least: float) -> float:
@@ -91,7 +91,7 @@ class BatchedDartboard(LazyHedge):
     )
 
     def tuned(self) -> Tuning | None:
-        return tuned(*self.asked)
+        return tuned(*self.tuning_inputs)
 
     def play(self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]) -> Play:
         """Expected losses; at most so many draws are expected: 1 + p T/B + (1 - p) eta times the losses, and 1 + K."""

@@ -149,11 +149,11 @@ class _Counting:
     def _halt(self, losses: RunOfBlock, start: int, stop: int) -> int | None:
         """The first round of the block whose count, known before it, is above the threshold; None if there is none."""
         first = 1 if self.fresh else 0  # the round in which a phase begins has no count yet
-        own = losses.losses[:, self.group]
-        ahead = without_gaps(own if losses.constant else own[start:stop])
+        column = losses.losses[:, self.group]
+        ahead = without_gaps(column if losses.constant else column[start:stop])
         noise = self.noise.take(stop - start - first)
-        found, count = first_above(self.count, ahead, stop - start, first, noise, self.learner.threshold)
-        if found >= 0:
-            return start + found
+        index, count = first_above(self.count, ahead, stop - start, first, noise, self.learner.threshold)
+        if index >= 0:
+            return start + index
         self.count, self.fresh = count, False
         return None

@@ -97,16 +97,16 @@ def lengths(horizon: int) -> list[int]:
 
 def epoch_parts(blocks: Iterable[Block]) -> Iterator[tuple[Array, Array | None]]:
     """Losses (runs | 1, groups) summed over rounds of one block and epoch, and where it ends those of the epoch."""
-    length = left = 1
+    length = remaining = 1
     seen = np.zeros(())
     for block in blocks:
         first = 0
         while first < block.rounds:
-            last = min(block.rounds, first + left)
+            last = min(block.rounds, first + remaining)
             alike = len(block.losses) == 1
             lost = block.losses[0] * float(last - first) if alike else block.losses[first:last].sum(axis=0)
-            seen, left, first = seen + lost, left - (last - first), last  # line 4
-            yield lost, seen if left == 0 else None
-            if left == 0:
+            seen, remaining, first = seen + lost, remaining - (last - first), last  # line 4
+            yield lost, seen if remaining == 0 else None
+            if remaining == 0:
                 length *= 2
-                left, seen = length, np.zeros(())
+                remaining, seen = length, np.zeros(())

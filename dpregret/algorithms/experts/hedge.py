@@ -119,30 +119,30 @@ def hedge_block(
     alike, ones = len(losses) == 1, np.ones(len(sizes))
     for run in range(len(seen)):
         column = min(run, losses.shape[1] - 1)
-        own, law = seen[run], weights[run]
+        sums, law = seen[run], weights[run]
         now = 0
         if alike and batch == 1:
             row, now = losses[0, column], rounds
-            total[run] += _alike(row, rounds, sizes, logs, eta, own)
-            for group in range(len(own)):
-                own[group] += float(rounds) * row[group]
+            total[run] += _alike(row, rounds, sizes, logs, eta, sums)
+            for group in range(len(sums)):
+                sums[group] += float(rounds) * row[group]
         while now < rounds:
             since = (played + now) % batch
             if since == 0:
-                masses[run] = _weigh(sizes, logs, eta, own, law, ones)
+                masses[run] = _weigh(sizes, logs, eta, sums, law, ones)
             stop = min(rounds, now + batch - since)
             charged = 0.0
             if alike:
                 row, times = losses[0, column], float(stop - now)
                 charged = times * dot(law, row)
-                for group in range(len(own)):
-                    own[group] += times * row[group]
+                for group in range(len(sums)):
+                    sums[group] += times * row[group]
             else:
                 for index in range(now, stop):
                     row = losses[index, column]
                     charged += dot(law, row)
-                    for group in range(len(own)):
-                        own[group] += row[group]
+                    for group in range(len(sums)):
+                        sums[group] += row[group]
             total[run] += charged / masses[run]
             now = stop
 

@@ -209,13 +209,13 @@ def lazy_block(
                 total[run] += times * charged
             now = stop
             if (played + now) % batch == 0 and played + now < horizon:
-                stays, other = 0.0, 0.0
+                stays, copied = 0.0, 0.0
                 for group in range(len(logs)):
                     stays += law[run, group] * exp_of(-eta * lost[run, group])
-                    other += copy[run, group] * exp_of(eta * lost[run, group])
+                    copied += copy[run, group] * exp_of(eta * lost[run, group])
                     seen[run, group] += lost[run, group]
                     lost[run, group] = 0.0
-                draws[run] += 1.0 - keep * stays * other
+                draws[run] += 1.0 - keep * stays * copied
                 _normalise(logs, eta, seen[run], law[run])
                 for group in range(len(logs)):
                     copy[run, group] = (1.0 - renew) * copy[run, group] + renew * law[run, group]
@@ -246,12 +246,12 @@ class LazyToPrivate(LazyHedge):
         return kind, batch
 
     def affordable(self) -> bool:
-        return self.variant == "printed" or affordable(*self.asked, *self._priced())
+        return self.variant == "printed" or affordable(*self.tuning_inputs, *self._priced())
 
     def tuned(self) -> Tuning | None:
         if self.variant == "printed":
             return printed(self.horizon, self.experts, self.budget.epsilon)
-        return tuned(*self.asked, *self._priced())
+        return tuned(*self.tuning_inputs, *self._priced())
 
     def play(self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]) -> Play:
         """Expected losses, and the expected number of draws of x; the generators are not used."""
@@ -268,16 +268,16 @@ class LazyToPrivate(LazyHedge):
     def chain(self, losses: Array) -> tuple[Array, Array, Array]:
         """Law of (x, y), transitions between rounds, and the x of each state; losses (rounds, experts)."""
         tuning, rounds, d = self.tuning, *losses.shape
-        shown, other = (each.ravel() for each in np.divmod(np.arange(d * d).reshape(d, d), d))
+        shown, hidden = (index.ravel() for index in np.divmod(np.arange(d * d).reshape(d, d), d))
         moves, seen = np.repeat(np.eye(d * d)[None], rounds - 1, axis=0), np.zeros(d)
         for now in range(tuning.batch, rounds, tuning.batch):
             lost = losses[now - tuning.batch : now].sum(axis=0)
             seen = seen + lost
             weights = exp(-tuning.eta * (seen - seen.min()))
             law = weights / weights.sum()
-            keep = tuning.keep * exp(-tuning.eta * (lost[shown] - lost[other]))
+            keep = tuning.keep * exp(-tuning.eta * (lost[shown] - lost[hidden]))
             to_x = keep[:, None] * (shown[:, None] == shown) + (1 - keep)[:, None] * law[shown]
-            to_y = (1 - tuning.renew) * (other[:, None] == other) + tuning.renew * law[other]
+            to_y = (1 - tuning.renew) * (hidden[:, None] == hidden) + tuning.renew * law[hidden]
             moves[now - 1] = to_x * to_y
         return np.full(d * d, 1.0 / d**2), moves, shown
 

@@ -57,7 +57,7 @@ def lead(
     experts = len(member)
     lost, weights, ones = np.empty(experts), np.empty(experts), np.ones(experts)
     for run in range(len(seen)):
-        own, noise, column = seen[run], last[run], min(run, losses.shape[1] - 1)
+        sums, noise, column = seen[run], last[run], min(run, losses.shape[1] - 1)
         for now in range(len(losses)):
             row, unit = losses[now, column], units[run, now]
             for expert in range(experts):
@@ -65,16 +65,16 @@ def lead(
             if np.isinf(eta):
                 best = 0
                 for expert in range(experts):
-                    weights[expert] = own[expert] + noise[expert]
+                    weights[expert] = sums[expert] + noise[expert]
                     best = expert if weights[expert] < weights[best] else best
                 total[run] += lost[best]
             else:
                 for expert in range(experts):
-                    weights[expert] = -eta * (own[expert] + noise[expert])
+                    weights[expert] = -eta * (sums[expert] + noise[expert])
                 exponentiate(weights)
                 total[run] += dot(weights, lost) / dot(weights, ones)
             for expert in range(experts):
-                own[expert] += lost[expert]
+                sums[expert] += lost[expert]
                 noise[expert] = scale * unit[expert]
 
 

@@ -144,14 +144,14 @@ def tuned(horizon: int, experts: int, epsilon: float, delta: float) -> Tuning | 
     best = best_eta(horizon, experts)
     if math.isinf(epsilon):
         return EveryRound(1, 1.0, best)
-    found = None
+    tuning = None
     for keep_away in [*GRID[::8], *GRID]:
-        if found and found._replace(keep_away=keep_away).too_dear(horizon, epsilon, delta):
+        if tuning and tuning._replace(keep_away=keep_away).too_dear(horizon, epsilon, delta):
             continue
         eta = largest_eta(horizon, EveryRound(1, keep_away, best), best * SMALLEST, epsilon, delta)
-        if eta and (found is None or (eta, -keep_away) > (found.eta, -found.keep_away)):
-            found = EveryRound(1, keep_away, eta)
-    return found
+        if eta and (tuning is None or (eta, -keep_away) > (tuning.eta, -tuning.keep_away)):
+            tuning = EveryRound(1, keep_away, eta)
+    return tuning
 
 
 def batches(most: int, only: int | None = None) -> list[int]:
@@ -185,13 +185,13 @@ class LazyHedge(ExactHedge):
             )
 
     @property
-    def asked(self) -> tuple[int, int, float, float]:
+    def tuning_inputs(self) -> tuple[int, int, float, float]:
         """What `affordable` and `tuned` are asked."""
         return self.horizon, self.experts, self.budget.epsilon, self.budget.delta
 
     def affordable(self) -> bool:
         """Whether `tuned` finds anything, at a lower price."""
-        return affordable(*self.asked)
+        return affordable(*self.tuning_inputs)
 
     @abstractmethod
     def tuned(self) -> Tuning | None:
@@ -200,9 +200,9 @@ class LazyHedge(ExactHedge):
     @cached_property
     def tuning(self) -> Tuning:
         """B, p and eta, found when they are first requested: the check of a configuration has no use for them."""
-        found = self.tuned()
-        assert found is not None, "affordable"
-        return found
+        tuning = self.tuned()
+        assert tuning is not None, "affordable"
+        return tuning
 
     @property
     def batch(self) -> int:  # type: ignore[override]  # others set it
@@ -233,10 +233,10 @@ class ShrinkingDartboard(LazyHedge):
     )
 
     def affordable(self) -> bool:
-        return affordable(*self.asked, EveryRound, 1)
+        return affordable(*self.tuning_inputs, EveryRound, 1)
 
     def tuned(self) -> Tuning | None:
-        return tuned(*self.asked)
+        return tuned(*self.tuning_inputs)
 
     def play(self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]) -> Play:
         """Expected losses and draws: 1 + T p + (1 - p)(1 - e^-eta) times the expected loss, at most 1 + K.

@@ -75,10 +75,10 @@ class Switcher:
 
     def _halt(self, losses: RunOfBlock, start: int) -> int | None:
         """The round of the block, from `start` on, whose query halts."""
-        own = losses.losses[:, self.group]
-        ahead = np.ascontiguousarray(own if losses.constant else own[start:])
-        found = self.watch.walk(0, self.query, ahead, losses.rounds - start)
-        return None if found is None else start + found
+        column = losses.losses[:, self.group]
+        ahead = np.ascontiguousarray(column if losses.constant else column[start:])
+        index = self.watch.walk(0, self.query, ahead, losses.rounds - start)
+        return None if index is None else start + index
 
 
 class SparseVectorExperts(ExpertLearner):

@@ -51,8 +51,8 @@ __all__ = [
 ]
 
 SETS: dict[str, Callable[..., ConstraintSet]] = {
-    each.name: each
-    for each in (
+    kind.name: kind
+    for kind in (
         Ball,
         L1Ball,
         Simplex,

@@ -175,12 +175,12 @@ def _farthest(offsets: Array, below: Array, above: Array) -> NDArray[np.int64]:
     """The facet of each row (n, d) that it is farthest out at: i for the lower bound of coordinate i, or d + i."""
     facets = np.empty(len(offsets), dtype=np.int64)
     for row in range(len(offsets)):
-        most, place = -np.inf, 0
+        most, coordinate = -np.inf, 0
         for i in range(len(below)):
             share = max(-offsets[row, i] / below[i], offsets[row, i] / above[i])
             if share > most:
-                most, place = share, i
-        facets[row] = place if offsets[row, place] < 0.0 else len(below) + place
+                most, coordinate = share, i
+        facets[row] = coordinate if offsets[row, coordinate] < 0.0 else len(below) + coordinate
     return facets
 
 

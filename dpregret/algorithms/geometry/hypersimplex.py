@@ -31,11 +31,11 @@ def _(sets: Cheapest, cost, out, whole, real):
     """Count who is cheaper, without a branch to foresee."""
     for first in range(0, len(cost), sets.block):
         for j in range(first, first + sets.block):
-            own, cheaper = cost[j], 0
+            price, cheaper = cost[j], 0
             for i in range(first, j):
-                cheaper += cost[i] <= own
+                cheaper += cost[i] <= price
             for i in range(j + 1, first + sets.block):
-                cheaper += cost[i] < own
+                cheaper += cost[i] < price
             out[j] = 1.0 if cheaper < sets.rank else 0.0
 
 
@@ -76,7 +76,7 @@ class Choices(ConstraintSet):
         excess[..., 1:] += self.block - self.rank
         # The excess is constant where the slope is zero, so the last positive one has a negative slope.
         last = (excess > 0.0).sum(axis=-1, keepdims=True) - 1
-        start, height, slope = (np.take_along_axis(each, last, axis=-1) for each in (ordered, excess, slopes))
+        start, height, slope = (np.take_along_axis(values, last, axis=-1) for values in (ordered, excess, slopes))
         return start - height / slope
 
     def violation(self, points: Array) -> Array:

@@ -59,9 +59,9 @@ class InterpolationBall(NormBall):
         ordered, drops, first, second = self._sorted_sums(np.abs(costs))
         # Coordinate k is kept where the threshold (1 - a) s stays below it: soft(c, c_k) is shorter than a c_k/(1-a).
         lengths = np.maximum(second - 2.0 * drops * first + self._counts * drops**2, 0.0)
-        kept = self._last(keep**2 * lengths < (mix * ordered) ** 2)
-        drop, square = (np.take_along_axis(each, kept, axis=-1)[..., 0] for each in (first, second))
-        count, largest = kept[..., 0] + 1.0, ordered[..., 0]
+        last = self._last(keep**2 * lengths < (mix * ordered) ** 2)
+        drop, square = (np.take_along_axis(values, last, axis=-1)[..., 0] for values in (first, second))
+        count, largest = last[..., 0] + 1.0, ordered[..., 0]
         sums = count * largest - drop
         squares = count * largest**2 - 2.0 * largest * drop + square
         discriminant = mix**2 * squares - keep**2 * (count * square - drop**2)
@@ -73,10 +73,10 @@ class InterpolationBall(NormBall):
         if self._end is not None:
             return self._end.linear_oracle(cost)
         sizes = np.abs(cost)
-        kept = np.maximum(sizes - (1.0 - self.mixing) * self.dual_norm(cost)[..., None], 0.0)
-        lengths = self.norm(kept)[..., None]
+        shrunk = np.maximum(sizes - (1.0 - self.mixing) * self.dual_norm(cost)[..., None], 0.0)
+        lengths = self.norm(shrunk)[..., None]
         zero = lengths == 0.0
-        points: Array = np.copysign(kept, -cost) * (self.radius / np.where(zero, 1.0, lengths))
+        points: Array = np.copysign(shrunk, -cost) * (self.radius / np.where(zero, 1.0, lengths))
         points[..., :1] += self.radius * zero
         return points
 
@@ -92,8 +92,8 @@ class InterpolationBall(NormBall):
             return points.copy()
         projected: Array = points.copy()
         far = points[outside]
-        kept = np.maximum(np.abs(far) - self._threshold(far)[..., None], 0.0)
-        projected[outside] = np.copysign(kept, far) * (self.radius / self.norm(kept))[..., None]
+        shrunk = np.maximum(np.abs(far) - self._threshold(far)[..., None], 0.0)
+        projected[outside] = np.copysign(shrunk, far) * (self.radius / self.norm(shrunk))[..., None]
         return projected
 
     def _threshold(self, points: Array) -> Array:
@@ -113,10 +113,10 @@ class InterpolationBall(NormBall):
             return excess * norm - radius * euclidean, slope + excess * (keep * count + mix * euclidean_slope)
 
         at_coordinates, _ = equation(drops, self._counts, first, second, ordered[..., :1])
-        kept = self._last((at_coordinates < 0.0) | (drops == 0.0))
-        count = self._counts[kept[..., 0]]
-        drop, square, low = (np.take_along_axis(each, kept, axis=-1)[..., 0] for each in (first, second, drops))
-        following = np.minimum(kept + 1, self.dimension - 1)
+        last = self._last((at_coordinates < 0.0) | (drops == 0.0))
+        count = self._counts[last[..., 0]]
+        drop, square, low = (np.take_along_axis(values, last, axis=-1)[..., 0] for values in (first, second, drops))
+        following = np.minimum(last + 1, self.dimension - 1)
         next_drop = np.take_along_axis(drops, following, axis=-1)[..., 0]
         high = np.where(count < self.dimension, next_drop, largest)
         depth = increasing_root(lambda depth: equation(depth, count, drop, square, largest), low, high)

@@ -22,17 +22,17 @@ class L1BallData(NamedTuple):
 @project.add
 def _(ball: L1BallData, x, s):
     """Soft-threshold by the threshold that makes the l1 norm equal the radius; what lies inside is unchanged."""
-    sizes, kept = np.empty(x.shape[0]), np.empty(x.shape[0])
+    sizes, scratch = np.empty(x.shape[0]), np.empty(x.shape[0])
     for r in range(x.shape[1]):
         norm = 0.0
         for k in range(x.shape[0]):
             sizes[k] = abs(x[k, r])
             norm += sizes[k]
         if norm > ball.radius:
-            largest, shift = threshold(sizes, ball.radius, kept)
+            largest, shift = threshold(sizes, ball.radius, scratch)
             for k in range(x.shape[0]):
-                left = min(max((sizes[k] - largest) - shift, 0.0), sizes[k])
-                x[k, r] = left if x[k, r] > 0.0 else -left
+                size = min(max((sizes[k] - largest) - shift, 0.0), sizes[k])
+                x[k, r] = size if x[k, r] > 0.0 else -size
 
 
 @vertex.add

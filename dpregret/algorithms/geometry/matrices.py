@@ -111,8 +111,8 @@ class NuclearBall(NormBall):
     def norm_gradient(self, points: Array) -> Array:
         """U V^T of a singular value decomposition, over the singular values that are not zero."""
         left, values, right = singular(as_matrices(points, self.side))
-        kept = (values > ZERO * values[..., :1]) & (values > 0.0)
-        return composed(left, np.where(kept, 1.0, 0.0), right).reshape(points.shape)
+        positive = (values > ZERO * values[..., :1]) & (values > 0.0)
+        return composed(left, np.where(positive, 1.0, 0.0), right).reshape(points.shape)
 
     def inner_radius(self) -> float:
         """radius / sqrt(m), exact: the nuclear norm is at most sqrt(m) times the Frobenius norm."""
@@ -131,17 +131,17 @@ def _onto_ball(matrices: Array, radius: float, rows: Array, moved: Array) -> Non
     side = matrices.shape[1]
     scales, lengths, weights = orthogonal_rows(rows), np.empty(side), np.empty((1, side))
     column, s = np.empty((side, 1)), np.empty((SCRATCH, 1))
-    for each in range(len(matrices)):
-        kept, norm = weights[0], 0.0
-        measure(rows[each], scales[each], lengths, kept)
+    for n in range(len(matrices)):
+        values, norm = weights[0], 0.0
+        measure(rows[n], scales[n], lengths, values)
         for i in range(side):
-            norm += kept[i]
-            column[i, 0] = kept[i]
+            norm += values[i]
+            column[i, 0] = values[i]
         if norm > radius:
             project(L1BallData(radius), column, s)
             for i in range(side):
-                kept[i] = column[i, 0]
-            recompose(matrices[each], rows[each], lengths, scales[each], weights, moved[each : each + 1])
+                values[i] = column[i, 0]
+            recompose(matrices[n], rows[n], lengths, scales[n], weights, moved[n : n + 1])
 
 
 @compiled
@@ -159,42 +159,42 @@ def orthogonal_rows(matrices: Array) -> Array:
     They are divided by scales, powers of two, which are returned: squares stay within the range of numbers.
     """
     scales = np.ones(len(matrices))
-    for each in range(len(matrices)):
+    for n in range(len(matrices)):
         largest = 0.0
-        for row in matrices[each]:
+        for row in matrices[n]:
             for number in row:
                 largest = max(largest, abs(number))
         if 0.0 < largest < np.inf:
-            scales[each] = math.ldexp(1.0, math.frexp(largest)[1] - 1)
-            for row in matrices[each]:
+            scales[n] = math.ldexp(1.0, math.frexp(largest)[1] - 1)
+            for row in matrices[n]:
                 for k in range(len(row)):
-                    row[k] /= scales[each]
+                    row[k] /= scales[n]
     orthogonalise(matrices, np.empty(matrices.shape[:2]), False)
     return scales
 
 
 @compiled
-def recompose(matrix: Array, rows: Array, lengths: Array, scale: float, changed: Array, found: Array) -> None:
+def recompose(matrix: Array, rows: Array, lengths: Array, scale: float, changed: Array, out: Array) -> None:
     """The matrix with other singular values, (n, m) -> (n, m, m), each at most a small multiple of the old one.
 
     rows: orthogonal, of the lengths given, which are the old singular values over the scale.
     """
-    side, kept = len(lengths), 0
-    left = np.empty(side, np.int64)  # rows of which any matrix keeps something
+    side, count = len(lengths), 0
+    indices = np.empty(side, np.int64)  # rows of which any matrix keeps something
     for i in range(side):
-        left[kept] = i
-        kept += changed[:, i].max() > 0.0
-    columns, along, scaled = np.empty((side, kept)), np.zeros((side, kept)), np.empty((kept, side))
-    for each in range(len(changed)):
-        for place in range(kept):
-            i = left[place]
-            weight = changed[each, i] / scale / (lengths[i] * lengths[i] * lengths[i])
+        indices[count] = i
+        count += changed[:, i].max() > 0.0
+    columns, along, scaled = np.empty((side, count)), np.zeros((side, count)), np.empty((count, side))
+    for n in range(len(changed)):
+        for c in range(count):
+            i = indices[c]
+            weight = changed[n, i] / scale / (lengths[i] * lengths[i] * lengths[i])
             for k in range(side):
-                columns[k, place], scaled[place, k] = rows[i, k], weight * rows[i, k]
-        if each == 0:
+                columns[k, c], scaled[c, k] = rows[i, k], weight * rows[i, k]
+        if n == 0:
             add_product(matrix, columns, along)
-        found[each] = 0.0
-        add_product(along, scaled, found[each])
+        out[n] = 0.0
+        add_product(along, scaled, out[n])
 
 
 class Projectors(NamedTuple):
@@ -244,8 +244,8 @@ class Spectrahedron(ConstraintSet):
     def project(self, points: Array) -> Array:
         """Project the eigenvalues of the symmetric part onto the simplex."""
         values, vectors = symmetric(self._symmetric(points))
-        kept = composed(vectors, self._eigenvalues.project(values), vectors.swapaxes(-1, -2))
-        nearest = self._symmetric(kept.reshape(points.shape))
+        matrix = composed(vectors, self._eigenvalues.project(values), vectors.swapaxes(-1, -2))
+        nearest = self._symmetric(matrix.reshape(points.shape))
         return nearest.reshape(points.shape)
 
     def violation(self, points: Array) -> Array:

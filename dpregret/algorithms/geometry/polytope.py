@@ -88,16 +88,16 @@ class VertexPolytope(ConstraintSet):
 
         differences = self.vertices - point
         scale = float(np.abs(differences).max())
-        found = []
+        candidates = []
         for share in SHARES:  # of the sum in the squares
             system = np.vstack([differences.T / scale, np.full(len(differences), share)])
             weights, _ = nnls(system, np.append(np.zeros(self.dimension), share))
             nearest = product(weights / weights.sum(), self.vertices)
             gap = float((product(point - nearest, self.vertices.T) - np.vecdot(point - nearest, nearest)).max())
-            found.append((gap, tuple(nearest)))
+            candidates.append((gap, tuple(nearest)))
             if gap <= ROUNDING * scale**2:
                 break
-        return np.array(min(found)[1])
+        return np.array(min(candidates)[1])
 
     def gauge(self) -> Oracle:
         """Of the default vertices, whose facets are <-v_i, x> <= 1/d. Raises UnsupportedSet for others."""
@@ -158,9 +158,9 @@ class SignPolytope(VertexPolytope):
 
 def _different_signs(dimension: int, count: int) -> Array:
     """Sign vectors (count, dimension), no two equal or opposite: the first sign is +, the others are drawn."""
-    generator, found = np.random.default_rng(SEED), dict[bytes, Array]()
-    while len(found) < count:
+    generator, distinct = np.random.default_rng(SEED), dict[bytes, Array]()
+    while len(distinct) < count:
         signs: Array = 1.0 - 2.0 * generator.integers(0, 2, size=dimension).astype(np.float64)
         signs[0] = 1.0
-        found.setdefault(signs.tobytes(), signs)
-    return np.stack(list(found.values()))
+        distinct.setdefault(signs.tobytes(), signs)
+    return np.stack(list(distinct.values()))

@@ -237,7 +237,7 @@ def _(potential: QNorm, state, gradient, s):
     The l1 norm of the result lies between m / (s - 1) and d^(2/s) m / (s - 1), m the height.
     """
     (d, runs), radius, rise = gradient.shape, potential.radius, potential.dual - 1.0
-    slopes, sizes, kept, powers, work = np.empty(d), np.empty(d), np.empty(d), np.empty(d), np.empty((2, d))
+    slopes, sizes, shrunk, powers, work = np.empty(d), np.empty(d), np.empty(d), np.empty(d), np.empty((2, d))
     last, top, size = np.zeros(runs), np.zeros(runs), np.zeros(runs)
     for k in range(d):
         for r in range(runs):
@@ -254,10 +254,10 @@ def _(potential: QNorm, state, gradient, s):
             sizes[k] = abs(slopes[k])
         low, high = min(rise * potential.modulus, top[r]), min(rise, top[r])
         first = high if size[r] < radius * (1.0 - CLOSE) else min(max(last[r], low), high)
-        height, norm, total = dual_height(sizes, top[r], (first, low, high), potential.dual, kept, powers, work)
+        height, norm, total = dual_height(sizes, top[r], (first, low, high), potential.dual, shrunk, powers, work)
         scale = radius * min(norm, 1.0) / total
         for k in range(d):
-            state[k, r] = np.copysign(height * kept[k], slopes[k])
+            state[k, r] = np.copysign(height * shrunk[k], slopes[k])
             state[d + k, r] = np.copysign(powers[k] * scale, slopes[k])
 
 
@@ -299,7 +299,7 @@ def _(potential: Grouped, state, gradient, s):
     """Dual block norms soft-thresholded, then raised to 1 / (M - 1); the threshold is a root."""
     block, radius, exponent = int(potential.block), potential.radius, potential.exponent
     count, inverse, rate = state.shape[0] // block, 1.0 / (exponent - 1.0), radius / potential.slope
-    duals, sizes, kept, work = np.empty(state.shape[0]), np.empty(count), np.empty(count), np.empty((2, count))
+    duals, sizes, scales, work = np.empty(state.shape[0]), np.empty(count), np.empty(count), np.empty((2, count))
     for r in range(state.shape[1]):
         for i in range(count):
             square = 0.0
@@ -308,19 +308,19 @@ def _(potential: Grouped, state, gradient, s):
                 square += duals[k] * duals[k]
             sizes[i] = np.sqrt(square)
         for i in range(count):
-            kept[i] = finite_power(sizes[i], exponent - 2.0)
+            scales[i] = finite_power(sizes[i], exponent - 2.0)
         for i in range(count):
             square = 0.0
             for k in range(i * block, (i + 1) * block):
-                duals[k] = duals[k] * kept[i] - gradient[k, r] * rate
+                duals[k] = duals[k] * scales[i] - gradient[k, r] * rate
                 square += duals[k] * duals[k]
             sizes[i] = np.sqrt(square)
-        keep_powers(sizes, inverse, kept, work)
+        shrink_to_powers(sizes, inverse, scales, work)
         for i in range(count):
-            kept[i] = finite_power(kept[i], inverse) * radius / (sizes[i] if sizes[i] > 0.0 else 1.0)
+            scales[i] = finite_power(scales[i], inverse) * radius / (sizes[i] if sizes[i] > 0.0 else 1.0)
         for i in range(count):
             for k in range(i * block, (i + 1) * block):
-                state[k, r] = duals[k] * kept[i]
+                state[k, r] = duals[k] * scales[i]
 
 
 def grouped(ball: GroupedL1Ball) -> Potential:
@@ -366,7 +366,7 @@ def _(potential: Spectral, state, gradient, s):
     scales = orthogonal_rows(rows)
     for r in range(runs):
         measure(rows[r], scales[r], lengths, values)
-        keep_powers(values, potential.inverse, weights[0], work)
+        shrink_to_powers(values, potential.inverse, weights[0], work)
         for i in range(side):
             weights[1, i] = potential.radius * power_of(weights[0, i], potential.inverse)
         recompose(matrices[r], rows[r], lengths, scales[r], weights, moved)
@@ -397,7 +397,7 @@ def spectral(ball: NuclearBall) -> Potential:
 
 
 @compiled
-def keep_powers(sizes: Array, exponent: float, kept: Array, work: Array) -> None:
+def shrink_to_powers(sizes: Array, exponent: float, shrunk: Array, work: Array) -> None:
     """Write (v_i - l)_+ with the smallest l >= 0 for which the sum of their powers is at most 1; sizes v (k,) >= 0.
 
     exponent r >= 1. With l = max v - m, m lies between k^(-1/r) and 1 (where the largest alone makes the sum 1), a
@@ -408,26 +408,26 @@ def keep_powers(sizes: Array, exponent: float, kept: Array, work: Array) -> None
     height, length = max(min(largest, high), low), high - low
     ones[:] = 1.0
     for attempt in range(100):
-        _differences(sizes, largest, height, kept)
+        _differences(sizes, largest, height, shrunk)
         for i in range(len(sizes)):
-            slopes[i] = finite_power(kept[i], exponent - 1.0)
-        value = dot(kept, slopes) - 1.0
+            slopes[i] = finite_power(shrunk[i], exponent - 1.0)
+        value = dot(shrunk, slopes) - 1.0
         if attempt == 0 and value <= 0.0 and height <= largest:
             break
         low, high = (low, height) if value > 0.0 else (height, high)
-        found, settled = _newton(value, exponent * dot(slopes, ones), height, low, high, length)
-        height, length = found, abs(found - height)
+        root, settled = _newton(value, exponent * dot(slopes, ones), height, low, high, length)
+        height, length = root, abs(root - height)
         if settled:
             break
-    _differences(sizes, largest, min(height, largest), kept)
+    _differences(sizes, largest, min(height, largest), shrunk)
 
 
 @compiled
-def _differences(sizes: Array, largest: float, height: float, kept: Array) -> None:
+def _differences(sizes: Array, largest: float, height: float, shrunk: Array) -> None:
     """(height - (largest - size))_+"""
     for i in range(len(sizes)):
-        left = height - (largest - sizes[i])
-        kept[i] = left if left > 0.0 else 0.0
+        difference = height - (largest - sizes[i])
+        shrunk[i] = difference if difference > 0.0 else 0.0
 
 
 @compiled
@@ -444,12 +444,12 @@ def _newton(value: float, slope: float, root: float, low: float, high: float, le
 
 @compiled
 def dual_height(
-    sizes: Array, top: float, bracket: tuple[float, float, float], dual: float, kept: Array, powers: Array, work: Array
+    sizes: Array, top: float, bracket: tuple[float, float, float], dual: float, t: Array, powers: Array, work: Array
 ) -> tuple[float, float, float]:
     """Height m in [low, high] of dual sizes z = (m - (top - size))_+ whose point has l1 norm 1, or least m below 1.
 
     The point is |z|_s^(2-s) z^(s-1) / (s - 1), s the dual exponent. Returns m, the norm and the sum of t^(s-1), of
-    t = z / m, which are written to kept (d,), and their powers t^(s-1). From `first` on, by cubic interpolation of m
+    t = z / m, which are written to t (d,), and their powers t^(s-1). From `first` on, by cubic interpolation of m
     against ln(norm), two heights at a time. work (2, d) is scratch.
     """
     lows, ones, rise = work[0], work[1], dual - 1.0
@@ -457,8 +457,8 @@ def dual_height(
     height, norm, total, old_height, old_excess, old_pace = first, 0.0, 0.0, 0.0, 0.0, 0.0
     ones[:] = 1.0
     for attempt in range(100):
-        shrunk_powers(sizes, top, height, rise - 1.0, kept, lows, powers)
-        zeroth, total, lengths = dot(lows, ones), dot(powers, ones), dot(powers, kept)
+        shrunk_powers(sizes, top, height, rise - 1.0, t, lows, powers)
+        zeroth, total, lengths = dot(lows, ones), dot(powers, ones), dot(powers, t)
         norm = height / rise * power_of(lengths, (1.0 - rise) / dual) * total
         excess = log_of(norm)
         if abs(excess) <= SETTLED or (norm < 1.0 and height >= high) or not high > low:
@@ -480,15 +480,15 @@ def dual_height(
 
 @compiled
 def shrunk_powers(
-    sizes: Array, highest: float, height: float, exponent: float, kept: Array, lows: Array, powers: Array
+    sizes: Array, highest: float, height: float, exponent: float, t: Array, lows: Array, powers: Array
 ) -> None:
     """Write t = (1 - (highest - size) / height)_+, t^exponent (0 where t is) and t^(exponent + 1)."""
     inverse = 1.0 / height if height > 0.0 else 1.0
     for j in range(len(sizes)):
-        left = 1.0 - (highest - sizes[j]) * inverse
-        kept[j] = left if left > 0.0 else 0.0
-        lows[j] = finite_power(kept[j], exponent)
-        powers[j] = lows[j] * kept[j]
+        share = 1.0 - (highest - sizes[j]) * inverse
+        t[j] = share if share > 0.0 else 0.0
+        lows[j] = finite_power(t[j], exponent)
+        powers[j] = lows[j] * t[j]
 
 
 POTENTIALS: dict[str, dict[type[object], Callable[[Any], Potential]]] = {

@@ -49,9 +49,9 @@ class ReferenceProjection:
     def _project_row(self, point: Array) -> Array:
         scale = max(1.0, float(np.max(np.abs(point))))
         if self._direct is not None:
-            found = self._direct.solve(point / scale, 1.0 / scale)
-            if found is not None:
-                return found
+            direct = self._direct.solve(point / scale, 1.0 / scale)
+            if direct is not None:
+                return direct
         self._direction.value = point / scale
         self._inverse_scale.value = 1.0 / scale
         for slack in RELAXED:
@@ -63,7 +63,7 @@ class ReferenceProjection:
         solution: Array = self._variable.value
         self._direct = None
         if slack == RELAXED[0]:  # the solver keeps the tolerance of its last row
-            self._direct = _Direct.made(self._problem, self._variable, self._direction, self._inverse_scale)
+            self._direct = _Direct.checked(self._problem, self._variable, self._direction, self._inverse_scale)
         return solution
 
     def _solve(self, slack: float) -> None:
@@ -81,9 +81,9 @@ class _Direct:
         self._units = squares.data.copy()
 
     @classmethod
-    def made(cls, problem: Any, variable: Any, direction: Any, inverse_scale: Any) -> _Direct | None:
+    def checked(cls, problem: Any, variable: Any, direction: Any, inverse_scale: Any) -> _Direct | None:
         """None where the numbers that cvxpy hands over are others than those that would be set here."""
-        asked, factor = direction.value, inverse_scale.value
+        vector, factor = direction.value, inverse_scale.value
         solver = problem._solver_cache.get("CLARABEL")
         if solver is None or not solver.is_data_update_allowed():
             return None
@@ -92,11 +92,11 @@ class _Direct:
         inverse_scale.value = factor
         data, _, _ = problem.get_problem_data("CLARABEL")
         first = data[cvxpy.settings.PARAM_PROB].var_id_to_col[variable.id]
-        made = cls(solver, first, triu(units["P"]).tocsc(), np.zeros(len(data["c"])))
-        made._set(asked, float(factor))
+        instance = cls(solver, first, triu(units["P"]).tocsc(), np.zeros(len(data["c"])))
+        instance._set(vector, float(factor))
         squares = triu(data["P"]).tocsc().data
-        same = np.array_equal(made._cost, data["c"]) and np.array_equal(made._squares.data, squares)
-        return made if same else None
+        same = np.array_equal(instance._cost, data["c"]) and np.array_equal(instance._squares.data, squares)
+        return instance if same else None
 
     def _set(self, direction: Array, inverse_scale: float) -> None:
         self._cost[self._first : self._first + len(direction)] = -direction
@@ -106,7 +106,7 @@ class _Direct:
         """The solution (d,); None where the solver stops short."""
         self._set(direction, inverse_scale)
         self._solver.update(P=self._squares, q=self._cost)
-        found = self._solver.solve()
-        if str(found.status) != "Solved":
+        result = self._solver.solve()
+        if str(result.status) != "Solved":
             return None
-        return np.array(found.x)[self._first : self._first + len(direction)]
+        return np.array(result.x)[self._first : self._first + len(direction)]

@@ -15,7 +15,7 @@ from dpregret.numerics.compiled import inlined
 
 
 @inlined
-def threshold(sizes, total, kept):
+def threshold(sizes, total, scratch):
     """(m, s): m the largest size, sum of max(size - m - s, 0) = total. s grows, so only what lies above it is kept."""
     largest = sizes[0]
     for k in range(1, len(sizes)):
@@ -24,17 +24,17 @@ def threshold(sizes, total, kept):
     for k in range(len(sizes)):
         above = sizes[k] - largest
         if above > -total:
-            kept[count] = above
+            scratch[count] = above
             count += 1
             height += above
     while True:
         shift = (height - total) / count
         before, count, height = count, 0, 0.0
         for k in range(before):
-            if kept[k] > shift:
-                kept[count] = kept[k]
+            if scratch[k] > shift:
+                scratch[count] = scratch[k]
                 count += 1
-                height += kept[count - 1]
+                height += scratch[count - 1]
         if count == before:
             return largest, shift
 
@@ -96,10 +96,10 @@ def sift(scores, heap, top, size):
             left, right = heap[child], heap[child + 1]
             if scores[right] > scores[left] or (scores[right] == scores[left] and right < left):
                 child += 1
-        other = heap[child]
-        if scores[other] < scores[atom] or (scores[other] == scores[atom] and other > atom):
+        candidate = heap[child]
+        if scores[candidate] < scores[atom] or (scores[candidate] == scores[atom] and candidate > atom):
             break
-        heap[top] = other
+        heap[top] = candidate
         top = child
     heap[top] = atom
 
@@ -136,8 +136,8 @@ def move_towards(weights, scores, most, step):
             mass -= taken[atom]
         taken[best] -= moved
         for k in range(atoms):  # none decays to denormal numbers, which cost a processor a hundred times as much
-            left = weights[k, r] - step * taken[k]
-            weights[k, r] = left if left >= FLOOR else 0.0
+            weight = weights[k, r] - step * taken[k]
+            weights[k, r] = weight if weight >= FLOOR else 0.0
 
 
 class SimplexData(NamedTuple):
@@ -149,11 +149,11 @@ class SimplexData(NamedTuple):
 @project.add
 def _(simplex: SimplexData, x, s):
     """max(x - threshold, 0) with the threshold that makes the sum one; exact."""
-    column, kept = np.empty(x.shape[0]), np.empty(x.shape[0])
+    column, scratch = np.empty(x.shape[0]), np.empty(x.shape[0])
     for r in range(x.shape[1]):
         for k in range(x.shape[0]):
             column[k] = x[k, r]
-        largest, shift = threshold(column, simplex.total, kept)
+        largest, shift = threshold(column, simplex.total, scratch)
         for k in range(x.shape[0]):
             x[k, r] = max((column[k] - largest) - shift, 0.0)
 

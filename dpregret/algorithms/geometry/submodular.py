@@ -37,11 +37,11 @@ def sort(cost, order, scores):
     size = len(cost)
     if size <= LONGEST:
         for j in range(size):
-            place = j
-            while place > 0 and cost[order[place - 1]] > cost[j]:
-                order[place] = order[place - 1]
-                place -= 1
-            order[place] = j
+            slot = j
+            while slot > 0 and cost[order[slot - 1]] > cost[j]:
+                order[slot] = order[slot - 1]
+                slot -= 1
+            order[slot] = j
         return
     for j in range(size):
         order[j], scores[j] = j, -cost[j]

@@ -56,11 +56,11 @@ class Statement(BaseLearner):
         return math.nan
 
 
-def laplace_tail(terms: int, place: float) -> float:
+def laplace_tail(terms: int, threshold: float) -> float:
     """P(|sum of `terms` standard Laplace variables| > place)."""
-    powers = np.cumsum([place**j / math.factorial(j) for j in range(terms)])
+    powers = np.cumsum([threshold**j / math.factorial(j) for j in range(terms)])
     shares = np.array([math.comb(terms - 1 + k, k) / 2.0 ** (terms + k) for k in range(terms)])
-    return 2 * math.exp(-place) * float(shares @ powers[::-1])
+    return 2 * math.exp(-threshold) * float(shares @ powers[::-1])
 
 
 class NormTail(Statement):
@@ -193,14 +193,14 @@ class RandomSum(Statement):
     def attained(self, generators: Sequence[np.random.Generator]) -> Array:
         """A quantile a run."""
         shape = (DRAWS, self.case.size, self.case.dimension)
-        found = []
+        quantiles = []
         for generator in generators:
             vectors = generator.standard_normal(shape)
             vectors /= np.linalg.norm(vectors, axis=-1, keepdims=True)
             gram = vectors @ vectors.swapaxes(1, 2) if shape[1] < shape[2] else vectors.swapaxes(1, 2) @ vectors
             largest = np.sqrt(np.linalg.eigvalsh(gram)[:, -1])
-            found.append(float(np.quantile(largest, 1 - self.case.failure)))
-        return np.array(found)
+            quantiles.append(float(np.quantile(largest, 1 - self.case.failure)))
+        return np.array(quantiles)
 
     def stated(self) -> float:
         """Lemma 9."""
@@ -235,15 +235,15 @@ class NoisyOco(Statement):
         if kappa < 1:
             raise ValueError(f"epsilon must be at most 1 for {self.card.name}: kappa^2 >= |u|^2, got {1 / kappa:g}")
         spread, step = math.sqrt((kappa**2 - 1) / dimension), 1 / (kappa * math.sqrt(rounds))
-        found = []
+        regrets = []
         for generator in generators:
             gradients = spread * generator.standard_normal((rounds, dimension))
             gradients[:, 0] += 1.0
             points = np.zeros((rounds, dimension))
             points[1:] = -step * np.cumsum(gradients[:-1], axis=0)
             points *= np.minimum(1.0, RADIUS / np.maximum(np.linalg.norm(points, axis=1), RADIUS))[:, None]
-            found.append(float(points[:, 0].sum()) + RADIUS * rounds)
-        return np.array(found)
+            regrets.append(float(points[:, 0].sum()) + RADIUS * rounds)
+        return np.array(regrets)
 
 
 class Consensus(Statement):

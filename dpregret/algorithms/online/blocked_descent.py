@@ -92,22 +92,22 @@ class BlockedDescent(GradientDescent):
 
     def _approach(self, goal: Array) -> Array:
         """Frank-Wolfe from the point towards the goal, every row until its own gap is small."""
-        rows, goals = (each.reshape(-1, each.shape[-1]).copy() for each in (self.point, goal))
-        left = np.arange(len(rows))
-        while len(left):
-            slope = rows[left] - goals[left]
-            towards = self.domain.linear_oracle(slope) - rows[left]
+        rows, goals = (points.reshape(-1, points.shape[-1]).copy() for points in (self.point, goal))
+        active = np.arange(len(rows))
+        while len(active):
+            slope = rows[active] - goals[active]
+            towards = self.domain.linear_oracle(slope) - rows[active]
             gap = -vecdot(slope, towards)
             wide = gap > self.tolerance  # line 4
-            left, towards = left[wide], towards[wide]
+            active, towards = active[wide], towards[wide]
             share = np.minimum(1.0, gap[wide] / vecdot(towards, towards))
-            rows[left] += share[:, None] * towards  # line 5
+            rows[active] += share[:, None] * towards  # line 5
         return rows.reshape(goal.shape)
 
     def displacement(self, rounds: int) -> Array:
         """eta times the root mean square of the noise in the sums of t rounds."""
-        kept = 1.0 if self.variant == "per-gradient" else 1.0 / math.sqrt(self.length)
-        return kept * super().displacement(rounds)
+        factor = 1.0 if self.variant == "per-gradient" else 1.0 / math.sqrt(self.length)
+        return factor * super().displacement(rounds)
 
     def bound(self, rounds: int) -> Array:
         """D^2/(2 eta) + eta t B_K^2/2 + L t sqrt(e)."""

@@ -124,7 +124,7 @@ class SmoothLeader(FollowTheRegularisedLeader):
             self.regularisation = np.array([self._printed_lambda(budget) for budget in self.budgets])
         else:
             noise = self.variances(self.horizon).sum(axis=1)
-            best = np.array([math.cbrt(8 * self.problem.smoothness * each / self.domain.diameter**2) for each in noise])
+            best = np.array([math.cbrt(8 * self.problem.smoothness * v / self.domain.diameter**2) for v in noise])
             self.regularisation = np.maximum(4 * self.problem.smoothness, best) * MULTIPLES.get(self.variant, 1.0)
 
     def node_scale(self, budget: Budget, nodes: float) -> float:

@@ -114,16 +114,16 @@ class LazyPoints(Learner):
         """A point from nu, (d,)."""
 
     def _tuned(self, setting: Setting) -> Copied:
-        asked = self.horizon, self.points, setting.budget.epsilon, setting.budget.delta, Copied
-        if not affordable(*asked):
-            raise ValueError(f"{self.card.name}: epsilon = {asked[2]:g} leaves no switch in {self.horizon} rounds")
-        found = tuned(*asked)
-        assert isinstance(found, Copied), "affordable"
-        return found
+        inputs = self.horizon, self.points, setting.budget.epsilon, setting.budget.delta, Copied
+        if not affordable(*inputs):
+            raise ValueError(f"{self.card.name}: epsilon = {inputs[2]:g} leaves no switch in {self.horizon} rounds")
+        tuning = tuned(*inputs)
+        assert isinstance(tuning, Copied), "affordable"
+        return tuning
 
     def begin(self, generators: Sequence[np.random.Generator]) -> None:
         """Every setting draws from generators of its own."""
-        self.own = generators_by_setting(generators, self.settings)
+        self.rngs = generators_by_setting(generators, self.settings)
         self.coins = np.empty((len(self.settings), self.runs, COINS, 3))
         self.tossed = np.full(len(self.settings), COINS)
         for setting, run in np.ndindex(self.draws.shape):
@@ -162,7 +162,7 @@ class LazyPoints(Learner):
     def _coins(self, setting: int) -> Array:
         """Three coins a run, (3, runs), drawn ahead by each run's own generator."""
         if self.tossed[setting] == COINS:
-            for run, generator in enumerate(self.own[setting]):
+            for run, generator in enumerate(self.rngs[setting]):
                 self.coins[setting, run] = generator.random((COINS, 3))
             self.tossed[setting] = 0
         self.tossed[setting] += 1
@@ -209,7 +209,7 @@ class LazyNet(LazyPoints):
 
     def drawn(self, setting: int, run: int) -> Array:
         """The exponential mechanism over the net."""
-        generator, scale = self.own[setting][run], 1 / self.plans[setting].eta
+        generator, scale = self.rngs[setting][run], 1 / self.plans[setting].eta
         return self.sums.draw(generator, run, scale, sizes=self.sizes[setting])
 
     def bound(self, rounds: int) -> Array:
@@ -218,7 +218,7 @@ class LazyNet(LazyPoints):
         for plan, sizes in zip(self.plans, self.sizes, strict=True):
             prior = math.log(float(sizes.sum() / sizes.min()))
             most.append(self.unit * (prior / plan.eta + plan.eta * self.horizon * plan.batch / 8))
-        return np.array([[each + self.sums.radius * self.lipschitz * self.horizon] * rounds for each in most])
+        return np.array([[excess + self.sums.radius * self.lipschitz * self.horizon] * rounds for excess in most])
 
 
 class LazySampled(LazyPoints):
@@ -244,7 +244,7 @@ class LazySampled(LazyPoints):
 
     def drawn(self, setting: int, run: int) -> Array:
         """Hit-and-run from the center."""
-        generator, scale = self.own[setting][run], 1 / self.plans[setting].eta
+        generator, scale = self.rngs[setting][run], 1 / self.plans[setting].eta
         return self.sums.draw(generator, run, scale, weight=2 * self.regularisers[setting] / self.unit)
 
     def bound(self, rounds: int) -> Array:
@@ -253,4 +253,4 @@ class LazySampled(LazyPoints):
             math.nan if regulariser else self.unit * (plan.guarantee(self.horizon, self.points) + 1)
             for plan, regulariser in zip(self.plans, self.regularisers, strict=True)
         ]
-        return np.array([[each] * rounds for each in most])
+        return np.array([[value] * rounds for value in most])

@@ -67,8 +67,8 @@ class SwitchingLearner(Learner):
 
     def begin(self, generators: Sequence[np.random.Generator]) -> None:
         """Every setting draws from generators of its own."""
-        self.own = generators_by_setting(generators, self.settings)
-        self.watches = [Watch(plan.test(), own) for plan, own in zip(self.plans, self.own, strict=True)]  # line 2
+        self.rngs = generators_by_setting(generators, self.settings)
+        self.watches = [Watch(plan.test(), rngs) for plan, rngs in zip(self.plans, self.rngs, strict=True)]  # line 2
         for setting, run in np.ndindex(self.queries.shape):
             self.move(setting, run)  # line 1
 
@@ -98,7 +98,7 @@ class SwitchingLearner(Learner):
 
     def move(self, setting: int, run: int) -> None:
         """Draw a new point from the sums so far."""
-        plan, generator = self.plans[setting], self.own[setting][run]
+        plan, generator = self.plans[setting], self.rngs[setting][run]
         self.point[setting, run] = self.sums.draw(generator, run, plan.draw_scale, plan.best_loss)  # line 5
 
 
@@ -192,16 +192,16 @@ def add_losses(loss, held, rows, unit, least, origin, net, sums):
     x, gradient, value, s = np.empty((d, runs)), np.empty((d, runs)), np.empty(runs), np.empty((SCRATCH, runs))
     base = np.zeros(runs)
     lay_out(rows, held, 0, 0)
-    for each in range(-1 if len(origin) else 0, len(net)):
+    for index in range(-1 if len(origin) else 0, len(net)):
         for k in range(d):
             for r in range(runs):
-                x[k, r] = origin[k] if each < 0 else net[each, k]
+                x[k, r] = origin[k] if index < 0 else net[index, k]
         slope_at(loss, x, gradient, value, s)
         for r in range(runs):
-            if each < 0:
+            if index < 0:
                 base[r] = value[r]
             else:
-                sums[each, r] += min(max((value[r] - base[r]) / unit, least), least + 1.0)
+                sums[index, r] += min(max((value[r] - base[r]) / unit, least), least + 1.0)
 
 
 def covering(domain: ConstraintSet, radius: float) -> Array:
@@ -333,9 +333,9 @@ def hit_and_run(generator: int, steps: int, center: Array, radius: float, form: 
         weight[0] = 0.0
         for k in range(1, most):
             weight[k] = weight[k - 1] + (scores[k] + scores[k - 1])
-        wanted = next_double(generator) * weight[most - 1]
-        k = min(np.searchsorted(weight, wanted, side="right") - 1, most - 2)
-        moved = (places[k + 1] - places[k]) / (weight[k + 1] - weight[k]) * (wanted - weight[k]) + places[k]
+        target = next_double(generator) * weight[most - 1]
+        k = min(np.searchsorted(weight, target, side="right") - 1, most - 2)
+        moved = (places[k + 1] - places[k]) / (weight[k + 1] - weight[k]) * (target - weight[k]) + places[k]
         for k in range(dimension):
             point[k] += moved * direction[k]
     return point

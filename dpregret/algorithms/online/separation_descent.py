@@ -58,9 +58,9 @@ class SeparationDescent(GradientDescent):
         """One step, then pulls until the point is in the set again."""
         moved = self.point - self.center - columns(self.step) * self.domain.along_hull(released)  # line 3
         rows = moved.reshape(-1, moved.shape[-1])
-        left = np.arange(len(rows))
-        while len(left):  # line 4
-            left = pull(rows, left, self.separation(rows[left]), self.shrinking * self.inner)  # line 5
+        active = np.arange(len(rows))
+        while len(active):  # line 4
+            active = pull(rows, active, self.separation(rows[active]), self.shrinking * self.inner)  # line 5
         self.point = self.center + rows.reshape(moved.shape)  # line 6
 
     def bound(self, rounds: int) -> Array:
@@ -70,12 +70,12 @@ class SeparationDescent(GradientDescent):
 
 
 @compiled
-def pull(rows: Array, left: NDArray[np.int64], normals: Array, length: float) -> NDArray[np.int64]:
-    """Line 5 for the rows (n, d) named by `left`, in place: which of them had a normal (left, d) that is not zero."""
+def pull(rows: Array, active: NDArray[np.int64], normals: Array, length: float) -> NDArray[np.int64]:
+    """Line 5 for the rows (n, d) named by `active`, in place: those with a normal, of (active, d), that is not zero."""
     moved = 0
-    outside = np.empty_like(left)
-    for index in range(len(left)):
-        row, normal = left[index], normals[index]
+    outside = np.empty_like(active)
+    for index in range(len(active)):
+        row, normal = active[index], normals[index]
         square = dot(normal, normal)
         if square > 0.0:
             for k in range(len(normal)):

@@ -56,6 +56,6 @@ class SmallLossDescent(Learner):
 
     def bound(self, rounds: int) -> Array:
         """(L* + D^2/(2 eta)) / (1 - eta beta) - L*, the same for every number of rounds."""
-        left = 1 - self.eta * self.problem.smoothness
-        total = (self.best_loss + self.domain.diameter**2 / (2 * self.eta)) / left
+        factor = 1 - self.eta * self.problem.smoothness
+        total = (self.best_loss + self.domain.diameter**2 / (2 * self.eta)) / factor
         return np.full((len(self.settings), rounds), total - self.best_loss)

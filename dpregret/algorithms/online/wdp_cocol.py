@@ -252,7 +252,7 @@ class LocalOracleFtal(Learner):
         if plan is not None:
             noise = plan.largest_norm()
             law, dimension = plan.distribution, plan.dimension
-            window = np.array([window_constant(law, each.window, each.budget, dimension) for each in self.settings])
+            window = np.array([window_constant(law, s.window, s.budget, dimension) for s in self.settings])
         return Terms(*constants, noise[:, None], window[:, None])
 
     def bound(self, rounds: int) -> Array:

@@ -48,11 +48,11 @@ def materialise(mechanism: PrefixSums, rounds: int) -> Array:
             used += count
             return units
 
-        state, units, found = mechanism.init(BLOCK, 1, draws), np.empty((BLOCK, 1, draws)), []
+        state, units, parts = mechanism.init(BLOCK, 1, draws), np.empty((BLOCK, 1, draws)), []
         for _ in range(blocks):  # the next block's draws lie where this one's did, as in a play
             units[...] = identity(BLOCK)
-            found.append(mechanism.next(state, units, identity).copy())
-        return np.concatenate(found), used
+            parts.append(mechanism.next(state, units, identity).copy())
+        return np.concatenate(parts), used
 
     _, drawn = outputs(1)
     return outputs(drawn)[0][:rounds, 0]
@@ -137,7 +137,7 @@ def audit(first: Array, second: Array, delta: float = 0.0, significance: float =
     statistic = Discriminant(chosen[0], chosen[1])
     scores = [np.sort(statistic(transcripts)) for transcripts in chosen]
     held = [statistic(transcripts) for transcripts in counted]
-    samples, found = len(held[0]), []
+    samples, bounds = len(held[0]), []
     for kind, (threshold, above, likely) in _best_events(scores, delta, significance).items():
         hits = [
             int((transcripts >= threshold).sum()) if above else int((transcripts < threshold).sum())
@@ -146,8 +146,8 @@ def audit(first: Array, second: Array, delta: float = 0.0, significance: float =
         low = least_probability(np.array(hits[likely]), samples, significance / 4)
         high = largest_probability(np.array(hits[1 - likely]), samples, significance / 4)
         value = _log_ratio(low, high, delta) if kind == "epsilon" else ndtri(low) - ndtri(high)
-        found.append((max(0.0, float(value)), (hits[likely] / samples, hits[1 - likely] / samples)))
-    (epsilon, event), (mu, mu_event) = found
+        bounds.append((max(0.0, float(value)), (hits[likely] / samples, hits[1 - likely] / samples)))
+    (epsilon, event), (mu, mu_event) = bounds
     return Evidence(epsilon, mu, event, mu_event, samples)
 
 
@@ -198,19 +198,19 @@ def _best_events(scores: list[Array], delta: float, significance: float) -> dict
     thresholds = every[np.unique(np.linspace(0, len(every) - 1, 400).astype(int))]
     below = [np.searchsorted(transcripts, thresholds) for transcripts in scores]
     best = dict.fromkeys(("epsilon", "mu"), -math.inf)
-    found = dict.fromkeys(best, (float(thresholds[0]), True, 1))
+    events = dict.fromkeys(best, (float(thresholds[0]), True, 1))
     for above in (True, False):
-        hits = [count - each if above else each for each in below]
+        hits = [count - smaller if above else smaller for smaller in below]
         for likely in (0, 1):
             low = least_probability(hits[likely], count, significance / 4)
             high = largest_probability(hits[1 - likely], count, significance / 4)
             for kind in best:
                 value = ndtri(low) - ndtri(high) if kind == "mu" else _log_ratio(low, high, delta)
                 value = np.where(np.isfinite(value), value, -math.inf)
-                place = int(np.argmax(value))
-                if value[place] > best[kind]:
-                    best[kind], found[kind] = float(value[place]), (float(thresholds[place]), above, likely)
-    return found
+                index = int(np.argmax(value))
+                if value[index] > best[kind]:
+                    best[kind], events[kind] = float(value[index]), (float(thresholds[index]), above, likely)
+    return events
 
 
 def _log_ratio(low: Array, high: Array, delta: float) -> Array:

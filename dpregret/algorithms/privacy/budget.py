@@ -137,14 +137,14 @@ def calibrate(distribution: NoiseDistribution, budget: Budget, sensitivity: floa
 
 def binomial_delta(calls: int, first: float, second: float, epsilon: float) -> float:
     """Smallest delta at epsilon of Binomial(calls, first) and Binomial(calls, second), the worse direction."""
-    found = 0.0
-    for one, other in ((first, second), (second, first)):
-        if one < other:  # few yeses tell then: count the noes
-            one, other = 1 - one, 1 - other
-        if one == other:  # to the last bit: nothing tells them apart
+    delta = 0.0
+    for p, q in ((first, second), (second, first)):
+        if p < q:  # few yeses tell then: count the noes
+            p, q = 1 - p, 1 - q
+        if p == q:  # to the last bit: nothing tells them apart
             continue
-        found = max(found, _delta(calls, one, other, math.log(one / other), math.log((1 - other) / (1 - one)), epsilon))
-    return found
+        delta = max(delta, _delta(calls, p, q, math.log(p / q), math.log((1 - q) / (1 - p)), epsilon))
+    return delta
 
 
 def binomial_epsilon(calls: int, first: float, second: float, delta: float) -> float:

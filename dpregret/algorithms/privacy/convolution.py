@@ -47,7 +47,7 @@ def root_convolution(length: int, rounds: int, width: int, lasting: bool = False
     if not max(DIRECT, FIRST) < length <= longest():
         return convolution(root_coefficients, length, rounds, width)
     decays, weights = root_decays(length)
-    shares = np.array([power(each, length - FIRST) for each in decays])
+    shares = np.array([power(decay, length - FIRST) for decay in decays])
     ending = 0 if lasting else -(-int(np.sum(weights * shares > LOST)) // 4) * 4
     return Streamed(root_coefficients(FIRST), rounds, width, decays, weights, shares[:ending], length)
 
@@ -107,7 +107,7 @@ class Halving:
     def __init__(self, coefficients: Coefficients, length: int | None, rounds: int, width: int):
         self.coefficients, self.length, self.block, self.done = coefficients, length, rounds, 0
         self.longest = 1 if length is None else 1 << (-(-(length - 1) // rounds) - 1).bit_length()
-        self.kept, self.coming = np.zeros((2, self.longest * rounds, width))
+        self.past, self.coming = np.zeros((2, self.longest * rounds, width))
         self.senders: dict[int, Callable[[Array, Array], None]] = {}
         self.within = toeplitz(np.concatenate([np.zeros(rounds - 1), self._lags(rounds)]), rounds)
 
@@ -117,12 +117,12 @@ class Halving:
         at = self.done % self.longest * block
         noise = self.coming[at : at + block].copy()
         add_product(self.within, flat, noise)
-        self.kept[at : at + block] = flat
+        self.past[at : at + block] = flat
         self.coming[at : at + block] = 0.0
         self.done += 1
         if self.length is None and self.done == self.longest:  # endless: room for as many blocks again
             self.longest *= 2
-            self.kept, self.coming = (np.concatenate([each, np.zeros_like(each)]) for each in (self.kept, self.coming))
+            self.past, self.coming = (np.concatenate([old, np.zeros_like(old)]) for old in (self.past, self.coming))
         self._send()
         return noise.reshape(units.shape)
 
@@ -134,7 +134,7 @@ class Halving:
         end = begin or self.longest * self.block
         if stretch not in self.senders:
             self.senders[stretch] = self._sender(rounds)
-        self.senders[stretch](self.kept[end - rounds : end], self.coming[begin : begin + rounds])
+        self.senders[stretch](self.past[end - rounds : end], self.coming[begin : begin + rounds])
 
     def _sender(self, rounds: int) -> Callable[[Array, Array], None]:
         if rounds <= SHORT:

@@ -68,12 +68,12 @@ def unit_noise(
 def _fill_gamma(generators: Addresses, out: Array) -> None:
     runs, rounds, dimension = out.shape
     for run in range(runs):
-        own = out[run]
-        normal_rows(generators[run], own, False)
+        rows = out[run]
+        normal_rows(generators[run], rows, False)
         for now in range(rounds):
-            stretch = gamma(generators[run], dimension) / np.sqrt(dot(own[now], own[now]))
-            for each in range(dimension):
-                own[now, each] *= stretch
+            stretch = gamma(generators[run], dimension) / np.sqrt(dot(rows[now], rows[now]))
+            for k in range(dimension):
+                rows[now, k] *= stretch
 
 
 @compiled

@@ -179,7 +179,7 @@ class NoisePlan:
 
     def _norms(self, nodes: Sequence[Array | float]) -> Array:
         unit = root_mean_square_norm(self.distribution, self.dimension)
-        return np.array([scale * unit * np.sqrt(each) for each, scale in zip(nodes, self.scales, strict=True)])
+        return np.array([scale * unit * np.sqrt(count) for count, scale in zip(nodes, self.scales, strict=True)])
 
     def blocks(self, generators: Sequence[np.random.Generator]) -> Iterator[Array]:
         """Yield the noise of rounds 1..BLOCK, BLOCK+1..2 BLOCK, ...: (BLOCK, settings, runs, dimension).
@@ -200,7 +200,7 @@ class NoisePlan:
     def block(self, runs: int) -> int:
         """Rounds of a block of at most `KEPT` bytes; `BLOCK`, unless a round's noise is its own draw alone."""
         most = KEPT // (8 * runs * self.dimension) or 1
-        alone = self.distribution == "gaussian" and all(each.most_noisy_nodes == 1 for each in self.mechanisms)
+        alone = self.distribution == "gaussian" and all(m.most_noisy_nodes == 1 for m in self.mechanisms)
         return min(BLOCK, 1 << (most.bit_length() - 1)) if alone else BLOCK
 
     def correlated(self, generators: Sequence[np.random.Generator], rounds: int = BLOCK) -> Iterator[list[Array]]:
@@ -226,14 +226,14 @@ class NoisePlan:
 
     def _further(self, generators: Sequence[np.random.Generator], key: int) -> Fresh:
         """Draws from keyed generators, which are made when the first one is requested: plain trees never do."""
-        own = cache(lambda: UnitNoise(self.distribution, keyed_generators(generators, key), self.dimension))
-        return lambda count: own()(count)
+        noise = cache(lambda: UnitNoise(self.distribution, keyed_generators(generators, key), self.dimension))
+        return lambda count: noise()(count)
 
 
 def keyed_generators(generators: Sequence[np.random.Generator], key: int) -> list[np.random.Generator]:
     """Generators that depend on each generator's seed and the key only; of one that serves several runs, one."""
     keyed = {id(generator): generator for generator in generators}
-    keyed = {place: _keyed(generator, key) for place, generator in keyed.items()}
+    keyed = {identity: _keyed(generator, key) for identity, generator in keyed.items()}
     return [keyed[id(generator)] for generator in generators]
 
 

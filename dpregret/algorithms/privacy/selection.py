@@ -130,8 +130,8 @@ def selection_noise(
     fill_exponentials(addresses(generators), draws)
     if distribution == "laplace":
         parts = [(generators[0], draws)] if isinstance(generators, Joint) else zip(generators, draws, strict=True)
-        for generator, own in parts:
-            _times_rademacher(own.ravel(), np.frombuffer(generator.bytes(-(-own.size // 8)), dtype=np.uint8))
+        for generator, part in parts:
+            _times_rademacher(part.ravel(), np.frombuffer(generator.bytes(-(-part.size // 8)), dtype=np.uint8))
         return draws.swapaxes(0, 1)
     return np.asarray(log(draws.swapaxes(0, 1)))
 

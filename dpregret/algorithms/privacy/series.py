@@ -36,9 +36,9 @@ RECURSION = 2048  # coefficients of a reciprocal found one by one
 def root_coefficients(count: int) -> Array:
     """f_0..f_{count-1}; read-only."""
     order = np.arange(1.0, count)
-    found = np.concatenate([np.ones(1), np.cumprod(1 - 0.5 / order)])[:count]
-    found.setflags(write=False)
-    return found
+    coefficients = np.concatenate([np.ones(1), np.cumprod(1 - 0.5 / order)])[:count]
+    coefficients.setflags(write=False)
+    return coefficients
 
 
 def inverse_root_coefficients(count: int) -> Array:
@@ -49,9 +49,9 @@ def inverse_root_coefficients(count: int) -> Array:
 @lru_cache(maxsize=16)
 def landau_constants(count: int) -> Array:
     """G_1..G_count; read-only."""
-    found: Array = np.cumsum(np.square(root_coefficients(count)))
-    found.setflags(write=False)
-    return found
+    constants: Array = np.cumsum(np.square(root_coefficients(count)))
+    constants.setflags(write=False)
+    return constants
 
 
 def landau(count: int) -> float:
@@ -66,13 +66,13 @@ def reciprocal(series: Array, count: int) -> Array:
     known = min(count, RECURSION)
     impulse = np.zeros(known)
     impulse[0] = 1.0
-    found: Array = lfilter([1.0], series[:known], impulse)
+    inverse: Array = lfilter([1.0], series[:known], impulse)
     while known < count:
         known = min(2 * known, count)
-        rest = -fftconvolve(found, series[:known])[:known]
+        rest = -fftconvolve(inverse, series[:known])[:known]
         rest[0] += 2.0
-        found = fftconvolve(found, rest)[:known]
-    return found
+        inverse = fftconvolve(inverse, rest)[:known]
+    return inverse
 
 
 def running_sum_strategy(noise: Array, count: int) -> Array:
@@ -123,13 +123,13 @@ class Rational:
 
     def coefficients(self, count: int) -> Array:
         """s_0..s_{count-1}."""
-        found = np.zeros(max(count, 1))
+        values = np.zeros(max(count, 1))
         for pole, weight in zip(self.poles, self.weights, strict=True):  # by products alone: the same bits everywhere
-            found[1:] += (
+            values[1:] += (
                 weight * np.cumprod(np.concatenate([np.ones(1), np.full(max(count - 2, 0), pole)]))[: count - 1]
             )
-        found[0] = 1.0
-        return found[:count]
+        values[0] = 1.0
+        return values[:count]
 
     def square_sum(self, count: float = inf) -> float:
         """sum_{j<count} s_j^2; poles are below 1 where count is infinite."""
@@ -163,10 +163,10 @@ def root_decays(length: int) -> tuple[Array, Array]:
 
 def power(base: float, exponent: int) -> float:
     """base^exponent, exponent >= 0, by squaring: products only, so the same bits everywhere."""
-    found = 1.0
+    result = 1.0
     while exponent:
         if exponent & 1:
-            found *= base
+            result *= base
         base *= base
         exponent >>= 1
-    return found
+    return result

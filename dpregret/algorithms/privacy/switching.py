@@ -77,7 +77,7 @@ class Watch:
 
     def __init__(self, mechanism: AboveThreshold, generators: Sequence[np.random.Generator]):
         self.mechanism, self.generators = mechanism, generators
-        self.levels, self.left = np.empty(len(generators)), np.empty(len(generators))
+        self.levels, self.rest = np.empty(len(generators)), np.empty(len(generators))
         for run in range(len(generators)):
             self.open(run)
 
@@ -86,21 +86,21 @@ class Watch:
         generator = self.generators[run]
         noise = 0.0 if math.isinf(self.mechanism.epsilon) else generator.laplace(scale=2 / self.mechanism.epsilon)
         self.levels[run] = self.mechanism.threshold + noise
-        self.left[run] = generator.standard_exponential()
+        self.rest[run] = generator.standard_exponential()
 
     def step(self, queries: Array) -> NDArray[np.bool_]:
         """Ask one query a run, (runs,); tell which halt."""
-        _ask(self.mechanism.epsilon, self.levels, self.left, queries)
-        return self.left <= 0
+        _ask(self.mechanism.epsilon, self.levels, self.rest, queries)
+        return self.rest <= 0
 
     def walk(self, run: int, query: float, losses: Array, rounds: int) -> int | None:
         """Ask a query in each of some rounds; the first that halts, None if none does.
 
         The query starts at `query` and grows by each round's loss, losses >= 0: (rounds,), or (1,) where all are alike.
         """
-        level, left = self.levels[run], self.left[run]
-        found, self.left[run] = _walk(self.mechanism.epsilon, level, left, query, without_gaps(losses), rounds)
-        return None if found < 0 else found
+        level, rest = self.levels[run], self.rest[run]
+        halt, self.rest[run] = _walk(self.mechanism.epsilon, level, rest, query, without_gaps(losses), rounds)
+        return None if halt < 0 else halt
 
 
 @compiled
@@ -122,23 +122,23 @@ def _rate_at(scaled: float) -> float:
 
 
 @compiled
-def _ask(epsilon: float, levels: Array, left: Array, queries: Array) -> None:
+def _ask(epsilon: float, levels: Array, rest: Array, queries: Array) -> None:
     """One query a run, (runs,): take its rate from what is left of the exponential variate."""
     for run in range(len(levels)):
-        left[run] -= _rate(epsilon, levels[run] - queries[run])
+        rest[run] -= _rate(epsilon, levels[run] - queries[run])
 
 
 @compiled
-def _stay(epsilon: float, level: float, left: float, query: float, rounds: int) -> tuple[int, float]:
+def _stay(epsilon: float, level: float, rest: float, query: float, rounds: int) -> tuple[int, float]:
     """`_walk` for the same query in all rounds, in closed form: the halting round is geometric."""
     rate = _rate(epsilon, level - query)
-    if rate * rounds >= left:
-        return int(min(rounds, max(1.0, np.ceil(left / rate)))) - 1, left  # rounding may lead past the end
-    return -1, left - rate * rounds
+    if rate * rounds >= rest:
+        return int(min(rounds, max(1.0, np.ceil(rest / rate)))) - 1, rest  # rounding may lead past the end
+    return -1, rest - rate * rounds
 
 
 @compiled
-def _walk(epsilon: float, level: float, left: float, query: float, losses: Array, rounds: int) -> tuple[int, float]:
+def _walk(epsilon: float, level: float, rest: float, query: float, losses: Array, rounds: int) -> tuple[int, float]:
     """The first of `rounds` rounds in which a query halts (-1: none), and what is left of the exponential variate.
 
     The query of a round is `query` plus the losses (non-negative; one number: the same in all rounds) of those before
@@ -147,9 +147,9 @@ def _walk(epsilon: float, level: float, left: float, query: float, losses: Array
     """
     constant = len(losses) == 1
     if constant and losses[0] == 0.0:
-        return _stay(epsilon, level, left, query, rounds)
+        return _stay(epsilon, level, rest, query, rounds)
     sharp = np.isinf(epsilon)
-    near = level if sharp else level - min(FAR, LOST - math.log(left)) * 4 / epsilon
+    near = level if sharp else level - min(FAR, LOST - math.log(rest)) * 4 / epsilon
     gathered, now = 0.0, 0
     if constant:
         now = int(min(max((near - query) / losses[0] - 1, 0.0), rounds))
@@ -174,11 +174,11 @@ def _walk(epsilon: float, level: float, left: float, query: float, losses: Array
             for k in range(count):
                 rates[k] = _rate_at(rates[k] * (epsilon / 4))
         for k in range(count):
-            left -= rates[k]
-            if left <= 0:
-                return now + k, left
+            rest -= rates[k]
+            if rest <= 0:
+                return now + k, rest
         now += count
-    return -1, left
+    return -1, rest
 
 
 @dataclass(frozen=True)

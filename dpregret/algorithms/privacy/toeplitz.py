@@ -294,11 +294,11 @@ class NormalisedRoot:
         last = max(1, self.horizon - 1)
         lengths = np.sqrt(series.landau_constants(last)[::-1])
         reversed_inverse = series.inverse_root_coefficients(rounds)[::-1].copy()
-        row, found = np.zeros(rounds), np.empty(rounds)
+        row, squares = np.zeros(rounds), np.empty(rounds)
         for t in range(rounds):
             row[: t + 1] += lengths[t] * reversed_inverse[rounds - 1 - t :]
-            found[t] = row[: t + 1] @ row[: t + 1]
-        return found
+            squares[t] = row[: t + 1] @ row[: t + 1]
+        return squares
 
 
 @cache
@@ -320,7 +320,7 @@ def parameters(kind: str, size: int, buffers: int) -> tuple[Decays, Decays]:
     most = max(max(fits) for fits in table.values())
     if not 1 <= buffers <= most:
         raise ValueError(f"buffers must be 1 to {most}, got {buffers}")
-    nearest = min(table, key=lambda other: abs(np.log2(other / size)))
+    nearest = min(table, key=lambda stored_size: abs(np.log2(stored_size / size)))
     fit = table[nearest][min(buffers, max(table[nearest]))]
     return tuple(fit["decays"]), tuple(fit["zeros"])
 

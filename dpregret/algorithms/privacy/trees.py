@@ -42,13 +42,13 @@ def tree_prefixes(nodes: Array, window: int, done: int, reached: Array) -> None:
     top = reached.shape[1] - 1
     for run in range(runs):
         now = done % window
-        for place in range(rounds):
+        for t in range(rounds):
             now = now + 1 if now < window else 1
             older = now & (now - 1)
-            held = place - (now - older)  # where N of that prefix lies
+            held = t - (now - older)  # where N of that prefix lies
             if older and held >= 0:
                 for k in range(dimension):
-                    nodes[run, place, k] += nodes[run, held, k]
+                    nodes[run, t, k] += nodes[run, held, k]
             else:
                 level = top
                 if older:
@@ -56,12 +56,12 @@ def tree_prefixes(nodes: Array, window: int, done: int, reached: Array) -> None:
                     while not (now >> (level - 1)) & 1:
                         level += 1
                 for k in range(dimension):
-                    nodes[run, place, k] += reached[run, level, k]
+                    nodes[run, t, k] += reached[run, level, k]
         for level in range(top):
-            place = rounds - 1 - (now - (now >> level << level))
-            if place >= 0:
+            t = rounds - 1 - (now - (now >> level << level))
+            if t >= 0:
                 for k in range(dimension):
-                    reached[run, level, k] = nodes[run, place, k]
+                    reached[run, level, k] = nodes[run, t, k]
 
 
 @dataclass
@@ -150,11 +150,11 @@ class WindowTree(PrefixSums):
 
     def next(self, state: Any, units: Array, fresh: Fresh) -> Array:
         """The prefix of this tree, and from the second one on what is left of the one before."""
-        noise, tree, first, left = by_run(units), min(self.window, len(units)), state.first, state.blocks - state.done
+        noise, tree, first, todo = by_run(units), min(self.window, len(units)), state.first, state.blocks - state.done
         state.next_prefixes(noise, tree)
         if self.window == 1 or (first and state.blocks > 1):
             return noise.swapaxes(0, 1)
-        following = state.open_rest(left, fresh)
+        following = state.open_rest(todo, fresh)
         rest = by_run(fresh(len(units)))
         rest[:, ::tree] = 0.0  # at 0 there is what follows alone
         tree_prefixes(rest, tree, tree - 1, following[:, None])
@@ -189,10 +189,10 @@ class WindowState:
         if self.done >= self.blocks:
             self.prefix[...], self.done, self.first = 0.0, 0, False
 
-    def open_rest(self, left: int, fresh: Fresh) -> Array:
-        """Noise of what is left of the tree before after the next of `left` blocks, (runs, d)."""
+    def open_rest(self, todo: int, fresh: Fresh) -> Array:
+        """Noise of the rest of the tree before, after the next of `todo` blocks, (runs, d)."""
         if self.blocks:  # the lowest node in use opens into its children
-            opened = _trailing_zeros(left)
+            opened = _trailing_zeros(todo)
             self.rest[opened] = 0.0
             if opened:
                 self.rest[:opened] = fresh(opened)
@@ -323,10 +323,10 @@ class VarianceReducedTree(BinaryTree):
             nodes = estimated(fresh(len(nodes) // 2), nodes, height)
             noise[:, (1 << height) - 1 :: 1 << height] = nodes.swapaxes(0, 1)
         blocks = state.tree.done % state.tree.window // rounds + 1
-        found, ended = nodes[0], (blocks & -blocks).bit_length() - 1
+        estimate, ended = nodes[0], (blocks & -blocks).bit_length() - 1
         for level in range(ended):
-            found = estimated(fresh(1), np.stack([state.finished[level], found]), height + level + 1)[0]
-        state.finished[ended], noise[:, -1] = found, found
+            estimate = estimated(fresh(1), np.stack([state.finished[level], estimate]), height + level + 1)[0]
+        state.finished[ended], noise[:, -1] = estimate, estimate
         state.tree.next(noise)
         return noise.swapaxes(0, 1)
 
@@ -382,16 +382,16 @@ class DecodedWindowTree:
         """Sum of V_h over the set bits of the position, and from the second block on the suffix's variance."""
         position = np.arange(rounds) % self.window + 1
         heights = np.arange(self.nodes_per_item)
-        found: Array = ((position[:, None] >> heights & 1) * node_variance(heights)).sum(axis=1)
+        variances: Array = ((position[:, None] >> heights & 1) * node_variance(heights)).sum(axis=1)
         rest = np.append(_rest_variances(self.window)[1:], 0.0)
-        found[self.window :] += rest[position - 1][self.window :]
-        return found
+        variances[self.window :] += rest[position - 1][self.window :]
+        return variances
 
 
 def _rest_variances(window: int) -> Array:
     """Variance of what is left of a tree after 0..window-1 of its items have expired."""
-    found = np.ones(1)
+    variances = np.ones(1)
     for height in range(1, window.bit_length()):
-        below = np.concatenate([found + node_variance(height - 1), found])
-        found = below / (1 + below)
-    return found
+        below = np.concatenate([variances + node_variance(height - 1), variances])
+        variances = below / (1 + below)
+    return variances

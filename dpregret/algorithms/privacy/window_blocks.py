@@ -74,8 +74,8 @@ class WindowBlocks(PrefixSums):
         """Variance in units of a node's; see Error."""
         block, last = self.block, self._variances()[-1]
         ended, position = np.divmod(np.arange(rounds), block)
-        left = self.window - 1 - position  # W - r
-        return np.asarray(self.prefix_variances()[position] + last * np.minimum(ended, -(-left // block)))
+        remaining = self.window - 1 - position  # W - r
+        return np.asarray(self.prefix_variances()[position] + last * np.minimum(ended, -(-remaining // block)))
 
     @property
     def most_noisy_nodes(self) -> float:
@@ -84,20 +84,20 @@ class WindowBlocks(PrefixSums):
 
     def _variances(self) -> list[float]:
         """c_0..c_h (line 1)."""
-        found = [1.0]
+        variances = [1.0]
         for radix in self.radices:
-            found.append(radix * found[-1] / (radix * found[-1] + 1))
-        return found
+            variances.append(radix * variances[-1] / (radix * variances[-1] + 1))
+        return variances
 
     def prefix_variances(self) -> Array:
         """V(1..b)."""
-        place, found, below, size = np.arange(1, self.block + 1), np.zeros(self.block), 1.0, 1
+        position, variances, below, size = np.arange(1, self.block + 1), np.zeros(self.block), 1.0, 1
         for level, (radix, share) in enumerate(zip(self.radices, self._variances()[1:], strict=True), start=1):
             whole = size * radix
-            here = place if level == len(self.radices) else place % whole
-            found += below * (here // size) - radix * below * share * np.square(here / whole)
+            here = position if level == len(self.radices) else position % whole
+            variances += below * (here // size) - radix * below * share * np.square(here / whole)
             below, size = share, whole
-        return found
+        return variances
 
     def init(self, rounds: int, runs: int, dimension: int) -> "BlocksState":
         """b + W/b vectors beside a block's nodes."""
@@ -112,8 +112,8 @@ class WindowBlocks(PrefixSums):
         while now < len(units):
             if state.done == 0:
                 used += state.keep(drawn[:, used:])
-                if missing := state.coming.shape[1] - state.kept:
-                    state.coming[:, state.kept :] = fresh(missing).swapaxes(0, 1)
+                if missing := state.coming.shape[1] - state.filled:
+                    state.coming[:, state.filled :] = fresh(missing).swapaxes(0, 1)
                 self._begin(state)
             count = min(self.block - state.done, len(units) - now)
             add_blocks(noise, now, count, state.done, self.window, state.sums, state.whole)
@@ -126,14 +126,14 @@ class WindowBlocks(PrefixSums):
         state.rests[:, 1:] = state.rests[:, :-1].copy()
         np.cumsum(state.rests[:, 1:], axis=1, out=state.whole[:, 1:])
         read_off(state.coming, np.array(self.radices, dtype=np.int64), state.sums, state.rests[:, 0])
-        state.kept = 0
+        state.filled = 0
 
 
 @dataclass
 class BlocksState:
     """Arrays (runs, ., d), `done` rounds of this block.
 
-    coming: nodes of the next block, by level from the leaves on, of which `kept` are drawn. sums: P[1..b] of this one.
+    coming: nodes of the next block, by level from the leaves on, of which `filled` are drawn. sums: P[1..b] of this one.
     rests: R of this block and those before it, the last one first. whole: sums of R over the last 0, 1, ... blocks.
     """
 
@@ -141,21 +141,21 @@ class BlocksState:
     sums: Array
     rests: Array
     whole: Array
-    kept: int = 0
+    filled: int = 0
     done: int = 0
 
     def keep(self, drawn: Array) -> int:
         """Take draws for the next block, (runs, count, d), as many as it can use; how many."""
-        taken = min(drawn.shape[1], self.coming.shape[1] - self.kept)
-        self.coming[:, self.kept : self.kept + taken] = drawn[:, :taken]
-        self.kept += taken
+        taken = min(drawn.shape[1], self.coming.shape[1] - self.filled)
+        self.coming[:, self.filled : self.filled + taken] = drawn[:, :taken]
+        self.filled += taken
         return int(taken)
 
 
 @compiled
-def read_off(own: Array, radices: Whole, sums: Array, rest: Array) -> None:
+def read_off(values: Array, radices: Whole, sums: Array, rest: Array) -> None:
     """Lines 3 to 6: own values of a block's nodes, (runs, nodes, d) -> P[1..b], and R, (runs, d)."""
-    runs, nodes, dimension = own.shape
+    runs, nodes, dimension = values.shape
     block, height = sums.shape[1], len(radices)
     first = np.zeros(height + 2, dtype=np.int64)  # where the nodes of a level begin
     size = block
@@ -165,10 +165,10 @@ def read_off(own: Array, radices: Whole, sums: Array, rest: Array) -> None:
             size //= radices[level]
     up, total = np.empty((nodes, dimension)), np.empty(dimension)
     for run in range(runs):
-        z = own[run]
-        for each in range(block):
+        z = values[run]
+        for leaf in range(block):
             for k in range(dimension):
-                up[each, k] = z[each, k]
+                up[leaf, k] = z[leaf, k]
         below = 1.0
         for level in range(height):  # line 3
             radix = radices[level]
@@ -188,15 +188,15 @@ def read_off(own: Array, radices: Whole, sums: Array, rest: Array) -> None:
                 _add_up(up, child, child + radix, total)
                 for k in range(dimension):
                     total[k] = (up[node, k] - total[k]) / radix
-                for each in range(child, child + radix):
+                for i in range(child, child + radix):
                     for k in range(dimension):
-                        up[each, k] += total[k]
+                        up[i, k] += total[k]
         for k in range(dimension):
             total[k] = 0.0
-        for each in range(block):  # line 5
+        for leaf in range(block):  # line 5
             for k in range(dimension):
-                total[k] += up[each, k]
-                sums[run, each, k] = total[k]
+                total[k] += up[leaf, k]
+                sums[run, leaf, k] = total[k]
 
 
 @compiled
@@ -204,9 +204,9 @@ def _add_up(rows: Array, first: int, end: int, total: Array) -> None:
     """total = rows[first] + ... + rows[end - 1]."""
     for k in range(len(total)):
         total[k] = 0.0
-    for each in range(first, end):
+    for row in range(first, end):
         for k in range(len(total)):
-            total[k] += rows[each, k]
+            total[k] += rows[row, k]
 
 
 @compiled
@@ -216,8 +216,8 @@ def add_blocks(noise: Array, first: int, count: int, done: int, window: int, sum
     block = sums.shape[1]
     for run in range(runs):
         for now in range(count):
-            left = window - (done + now + 1)
-            blocks = (left + block - 1) // block
+            remaining = window - (done + now + 1)
+            blocks = (remaining + block - 1) // block
             for k in range(dimension):
                 noise[run, first + now, k] = sums[run, done + now, k] + whole[run, blocks, k]
 
@@ -227,16 +227,16 @@ def mean_variance(radices: Whole, blocks: Array) -> Array:
 
     blocks: how many blocks before are in a sum in the mean, (candidates,).
     """
-    found, below, size = np.zeros(blocks.shape), np.ones(blocks.shape), np.ones(blocks.shape)
+    variance, below, size = np.zeros(blocks.shape), np.ones(blocks.shape), np.ones(blocks.shape)
     for level, radix in enumerate(radices.astype(np.float64)):
         whole, share = size * radix, radix * below / (radix * below + 1)
         if level == len(radices) - 1:  # x = 1..b
-            place, squares = (radix - 1) / 2 + 1 / size, (whole + 1) * (2 * whole + 1) / (6 * whole**2)
+            mean, squares = (radix - 1) / 2 + 1 / size, (whole + 1) * (2 * whole + 1) / (6 * whole**2)
         else:
-            place, squares = (radix - 1) / 2, (whole - 1) * (2 * whole - 1) / (6 * whole**2)
-        found = found + below * place - radix * below * share * squares
+            mean, squares = (radix - 1) / 2, (whole - 1) * (2 * whole - 1) / (6 * whole**2)
+        variance = variance + below * mean - radix * below * share * squares
         below, size = share, whole
-    return np.asarray(found + below * blocks)
+    return np.asarray(variance + below * blocks)
 
 
 @cache

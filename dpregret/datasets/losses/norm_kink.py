@@ -28,11 +28,11 @@ class NormKink(NamedTuple):
 @inlined
 def bent(distance, weight, bend, radius):
     """Weight h(distance) + bend distance^2; s - h(s) = r/2 - (r - s)^2 / (2 r) below r."""
-    found = distance * (weight + bend * distance)
+    value = distance * (weight + bend * distance)
     if radius > 0.0:
         inside = max(radius - distance, 0.0)
-        found -= 0.5 * weight / radius * (radius * radius - inside * inside)
-    return found
+        value -= 0.5 * weight / radius * (radius * radius - inside * inside)
+    return value
 
 
 @value_at.add

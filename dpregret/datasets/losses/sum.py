@@ -23,8 +23,8 @@ class Sum(NamedTuple):
 
     def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
         """f and a subgradient at the points."""
-        found = [term.value_and_gradient(points) for term in self.terms]
-        return sum(value for value, _ in found), sum(slope for _, slope in found)
+        pairs = [term.value_and_gradient(points) for term in self.terms]
+        return sum(value for value, _ in pairs), sum(slope for _, slope in pairs)
 
 
 @slope_at.add

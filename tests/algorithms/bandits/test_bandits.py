@@ -294,7 +294,7 @@ def test_the_second_moment_of_an_estimate_is_within_kappa() -> None:
     """E g = the gradient whatever the noise, and E|g|^2 at most B (n/zeta)^2 (M^2 + variance) + B^2 L^2."""
     learner, batch, runs = make([Budget(1.0)], runs=2000), 64, 2000
     stream = make_bandit_stream("cone", learner.domain)
-    learner.laplace, learner.left = UnitNoise("laplace", generators(runs, 5), 1), np.empty((runs, 0))
+    learner.laplace, learner.unused = UnitNoise("laplace", generators(runs, 5), 1), np.empty((runs, 0))
     sphere = unit_sphere(generators(runs), batch, 3)
     point = np.tile([-0.4, 0.3, 0.2], (1, runs, 1))
     found = around(learner, stream.source(generators(1))(batch), point, sphere)[1][0]

@@ -231,7 +231,7 @@ def test_points_are_those_of_the_recursion_and_every_record_is_read_once(variant
     (plan,) = learner.plans
     plain = Plainly(risk, plan)
     assert released == pytest.approx(plain.point, abs=1e-12)
-    assert [each.left for each in risk.passes] == [0]
+    assert [each.remaining for each in risk.passes] == [0]
     assert plain.read == sum(records_of(tree.sizes) for tree in plan) == samples
     assert learner.iterations() == [2 ** (len(plan) + 1) - 2]
 

@@ -117,15 +117,15 @@ SLOPE, BEND = 1.0, 0.5
 
 
 class Pass:
-    """Records in their order, and the number of those that are left."""
+    """Records in their order, and the number of those that remain."""
 
     def __init__(self, records: Array):
-        self.records, self.left = records, records.shape[2]
+        self.records, self.remaining = records, records.shape[2]
 
     def take(self, count: int) -> Array:
-        assert 0 <= count <= self.left
-        begun = self.records.shape[2] - self.left
-        self.left -= count
+        assert 0 <= count <= self.remaining
+        begun = self.records.shape[2] - self.remaining
+        self.remaining -= count
         return self.records[:, :, begun : begun + count]
 
 

@@ -173,7 +173,7 @@ def test_cocol_stays_within_the_radius_of_the_leader(set_name, variant, name):
     def observe(learner, now):
         nonlocal violations
         mu, start_point = losses.strong_convexity, learner.domain.center()
-        points, gradients = learner.compiled.kept("points"), learner.compiled.kept("gradients")
+        points, gradients = learner.compiled.state_field("points"), learner.compiled.state_field("gradients")
         regulariser = learner.schedule.regulariser[..., None]
         leader = learner.domain.project((points + regulariser * start_point - gradients / mu) / (now + regulariser))
         distance = np.linalg.norm(learner.point - leader, axis=-1)

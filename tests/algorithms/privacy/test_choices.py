@@ -201,10 +201,10 @@ def test_only_what_is_proved_has_a_bound() -> None:
 def path(watch: Watch, run: int, queries: np.ndarray) -> int | None:
     """Ask successive queries of one run; the position of the first that halts, None if none does."""
     spent = np.cumsum(watch.mechanism.rates(watch.levels[run] - queries))
-    first = int(np.searchsorted(spent, watch.left[run]))
+    first = int(np.searchsorted(spent, watch.rest[run]))
     if first < len(spent):
         return first
-    watch.left[run] -= spent[-1] if len(spent) else 0.0
+    watch.rest[run] -= spent[-1] if len(spent) else 0.0
     return None
 
 
@@ -243,7 +243,7 @@ def test_the_compiled_walk_is_the_path(epsilon: float, rounds: int) -> None:
         assert compiled.walk(0, 3.0, losses, rounds) == found
         halted += found is not None
         if found is None:
-            assert compiled.left[0] == pytest.approx(plain.left[0], rel=1e-12, abs=1e-12)
+            assert compiled.rest[0] == pytest.approx(plain.rest[0], rel=1e-12, abs=1e-12)
     assert rounds < 999 or halted > 10
 
 
