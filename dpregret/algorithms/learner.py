@@ -33,8 +33,8 @@ from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import specialised
 from dpregret.numerics.sums import sum_rows, vecdot
 
-LOOKED_AFTER = 1024  # most rounds between two looks at whether the points lie in their set
-HELD = 2048  # most numbers of a point, of all settings and runs, where rounds between are looked at too:
+LOOKED_AFTER = 1024  # most rounds between two checks that the points lie in their set
+HELD = 2048  # most numbers of a point, of all settings and runs, where rounds in between are checked too:
 HELD_FIRST, HELD_OF = 4, 4  # all of the first blocks, then of every fourth
 NUMBERS = 2048  # of a tile's points: what a round touches stays in the processor's first caches
 FEWEST, MOST = 16, 256  # runs of a tile
@@ -136,14 +136,14 @@ class BaseLearner(ABC):
 
 @cache
 def learners(family: str) -> dict[str, type[BaseLearner]]:
-    """All learners of the folder algorithms/<family> by their card's name; a new file there is found by itself."""
+    """All learners of the folder algorithms/<family> by their card's name; a new file there needs no registration."""
     return discover(f"dpregret.algorithms.{family}", BaseLearner, "card")
 
 
 class Learner(BaseLearner):
     """Plays `point`, then learns from the round's loss. All settings and runs advance together.
 
-    A round is written in one of two ways. Either as plain loops: `state` gives what the learner keeps of some runs of a
+    A round is written in one of two ways. Either as plain loops: `state` gives the learner's state for some runs of a
     setting as a NamedTuple, whose class has a `step` (core/oracles.py); it is compiled, and calls the set `calls` times
     for its `oracle`, 'project', 'vertex' or 'local'. Or as `observe`, on whole batches: state arrays have shape
     (settings, runs, d). `solves` counts linear systems or eigenvalue problems, of all settings and runs together;
@@ -179,7 +179,7 @@ class Learner(BaseLearner):
         self.prepare()
 
     def begin(self, generators: Sequence[np.random.Generator]) -> None:
-        """Take what is needed of the runs' generators before the first round (nothing, where noise has a plan)."""
+        """Draw what is needed from the runs' generators before the first round (nothing, where noise has a plan)."""
 
     def state(self, setting: int, runs: int) -> Any:
         """The state of `runs` runs of a setting, before the first round."""
@@ -220,7 +220,7 @@ class Learner(BaseLearner):
         return self.noise_plan is None or self.noise_plan.distribution != "gaussian"
 
     def ledger(self) -> Sequence[Release]:
-        """Of all that an item is released in."""
+        """Of all releases that an item enters."""
         return self.noise_plan.releases() if self.noise_plan is not None else []
 
     def bound(self, rounds: int) -> Array:
@@ -263,7 +263,7 @@ def play(
     losses: one per round; those of a list are played several at a time. noise_generators: one per run. checkpoints:
     increasing rounds after which the cumulative loss of the released points is recorded.
     Raises FloatingPointError when a cumulative loss is not finite, LearnerFault when a point is of another type or
-    shape than it has to be, or lies outside the set (looked at where a checkpoint or a 1024th round is; in `_plain`,
+    shape than it has to be, or lies outside the set (checked at checkpoints and every 1024th round; in `_plain`,
     in the first 256 rounds and a quarter of the others, for whether it is no farther than the set is wide).
     """
     domain = learner.problem.domain
@@ -316,7 +316,7 @@ def _plain(
 ) -> None:
     """The definition of the next rounds, one call of `observe` each; noise (rounds, settings, runs, d).
 
-    looked: whether points are held, and looked at in the end.
+    looked: whether points are stored, and checked at the end.
     """
     if noise is not None:
         norms += sum_rows(np.sqrt(vecdot(noise, noise)))
@@ -329,7 +329,7 @@ def _plain(
         if held is not None:
             held[index] = point
         value, gradient = loss.value_and_gradient(point)
-        gradient.setflags(write=False)  # it may be the stream's own
+        gradient.setflags(write=False)  # it may be the stream's array
         learner.known = loss, value
         cumulative += value
         learner.round += 1
@@ -340,7 +340,7 @@ def _plain(
 
 
 def _ends(done: int, most: int, checkpoints: Sequence[int]) -> list[int]:
-    """Where parts of the next `most` rounds end: a checkpoint is a part of its own."""
+    """Where parts of the next `most` rounds end; each checkpoint is a part by itself."""
     near = checkpoints[bisect(checkpoints, done) : bisect(checkpoints, done + most + 1)]
     ends = {done + most, *near, *(end - 1 for end in near)}
     return sorted(end for end in ends if done < end <= done + most)
@@ -415,7 +415,7 @@ def play_round(learner, loss, domain, held, rows, first, t, x, slopes, noises):
 
 
 def ask_project(domain, points, weights, repeats):
-    """Project points (d, runs), again and again: what it costs within rounds."""
+    """Project points (d, runs) `repeats` times: measures the cost of a projection within rounds."""
     x, s = np.empty(points.shape), np.empty((SCRATCH, points.shape[1]))
     for _ in range(repeats):
         for k in range(x.shape[0]):
@@ -425,14 +425,14 @@ def ask_project(domain, points, weights, repeats):
 
 
 def ask_vertex(domain, points, weights, repeats):
-    """The same of the linear oracle."""
+    """The same for the linear oracle."""
     x, s = np.empty(points.shape), np.empty((SCRATCH, points.shape[1]))
     for _ in range(repeats):
         vertex(domain, points, x, s)
 
 
 def ask_local(domain, points, weights, repeats):
-    """The same of the local oracle, from weights (k, runs) on."""
+    """The same for the local oracle, from weights (k, runs) on."""
     x, s = np.empty(points.shape), np.empty((SCRATCH, points.shape[1]))
     for _ in range(repeats):
         held = weights.copy()
@@ -485,7 +485,7 @@ class Tile:
 
 
 class _Part:
-    """A loss without a text of its own, for some of its runs in one setting."""
+    """A loss without a compiled text, for some of its runs in one setting."""
 
     def __init__(self, loss: Loss, setting: int, columns: slice, runs: int):
         self.loss, self.setting, self.columns, self.runs = loss, setting, columns, runs
@@ -518,7 +518,7 @@ class CompiledRounds:
         self.learner = learner
         domain = learner.domain
         self.tally: Any = getattr(domain, ORACLES[learner.oracle].tally, None)
-        self.held = learner.local if learner.oracle == "local" else domain  # as long as its number is in use
+        self.held = learner.local if learner.oracle == "local" else domain  # kept alive while its number is in use
         text = text_of(domain, learner.oracle)
         self.counted = text is not None
         self.domain = text if self.counted else asked(self.held)
@@ -553,7 +553,7 @@ class CompiledRounds:
 
             before = tile.state, loss, self.domain, held, rows, units[tile.setting], float(scales[tile.setting])
             play = partial(loops, *before, begun, tile.first, done)
-            if losses.kind not in self.ready:  # no rounds: what it takes to compile is not part of what a round costs
+            if losses.kind not in self.ready:  # zero rounds: compile, and count that time apart
                 started = process_time()
                 play(0, tile.x, *tile.sums)
                 self.ready.add(losses.kind)
@@ -593,11 +593,11 @@ class CompiledRounds:
         self.finish()
 
     def points(self) -> Array:
-        """Where the learner is, (settings, runs, d)."""
+        """The learner's points, (settings, runs, d)."""
         return self._gathered([tile.x for tile in self.tiles])
 
     def state_field(self, name: str) -> Array:
-        """The field of its states with this name, (settings, runs, ...)."""
+        """The field of the tiles' states with this name, (settings, runs, ...)."""
         return self._gathered([getattr(tile.state, name) for tile in self.tiles])
 
     def _gathered(self, columns: Sequence[Array]) -> Array:
@@ -608,7 +608,7 @@ class CompiledRounds:
         return out
 
     def finish(self) -> None:
-        """Tell the set's tally how many points its oracle served, at a price measured apart, once."""
+        """Add to the set's tally how many points its oracle served, at a separately measured price, once."""
         if self.rows:
             self.tally.rows += self.rows
             self.tally.seconds += self.rows * self.price

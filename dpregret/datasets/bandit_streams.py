@@ -43,11 +43,11 @@ class BanditComparator:
 
 
 class BanditStream(Source, ABC):
-    """A sequence of losses. lipschitz: L in l2 norm, here 1. sets: where it lives, if not everywhere.
+    """A sequence of losses. lipschitz: L in l2 norm, here 1. sets: those on which it is defined, if not all.
 
-    aimed: made for one horizon and one epsilon, its second and third argument. The trait ``linear``: affine losses;
+    aimed: built for one horizon and one epsilon, its second and third argument. The trait ``linear``: affine losses;
     ``arms``: besides, they lie in [0, 1] on the simplex. tight: errors enter to first order everywhere. Raises
-    ValueError for a set on which it does not live.
+    ValueError for a set on which it is not defined.
     """
 
     sets: ClassVar[tuple[str, ...]] = ()
@@ -59,7 +59,7 @@ class BanditStream(Source, ABC):
 
     @classmethod
     def require(cls, domain: ConstraintSet) -> None:
-        """Raise ValueError for a set on which the stream does not live."""
+        """Raise ValueError for a set on which the stream is not defined."""
         if cls.sets and domain.name not in cls.sets:
             raise ValueError(
                 f"the stream {cls.name!r} lives on the set {' or '.join(cls.sets)}, not on {domain.name!r}"
@@ -67,7 +67,7 @@ class BanditStream(Source, ABC):
 
     @abstractmethod
     def source(self, generators: Generators) -> LossSource:
-        """A function that gives the next n rounds. How a horizon is cut decides nothing."""
+        """A function that returns the next n rounds; results do not depend on how a horizon is cut."""
 
     @abstractmethod
     def comparator(self, generators: Generators, horizon: int) -> BanditComparator:
@@ -110,7 +110,7 @@ class PlacedCone(Cone):
 
 
 def pieces(horizon: int) -> Iterator[int]:
-    """Rounds that a comparator looks at together; how a horizon is cut decides nothing."""
+    """Rounds that a comparator takes at a time; results do not depend on how a horizon is cut."""
     yield from (min(PIECE, horizon - first) for first in range(0, horizon, PIECE))
 
 
@@ -165,7 +165,7 @@ class LinearStream(BanditStream):
         return lambda rounds: affine(self._chosen(draws, rounds), self.costs, self.offsets, rounds)
 
     def _chosen(self, draws: Uniforms, rounds: int) -> Whole:
-        """Which cost each round has, (runs, rounds); (1, 1) where there is one."""
+        """Index of each round's cost vector, (runs, rounds); (1, 1) where there is only one."""
         return places(draws, rounds, len(self.costs)) if len(self.costs) > 1 else np.zeros((1, 1), dtype=np.int64)
 
     def comparator(self, generators: Generators, horizon: int) -> BanditComparator:
@@ -197,7 +197,7 @@ class EntryStream(BanditStream):
         return self.domain.project(self.unprojected)
 
     def source(self, generators: Generators) -> LossSource:
-        """Entries are drawn with one number a round and run."""
+        """Each entry is drawn with one number a round and run."""
         draws = Uniforms(generators)
         return lambda rounds: Losses(Entry, (places(draws, rounds, len(self.truth)).T.astype(float),), (self.truth,))
 
@@ -412,9 +412,9 @@ def make_bandit_stream(
     data_dir: str | Path | None = None,
     **options: Any,
 ) -> BanditStream:
-    """Build a stream of bandit losses on a set; aim: horizon and epsilon, for a stream that is made for them.
+    """Build a stream of bandit losses on a set; aim: horizon and epsilon, for a stream that is built for them.
 
-    Raises ValueError for unknown names and options, values out of range, and a set on which the stream does not live;
+    Raises ValueError for unknown names and options, values out of range, and a set on which the stream is not defined;
     `base.UnreadDataError` where all fits but data are needed and `data_dir` was not given.
     """
     arguments: tuple[object, ...] = (domain,)

@@ -1,4 +1,4 @@
-"""Streams and risks by name: what all say of themselves, how they are found, and how one is built."""
+"""Streams and risks by name: what all declare, how they are looked up, and how one is built."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Source:
     measured data, not drawn from a model. data: the name of the prepared data that it reads. columns: their number of
     features, the only dimension of a set on which they fit. drawn: rounds have random parameters, which are held in
     blocks. stochastic: rounds are draws from one law, or records of one pool in random order; else the sequence is
-    fixed, drifts, or was made against learners.
+    fixed, drifts, or was built against learners.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Quantities(Source):
 
 
 class Noise(Quantities):
-    """Noise, or random vectors, by the lemma's own law: any other would not be the lemma's."""
+    """Noise, or random vectors, drawn from the law that the lemma states."""
 
     name = "noise"
     tight = True
@@ -54,7 +54,7 @@ class Noise(Quantities):
 
 
 class UnreadDataError(ValueError):
-    """The data of a stream or risk lie in a file, and no folder was given in which to look."""
+    """The data of a stream or risk are in a file, and the folder of prepared data was not given."""
 
 
 @cache
@@ -114,9 +114,9 @@ def sparse_truth(generator: np.random.Generator, dimension: int, sparsity: int, 
 
 
 def towards_vertex(domain: ConstraintSet, share: float, towards: int) -> Array:
-    """The point a `share` of the way from the center to the vertex of least cost, (n,); the costs are normal draws.
+    """The point a `share` of the way from the center to the vertex of least cost, (n,).
 
-    A search for worse streams has chosen both (docs/authors.md).
+    The costs are normal draws with the seed `towards`. A search for worse streams chose both (docs/authors.md).
     """
     if not 0.0 <= share <= 1.0:
         raise ValueError(f"option share must lie in [0, 1], got {share}")

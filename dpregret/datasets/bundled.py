@@ -1,4 +1,4 @@
-"""Real data in the form the streams want: an .npz of ``features`` (n, d) and ``labels`` (n,).
+"""Real data in the form that streams read: an .npz of ``features`` (n, d) and ``labels`` (n,).
 
 scikit-learn takes two seconds to import, so its bundled sets are converted once and the sweep jobs read the copy.
 Every record is prepared by itself, by public constants: a range for each column, beyond which values are clipped. So

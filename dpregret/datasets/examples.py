@@ -1,4 +1,4 @@
-"""Prepared data: the .npz files that arrays are kept in, and what holds of all labelled examples."""
+"""Prepared data: reading and writing .npz files, and checks of labelled examples."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def read_arrays(path: Path, what: str, *names: str) -> list[np.ndarray[Any, Any]
     try:
         with opened(path) as file, np.load(file, allow_pickle=False) as archive:
             return [np.asarray(archive[name]) for name in names]
-    except Exception as error:  # a damaged archive raises whatever its damage looks like
+    except Exception as error:  # a damaged archive may raise anything
         raise ValueError(f"{path}: not a readable .npz of {what} ({error})") from error
 
 
 def norm_of(file: Path) -> float:
-    """The public norm that norm 1 of prepared features stands for; 1 for data sets that are not of a study."""
+    """The public norm that norm 1 of prepared features stands for; 1 for data sets outside a study."""
     with np.load(file, allow_pickle=False) as archive:
         norm = float(archive["norm"]) if "norm" in archive else 1.0
     if not (0 < norm < math.inf):

@@ -53,7 +53,7 @@ class ExpertComparator:
 class ExpertStream(Source, ABC):
     """Losses of d experts over T rounds.
 
-    A class is made from the number of experts, the horizon, the epsilon of the learner that the stream is aimed at and
+    A class is built from the number of experts, the horizon, the epsilon of the learner that the stream is aimed at and
     a best_loss; its other parameters are its options. sizes: number of experts of each group, (groups,), whole numbers
     that add up to d. best_loss: public bound L* on the total loss of the best expert that learners receive, None where
     none is declared. tight: the stream forces what the upper bounds pay for. lower_bound: least expected regret of
@@ -81,11 +81,11 @@ class ExpertStream(Source, ABC):
         """Blocks that cover the horizon exactly; a run's losses depend on its own generator only."""
 
     def epochs(self, generators: Generators) -> Iterator[ExpertBlock]:
-        """The same losses for who looks at sums over epochs [2^k, 2^(k+1)) only; a block may be an epoch's mean."""
+        """The same losses for learners that use sums over epochs [2^k, 2^(k+1)); a block may be an epoch's mean."""
         return self.blocks(generators)
 
     def comparator(self, generators: Generators) -> ExpertComparator:
-        """A pass of its own over the losses: give it generators equal to those of `blocks`."""
+        """Makes its own pass over the losses: give it generators equal to those of `blocks`."""
         total = np.zeros((len(generators), len(self.sizes)))
         for block in self.blocks(generators):
             total += block.losses.sum(axis=0) * (block.rounds if len(block.losses) == 1 else 1)
@@ -180,7 +180,7 @@ class Bernoulli(ExpertStream):
     name = "bernoulli"
     title = "independent losses"
     stochastic = True
-    most = 2**20  # every one has losses of its own
+    most = 2**20  # each has its own losses
 
     def __init__(
         self, experts: int, horizon: int, epsilon: float, best_loss: float | None, probability: float = 0.5
@@ -243,7 +243,7 @@ class LowerBound(ExpertStream):
 
 
 def _rounds(length: int | None, default: float) -> int:
-    """The option `length`; left out, the default, rounded, but at least 1."""
+    """The option `length`, or else the default, rounded, but at least 1."""
     if length is None:
         return max(1, round(default))
     if not (isinstance(length, int) and length >= 1):
@@ -254,9 +254,9 @@ def _rounds(length: int | None, default: float) -> int:
 class Turns(ExpertStream):
     """Two halves of the experts lose 1 in turn, each for `length` rounds; by default 1/eps, rounded.
 
-    Who draws by exp(-eta * losses) every B = `length` rounds expects 1/2 and (1 + tanh(eta B/2))/2 of them in turn: a
-    regret of (T/4) tanh(eta B/2), near eta T B/8. Who draws in every round loses about eta T/8. A sixteenth of the
-    experts, at least one, lose in all rounds, so that a random expert has a regret; to see that costs ln(16/15)/eta.
+    A learner that draws by exp(-eta * losses) every B = `length` rounds expects 1/2 and (1 + tanh(eta B/2))/2 of them
+    in turn: a regret of (T/4) tanh(eta B/2), near eta T B/8. A draw in every round costs about eta T/8. A sixteenth of
+    the experts, at least one, lose in all rounds, so that a random expert has regret; seeing that costs ln(16/15)/eta.
     """
 
     name = "turns"
@@ -287,7 +287,7 @@ class Turns(ExpertStream):
 
 
 class SwitchEpochs(ExpertStream):
-    """The instance of Asi et al. 2024, Thm 4.2: an expert loses 0 or 1 in a whole epoch, by a fair coin of its own.
+    """The instance of Asi et al. 2024, Thm 4.2: an expert loses 0 or 1 in a whole epoch, by its own fair coin.
 
     An epoch has `length` rounds; by default T/(T eps)^(4/3), rounded, at least 1, as in the paper. Who decides before
     an epoch loses half of it, and the best of d experts is ahead of that by sqrt(T length) and a factor near
@@ -297,7 +297,7 @@ class SwitchEpochs(ExpertStream):
     name = "switch-epochs"
     title = "epochs of fair coins"
     tight = True
-    most = 2**10  # every one has losses of its own
+    most = 2**10  # each has its own losses
 
     def __init__(
         self, experts: int, horizon: int, epsilon: float, best_loss: float | None, length: int | None = None
@@ -333,7 +333,7 @@ class Gap(ExpertStream):
     title = "independent losses with a gap"
     stochastic = True
     traits = frozenset({"epochs"})
-    most = 2**20  # every one has losses of its own
+    most = 2**20  # each has its own losses
 
     def __init__(self, experts: int, horizon: int, epsilon: float, best_loss: float | None, gap: float = 0.25) -> None:
         if not 0 <= gap <= 1:
@@ -350,7 +350,7 @@ class Gap(ExpertStream):
             for first in range(0, length, step):
                 rounds = min(step, length - first)
                 losses = np.stack([generator.random((rounds, self.experts)) for generator in generators], axis=1)
-                for index, loss in enumerate(losses):  # of the rounds that are left, so many are lost
+                for index, loss in enumerate(losses):  # `remaining` losses fall on the rounds from here on
                     loss[...] = loss * float(length - first - index) < remaining
                     remaining -= loss
                 yield ExpertBlock(losses, rounds)
@@ -405,7 +405,7 @@ class LeaderSwap(ExpertStream):
 class ErrorTable(ExpertStream):
     """Experts are classifiers: the loss is the 0/1 error on a sample.
 
-    Every run sees all samples once per pass, in an order of its own. best_loss is a declaration; the data decide what
+    Every run sees all samples once per pass, in its own order. best_loss is a declaration; the data decide what
     the best expert loses. Chosen after a look at the table it is side information, which no budget pays for.
     """
 

@@ -45,9 +45,9 @@ _PART: Final = r"[A-Za-z0-9_~+-][A-Za-z0-9._~+-]*"
 _URL: Final = rf"^(https://[A-Za-z0-9.-]+|http://(localhost|127\.0\.0\.1)(:[0-9]+)?)(/{_PART})+$"
 _DIGEST: Final = r"^[0-9a-f]{64}$"
 _VOUCHER: Final = r"https://([A-Za-z0-9.-]+)/([^/\s,:]+)"
-"""An address, before what is found there; its host and first part (of a forge: the owner) are one place."""
+"""A voucher's address; its host and first part (on a forge: the owner) make one place."""
 SILENCE: Final = 30.0
-"""Seconds without a byte after which a server is left."""
+"""Seconds without a byte after which a download is given up."""
 MOST_BYTES: Final = 1 << 26
 """Of a download that does not declare its size."""
 MOST_CONTENT: Final = 1 << 30
@@ -155,7 +155,7 @@ def _california_housing(path: Path, columns: int, hashed: int | None) -> tuple[A
         file: Any = archive.extractfile("CaliforniaHousing/cal_housing.data")
         table = np.loadtxt(file, delimiter=",", ndmin=2)
     longitude, latitude, age, rooms, bedrooms, people, households, income, value = table.T
-    with np.errstate(divide="ignore", invalid="ignore"):  # said of the row, if it happens
+    with np.errstate(divide="ignore", invalid="ignore"):  # the check for finite values names the row
         per_home = np.stack([rooms, bedrooms, people]) / households / np.array([[20.0], [10.0], [10.0]])
     location = (latitude - 37.25) / 4.75, (longitude + 119.25) / 5.25
     parts = [np.ones(len(table)), income / 15, age / 52, *per_home, people / 5_000, *location]
@@ -174,7 +174,7 @@ in any scale, labels (n,) in [-1, 1]."""
 
 
 class FetchError(ValueError):
-    """A data set that cannot be had or cannot be trusted; the message is one line."""
+    """A data set that cannot be downloaded or cannot be trusted; the message is one line."""
 
 
 class Declared(BaseModel):
@@ -234,7 +234,7 @@ class Declared(BaseModel):
 
 
 class Source(Declared):
-    """A download that can be trusted: a strong digest is declared, and two places independent of each other have it."""
+    """A download that can be trusted: a strong digest is declared, and two independent places have it."""
 
     @field_validator("sha256")
     @classmethod
@@ -292,7 +292,7 @@ def fetch(source: Source, directory: Path) -> Path:
 
 
 def pin(source: Declared) -> str:
-    """Download without verification and return what the declaration lacks, as YAML; the file is not kept."""
+    """Download without verification and return what the declaration lacks, as YAML; the file is not stored."""
     content = download(source.url, source.bytes or MOST_BYTES)
     lacking = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
     if Path(source.filename).suffix in _OPENERS:

@@ -2,7 +2,7 @@
 
 Streams are in the order of time, so they drift, and there is one sequence of each. From `january` on all runs meet
 the same rounds, so runs differ in the learner's noise alone, and so do intervals: they say nothing of another year.
-From `anywhere` a run starts at a round of its own, uniform over the year, which is a circle (December is followed by
+From `anywhere` each run starts at its own round, uniform over the year, which is a circle (December is followed by
 January): intervals are then over starting times too; pieces of different runs overlap the more the longer they are.
 
 Of the risks one is sparse, one dense, one logistic. `samples`: all records of a set, the same for every run (runs then
@@ -179,7 +179,7 @@ class WeatherStream(TimeOrdered):
 class FlightsRisk(SquaredRisk):
     """Late or not (+-1) by squared loss on five ones among 150 columns: origin, destination, carrier, hour, weekday.
 
-    Moments are counts of pairs of columns, so they are exact; no dense copy of the features is made.
+    Moments are counts of pairs of columns, so they are exact; the features are never copied to a dense array.
     """
 
     name, data = "flights-risk", "flights"
@@ -204,7 +204,7 @@ class FlightsRisk(SquaredRisk):
 
 
 def pair_counts(ones: np.ndarray) -> Array:
-    """How often two columns are one together: (n, k) places -> (`SPARSE`, `SPARSE`)."""
+    """In how many rows two columns are both one: (n, k) column numbers -> (`SPARSE`, `SPARSE`)."""
     counts = np.zeros(SPARSE * SPARSE)
     for first in ones.T:
         for second in ones.T:
@@ -229,7 +229,7 @@ class WeatherRisk(RecordsRisk):
 
 
 class LateRisk(PooledLogistic):
-    """Late or not by logistic loss on the stream's unit rows; each of the 2,863 rows is kept once, with its counts."""
+    """Late or not by logistic loss on the stream's unit rows; each of the 2,863 rows is there once, with its counts."""
 
     name, data = "flights-logistic-risk", "flights"
     title = "flights, logistic loss"

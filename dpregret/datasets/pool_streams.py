@@ -30,7 +30,7 @@ class PoolStream(Stream):
     elementwise `loss` and `slope` (scores, labels), `bend`, the largest phi'', and `steepest` (reach), the largest
     |phi'| over scores in [-reach, reach].
 
-    Every run sees the whole pool once per pass, in an order of its own. Features have norm at most 1, labels lie in
+    Every run sees the whole pool once per pass, in its own order. Features have norm at most 1, labels lie in
     {-1, +1} or [-1, 1]; over all such examples the exact Lipschitz constant on a centered ball of radius
     R = reach(0) is max |phi'| over scores in [-R, R], plus mu R. Smoothness mu + bend.
 
@@ -151,7 +151,7 @@ class RidgeLogisticPool(PoolStream):
 class Lasso(PoolStream):
     """Sparse regression, y = <v, truth> + noise N(0, 1) clipped to [-1, 1], v uniform on the unit sphere.
 
-    The truth has ``sparsity`` entries of equal size and random sign at random places, and l1 norm ``truth_norm``:
+    The truth has ``sparsity`` entries of equal size and random sign at random positions, and l1 norm ``truth_norm``:
     outside the unit l1 ball, so that the constraint matters where mu is small. The default max(2, d // 8) keeps the
     optimum off the vertices, where noise would not show.
     """

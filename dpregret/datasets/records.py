@@ -1,4 +1,4 @@
-"""Records of a study: a CSV file of one's own, turned into features and labels by public constants only.
+"""Records of a study: a user's CSV file, turned into features and labels by public constants only.
 
 `data.yaml` of the study declares them. Nothing is read off the data: `norm` and `range` are constants that the user
 states, and each record is treated by itself, so neighbouring files stay neighbouring. A constant that is chosen by
@@ -60,7 +60,7 @@ class RecordFile(BaseModel):
 
     @property
     def features(self) -> list[str]:
-        """Names of the features, from the first line of the file. Raises ConfigError for names that it has not."""
+        """Names of the features, from the first line of the file. Raises ConfigError for names missing there."""
         names = list(map(str, self._table(nrows=0).columns))
         for name in (self.label, *self.drop):
             if name not in names:

@@ -19,7 +19,7 @@ from dpregret.numerics.sums import vecdot
 
 FAIR = np.array([0.5])
 """The chance of a fair coin."""
-_SUMMED, _CHUNK = 1 << 12, 1 << 7  # records of a run that are added up on their own, and that are drawn at a time
+_SUMMED, _CHUNK = 1 << 12, 1 << 7  # records of a run in a partial sum, and drawn at a time
 
 
 class Pass:
@@ -29,7 +29,7 @@ class Pass:
         self._draw, self.remaining = draw, samples
 
     def take(self, count: int) -> Array:
-        """The next records, (settings or 1, runs, count, p). Raises ValueError where there are not so many left."""
+        """The next records, (settings or 1, runs, count, p). Raises ValueError where fewer remain."""
         if not 0 <= count <= self.remaining:
             raise ValueError(f"asked for {count} records, {self.remaining} are left")
         self.remaining -= count
@@ -51,7 +51,7 @@ class PopulationRisk(RiskSource):
         self._seeds = [cast(np.random.SeedSequence, generator.bit_generator.seed_seq) for generator in generators]
 
     def facing(self, mus: Sequence[float]) -> Self:
-        """The risk that is put to budgets of mu-GDP, one a setting: itself, unless one is made for each."""
+        """The risk for budgets of mu-GDP, one a setting: itself, unless the distribution depends on the budget."""
         return self
 
     def stream(self) -> Pass:
@@ -78,7 +78,7 @@ class LinearPopulation(PopulationRisk):
 
     with strength 1 and power 1 the length at which n records, or their mean released with mu-GDP, tell a direction from
     no direction, so that whoever releases a point has excess of the order of q. power 1/2: the length at which
-    learners fail that pay p^(1/4) / sqrt(mu n) for their privacy. A setting is a distribution of its own. Tight.
+    learners fail that pay p^(1/4) / sqrt(mu n) for their privacy. Each setting has its own distribution. Tight.
     """
 
     name = "linear-population"
@@ -170,7 +170,7 @@ class QuadraticPopulation(PopulationRisk):
 class LassoPopulation(PopulationRisk):
     """Loss (<x, theta> - y)^2 / 2, x uniform in {-1, 1}^p, y = <x, truth> +- noise with a fair coin; records (x, y).
 
-    The truth has `sparsity` equal entries at the first places and l1 norm 1 - noise, so that |y| <= 1, as for every
+    The truth has `sparsity` equal first entries and l1 norm 1 - noise, so that |y| <= 1, as for every
     admissible record; it has to lie in the set. F(theta) = (|theta - truth|_2^2 + noise^2) / 2, minimal at the truth.
     A gradient moves by at most |theta - theta'|_1 in one of its coordinates (`smoothness_l1` = 1), by p times the
     distance in l2. The l1 ball pays ln p for its privacy where others pay sqrt(p).
@@ -220,7 +220,7 @@ class LassoPopulation(PopulationRisk):
         return gram.product(points) - moment
 
     def record_gradient(self, points: Array, records: np.ndarray) -> Array:
-        """Raises ValueError: single records are not kept."""
+        """Raises ValueError: single records are not stored."""
         raise ValueError(f"{self.name} keeps no single records")
 
     def gram_columns(self, coordinates: np.ndarray) -> Array:
@@ -228,7 +228,7 @@ class LassoPopulation(PopulationRisk):
         return self._moments()[0].columns(coordinates)
 
     def _moments(self) -> tuple[DenseGram, Array]:
-        """Means of x x', one matrix a run, and of y x, (runs, p), made when they are first requested."""
+        """Means of x x', one matrix a run, and of y x, (runs, p), computed at the first request."""
         if self._known is None:
             apart = np.zeros((self.runs, self.dimension, self.dimension), dtype=np.uint64)
             moment, stream = np.zeros((self.runs, self.dimension)), self.stream()

@@ -115,7 +115,7 @@ class Collapse(EmpiricalRisk):
     v points from the set's center to its target. On the l2 ball the excess risk of a private learner, in units of
     active / n, depends on active mu / (2 sqrt p) only: the instance behind sqrt(p) / (eps n). `active` is at least 1.
     `smoothness`: of admissible records, such as Huber losses, of which these data show the straight part only; learners
-    receive it. `strength`, in place of `active`: active = strength (sqrt p + smoothness), where the bounds
+    receive it. `strength`, instead of `active`: active = strength (sqrt p + smoothness), where the bounds
     (sqrt p + smoothness) / (eps n) are of the size of the trivial excess.
     """
 

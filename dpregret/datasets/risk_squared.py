@@ -112,7 +112,7 @@ class SquaredRisk(EmpiricalRisk):
     """Risk of a squared loss from its moments.
 
     gram: G; moment: c, (p,) or (runs, p); label_square: m, a number or (runs,). start: of the search for the optimum,
-    the set's center if it is left out. A risk that keeps its records overrides `records`.
+    the set's center if it is left out. A risk that stores its records overrides `records`.
 
     Constants: see `squared_constants`.
     """
@@ -154,7 +154,7 @@ class SquaredRisk(EmpiricalRisk):
     def records(self, numbers: np.ndarray) -> tuple[Array, Array]:
         """Features (..., runs, p) and labels (..., runs) of record numbers (..., runs), each of its own run's data.
 
-        Raises ValueError where they are not kept.
+        Raises ValueError where they are not stored.
         """
         raise ValueError(f"risk {self.name!r} keeps no single records for {self.samples} samples")
 
@@ -183,7 +183,7 @@ def _ones(typing: Any, word: Any) -> Any:
 def add_moments(features: Array, labels: Array, apart: NDArray[np.uint64], moment: Array) -> None:
     """Add up records, features (count, p) of signs, labels (count,).
 
-    apart (p, p): of how many records two columns have other signs, above the diagonal. moment (p,): sum of label times
+    apart (p, p): in how many records two columns differ in sign, above the diagonal. moment (p,): sum of label times
     features, record after record as `numerics.sums.add_product` adds.
     """
     count, dimension = features.shape
@@ -229,7 +229,7 @@ def meet(
 
 
 KEPT_RECORDS = 1 << 16
-"""Single records of drawn data are kept up to this many."""
+"""Single records of drawn data are stored up to this many."""
 _CHUNK = 1 << 14
 
 
@@ -248,7 +248,7 @@ class LassoEasy(SquaredRisk):
 
     The truth has `sparsity` equal entries of random sign at random places and l1 norm `truth_norm`; 2 puts it outside
     the unit l1 ball, so that the constraint binds. Needs one (p, p) matrix a run. Well-conditioned: excess risk falls
-    faster than worst-case rates. Single records are kept up to 2^16 of them.
+    faster than worst-case rates. Single records are stored up to 2^16 of them.
     """
 
     name = "lasso-easy"

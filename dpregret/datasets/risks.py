@@ -15,7 +15,7 @@ from dpregret.datasets.base import Generators, Source, build
 from dpregret.numerics.arrays import Array
 
 STORED, FRESH = "stored", "fresh"
-"""Traits of records: all there at once, or met once, one after the other."""
+"""Traits of records: all available at once, or met once, one after the other."""
 
 Optimum = tuple[Array, Array, Array]
 """Values (runs,), points (runs, p) and certified absolute duality gaps (runs,)."""
@@ -34,7 +34,7 @@ class RiskSource(Source, ABC):
     strong_convexity: float = 0.0
     hessian_rank: int | None = None
     costly: ClassVar[bool] = False
-    """Many records take long to make, and decide no constant."""
+    """Many records take long to draw, and no constant depends on them."""
 
     def __init__(
         self,

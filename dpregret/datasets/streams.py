@@ -118,7 +118,7 @@ class Stream(Source, ABC):
     def comparator(self, generators: Generators, checkpoints: Sequence[int]) -> Comparator:
         """Comparator and stay loss after each checkpoint (rounds, strictly increasing).
 
-        Makes its own pass over the data, so it wants fresh generators equal to those given to ``rounds``.
+        Makes its own pass over the data, so it needs fresh generators equal to those of ``rounds``.
         Raises FloatingPointError where the certified gap stays above 1e-8.
         """
         return self._comparator(generators, checkpoints)

@@ -222,7 +222,7 @@ class FixedNormKink(Constant):
     """f_t(x) = weight |x - x0|_2 + (mu/2) |x - x0|^2 in every round, the steepest kink there is; tight.
 
     It acts like an adaptive adversary that aligns each loss with the learner's error. The comparator is x0, with
-    loss 0. Lipschitz constant weight + mu reach(x0); the option ``lipschitz`` gives it in place of the weight, so that
+    loss 0. Lipschitz constant weight + mu reach(x0); the option ``lipschitz`` gives it instead of the weight, so that
     mu can be swept alone.
     """
 
@@ -249,7 +249,7 @@ class FixedNormKink(Constant):
 class HuberKink(FixedNormKink):
     """The norm kink made smooth within a fixed radius, 0.002: for learners that need smooth losses.
 
-    Tight as long as learners stay farther than the radius from the comparator: there every slope is that of the kink.
+    Tight while learners stay farther than the radius from the comparator: there every slope is that of the kink.
     """
 
     name = "huber-kink"

@@ -59,7 +59,7 @@ def _load(kernel: Any) -> None:
 
 
 def _cache() -> Path:
-    """The folder of kernels: that of the user's choice, the checkout's, or the user's own."""
+    """The folder of kernels: NUMBA_CACHE_DIR's, the checkout's, or one in the user's cache."""
     chosen, checkout = os.environ.get("NUMBA_CACHE_DIR"), PACKAGE.parent
     if chosen:
         folder = Path(chosen) / PACKAGE.name
@@ -74,10 +74,10 @@ def _cache() -> Path:
 
 
 def _open_to_others(folder: Path) -> bool:
-    """Whether a user may write to a folder of kernels who may not write to the code: to read one is to run it."""
+    """Whether somebody who may not write to the code may write to its kernels: to load one is to run it."""
     if not hasattr(os, "geteuid"):
         return False
-    with contextlib.suppress(OSError):  # not to be made: numba looks elsewhere
+    with contextlib.suppress(OSError):  # cannot be created: numba looks elsewhere
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         code_status, status = PACKAGE.stat(), folder.stat()
         open_to = status.st_mode & ~code_status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
@@ -199,7 +199,7 @@ class Locator(UserProvidedCacheLocator):  # type: ignore[misc]
 
 
 class _Kept:
-    """The cache of a kernel: numba's, one for each choice of classes of arguments, looked for when all is imported."""
+    """The cache of a kernel: one of numba's for each combination of argument classes, opened at its first use."""
 
     def __init__(self, function: Any):
         self._function = function
@@ -242,7 +242,7 @@ if not numba.config.CACHE_LOCATOR_CLASSES:  # numba's own come next, for a folde
 
 
 def compiled(function: Function) -> Function:
-    """The function, compiled at its first call and kept on disk; no operation is reordered, fused or approximated."""
+    """The function, compiled at its first call and stored on disk; no operation is reordered, fused or approximated."""
     kernel = _kernel(function)
     _KERNELS.append(kernel)
     return cast(Function, kernel)
@@ -274,7 +274,7 @@ class Generic:
 
 
 GENERICS: list[Generic] = []
-"""All that there are."""
+"""All generic functions."""
 
 
 def generic(name: str) -> Generic:
@@ -325,7 +325,7 @@ def specialised(function: Any, *kinds: Any) -> Any:
 
 
 def kinds_of(data: Any) -> list[type[Any]]:
-    """The class of a NamedTuple, and those of the ones in it: what a loop over it is `specialised` for."""
+    """The class of a NamedTuple and of those within it: what a loop over it is `specialised` for."""
     kinds = [type(data)] if hasattr(data, "_fields") else []
     for item in data if isinstance(data, tuple) else ():
         kinds += kinds_of(item)
@@ -337,7 +337,7 @@ class Uncompilable(TypeError):  # noqa: N818  (what a text is; the message is on
 
 
 class _Explained:
-    """A kernel whose texts may be anybody's: a failed compilation is reported in one line."""
+    """A kernel whose texts a user may have written: a failed compilation is reported in one line."""
 
     def __init__(self, kernel: Any, texts: Sequence[Any]):
         self.kernel, self.texts = kernel, texts
@@ -350,7 +350,7 @@ class _Explained:
 
 
 def _in_one_line(message: str, texts: Sequence[Any]) -> str:
-    """The innermost place in one of the texts that numba names, and what it says of it."""
+    """The innermost line of one of the texts that numba's message names, and its reason."""
     reasons = re.findall(
         r"^ *(?:\w+Error: (?!Failed in)|Unknown attribute|Cannot unify|Use of unsupported|Invalid use).*$",
         message,
@@ -359,7 +359,7 @@ def _in_one_line(message: str, texts: Sequence[Any]) -> str:
     reason = " ".join((reasons or message.splitlines())[-1].split())[:200]
     files = {text.__code__.co_filename: text.__code__.co_firstlineno for text in texts}
     places = [(file, int(line)) for file, line in re.findall(r"at (\S+\.py) \((\d+)\)", message) if file in files]
-    for word in re.findall(r"name '(\w+)'", reason):  # of which numba tells no line
+    for word in re.findall(r"name '(\w+)'", reason):  # numba gives no line for these
         for text in texts:
             lines, first = inspect.getsourcelines(text)
             places += [(text.__code__.co_filename, first + k) for k, line in enumerate(lines) if word in line]

@@ -20,7 +20,7 @@ from numba.extending import intrinsic, lower_builtin, models, register_model
 
 WIDTH = 8
 _VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
-_NEXT_UINT64, _NEXT_DOUBLE = 1, 3  # places in bitgen_t, whose first is the state
+_NEXT_UINT64, _NEXT_DOUBLE = 1, 3  # slots of bitgen_t, whose first is the state
 
 
 class Lanes(types.Type):  # type: ignore[misc]
@@ -61,7 +61,7 @@ fused = cast(Any, intrinsic(_fused))
 
 
 def _place(context: Any, builder: Any, kind: Any, array: Any, start: Any, taken: Any = _VECTOR) -> Any:
-    """Where eight numbers, or one, lie in an array without gaps, counted through all of its axes."""
+    """Pointer to eight numbers, or one, from a flat index on in an array without gaps."""
     if kind.ndim > 1 and kind.layout != "C":
         raise TypingError(f"lanes lie in arrays without gaps, not in {kind}")
     first = context.make_array(kind)(context, builder, array).data
@@ -70,7 +70,7 @@ def _place(context: Any, builder: Any, kind: Any, array: Any, start: Any, taken:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def load(typing: Any, array: Any, start: Any) -> Any:
-    """Eight numbers of an array without gaps, from a place on that counts through all of its axes."""
+    """Eight numbers of an array without gaps, from the flat index `start` on."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.load(_place(context, builder, signature.args[0], *arguments), align=8)
@@ -168,7 +168,7 @@ _operator(operator.truediv, "fdiv")
 
 
 def _call(slot: int, answer: Any) -> Any:
-    """Call the C function at the given place of a `bitgen_t` on its state."""
+    """Call the C function in this slot of a `bitgen_t` on its state."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         word = ir.IntType(64)

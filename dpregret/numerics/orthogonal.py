@@ -18,7 +18,7 @@ SWEEPS = 30  # of rotations over all pairs; half a dozen are enough
 CLOSE = 1e-16  # squared cosine: cosines fall quadratically where angles are as small, so that one more sweep is enough
 ROUNDING = 1e-30  # squared cosine of rows that are orthogonal, as sums of some dozen products tell
 NOTHING = 1e-34  # one that is not worth a rotation
-INDEPENDENT = 1e-10  # what must be left of a row, relative to it, beyond the rows before
+INDEPENDENT = 1e-10  # least length of a row's part orthogonal to the rows before, relative to the row
 
 
 def symmetric(matrices: Array) -> tuple[Array, Array]:
@@ -57,7 +57,7 @@ def composed(left: Array, values: Array, right: Array) -> Array:
 
 
 def _beside_identity(matrices: Array) -> tuple[Array, Array]:
-    """(A, I) of matrices (..., m, m) as rows (n, m, 2 m), and room for values (n, m)."""
+    """(A, I) of matrices (..., m, m) as rows (n, m, 2 m), and an empty array of values (n, m)."""
     side = matrices.shape[-1]
     flat = matrices.reshape(-1, side, side)
     rows = np.empty((len(flat), side, 2 * side))
@@ -140,7 +140,7 @@ def _rotate(rows: Array, values: Array, symmetric: bool, one: Any, lanes: int) -
 
 @inlined
 def _inner(rows: Array, p: int, q: int, count: int, one: Any, lanes: int) -> Any:
-    """Inner product of the numbers from places p and q on, in the order of `sums.dot`; of eight matrices too."""
+    """Inner product of the numbers from indices p and q on, in the order of `sums.dot`; of eight matrices too."""
     whole = count // (8 * lanes) * (8 * lanes)
     a = b = c = d = e = f = g = h = one - one
     for k in range(0, whole, 8 * lanes):
@@ -162,7 +162,7 @@ def _inner(rows: Array, p: int, q: int, count: int, one: Any, lanes: int) -> Any
 def orthogonal_to(rows: Array) -> Array:
     """Orthonormal columns (d, d - k) orthogonal to independent rows (k, d); k = 0 columns where rows depend.
 
-    The last columns of H_1 ... H_k, where H_i turns what is left of row i into a multiple of e_i. A singular value
+    The last columns of H_1 ... H_k, where H_i maps the rest of row i to a multiple of e_i. A singular value
     decomposition would give another basis of the same space on another processor, where rounding decides the sign of a
     reflection; then random directions differ, and not by rounding only.
     """

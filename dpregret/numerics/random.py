@@ -29,7 +29,7 @@ EXPONENTIAL_TAIL = float(ziggurat.ziggurat_exp_r)
 
 
 def addresses(generators: Sequence[np.random.Generator]) -> Addresses:
-    """Where the generators' `bitgen_t` lie, (runs,).
+    """Addresses of the generators' `bitgen_t`, (runs,).
 
     Raises TypeError for a generator of a class derived from NumPy's, whose methods loops would not call.
     """
@@ -100,7 +100,7 @@ def _exponential_beyond(generator: int, word: Any) -> Any:
 def _law(core: Any, beyond: Any) -> Any:
     """A sampler of a law, built from its core and its tail: one number of a generator, and rows of one run.
 
-    Rows: out (rounds, d) becomes independent numbers, row by row; less: they are taken from what is there.
+    Rows: out (rounds, d) becomes independent numbers, row by row; less: they are subtracted from out.
     """
 
     @inlined
@@ -164,7 +164,7 @@ class _Draws:
     """Draws of all runs, one generator a run."""
 
     def __init__(self, generators: Sequence[np.random.Generator]):
-        self.generators = generators  # as long as their addresses are in use
+        self.generators = generators  # kept alive while their addresses are in use
         self._addresses = addresses(generators)
 
 

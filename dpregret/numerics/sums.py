@@ -1,9 +1,9 @@
 """Inner products in one fixed order, so that their last bits depend on neither the processor nor the batch.
 
 NumPy's `vecdot` calls a BLAS that chooses its kernel, hence its order of summation, by the processor. Here eight lanes
-each add every eighth product; the lanes are added pairwise, ((0+4)+(2+6)) + ((1+5)+(3+7)), and what is left of a length
-that is no multiple of eight is added at the end, one by one. Matrix products add along the shared axis, one by one,
-each with a single rounding (`fused`).
+each add every eighth product; the lanes are added pairwise, ((0+4)+(2+6)) + ((1+5)+(3+7)), and the last products, where
+a length is no multiple of eight, are added at the end, one by one. Matrix products add along the shared axis, one by
+one, each with a single rounding (`fused`).
 """
 
 import math
@@ -86,13 +86,13 @@ def _add_products(matrices: Array, rows: Array, into: Array) -> None:
         add_product(matrices[n], rows[n], into[n])
 
 
-FEW = 8  # terms that are not worth to be gathered
+FEW = 8  # terms; with fewer, four rows at a time do not pay
 DEPTH = 256  # terms whose sixteen columns stay there
 
 
 @compiled
 def add_product(matrix: Array, rows: Array, into: Array) -> None:
-    """into += matrix @ rows, (n, m) and (m, width): place after place, each product added with one rounding.
+    """into += matrix @ rows, (n, m) and (m, width), in order along m: each product is added with one rounding.
 
     rows and into lie without gaps. Four rows of sixteen columns are added up in registers, or one of sixty-four.
     """

@@ -28,7 +28,7 @@ from dpregret.numerics.compiled import compiled
 
 AHEAD = 64  # rounds whose directions are drawn together, where batches are shorter
 BLOCK = 256  # rounds whose other random numbers are drawn together: part of the definition of a run's random numbers
-TINY = 1e-300  # of a number by which is divided
+TINY = 1e-300  # smallest divisor
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class BanditLearner(BaseLearner):
         """Play the whole horizon."""
 
     def pieces(self, inputs: Given) -> Iterator[tuple[int, LossBatch]]:
-        """Losses of the next rounds, all within one block, and how many rounds were done before."""
+        """Losses of the next rounds, all within one block, and the number of rounds before them."""
         done, most = 0, 1
         while done < self.horizon:
             losses = inputs.losses(min(most, BLOCK - done % BLOCK, self.horizon - done))
@@ -136,7 +136,7 @@ class BanditLearner(BaseLearner):
         if has_text(losses):
             known = cast(Losses, losses)
             return laid_out(known.kind, known.laid(), known.shared, columns)
-        self.round = OneRound(losses, self.runs)  # as long as its number is in use
+        self.round = OneRound(losses, self.runs)  # kept alive while its number is in use
         return asked(self.round), (np.zeros((1, self.runs)),), NO_ROWS
 
     def bound(self) -> list[float]:
@@ -144,14 +144,14 @@ class BanditLearner(BaseLearner):
         return [math.nan] * len(self.budgets)
 
     def ledger(self) -> Sequence[Release]:
-        """Of all nodes that a loss lies in."""
+        """Of all nodes that hold a loss."""
         return self.plan.releases() if self.plan is not None else []
 
 
 class Directions:
     """Directions uniform on the unit sphere, of `rounds` rounds in all; drawn ahead where batches are short.
 
-    A run draws from its own generator, round by round, so it decides nothing how rounds are cut into pieces.
+    A run draws from its own generator, round by round, so results do not depend on how rounds are cut into pieces.
     """
 
     def __init__(self, generators: Sequence[np.random.Generator], dimension: int, rounds: int, batch: int):

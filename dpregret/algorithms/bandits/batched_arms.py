@@ -1,4 +1,4 @@
-"""EXP3 on batches: a private bandit for K arms that looks at each loss once.
+"""EXP3 on batches: a private bandit for K arms that uses each loss once.
 
 Algorithm   After Asi, Raman & Talwar 2025: a bandit algorithm receives the noisy mean loss of a batch. Beneath it EXP3
             (Auer, Cesa-Bianchi, Freund & Schapire 2002) with exploration gamma.
@@ -139,7 +139,7 @@ class BatchedArms(BanditLearner):
     def play(self, inputs: Given) -> Record:
         """Some rounds at a time. Raises ValueError for losses whose kind has no `arm_at`.
 
-        Each round has a number of its own for the draw of an arm, and one for noise, whether or not a setting uses it.
+        Each round has one uniform number for the draw of an arm, and one for noise, whether or not a setting uses it.
         """
         shape = (len(self.budgets), self.runs)
         self.sums, self.arms = np.zeros((*shape, self.size)), np.zeros(shape, dtype=np.int64)

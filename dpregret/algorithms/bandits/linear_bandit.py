@@ -1,4 +1,4 @@
-"""Private linear bandits on a ball: a bandit algorithm that receives each loss with noise of its own.
+"""Private linear bandits on a ball: a bandit algorithm that receives each loss with fresh noise.
 
 Algorithm   SCRiBLe (Abernethy, Hazan & Rakhlin 2008) with the barrier -ln(1 - |x|^2) of the unit ball, in lines of our
             own; s is the sum of estimates.

@@ -50,9 +50,9 @@ CHUNK = 2**18  # numbers of a chunk of directions
 TOGETHER = 64  # columns that are played together
 
 nearest = generic("nearest")
-"""nearest(solver, domain, goal, x, s): move x (d, columns) to the points of the set nearest to goals, which go.
+"""nearest(solver, domain, goal, x, s): move x (d, columns) to the points of the set nearest to goals.
 
-On a copy of the set that is shrunk about its center. served (1,): how many columns the oracle has served.
+Goals are overwritten. The set is a copy shrunk about its center. served (1,): how many columns the oracle has served.
 """
 
 
@@ -88,7 +88,7 @@ def _(solver: ByProjection, domain, goal, x, s):
 
 @nearest.add
 def _(solver: ByVertices, domain, goal, x, s):
-    """From x on; columns that exist need no more."""
+    """From x on; columns whose gap is small enough drop out."""
     d, count = x.shape
     about(solver.center, 1.0, solver.shrink, x, x)
     about(solver.center, 1.0, solver.shrink, goal, goal)
@@ -339,7 +339,7 @@ class NoisyLeader(BanditLearner):
         return self.play_some(self.horizon, inputs)
 
     def begin(self, noise: Sequence[np.random.Generator]) -> None:
-        """Forget what an earlier play has left; noise: the generators of the one that begins."""
+        """Reset what an earlier play has changed; noise: the generators of the play that begins."""
 
     def directions(self, generators: Sequence[np.random.Generator], dimension: int) -> Directions:
         """The directions of all rounds, in the hull."""
@@ -369,7 +369,7 @@ class NoisyLeader(BanditLearner):
                 before = learner, loss, domain, held, rows, trials
                 noise, units = block[at : at + len(points)], self.units(rounds)
                 after = noise, units, self.batch, horizon, done, x, estimate, points, sums
-                if type(loss) not in ready:  # no rounds: what it takes to compile is not part of what a round costs
+                if type(loss) not in ready:  # zero rounds: compile, and count that time apart
                     started = process_time()
                     loops(*before, without_gaps(drawn[:, :0]), *after)
                     ready.add(type(loss))
@@ -390,7 +390,7 @@ class NoisyLeader(BanditLearner):
         return Record(total, clipped / horizon, displacement, worst)
 
     def _count(self, domain: Any, x: Array, served: int) -> None:
-        """Tell the tally of the set how many columns its oracle served, at a price measured apart."""
+        """Add to the set's tally how many columns its oracle served, at a separately measured price."""
         tally, started = getattr(self.domain, ORACLES[self.oracle].tally, None), process_time()
         if tally is not None and served:
             tally.add(served, served * price_of(self.oracle, domain, x, x))

@@ -54,7 +54,7 @@ class NoisyValueBandit(PrivateBanditGaussian):
         return np.array([calibrate("laplace", budget, 1.0, 1) for budget in self.budgets])
 
     def node_scale(self, budget: Budget) -> float:
-        """Sums carry no noise of their own."""
+        """Sums carry no noise."""
         return 0.0
 
     def ledger(self) -> Sequence[Release]:
@@ -66,7 +66,7 @@ class NoisyValueBandit(PrivateBanditGaussian):
         ]
 
     def begin(self, noise: Sequence[np.random.Generator]) -> None:
-        """With no noise of a round left over."""
+        """Without unused noise of an earlier play."""
         self.laplace, self.unused = UnitNoise("laplace", noise, 1), np.empty((self.runs, 0))
 
     def value_scales(self) -> Array:

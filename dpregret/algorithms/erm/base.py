@@ -53,7 +53,7 @@ class Records(Protocol):
     remaining: int
 
     def take(self, count: int) -> Array:
-        """The next ones, (settings or 1, runs or 1, count, p); ValueError where there are not so many."""
+        """The next records, (settings or 1, runs or 1, count, p); ValueError where fewer remain."""
 
 
 class FreshRisk(Risk, Protocol):
@@ -78,7 +78,7 @@ class ErmLearner(BaseLearner):
     """Releases one point per setting and run."""
 
     natural_set: ClassVar[str] = "ball"
-    """A set that it is made for, on which the audit looks at it."""
+    """A set that it is designed for, on which it is audited."""
 
     gaussian: bool = False
     """Whether the point is post-processing of Gaussian releases, all of which use every record."""
@@ -87,7 +87,7 @@ class ErmLearner(BaseLearner):
     """CPU seconds of `fit` that compiled its loops."""
 
     reads: ClassVar[frozenset[str]] = frozenset({"stored"})
-    """Which records it can do with: all there at once (stored), met one after the other (fresh); empty: both."""
+    """Which records it can use: all available at once (stored), met one after the other (fresh); empty: both."""
 
     def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
         super().__init__(problem, budgets, runs, variant)

@@ -90,7 +90,7 @@ def descend(
 
 
 _READY: set[Any] = set()
-"""Loops that are compiled."""
+"""Loops that have been compiled."""
 
 
 @dataclass
@@ -107,7 +107,7 @@ class Descent:
     """States (settings, runs, k) on their way; output (settings, runs, d) is the sum of the points, or the last one.
 
     risk: what gradients are of, namely a loss, one for each step (`Losses`), or a function that gives gradients
-    (settings, runs, d) at points (settings, runs, d) in the place of one.
+    (settings, runs, d) at points (settings, runs, d).
     """
 
     def __init__(
@@ -116,10 +116,10 @@ class Descent:
         self.domain, self.potential, self.averaged = domain, potential, averaged
         self.step = potential.data
         self.lead, dimension = output.shape[:2], output.shape[2]
-        self.risk = _Rows(risk, self.lead) if callable(risk) else risk  # as long as its number is in use
+        self.risk = _Rows(risk, self.lead) if callable(risk) else risk  # kept alive while its number is in use
         columns, wide = output.shape[0] * output.shape[1], max(FEWEST, min(MOST, NUMBERS // dimension))
         if callable(risk) or Asked in kinds_of(self.step):
-            wide = columns  # all at once: who is asked answers in NumPy
+            wide = columns  # all at once: the oracle is called through NumPy
         self.tiles = []
         for first in range(0, columns, wide):
             state, released = (
@@ -141,7 +141,7 @@ class Descent:
     def follow(self, steps: Array, noise: Array, units: Array) -> float:
         """Take steps of lengths (T, settings); noise: its standard deviations (settings,), units (T or 0, runs, d).
 
-        Returns the CPU seconds that it took to compile the loop, which are not part of what steps cost.
+        Returns the CPU seconds of compiling the loop, which are no cost of the steps.
         """
         started, apart, units = process_time(), 0.0, without_gaps(units)
         loop = specialised(descend, *kinds_of(self.tiles[0].risk[0]), *kinds_of(self.step))
@@ -164,7 +164,7 @@ class Descent:
         return apart
 
     def states(self) -> Array:
-        """Where they are, (settings, runs, k)."""
+        """The states, (settings, runs, k)."""
         return self._gathered([tile.state for tile in self.tiles])
 
     def output(self) -> Array:
@@ -209,7 +209,7 @@ class MirrorDescent(ErmLearner):
     gaussian = True
     MAX_ITERATIONS: ClassVar[int] = 65536
     potential_name: ClassVar[str | None]
-    """None: the potential made for the set's geometry."""
+    """None: the potential of the set's geometry."""
     averaged: ClassVar[bool] = True
     """Release the average of the iterates; else the last one."""
 

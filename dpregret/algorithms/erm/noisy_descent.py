@@ -30,7 +30,7 @@ class NoisyGradientDescent(MirrorDescent):
 
 
 class NoisyMirrorDescent(MirrorDescent):
-    """The potential made for the set's geometry, Euclidean where there is none."""
+    """The potential of the set's geometry, Euclidean where there is none."""
 
     potential_name = None
     card = talwar_card("noisy-md", "noisy mirror descent", "Alg. 1, Sec. 3.2")
@@ -62,7 +62,7 @@ class NoisyGrouped(MirrorDescent):
 
 
 class NoisyNuclear(MirrorDescent):
-    """Power of singular values on the nuclear-norm ball; printed 4 sqrt(e ln 2m) in place of 4 sqrt(e) ln 2m."""
+    """Power of singular values on the nuclear-norm ball; printed 4 sqrt(e ln 2m) instead of 4 sqrt(e) ln 2m."""
 
     potential_name, natural_set = "spectral", "nuclear"
     card = talwar_card("noisy-nuclear", "noisy mirror descent (nuclear)", "Alg. 1, Sec. 3.2", "potential:spectral")

@@ -1,6 +1,6 @@
-"""Mirror descent whose gradient oracle is noisy: no privacy, the noise is given and not chosen.
+"""Mirror descent whose gradient oracle is noisy: no privacy, the noise is prescribed.
 
-Problem     As in mirror_descent.py, on a symmetric set C = Q with the potential made for its geometry.
+Problem     As in mirror_descent.py, on a symmetric set C = Q with the potential of its geometry.
 Algorithm   Talwar, Thakurta & Zhang 2015, Corollary 3.6: the loop of Alg. 1, see mirror_descent.py, with b_t of mean 0
             and covariance Sigma.
 Privacy     None: Sigma is not calibrated to anything.
@@ -24,7 +24,7 @@ from dpregret.algorithms.privacy import Budget, Release
 
 
 class NoisyOracle(MirrorDescent):
-    """Potential of the set's geometry; Gaussian noise of a given covariance."""
+    """Potential of the set's geometry; Gaussian noise of a prescribed covariance."""
 
     SPREAD: ClassVar[float] = 2.0
     potential_name, natural_set, gaussian = None, "l1-ball", False

@@ -14,7 +14,7 @@ Guarantee   With D0 the reach, the largest distance of the set to x_0 (not its d
             regret against a fixed point is at most lambda D0^2/2 + n L^2/(2 lambda) + L sum_{t<n} sqrt(V_t)/lambda.
             x_t does not depend on z_t, so E F(released) - min F is at most the n-th part of that: of the order of
             sqrt(1/n) + p^(1/4) sqrt(ln n / (mu n)), beside phased SGD's sqrt(1/n) + sqrt(p)/(mu n).
-Deviations  lambda minimises the guarantee. root, buffers: b_t and V_t of that mechanism in place of the tree's.
+Deviations  lambda minimises the guarantee. root, buffers: b_t and V_t of that mechanism instead of the tree's.
 """
 
 from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 Problem     F(x) = E f(x; z) on a convex set of diameter D, met through n fresh records; f(.; z) convex, L-Lipschitz
             and beta-smooth.
-Algorithm   Zhang, Tran & Cutkosky 2022, with weights t. Learner: any of algorithms/online, without noise of its own.
+Algorithm   Zhang, Tran & Cutkosky 2022, with weights t. Learner: any of algorithms/online, without its noise.
             line 1  x_1 = w_1, the learner's first point
             line 2  for t = 1..n-1
             line 3    delta_t = t grad f(x_t; z_t) - (t-1) grad f(x_{t-1}; z_t)
@@ -109,7 +109,7 @@ class Charge:
 
 
 class OnlineToBatch(OnePassLearner):
-    """Raises ValueError for losses with kinks and what the online learner refuses, as a set without a local oracle."""
+    """Raises ValueError for losses with kinks, and where the online learner does: no local oracle, for example."""
 
     card = Card(
         name="online-to-batch",
@@ -134,7 +134,7 @@ class OnlineToBatch(OnePassLearner):
         card = self.choice.kind.card
         if not card.convex or "smooth" in card.needs:
             self.ridge = math.sqrt((1 + math.log(self.rounds)) / self.rounds) / self.radius
-        self.learner()  # refuses what it cannot serve before any work
+        self.learner()  # raises before any work for what it cannot serve
 
     @classmethod
     def choices(cls) -> Mapping[str, Choice]:
@@ -142,7 +142,7 @@ class OnlineToBatch(OnePassLearner):
         return CHOICES
 
     def learner(self) -> Learner:
-        """The online learner in round 0, without privacy of its own."""
+        """The online learner in round 0, without its own privacy."""
         visible = Problem(self.domain, self.rounds, 1 + self.ridge * self.radius, self.ridge, self.ridge)
         settings = [Setting(self.rounds, Budget(math.inf, budget.delta)) for budget in self.budgets]
         return self.choice.kind(visible, settings, self.runs, self.choice.variant)

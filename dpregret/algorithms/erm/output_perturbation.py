@@ -1,7 +1,7 @@
 """Output perturbation: one exact minimisation, noise on the minimiser.
 
 Problem     min over a convex set of a D-strongly convex risk; losses L-Lipschitz in l2 and smooth.
-Algorithm   Chaudhuri, Monteleoni & Sarwate 2011, Alg. 1, in lines of our own:
+Algorithm   Chaudhuri, Monteleoni & Sarwate 2011, Alg. 1, in our own lines:
             line 1  the minimiser over the set
             line 2  release it plus noise, projected onto the set
 Privacy     Unit: one record; neighbours: it is replaced by another. The minimiser moves by at most 2 L / (n D); D must

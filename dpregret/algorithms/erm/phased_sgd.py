@@ -2,7 +2,7 @@
 
 Problem     min over a convex set of F(theta) = E loss(theta; z), met through n fresh records; losses convex,
             L-Lipschitz in l2 and beta-smooth.
-Algorithm   Feldman, Koren & Talwar 2020, Sec. 4.1 (localisation), in lines of our own:
+Algorithm   Feldman, Koren & Talwar 2020, Sec. 4.1 (localisation), in our own lines:
             line 1  x_0 = center of the set; k = floor(log2 n)
             line 2  for i = 1..k: n_i = floor(n / 2^i) records that no phase has met, step eta_i = eta / 4^i
             line 3    from x_(i-1): one projected gradient step of size eta_i for each of them
@@ -78,7 +78,7 @@ class PhasedSgd(OnePassLearner):
         return points  # line 6
 
     def _descend(self, records: Array, steps: Array, points: Array, sums: Array) -> Array:
-        """One step for each of records (settings or 1, runs, count, p), (settings,) sizes; adds its start to sums."""
+        """One step for each of records (settings or 1, runs, count, p), sizes (settings,); adds its start to sums."""
         for record in np.moveaxis(records, 2, 0):
             sums += points
             points = self.domain.project(points - steps[:, None, None] * self.fresh.gradients(points, record))

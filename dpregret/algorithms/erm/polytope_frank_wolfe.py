@@ -69,7 +69,7 @@ class AxisCorners:
 
 
 class ListedCorners:
-    """The same, given one by one, (k, p)."""
+    """The same as a list, (k, p)."""
 
     def __init__(self, vertices: Array):
         self.vertices = vertices
@@ -86,7 +86,7 @@ class ListedCorners:
 
 
 def corners_of(domain: ConstraintSet) -> AxisCorners | ListedCorners:
-    """Corners of an l1 ball, a simplex or a polytope given by its vertices.
+    """Corners of an l1 ball, a simplex or a polytope with listed vertices.
 
     Raises UnsupportedSet for every other set: its corners are too many or infinitely many.
     """

@@ -1,7 +1,7 @@
 """Projected gradient with momentum: the exact minimum of a smooth risk, certified.
 
 Algorithm   Accelerated projected gradient (Nesterov 1983; Beck & Teboulle 2009), momentum restarted where it points
-            uphill (O'Donoghue & Candes 2015), every data set on its own.
+            uphill (O'Donoghue & Candes 2015), each data set by itself.
 Privacy     None.
 Guarantee   On a set the Frank-Wolfe gap max_{v in C} <grad f(x), x - v> >= f(x) - min f. A data set's answer is its
             first iterate whose gap is at most TOLERANCE (absolute, in units of the risk), so that it does not depend

@@ -7,7 +7,7 @@ Privacy     Unit: one record; neighbours: it is replaced by another; pure epsilo
             the exact minimiser is assumed.
 Guarantee   See `PerturbedObjective.bound`.
 Deviations  The original leaves R to the user and raises it to c / (n (e^(epsilon/4) - 1)) where it is too small; here,
-            where the set takes the place of a regulariser, it is that, and e = epsilon / 2. The original minimises over
+            where the set replaces a regulariser, it is that, and e = epsilon / 2. The original minimises over
             all of R^p.
 """
 

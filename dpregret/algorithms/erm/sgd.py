@@ -90,7 +90,7 @@ class NoisySgd(MirrorDescent):
         return points
 
     def _risk_of(self, records: NDArray[np.int64]) -> Any:
-        """Losses of these records (rounds, runs), one a step, or what gives their gradients, one after the other."""
+        """Losses of these records (rounds, runs), one a step, or a function that gives their gradients in turn."""
         offered = getattr(self.risk, "record_losses", None)
         losses = None if offered is None else offered(records)
         numbers = iter(records)
@@ -116,12 +116,12 @@ class NoisySgd(MirrorDescent):
 
 
 def _draws(generator: np.random.Generator, samples: int, dimension: int) -> tuple[np.ndarray, Array]:
-    """A chunk's records (CHUNK,) and unit noises (CHUNK, p), always as many, so that T does not matter."""
+    """A chunk's records (CHUNK,) and unit noises (CHUNK, p), always as many: draws do not depend on T."""
     return generator.integers(samples, size=CHUNK), generator.standard_normal((CHUNK, dimension))
 
 
 def _composed(samples: int, iterations: int, multiplier: float) -> Any:
-    """`iterations` Gaussian releases of one of `samples` records, standard deviation over sensitivity given."""
+    """`iterations` Gaussian releases of one of `samples` records; multiplier: standard deviation over sensitivity."""
     import dp_accounting
 
     step = dp_accounting.SampledWithoutReplacementDpEvent(samples, 1, dp_accounting.GaussianDpEvent(multiplier))

@@ -25,7 +25,7 @@ Guarantee   E F(theta) - F* <= (1/((K-1)(K-2))) sum_{k=2}^{K-1} 2 (k-1) (G/k + e
             children on the path to l of B^2 a^2/b(t,j): a Frank-Wolfe recursion with steps 2/k; E of the largest of
             2 d sub-Gaussian errors (Hoeffding, in martingale form). sqrt(ln d/n) + (ln d/(eps n))^(2/3) up to logs.
 Deviations  A reconstruction: calibration, sizes and constants are ours, T minimises the guarantee (all in it is
-            public), Gumbel noise in place of Laplace. published: b(t,j) = b/2^j, hence n of the order of b T^2.
+            public), Gumbel noise instead of Laplace. published: b(t,j) = b/2^j, hence n of the order of b T^2.
             balanced, pure: b(t,j) = b 2^(t-T-3j/2): early trees need less, and a deep vertex costs less than its root,
             so n is of the order of b. What is left over goes to the last root, so each record is read once.
 """
@@ -56,8 +56,8 @@ choice_epsilon = lru_cache(maxsize=1024)(largest_choice_epsilon)
 class Tree:
     """The tree of depth t: records of a vertex at depths 0..t, how far points move, and its noise.
 
-    It has 2^t leaves, met in their order. Left children copy their parent; a right child takes records of its own, when
-    the path to leaf l > 0 first passes through it: exactly one for each such leaf.
+    It has 2^t leaves, met in their order. Left children copy their parent; a right child takes fresh records when
+    the path to leaf l > 0 first passes through it: exactly one right child for each such leaf.
 
     apart: a of the right child that leaf l enters, (2^t,), 0 for leaf 0. scale: lambda_t; calls and moves: choices that
     a vertex at each depth decides, and the most that a record there moves a score.
@@ -81,12 +81,12 @@ def records_of(sizes: Sequence[int]) -> int:
 
 
 def height_entered(leaf: int) -> int:
-    """How far above the leaves the right child is that the path to a leaf > 0 enters from the leaf before."""
+    """Height above the leaves of the right child that the path to a leaf > 0 enters from the leaf before."""
     return (leaf & -leaf).bit_length() - 1
 
 
 def displacements(depth: int) -> Array:
-    """1 minus what is kept between the parent of the right child that leaf l enters and leaf l, (2^depth,)."""
+    """1 minus the share kept between the parent of the right child that leaf l enters and leaf l, (2^depth,)."""
     leaves = np.arange(1.0, 1 << depth)
     end = leaves + (1 << depth)
     begun = end - (leaves.astype(np.int64) & -leaves.astype(np.int64))
@@ -96,7 +96,7 @@ def displacements(depth: int) -> Array:
 def shared_out(samples: int, last: int, growth: float, decay: float) -> list[tuple[int, ...]] | None:
     """Records of a vertex, by tree 1..last and depth: whole numbers of b 2^(growth (t - last) - decay j), at least 1.
 
-    The largest b with which they suffice; what is left goes to the last root. None where even 1 each are too many.
+    The largest b for which there are enough; the rest goes to the last root. None where there is not even 1 each.
     """
 
     def sizes(most: int) -> list[tuple[int, ...]]:
@@ -155,7 +155,7 @@ class VarianceReducedFrankWolfe(OnePassLearner):
         return [sum(tree.calls[0] for tree in plan) for plan in self.plans]
 
     def fit(self, generators: Sequence[np.random.Generator]) -> Array:
-        """Released points (settings, runs, d), of one and the same pass."""
+        """Released points (settings, runs, d), all from one pass."""
         released = np.empty((len(self.plans), self.runs, self.domain.dimension))
         for setting, plan in enumerate(self.plans):  # all meet the same records and the same unit noise
             released[setting] = self._pass(setting, plan, copy.deepcopy(generators))
@@ -166,7 +166,7 @@ class VarianceReducedFrankWolfe(OnePassLearner):
         noise = score_noise("gumbel", generators, sum(tree.calls[0] for tree in plan), self.corners.count)
         for tree in plan:  # line 2
             value = self._mean_gradient(setting, records, tree.sizes[0], point)  # line 3
-            points = [point.copy()] * (tree.depth + 2)  # where the vertices of the path are, from the leaf upwards
+            points = [point.copy()] * (tree.depth + 2)  # points at the vertices of the path, from the leaf upwards
             values = np.repeat(value[:, None], tree.depth + 2, axis=1)
             for leaf in range(tree.calls[0]):  # line 4
                 if leaf:

@@ -144,7 +144,7 @@ class _Adaptive:
             now = self.player.advance(losses, before - self.start, now)  # line 3
             if self.player.draws > draws:  # line 4
                 self.draws += 1
-                seen = before + losses.before(now - 1)  # what the draw knew: its own round not yet
+                seen = before + losses.before(now - 1)  # the losses before the round of the draw
                 self._check(float((seen - self.start)[self.player.group]), seen)
 
     def _check(self, loss: float, seen: Array) -> None:

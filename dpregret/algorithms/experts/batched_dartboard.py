@@ -52,10 +52,10 @@ def tuned(
 ) -> Tuning | None:
     """The (B, p, eta) of the smallest guarantee that the budget can pay for; None: it pays for no draw at all.
 
-    kind: whose price is paid. only: the B, where it is given; else it is a rounded power of sqrt(2) up to T. p is on 97
-    points from 1e-6 to 1. At a given B the guarantee falls with eta up to `best`, and what it is there grows with B; so
-    larger B are left out once that is above what was found, and a p whose price is too high at the eta that would beat
-    it. Every eighth p first, so that this rules out most others.
+    kind: the class whose price is paid. only: a fixed B; else B is a rounded power of sqrt(2) up to T. p is on 97
+    points from 1e-6 to 1. At a given B the guarantee falls with eta up to `best`, and its value there grows with B; so
+    the search ends at a B where that exceeds the best so far, and skips a p whose price is too high at the eta that
+    would beat it. Every eighth p first, so that this rules out most others.
     """
     if math.isinf(epsilon):
         return kind(1, 1.0, best_eta(horizon, experts))

@@ -1,4 +1,4 @@
-"""Experts by private switching with a binary tree counter in place of the sparse vector.
+"""Experts by private switching with a binary tree counter instead of the sparse vector.
 
 Algorithm   Asi et al. 2023, Alg. 3 is a sketch whose text is lost; the lines below are our instantiation of it, with
             one candidate a phase and at most P = 3 ceil(log2 d) draws, after which the last expert stays.
@@ -14,9 +14,9 @@ Privacy     Unit: the losses of one round; neighbours: they are replaced by any 
 Guarantee   None is stated. The threshold 4/eta + error is above the noise at all times with probability 1 - beta:
             |sum of up to q Laplace variates of scale b| <= b sqrt(8 max(q, l) l), l = ln(2 T/beta), for one round with
             probability 1 - beta/T (Chan, Shi & Song 2011, Lemma 2.8). The lemma is one on weighted sums, squared
-            weights in the place of their number: so for blocks, where no weight is above 1.
+            weights instead of their number: so for blocks, where no weight is above 1.
 Deviations  See Algorithm; the paper draws several candidates a phase. blocks: a tree a block, read off by least
-            squares, in place of the binary tree.
+            squares, instead of the binary tree.
 """
 
 import math
@@ -33,7 +33,7 @@ from dpregret.numerics.arrays import Array, without_gaps
 from dpregret.numerics.compiled import compiled
 
 CHUNK = 1024  # prefixes whose noise is drawn together
-ENDLESS = 2**48  # rounds of a tree that nobody lives to see the end of
+ENDLESS = 2**48  # rounds of a tree that no play can exhaust
 
 
 @compiled
@@ -90,7 +90,7 @@ class TreeCounterExperts(ExpertLearner):
 
 
 class CounterNoise:
-    """Noise of the prefixes 1, 2, ... of sums of numbers, Laplace(scale) a node, in any number at a time.
+    """Noise of the prefixes 1, 2, ... of sums of numbers, Laplace(scale) a node, any number at a time.
 
     sums: the mechanism; None: a binary tree.
     """

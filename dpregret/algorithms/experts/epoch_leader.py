@@ -96,7 +96,7 @@ def lengths(horizon: int) -> list[int]:
 
 
 def epoch_parts(blocks: Iterable[Block]) -> Iterator[tuple[Array, Array | None]]:
-    """Losses (runs | 1, groups) summed over rounds of one block and epoch, and where it ends those of the epoch."""
+    """Losses (runs | 1, groups) summed over rounds of one block and epoch, and the epoch's sums where it ends."""
     length = remaining = 1
     seen = np.zeros(())
     for block in blocks:

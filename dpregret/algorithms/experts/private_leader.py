@@ -102,7 +102,7 @@ class PrivateLeader(ExpertLearner):
         return self.distribution == "laplace"
 
     def ledger(self) -> list[Release]:
-        """Of all nodes that a loss lies in."""
+        """Of all nodes that hold a loss."""
         return self.plan.releases()
 
     def play(self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]) -> Play:
@@ -121,7 +121,7 @@ class PrivateLeader(ExpertLearner):
         """Pieces of up to BLOCK rounds: losses, and noisy sums of the losses before each round; (rounds, runs, d)."""
         repeats = self.sizes.astype(np.int64)
         seen = np.zeros((1, len(self.sizes)))
-        last = np.zeros((1, self.runs, self.experts))  # before the first round nothing is summed and nothing noised
+        last = np.zeros((1, self.runs, self.experts))  # no sums and no noise before the first round
         for losses, block in zip(rechunk(blocks, BLOCK), self.plan.blocks(generators), strict=False):
             before = np.zeros_like(losses)
             np.cumsum(losses[:-1], axis=0, out=before[1:])

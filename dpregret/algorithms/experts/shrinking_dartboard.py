@@ -1,6 +1,6 @@
-"""Private shrinking dartboard: an expert is left only as often as its weight shrinks.
+"""Private shrinking dartboard: an expert is dropped only as often as its weight shrinks.
 
-Algorithm   Asi, Feldman, Koren & Talwar 2022 (after Geulen, Voecking & Winkler 2010), in lines of our own:
+Algorithm   Asi, Feldman, Koren & Talwar 2022 (after Geulen, Voecking & Winkler 2010), in our own lines:
             line 1  draw x uniformly; k = 0, C = 0
             line 2  for t = 1..T: play x; C = C + l_t
             line 3    with probability (1 - p) exp(-eta l_t(x)) keep x
@@ -138,7 +138,7 @@ def tuned(horizon: int, experts: int, epsilon: float, delta: float) -> Tuning | 
     """The (p, eta) of the smallest ln(d)/eta + eta T/8 that the budget can pay for; None: it pays for no draw at all.
 
     p is on 97 points from 1e-6 to 1. The guarantee falls with eta up to `best`, so the largest eta wins, among equals
-    the smallest p. The price grows with eta: where it is too high at the eta that was found, p has no larger one. Every
+    the smallest p. The price grows with eta: where it is too high at the best eta so far, p allows no larger one. Every
     eighth p first, so that this rules out nearly all others.
     """
     best = best_eta(horizon, experts)
@@ -155,7 +155,7 @@ def tuned(horizon: int, experts: int, epsilon: float, delta: float) -> Tuning | 
 
 
 def batches(most: int, only: int | None = None) -> list[int]:
-    """1, 2, 3, 4, 6, 8, 11, 16, ...: rounded powers of sqrt(2); or the one that is given."""
+    """1, 2, 3, 4, 6, 8, 11, 16, ...: rounded powers of sqrt(2); or `only` alone."""
     if only is not None:
         return [only]
     sizes = dict.fromkeys(round(2 ** (half / 2)) for half in range(2 * most.bit_length()))
@@ -186,7 +186,7 @@ class LazyHedge(ExactHedge):
 
     @property
     def tuning_inputs(self) -> tuple[int, int, float, float]:
-        """What `affordable` and `tuned` are asked."""
+        """The leading arguments of `affordable` and `tuned`."""
         return self.horizon, self.experts, self.budget.epsilon, self.budget.delta
 
     def affordable(self) -> bool:
@@ -199,7 +199,7 @@ class LazyHedge(ExactHedge):
 
     @cached_property
     def tuning(self) -> Tuning:
-        """B, p and eta, found when they are first requested: the check of a configuration has no use for them."""
+        """B, p and eta, computed at the first request: checking a configuration does not need them."""
         tuning = self.tuned()
         assert tuning is not None, "affordable"
         return tuning

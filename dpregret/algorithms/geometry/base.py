@@ -1,5 +1,5 @@
-"""What sets share: checks of what they are made of, one sum of coordinates, balls of norms, projections by a solver,
-gauges (Minkowski functionals), and the count of what their oracles are asked.
+"""What sets share: checks of their parameters, one sum of coordinates, balls of norms, projections by a solver,
+gauges (Minkowski functionals), and counts of oracle calls.
 
 The gauge gamma(w) is the least s >= 0 for which center + w/s lies in the set, w a direction within its affine hull. An
 oracle answers with a subgradient nu of gamma at w, within the hull: <nu, w> = gamma(w), so that one answer says both,
@@ -28,7 +28,7 @@ from dpregret.numerics.sums import product, vecdot
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry.reference import ReferenceProjection
 
-FEW = 256  # dimensions in which the normals of all facets are kept
+FEW = 256  # dimensions in which the normals of all facets are stored
 PROJECTION_TOLERANCES: dict[str, Any] = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-10}
 """Of CLARABEL: as tight as a quadratic programme over a polytope bears."""
 
@@ -290,7 +290,7 @@ class CountedSet(ConstraintSet):
     along_hull = _of_inner("along_hull")
 
     def __getattr__(self, attribute: str) -> Any:
-        if attribute == "inner":  # not there yet while unpickling: no endless recursion
+        if attribute == "inner":  # not set yet while unpickling: avoids endless recursion
             raise AttributeError(attribute)
         return getattr(self.inner, attribute)
 

@@ -196,7 +196,7 @@ class FlowPolytope(SolvedProjection):
         """Distance to the farthest path, exact."""
         cost, path = 2.0 * point - 1.0, np.empty_like(point)
         size = 1 + self.dimension
-        corner(self.data, cost, path, np.empty(size, np.int64), np.empty(size))  # one is not worth compiling for
+        corner(self.data, cost, path, np.empty(size, np.int64), np.empty(size))  # a single call is not worth compiling
         return reach_of_binary(float(cost @ path), point)
 
     def violation(self, points: Array) -> Array:
@@ -213,7 +213,7 @@ class FlowPolytope(SolvedProjection):
         return np.delete(self.graph.incidence, self.graph.sink, axis=0)
 
     def gauge(self) -> Oracle:
-        """Facets x_e >= 0, a look at each edge."""
+        """Facets x_e >= 0, over all edges."""
         return CoordinateGauge(self.center(), np.full(self.dimension, np.inf), self.along_hull)
 
     def inner_radius(self) -> float:
@@ -237,7 +237,7 @@ class FlowLocalOracle(LocalOracle):
     """Weights (..., paths); M = min(1, sqrt(E) r) moves from the costliest paths to the cheapest.
 
     (i): let y be a flow with |y - x|_2 <= r. Take weight x_e - y_e from paths through each edge e with
-    x_e > y_e, in all at most |y - x|_1 <= sqrt(E) r. What is left is below y on every edge, so y minus it is a
+    x_e > y_e, in all at most |y - x|_1 <= sqrt(E) r. The rest is below y on every edge, so y minus it is a
     flow, a sum of paths: y is reached by that move. (ii): mass M moves over at most the diameter, so the ratio
     is sqrt(E) diameter (Garber & Hazan 2016, whose psi and xi are one here).
     """

@@ -28,7 +28,7 @@ class Cheapest(NamedTuple):
 
 @corner.add
 def _(sets: Cheapest, cost, out, whole, real):
-    """Count who is cheaper, without a branch to foresee."""
+    """Count the cheaper coordinates, without branches."""
     for first in range(0, len(cost), sets.block):
         for j in range(first, first + sets.block):
             price, cheaper = cost[j], 0

@@ -170,7 +170,7 @@ def increasing_root(equation: Callable[[Array], tuple[Array, Array]], low: Array
         steps = values / np.where(slopes > 0.0, slopes, np.inf)
         newton = roots - steps
         good = (newton >= low) & (newton <= high) & (slopes > 0.0) & (2.0 * np.abs(steps) <= lengths)
-        # Newton's last steps are rounding of the values: a midpoint would then lead away from the root again.
+        # Newton's last steps are rounding of the values: a midpoint would lead away from the root again.
         settled |= values == 0.0
         roots, before = np.where(settled, roots, np.where(good, newton, low + 0.5 * (high - low))), roots
         settled |= good & (np.abs(steps) <= SETTLED * np.abs(roots))

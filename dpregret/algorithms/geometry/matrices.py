@@ -127,7 +127,7 @@ class NuclearBall(NormBall):
 
 @compiled
 def _onto_ball(matrices: Array, radius: float, rows: Array, moved: Array) -> None:
-    """Write those of matrices (n, m, m) that move to `moved`; rows: a copy that is lost."""
+    """Write projections of matrices (n, m, m) outside the ball to `moved`; rows: a copy that is overwritten."""
     side = matrices.shape[1]
     scales, lengths, weights = orthogonal_rows(rows), np.empty(side), np.empty((1, side))
     column, s = np.empty((side, 1)), np.empty((SCRATCH, 1))
@@ -177,10 +177,10 @@ def orthogonal_rows(matrices: Array) -> Array:
 def recompose(matrix: Array, rows: Array, lengths: Array, scale: float, changed: Array, out: Array) -> None:
     """The matrix with other singular values, (n, m) -> (n, m, m), each at most a small multiple of the old one.
 
-    rows: orthogonal, of the lengths given, which are the old singular values over the scale.
+    rows: orthogonal, with these lengths, which are the old singular values over the scale.
     """
     side, count = len(lengths), 0
-    indices = np.empty(side, np.int64)  # rows of which any matrix keeps something
+    indices = np.empty(side, np.int64)  # rows with a positive value in any matrix
     for i in range(side):
         indices[count] = i
         count += changed[:, i].max() > 0.0

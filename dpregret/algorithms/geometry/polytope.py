@@ -68,7 +68,7 @@ class VertexPolytope(ConstraintSet):
         return float(np.linalg.norm(self.vertices - point, axis=-1).max())
 
     def linear_oracle(self, cost: Array) -> Array:
-        """The first vertex of smallest cost, by a look at each."""
+        """The first vertex of smallest cost, by enumeration."""
         best = np.argmin(product(cost, self.vertices.T), axis=-1)
         return self.vertices[best]
 

@@ -36,7 +36,7 @@ CLOSE = 1e-9  # relative length of Newton's last step, whose error is about its 
 class Potential:
     """A function Psi >= 0 on a set C, zero at `start`.
 
-    What a learner keeps is a state (k,), whose image is the point (d,). A state is the point itself
+    A learner stores a state (k,), whose image is the point (d,). A state is the point itself
     unless the potential says otherwise. Potentials of norm balls are those of the unit ball at theta / R, and
     their strong convexity is measured in the norm |theta| / R whose unit ball is the set.
     """
@@ -51,7 +51,7 @@ class Potential:
     start: Array
     """State (k,) of the minimiser of Psi over C."""
     data: Any
-    """What compiled loops know of it."""
+    """Its parameters for compiled loops."""
 
 
 class Euclidean(NamedTuple):
@@ -81,7 +81,7 @@ def _(potential: Euclidean, state, gradient, s):
 def euclidean(constraint_set: ConstraintSet) -> Potential:
     """|x - center|_2^2 / 2: projected gradient descent; modulus 1 in l2, maximum reach(center)^2 / 2.
 
-    Loops have the set, where it has a projection of its own text, whose user counts the calls; else they ask it.
+    Loops hold the set's data where its projection is compiled (the caller then counts calls); else they call the set.
     """
     center, inner = constraint_set.center(), data_of(constraint_set)
     return Potential(
@@ -268,7 +268,7 @@ def q_norm(ball: L1Ball) -> Potential:
     vertices, (s - 1) / 2 (Talwar, Thakurta & Zhang 2015, Fact 3.4 and Claim 3.5 for the d vertices e_j; the
     factor 1 / (4 (q - 1)) printed there has modulus 1/2). The printed q is for d >= 8; below that q = 2 does.
 
-    The state is the gradient of Psi in x / R, and then the point, which follows from it without finding it again.
+    The state is the gradient of Psi in x / R, and then the point, which then need not be computed again.
     """
     dual = max(2.0, math.log(ball.dimension))
     modulus = float(ball.dimension ** (-2.0 / dual))
@@ -448,8 +448,8 @@ def dual_height(
 ) -> tuple[float, float, float]:
     """Height m in [low, high] of dual sizes z = (m - (top - size))_+ whose point has l1 norm 1, or least m below 1.
 
-    The point is |z|_s^(2-s) z^(s-1) / (s - 1), s the dual exponent. Returns m, the norm and the sum of t^(s-1), of
-    t = z / m, which are written to t (d,), and their powers t^(s-1). From `first` on, by cubic interpolation of m
+    The point is |z|_s^(2-s) z^(s-1) / (s - 1), s the dual exponent. Returns m, the norm and the sum of t^(s-1), where
+    t = z / m; writes t (d,) and powers, t^(s-1). From `first` on, by cubic interpolation of m
     against ln(norm), two heights at a time. work (2, d) is scratch.
     """
     lows, ones, rise = work[0], work[1], dual - 1.0
@@ -498,11 +498,11 @@ POTENTIALS: dict[str, dict[type[object], Callable[[Any], Potential]]] = {
     "q-norm": {L1Ball: q_norm},
     "euclidean": {ConstraintSet: euclidean},
 }
-"""Potentials by name and kind of set; the first that fits a set is the one made for its geometry."""
+"""Potentials by name and kind of set; the first that fits a set is that of its geometry."""
 
 
 def make_potential(constraint_set: ConstraintSet, name: str | None = None) -> Potential:
-    """Build a potential on the set; without a name the one made for its geometry, Euclidean where there is none.
+    """Build a potential on the set; without a name that of its geometry, Euclidean where there is none.
 
     A Euclidean step on a CountedSet counts as a projection; other steps are not calls of the set. Raises
     ValueError for an unknown name and UnsupportedSet where the set has no such potential.

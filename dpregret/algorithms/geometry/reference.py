@@ -26,8 +26,8 @@ class ReferenceProjection:
     (`reference_tolerance` of the set). A point on which CLARABEL stops short of its tolerance is solved again with ten
     and a hundred times that. Options are its tolerances.
 
-    After the first row CLARABEL itself is handed the two parts that change, in place of all parts by cvxpy: the same
-    numbers, at a third of the price.
+    After the first row only the two parts that change are passed to CLARABEL, without cvxpy: the same numbers, at a
+    third of the price.
     """
 
     def __init__(self, constraint_set: ConstraintSet, **tolerances: float):
@@ -74,7 +74,7 @@ class ReferenceProjection:
 
 
 class _Direct:
-    """CLARABEL as cvxpy has left it, given new parameters: its linear cost is -direction, its squares have a factor."""
+    """CLARABEL as cvxpy set it up, with new parameters: its linear cost is -direction, its squares have a factor."""
 
     def __init__(self, solver: Any, first: int, squares: Any, cost: Array):
         self._solver, self._first, self._squares, self._cost = solver, first, squares, cost
@@ -82,7 +82,7 @@ class _Direct:
 
     @classmethod
     def checked(cls, problem: Any, variable: Any, direction: Any, inverse_scale: Any) -> _Direct | None:
-        """None where the numbers that cvxpy hands over are others than those that would be set here."""
+        """The solver of a problem; None where cvxpy's data differ from those that would be set here."""
         vector, factor = direction.value, inverse_scale.value
         solver = problem._solver_cache.get("CLARABEL")
         if solver is None or not solver.is_data_update_allowed():

@@ -16,7 +16,7 @@ from dpregret.numerics.compiled import inlined
 
 @inlined
 def threshold(sizes, total, scratch):
-    """(m, s): m the largest size, sum of max(size - m - s, 0) = total. s grows, so only what lies above it is kept."""
+    """(m, s): m the largest size, sum of max(size - m - s, 0) = total. s grows, so only sizes above it stay."""
     largest = sizes[0]
     for k in range(1, len(sizes)):
         largest = max(largest, sizes[k])
@@ -50,7 +50,7 @@ def move_mass(weights: Array, scores: Array, mass: float | Array) -> Array:
     the weights. Atoms that lose nothing keep their weight exactly.
     """
     weights, scores = np.broadcast_arrays(weights, scores)
-    order = np.argsort(-scores, axis=-1, kind="stable")  # equal scores by their place, on every processor
+    order = np.argsort(-scores, axis=-1, kind="stable")  # equal scores by their index, on every processor
     ordered = np.take_along_axis(weights, order, axis=-1)
     left_to_move = np.asarray(mass)[..., None] - (np.cumsum(ordered, axis=-1) - ordered)
     removed = np.minimum(np.maximum(left_to_move, 0.0), ordered)

@@ -1,4 +1,4 @@
-"""Base polytopes of submodular functions: vertices are found by greedy, whatever the function."""
+"""Base polytopes of submodular functions: vertices by the greedy algorithm, whatever the function."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import inlined
 from dpregret.numerics.sums import product
 
-LONGEST = 64  # entries that insertion sorts as fast as anything else
+LONGEST = 64  # entries up to which insertion sort is fastest
 
 
 @inlined
@@ -47,7 +47,7 @@ def sort(cost, order, scores):
         order[j], scores[j] = j, -cost[j]
     for top in range(size // 2 - 1, -1, -1):
         sift(scores, order, top, size)
-    for last in range(size - 1, 0, -1):  # the cheapest of what is left goes behind it
+    for last in range(size - 1, 0, -1):  # the cheapest of the rest goes behind it
         order[0], order[last] = order[last], order[0]
         sift(scores, order, 0, last)
     for j in range(size // 2):
@@ -137,7 +137,7 @@ vertex.kinds[Topics] = by_corners
 class BasePolytope(ConstraintSet):
     """{x : x(S) <= F(S) for all S, x(all) = F(all)} of a submodular F with F(empty) = 0.
 
-    Edmonds' greedy: in order of increasing cost each coordinate gets its marginal value; the cheapest the first one.
+    Edmonds' greedy: in order of increasing cost each coordinate gets its marginal value, the cheapest first.
     """
 
     def target(self) -> Array:
@@ -255,7 +255,7 @@ class SolvedPolytope(SolvedProjection, FixedSum, BasePolytope):
         return np.maximum(beyond, np.abs(points.sum(axis=-1) - self.total))
 
     def gauge(self) -> Oracle:
-        """All listed inequalities, a look at each."""
+        """All listed inequalities, by enumeration."""
         indicators, bounds = self.subsets()
         return FacetGauge(self.along_hull(indicators), bounds - product(indicators, self.center()))
 

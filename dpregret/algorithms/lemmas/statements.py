@@ -57,7 +57,7 @@ class Statement(BaseLearner):
 
 
 def laplace_tail(terms: int, threshold: float) -> float:
-    """P(|sum of `terms` standard Laplace variables| > place)."""
+    """P(|sum of `terms` standard Laplace variables| > threshold)."""
     powers = np.cumsum([threshold**j / math.factorial(j) for j in range(terms)])
     shares = np.array([math.comb(terms - 1 + k, k) / 2.0 ** (terms + k) for k in range(terms)])
     return 2 * math.exp(-threshold) * float(shares @ powers[::-1])
@@ -82,7 +82,7 @@ class NormTail(Statement):
 
     def attained(self, generators: Sequence[np.random.Generator]) -> Array:
         """The exact quantile."""
-        from scipy import stats  # late: who plans a run needs no law
+        from scipy import stats  # slow to import, and planning a run does not need it
 
         law = stats.gamma if self.variant == "gamma" else stats.chi
         return np.full(self.runs, float(law.isf(self.case.failure, self.case.dimension)))

@@ -1,4 +1,4 @@
-"""Projected gradient descent whose step adapts to the gradients: no constant is given, not even a Lipschitz one.
+"""Projected gradient descent whose step adapts to the gradients: it needs no constant, not even a Lipschitz one.
 
 Algorithm   Streeter & McMahan 2010 (adaptive step of a single number, "AdaGrad-norm"):
             line 1  x_1 = the center

@@ -1,7 +1,7 @@
 """Baselines: simple ways to be private that any mechanism must beat, and the constant learner.
 
 Algorithm   FTAL of ftal.py, where every gradient (`NoisePerGradient`) or every sum of gradients (`NoisePerSum`) gets
-            Gaussian noise of its own; `Stay` plays x_1 in every round.
+            fresh Gaussian noise; `Stay` plays x_1 in every round.
 Privacy     Unit: one loss, whole sequence; neighbours: it is replaced by another, which moves a gradient by at most
             2 L. One release an item, or T; (epsilon, delta)-DP, exact. `Stay` reads nothing.
 Guarantee   See `bound`. For `NoisePerGradient` the noise of the sum grows like sqrt(t), yet regret grows like ln T:

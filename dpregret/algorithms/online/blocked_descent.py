@@ -9,7 +9,7 @@ Algorithm   After Garber & Kretzu 2022, simplified. D is the diameter of the set
             line 6    where |x - y|^2 > e: y <- x + (e / |x - y|^2) (y - x)
 Privacy     Unit: one loss, whole sequence; neighbours: it is replaced by another, which moves a gradient, hence one sum
             of a block, by at most 2 L. The sum of a block is the one Gaussian release of its items; all else is
-            post-processing. per-gradient: every gradient is a release of its own. (epsilon, delta)-DP, exact.
+            post-processing. per-gradient: every gradient is a separate release. (epsilon, delta)-DP, exact.
 Guarantee   By the gap <y - x, y - z> >= |x - y|^2 - e for z of the set, so line 6 moves y away from none, and
             |x - y| <= sqrt(e) after it. Hence E[regret] <= D^2/(2 eta) + eta t B_K^2/2 + L t sqrt(e), where
             B_K^2 = K L^2 + s/K (per-gradient: + s), s = d' sigma^2, d' the dimension of the hull, for losses chosen
@@ -91,7 +91,7 @@ class BlockedDescent(GradientDescent):
         self.infeasible = self.point - pull[..., None] * apart  # line 6
 
     def _approach(self, goal: Array) -> Array:
-        """Frank-Wolfe from the point towards the goal, every row until its own gap is small."""
+        """Frank-Wolfe from the point towards the goal, each row until its gap is small."""
         rows, goals = (points.reshape(-1, points.shape[-1]).copy() for points in (self.point, goal))
         active = np.arange(len(rows))
         while len(active):

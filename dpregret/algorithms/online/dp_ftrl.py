@@ -20,7 +20,7 @@ Deviations  corrected: lambda = max(4 beta, (8 beta T V / D^2)^(1/3)), which min
             printed-lambda: 32 beta + (beta (L/D)^2 T d ln T ln(1/delta) / eps^2)^(1/3) with valid noise. printed: the
             same lambda and the noise for losses set to zero, L sqrt(2 q ln(1/delta)) / eps a node: reconstructed, the
             text at hand has lost the scale, and this is that of Kairouz et al. as we know it. root, buffers:
-            as corrected, b_t of that mechanism in place of the tree's and lambda from its own V.
+            as corrected, b_t of that mechanism instead of the tree's and lambda from its own V.
 """
 
 import math
@@ -141,7 +141,7 @@ class SmoothLeader(FollowTheRegularisedLeader):
         return 32 * beta + math.cbrt(beta * steep**2 * self.horizon * self.domain.dimension * logs / budget.epsilon**2)
 
     def bound(self, rounds: int) -> Array:
-        """L* + lambda D^2 + 4 beta sum_t V_t / lambda^2; NaN where lambda < 4 beta or L* is not given."""
+        """L* + lambda D^2 + 4 beta sum_t V_t / lambda^2; NaN where lambda < 4 beta or L* is not declared."""
         beta, best = self.problem.smoothness, self.problem.best_loss
         noise = 4 * beta * np.cumsum(self.variances(rounds), axis=1) / self.regularisation[:, None] ** 2
         fixed = self.regularisation * self.domain.diameter**2 + (np.nan if best is None else best)

@@ -34,7 +34,7 @@ def _(learner: Descent, loss, domain, t, x, gradient, noise, s):
 
 
 class ConditionalGradient(NamedTuple):
-    """total (d, runs): G_t; slope, corner (d, runs): room; start (d,): x_1; eta.
+    """total (d, runs): G_t; slope, corner (d, runs): scratch; start (d,): x_1; eta.
 
     pull: the weight of |x - x_1|^2 / 2 in F_t. share: of the way to v_t; 0 for min(1, 2 / sqrt(t)).
     """

@@ -25,7 +25,7 @@ Algorithm   Asi, Koren, Liu & Talwar 2024, Alg. 1 (dpregret.algorithms.experts.l
 Privacy     Unit: one loss; neighbours: it is replaced by another; (eps, delta)-DP. A loss counts as its difference from
             its value at the center c, divided by L D, which is in [-1/2, 1/2] where it is L-Lipschitz on a set of
             radius D/2. The measure is that of weighted experts, and lambda is not secret: the ledger of `l2p` holds
-            with beta L D in place of its eta. Net: differences of losses are clipped to [-1/2, 1/2], so it needs no
+            with beta L D instead of its eta. Net: differences of losses are clipped to [-1/2, 1/2], so it needs no
             trust in L. Sampled: only up to the total variation between the hit-and-run samples and nu: nothing here
             bounds it.
 Guarantee   Line 5 is never above 1 while beta L D <= 2 eta, so x has the law nu_s. With h = beta L D the expected
@@ -122,7 +122,7 @@ class LazyPoints(Learner):
         return tuning
 
     def begin(self, generators: Sequence[np.random.Generator]) -> None:
-        """Every setting draws from generators of its own."""
+        """Every setting has its own generators."""
         self.rngs = generators_by_setting(generators, self.settings)
         self.coins = np.empty((len(self.settings), self.runs, COINS, 3))
         self.tossed = np.full(len(self.settings), COINS)
@@ -143,7 +143,7 @@ class LazyPoints(Learner):
         ]
 
     def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:  # line 4
-        """Count the loss; after a batch, decide who is drawn."""
+        """Count the loss; after a batch, decide which points are drawn."""
         self.sums.add(loss)  # line 16
         base = loss.value(self.center)
         self.ahead += clipped(self.paid(loss), base, self.unit) - clipped(loss.value(self.copy), base, self.unit)

@@ -1,4 +1,4 @@
-"""Private online convex programming (POCP): hidden iterates, each released once with noise of its own.
+"""Private online convex programming (POCP): hidden iterates, each released once with fresh noise.
 
 Problem     As in ftal.py.
 Algorithm   Jain, Kothari & Thakurta 2012. Hidden x_t descends on f_t at the hidden point; what is played is
@@ -37,14 +37,14 @@ VARIANTS = {"corrected": "tight Gaussian-DP calibration", "printed": "calibratio
 
 
 class Implicit(NamedTuple):
-    """hidden (d, runs): the point that is kept."""
+    """hidden (d, runs): the iterate that is not released."""
 
     hidden: Array
     mu: float
 
 
 class Explicit(NamedTuple):
-    """hidden, gradient (d, runs), value (runs,): the point that is kept, and room for the loss there."""
+    """hidden, gradient (d, runs), value (runs,): the iterate that is not released, and scratch for the loss there."""
 
     hidden: Array
     gradient: Array
@@ -73,7 +73,7 @@ def _(learner: Explicit, loss, domain, t, x, gradient, noise, s):
 
 @inlined
 def release(hidden, domain, t, x, noise, s):
-    """Project what is kept, and play it with noise of its own, projected again."""
+    """Project the hidden iterate, and play it with fresh noise, projected again."""
     project(domain, hidden, s)
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):

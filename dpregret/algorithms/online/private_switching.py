@@ -50,7 +50,7 @@ FINEST = {1: 1 / 4096, 2: 1 / 48, 3: 1 / 12}
 """Smallest covering radius of a net by dimension, in diameters of the set."""
 LARGEST_NET = 2**22  # points times runs
 NUMBERS = 2**14  # losses that are counted at once
-GRID = np.linspace(0.0, 1.0, 257)  # places of a chord
+GRID = np.linspace(0.0, 1.0, 257)  # positions on a chord
 STEPS = 20  # of hit-and-run, times the squared dimension
 
 
@@ -66,7 +66,7 @@ class SwitchingLearner(Learner):
         self.switches = np.zeros((len(self.settings), self.runs), dtype=np.int64)
 
     def begin(self, generators: Sequence[np.random.Generator]) -> None:
-        """Every setting draws from generators of its own."""
+        """Every setting has its own generators."""
         self.rngs = generators_by_setting(generators, self.settings)
         self.watches = [Watch(plan.test(), rngs) for plan, rngs in zip(self.plans, self.rngs, strict=True)]  # line 2
         for setting, run in np.ndindex(self.queries.shape):
@@ -294,9 +294,9 @@ class Form(NamedTuple):
 
 @compiled
 def hit_and_run(generator: int, steps: int, center: Array, radius: float, form: Form, scale: float) -> Array:
-    """Walk from the center of a ball, (d,): each step draws a place on a random chord, exact up to a fine grid of it.
+    """Walk from the center of a ball, (d,): each step draws a point of a random chord, exactly up to a fine grid.
 
-    Its density is exp(-max(q, floor) / scale); scale 0: uniform on the places of smallest max(q, floor).
+    Its density is exp(-max(q, floor) / scale); scale 0: uniform on the points of smallest max(q, floor).
     """
     dimension, most = len(center), len(GRID)
     matrix, linear = form.matrix, form.linear

@@ -59,7 +59,7 @@ class GradientDescent(Learner):
 
     @abstractmethod
     def descend(self, released: Array) -> None:
-        """Learn from what is released, (settings, runs, d); the only method after which the point is another."""
+        """Learn from what is released, (settings, runs, d); the only method that changes the point."""
 
     @property
     def step(self) -> Array:  # line 1

@@ -27,7 +27,7 @@ VARIANTS = {"corrected": "tight calibration"}
 
 
 class FrankWolfe(NamedTuple):
-    """gradients, points (d, runs): sums over rounds; slope, direction (d, runs), descent (runs,): room."""
+    """gradients, points (d, runs): sums over rounds; slope, direction (d, runs), descent (runs,): scratch."""
 
     gradients: Array
     points: Array

@@ -1,6 +1,6 @@
-"""Descent that is pulled back along violated hyperplanes: a separation oracle in place of projections.
+"""Descent that is pulled back along violated hyperplanes: a separation oracle instead of projections.
 
-Algorithm   After Garber & Kretzu 2022, simplified, with constants of our own. The set holds a ball of radius r around
+Algorithm   After Garber & Kretzu 2022, simplified, with our own constants. The set holds a ball of radius r around
             its center and lies within R of it, both within its affine hull.
             line 1  y_1 the center, eta = R / (B sqrt(T)), delta = min(1, R / (r sqrt(T)))
             line 2  for t = 1..T: play y_t, release hat g_t = grad f_t(y_t) + xi_t (plain: xi_t = 0)

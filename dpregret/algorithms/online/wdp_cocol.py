@@ -184,7 +184,7 @@ def window_constant(distribution: NoiseDistribution, window: int, budget: Budget
 
 
 class Local(NamedTuple):
-    """gradients, points, cost (d, runs): sums over rounds, and room; weights (k, runs): of the oracle; start (d,).
+    """gradients, points, cost (d, runs): sums over rounds, and scratch; weights (k, runs): of the oracle; start (d,).
 
     schedule: of the setting; the radius is at most the diameter. printed: whether line 7 is as printed.
     """

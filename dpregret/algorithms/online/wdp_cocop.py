@@ -11,9 +11,9 @@ Privacy     Unit: one loss that is younger than the window; neighbours: it is re
             are protected, at the horizon at which they are looked at. After expiry nothing is promised. An item lies
             in log2 W + 1 nodes and moves each by at most 2 L.
 Guarantee   See ftal.py; printed: Theorems 3 and 4.
-Deviations  corrected: division by t (line 3 is printed without), sensitivity 2 L in place of L + mu D, exact
+Deviations  corrected: division by t (line 3 is printed without), sensitivity 2 L instead of L + mu D, exact
             Gaussian-DP calibration. printed-noise: only the step is corrected. printed: to the letter.
-            root, buffers (Gaussian): as corrected, z_t of that mechanism in place of the tree's; an item is charged
+            root, buffers (Gaussian): as corrected, z_t of that mechanism instead of the tree's; an item is charged
             the squared weights of what is released of it within the window, and the guarantee has E|z_t| of the
             mechanism. blocks, items (norm-Gamma): the same with a tree a block, or one noise an item.
 """

@@ -6,7 +6,7 @@ as one Gaussian from another whose means differ by `sensitivity` A e_i under cov
 is exactly mu_i-GDP with mu_i = (sensitivity / sigma) sqrt( [A^T (B B^T)^-1 A]_ii ). It holds for adaptive streams too.
 
 Empirical (`audit`): distinguish two neighbouring inputs by the released points, and state what that proves.
-Transcripts of both are given, one row a run. On one half a statistic, an event {statistic on one side of a threshold}
+Transcripts of both are the input, a row a run. On one half a statistic, an event {statistic on one side of a threshold}
 and its direction are chosen, for each of the two bounds below; on the other half the event is counted. With p and q the
 Clopper-Pearson bounds of its two probabilities,
 
@@ -32,9 +32,9 @@ from dpregret.numerics.arrays import Array
 
 
 def materialise(mechanism: PrefixSums, rounds: int) -> Array:
-    """The matrix B, (rounds, node noises drawn), read off the very code of plays.
+    """The matrix B, (rounds, node noises drawn), computed by the code that plays use.
 
-    Unit vectors take the place of random draws: the output shows which draws enter it and with which factor.
+    Unit vectors replace the random draws: the output shows which draws enter it and with which factor.
     """
     blocks = -(-rounds // BLOCK)
 
@@ -49,7 +49,7 @@ def materialise(mechanism: PrefixSums, rounds: int) -> Array:
             return units
 
         state, units, parts = mechanism.init(BLOCK, 1, draws), np.empty((BLOCK, 1, draws)), []
-        for _ in range(blocks):  # the next block's draws lie where this one's did, as in a play
+        for _ in range(blocks):  # blocks of draws reuse one array, as in a play
             units[...] = identity(BLOCK)
             parts.append(mechanism.next(state, units, identity).copy())
         return np.concatenate(parts), used

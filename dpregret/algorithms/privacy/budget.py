@@ -139,9 +139,9 @@ def binomial_delta(calls: int, first: float, second: float, epsilon: float) -> f
     """Smallest delta at epsilon of Binomial(calls, first) and Binomial(calls, second), the worse direction."""
     delta = 0.0
     for p, q in ((first, second), (second, first)):
-        if p < q:  # few yeses tell then: count the noes
+        if p < q:  # few yeses then: count the noes
             p, q = 1 - p, 1 - q
-        if p == q:  # to the last bit: nothing tells them apart
+        if p == q:  # to the last bit: no privacy loss
             continue
         delta = max(delta, _delta(calls, p, q, math.log(p / q), math.log((1 - q) / (1 - p)), epsilon))
     return delta
@@ -176,7 +176,7 @@ def largest_call_epsilon(epsilon: float, delta: float, calls: int) -> float:
 def _delta(calls: int, likely: float, rare: float, up: float, down: float, epsilon: float) -> float:
     """sum over j of (P(j) - e^epsilon Q(j))_+ for P, Q of `likely` > `rare`: j with j up - (calls - j) down > epsilon.
 
-    up = ln(likely / rare), down = ln((1 - rare) / (1 - likely)): given, since differences of numbers near 1 are lost.
+    up = ln(likely / rare), down = ln((1 - rare) / (1 - likely)): arguments, as differences near 1 lose digits.
     """
     last = math.floor((epsilon + calls * down) / (up + down))  # the largest number of yeses that does not count
     if last >= calls:

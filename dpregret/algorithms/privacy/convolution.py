@@ -1,7 +1,7 @@
 """Convolution of a stream of unit noises with fixed coefficients, block by block: z_t = sum_j h_j eps_{t-j}.
 
   `Streamed`    short h: products with the last vectors. Rational h, and h = f up to any length: the first products,
-                then a sum of decays, one vector each; a window's end is taken out again.
+                then a sum of decays, one vector each; what leaves the window is subtracted.
   `Halving`     long or endless h: the noise of every aligned stretch of 2^l blocks is sent once, as a whole, to the
                 stretch that follows it: O(log^2 length) a round, as many vectors as h is long (endless h: as there are
                 rounds). Long stretches go by the Fourier transform.
@@ -27,9 +27,9 @@ from dpregret.numerics.sums import add_product
 
 Coefficients = Callable[[int], Array]  # count -> h_0..h_{count-1}
 Waves = npt.NDArray[np.complex128]
-DIRECT = 16  # longest h for products with all that is kept
+DIRECT = 16  # longest h that is multiplied out directly
 SHORT = 256  # stretches up to this many rounds are sent by a matrix
-LOST = 1e-17  # a decay that has fallen to this share of 1 when its window ends need not be taken out
+LOST = 1e-17  # a decay that has fallen to this share of 1 when its window ends is not subtracted
 
 
 def convolution(coefficients: Coefficients, length: int | None, rounds: int, width: int) -> "Streamed | Halving":
@@ -42,7 +42,7 @@ def convolution(coefficients: Coefficients, length: int | None, rounds: int, wid
 def root_convolution(length: int, rounds: int, width: int, lasting: bool = False) -> "Streamed | Halving":
     """With f_0..f_{length-1}; lasting: no round after the first `length` is requested, so nothing ends.
 
-    What decays slowly is taken out when its window ends.
+    A slow decay is subtracted when its window ends.
     """
     if not max(DIRECT, FIRST) < length <= longest():
         return convolution(root_coefficients, length, rounds, width)
@@ -66,7 +66,7 @@ def spaced_rows(rows: int, width: int) -> Array:
 class Streamed:
     """z_t = sum_{j<n} first_j eps_{t-j} + sum_i weights_i y_i, then y_i <- decays_i y_i + eps_{t+1-n}.
 
-    What has a share of its own ends after `length` rounds: y_i <- y_i - shares_i eps_{t+1-length} in the same step.
+    A decay that has a share ends after `length` rounds: y_i <- y_i - shares_i eps_{t+1-length} in the same step.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Streamed:
         none = np.zeros(-len(decays) % 4)  # decays go by fours
         self.first, self.shares = np.array(first), np.array(shares)
         self.decays, self.weights = np.append(decays, none), np.append(weights, none)
-        self.back = max(len(first), length if len(shares) else 0) - 1  # rounds that are looked back on
+        self.back = max(len(first), length if len(shares) else 0) - 1  # rounds back that are needed
         self.state, self.end = spaced_rows(len(self.decays), width), 0
         self.ring = spaced_rows(self.back + rounds, width)
 
@@ -178,7 +178,7 @@ def add_decays(
 ) -> None:
     """into[t] += sum_i weights_i y_i, then y_i <- decays_i y_i + ring[new + t] - shares_i ring[old + t].
 
-    decays, weights: (k,), k a multiple of 4; state: the y_i, (k, width), kept up; ring: (at least rounds, width),
+    decays, weights: (k,), k a multiple of 4; state: the y_i, (k, width), updated; ring: (at least rounds, width),
     indices modulo that; into: (rounds, width), width a multiple of `WIDTH`. shares: (n,) with n <= k a multiple of 4, 0
     for the others.
     """

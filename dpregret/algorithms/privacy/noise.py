@@ -22,10 +22,9 @@ NoiseDistribution = Literal["gaussian", "gamma", "laplace"]
 
 
 class Joint(list[np.random.Generator]):
-    """One generator for all runs, in the place of one a run: for many runs at once, of which no single one is
-    requested.
+    """One generator for all runs instead of one a run: for many runs at once, of which none is requested alone.
 
-    A list with the same generator at every place, so code that draws run by run runs as it is. All draws are
+    A list that repeats one generator, so code that draws run by run works unchanged. All draws are
     independent, but what a run draws depends on the number of runs.
     """
 
@@ -51,7 +50,7 @@ class UnitNoise:
         self._addresses = addresses(generators)
 
     def __call__(self, rounds: int, into: Array | None = None) -> Array:
-        """Fresh noise (rounds, runs, dimension), a view of an array (runs, rounds, dimension): `into`, if given."""
+        """Fresh noise (rounds, runs, dimension), a view of an array (runs, rounds, dimension): `into` or a new one."""
         drawn = np.empty((len(self.generators), rounds, self.dimension)) if into is None else into
         _FILL[self.distribution](self._addresses, drawn)
         return drawn.swapaxes(0, 1)

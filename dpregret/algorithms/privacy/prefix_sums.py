@@ -23,7 +23,7 @@ from dpregret.algorithms.privacy.noise import NoiseDistribution, UnitNoise, root
 from dpregret.numerics.arrays import Array
 
 BLOCK = 64  # rounds drawn at once; part of the definition of a run's random numbers, not a tuning knob
-KEPT = 2**24  # bytes of a block, where its length is not part of that
+KEPT = 2**24  # bytes of a block, where its length is free
 
 Fresh = Callable[[int], Array]  # count -> unit noises (count, runs, d), never handed out before
 
@@ -58,13 +58,13 @@ class PrefixSums(ABC):
 
     @abstractmethod
     def init(self, rounds: int, runs: int, dimension: int) -> Any:
-        """The state between blocks of `rounds` rounds, before the first block; None where nothing is."""
+        """The state between blocks of `rounds` rounds, before the first block; None where there is none."""
 
     @abstractmethod
     def next(self, state: Any, units: Array, fresh: Fresh) -> Array:
-        """The noise of a block's outputs from its unit noises, (rounds, runs, d); keeps the state up.
+        """The noise of a block's outputs from its unit noises, (rounds, runs, d); updates the state.
 
-        It may write to the units and return them, but keeps none of their memory: the next block's take their place.
+        It may write to the units and return them, but holds no reference to them: the next block overwrites them.
         """
 
 
@@ -131,7 +131,7 @@ class NoisePerPrefix(HorizonSums):
         return np.ones(rounds)
 
     def init(self, rounds: int, runs: int, dimension: int) -> None:
-        """Nothing is kept."""
+        """No state."""
 
     def next(self, state: None, units: Array, fresh: Fresh) -> Array:
         """The unit noises as they are."""
@@ -212,9 +212,9 @@ class NoisePlan:
         distinct, runs = list(dict.fromkeys(self.mechanisms)), len(generators)
         states = [mechanism.init(rounds, runs, self.dimension) for mechanism in distinct]
         draw = UnitNoise(self.distribution, generators, self.dimension)
-        # a mechanism's further nodes come from generators of its own, so that no setting disturbs another
+        # further nodes of a mechanism have their own generators, so that no setting disturbs another
         further = [self._further(generators, mechanism.key) for mechanism in distinct]
-        held = np.empty((len(distinct), runs, rounds, self.dimension))  # a mechanism may write to its own
+        held = np.empty((len(distinct), runs, rounds, self.dimension))  # a mechanism may write to its part
         while True:
             draw(rounds, held[0])
             held[1:] = held[0]
@@ -225,7 +225,7 @@ class NoisePlan:
             yield [noise[mechanism] for mechanism in self.mechanisms]
 
     def _further(self, generators: Sequence[np.random.Generator], key: int) -> Fresh:
-        """Draws from keyed generators, which are made when the first one is requested: plain trees never do."""
+        """Draws from keyed generators, which are created at the first request: plain trees never need them."""
         noise = cache(lambda: UnitNoise(self.distribution, keyed_generators(generators, key), self.dimension))
         return lambda count: noise()(count)
 

@@ -29,7 +29,7 @@ from dpregret.numerics.arrays import Array
 
 OVERSAMPLING = 16  # points of the circle a coefficient; at radius r, r^(OVERSAMPLING n) = ALIASING
 ALIASING = 1e-18
-RECURSION = 2048  # coefficients of a reciprocal found one by one
+RECURSION = 2048  # coefficients of a reciprocal computed one by one
 
 
 @lru_cache(maxsize=16)

@@ -8,12 +8,12 @@ Privacy     Replace the losses of one round. Threshold tests of different interv
             best candidate is public: taken from the data it would leak.
 Constants   B = ln(2 T^2 / beta), K = 6 ceil(log2 d) + ceil(24 ln(1/beta)); the logarithm has base 2, for the potential
             starts at d and halves in every epoch. A switch must prove a loss of 4/eta, so the threshold is
-            L* + 4/eta + accuracy, with the accuracy 8 B / e of the sparse vector at its own budget e.
+            L* + 4/eta + accuracy, with the accuracy 8 B / e of the sparse vector at its budget e.
 
 The threshold test tells which query is the first above a threshold (the sparse vector technique; class `Watch`):
 
   Algorithm   Dwork & Roth 2014, AboveThreshold: the threshold gets Laplace(2/eps) noise once, every query
-              Laplace(4/eps) noise of its own; the first query whose noisy value reaches the noisy threshold ends it.
+              fresh Laplace(4/eps) noise; the first query whose noisy value reaches the noisy threshold ends it.
   Privacy     eps-DP for any number of queries, chosen adaptively, each of which moves by at most 1 when one item is
               replaced. The computed law cuts off what is below 5e-27, see FAR: read pure as delta = 1e-14.
   Guarantee   Dwork & Roth 2014, Thm 3.24: see `accuracy`.
@@ -39,7 +39,7 @@ from dpregret.numerics.compiled import compiled, inlined
 from dpregret.numerics.elementary import exp_of, log_of
 
 FAR = 60.0  # in units of the noise: further below the threshold a query halts with less than 5e-27
-LOST = 38.0  # where less than e^-LOST of what is left is taken, subtraction changes no bit of it
+LOST = 38.0  # subtracting less than e^-LOST of a number changes no bit of it
 CHUNK = 64  # rounds whose chances are computed side by side
 
 
@@ -70,7 +70,7 @@ def accuracy(epsilon: float, queries: float, failure: float) -> float:
 
 
 class Watch:
-    """One instance of the mechanism a run; all runs step together, or each follows a path of its own.
+    """One instance of the mechanism a run; all runs step together, or each walks alone.
 
     generators: one a run. levels: noisy thresholds, (runs,).
     """
@@ -89,7 +89,7 @@ class Watch:
         self.rest[run] = generator.standard_exponential()
 
     def step(self, queries: Array) -> NDArray[np.bool_]:
-        """Ask one query a run, (runs,); tell which halt."""
+        """Ask one query a run, (runs,); return which halt."""
         _ask(self.mechanism.epsilon, self.levels, self.rest, queries)
         return self.rest <= 0
 
@@ -123,7 +123,7 @@ def _rate_at(scaled: float) -> float:
 
 @compiled
 def _ask(epsilon: float, levels: Array, rest: Array, queries: Array) -> None:
-    """One query a run, (runs,): take its rate from what is left of the exponential variate."""
+    """One query a run, (runs,): subtract its rate from the rest of the exponential variate."""
     for run in range(len(levels)):
         rest[run] -= _rate(epsilon, levels[run] - queries[run])
 
@@ -139,7 +139,7 @@ def _stay(epsilon: float, level: float, rest: float, query: float, rounds: int) 
 
 @compiled
 def _walk(epsilon: float, level: float, rest: float, query: float, losses: Array, rounds: int) -> tuple[int, float]:
-    """The first of `rounds` rounds in which a query halts (-1: none), and what is left of the exponential variate.
+    """The first of `rounds` rounds in which a query halts (-1: none), and the rest of the exponential variate.
 
     The query of a round is `query` plus the losses (non-negative; one number: the same in all rounds) of those before
     it. Queries that are FAR below the threshold are passed over: all of 2^40 would halt with less than 1e-14;

@@ -147,7 +147,7 @@ class WindowRoot(OverWindow):
         return np.concatenate([known, np.zeros(count - len(known))])
 
     def init(self, rounds: int, runs: int, dimension: int) -> Any:
-        """W - 1 vectors are kept, and a few that decay."""
+        """State of W - 1 vectors, and a few that decay."""
         return root_convolution(self.window, rounds, runs * dimension)
 
 
@@ -175,7 +175,7 @@ class Root(OverHorizon):
         return WindowRoot(self.protected).noise_coefficients(count)
 
     def init(self, rounds: int, runs: int, dimension: int) -> Any:
-        """No item expires before the horizon, so a few vectors that decay are kept."""
+        """No item expires before the horizon, so the state is a few vectors that decay."""
         return root_convolution(self.protected, rounds, runs * dimension, lasting=True)
 
 
@@ -213,7 +213,7 @@ class UnboundedToeplitz(Toeplitz):
     """For learners without a horizon: h = (1 - x)^(-1/2) l^beta, c = (1 - x)^(-1/2) l^-beta, l = ln(1 / (1 - x)) / x.
 
     c_j ~ (pi j)^(-1/2) (ln j)^-beta is square summable for beta > 1/2, so one scale serves all rounds; the variance
-    grows like (ln t)^(1 + 2 beta). As many vectors are kept as there are rounds. Raises ValueError unless beta > 1/2.
+    grows like (ln t)^(1 + 2 beta). The state grows by a vector a round. Raises ValueError unless beta > 1/2.
     """
 
     beta: float = 0.75
@@ -327,7 +327,7 @@ def parameters(kind: str, size: int, buffers: int) -> tuple[Decays, Decays]:
 
 @dataclass(frozen=True)
 class WindowBuffers(OverWindow):
-    """Geometric decays in place of the window root: about 2 % above its variance with 3 buffers, at less cost.
+    """Geometric decays instead of the window root: about 2 % above its variance with 3 buffers, at less cost.
 
     z_t = eps_t + sum_i weights_i y_i, then y_i <- a_i y_i + eps_t. The noise of an expired item fades instead of
     ending, so no number of buffers reaches the optimum. Raises ValueError for a window below 1.

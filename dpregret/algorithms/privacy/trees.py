@@ -35,7 +35,7 @@ def tree_prefixes(nodes: Array, window: int, done: int, reached: Array) -> None:
     """Z of the rounds done + 1, done + 2, ... -> N of these rounds, in place.
 
     nodes: (runs, rounds, d). window: rounds of a tree, a power of two; the next one follows at once. reached: (runs,
-    levels, d), at l the N of the last multiple of 2^l so far, kept up; the last level is N_0 of every tree, and serves
+    levels, d), at l the N of the last multiple of 2^l so far, updated; the last level is N_0 of every tree, and serves
     alone where the rounds are whole trees.
     """
     runs, rounds, dimension = nodes.shape
@@ -85,7 +85,7 @@ class Tree:
 
 @compiled
 def add_rest(noise: Array, window: int, rest: Array, first: int) -> None:
-    """noise of position j of a tree += rest of what is left after it, rest[window - j], from round `first` on.
+    """noise of position j of a tree += noise of the rest after it, rest[window - j], from round `first` on.
 
     noise, rest: (runs, rounds, d), trees of `window` rounds one after the other.
     """
@@ -149,7 +149,7 @@ class WindowTree(PrefixSums):
         return WindowState(prefix, rest, whole)
 
     def next(self, state: Any, units: Array, fresh: Fresh) -> Array:
-        """The prefix of this tree, and from the second one on what is left of the one before."""
+        """The prefix of this tree, and from the second tree on the rest of the one before."""
         noise, tree, first, todo = by_run(units), min(self.window, len(units)), state.first, state.blocks - state.done
         state.next_prefixes(noise, tree)
         if self.window == 1 or (first and state.blocks > 1):
@@ -166,7 +166,7 @@ class WindowTree(PrefixSums):
 class WindowState:
     """Of trees of `blocks` blocks (0: more than one in a block), the nodes of whole blocks that are in use, by height.
 
-    prefix, rest: (heights, runs, d), their noise, 0 where a height has none in use: of this tree, and of what is left
+    prefix, rest: (heights, runs, d), their noise, 0 where a height has none in use: of this tree, and of the rest
     of the one before. done: blocks of this tree. first: whether there is none before.
     """
 
@@ -180,7 +180,7 @@ class WindowState:
         """Z of the next block (runs, rounds, d) -> N, in place, `tree` rounds of a tree at a time."""
         node = noise[:, -1].copy()
         tree_prefixes(noise, tree, 0, self.prefix.sum(axis=0)[:, None])
-        if self.blocks:  # the node that ends here takes the place of the lower ones
+        if self.blocks:  # the node that ends here replaces the lower ones
             ended = _trailing_zeros(self.done + 1)
             self.prefix[:ended] = 0.0
             self.prefix[ended] = node
@@ -389,7 +389,7 @@ class DecodedWindowTree:
 
 
 def _rest_variances(window: int) -> Array:
-    """Variance of what is left of a tree after 0..window-1 of its items have expired."""
+    """Variance of the rest of a tree after 0..window-1 of its items have expired."""
     variances = np.ones(1)
     for height in range(1, window.bit_length()):
         below = np.concatenate([variances + node_variance(height - 1), variances])

@@ -133,7 +133,7 @@ class WindowBlocks(PrefixSums):
 class BlocksState:
     """Arrays (runs, ., d), `done` rounds of this block.
 
-    coming: nodes of the next block, by level from the leaves on, of which `filled` are drawn. sums: P[1..b] of this one.
+    coming: nodes of the next block, by level from the leaves on, `filled` of them drawn. sums: P[1..b] of this one.
     rests: R of this block and those before it, the last one first. whole: sums of R over the last 0, 1, ... blocks.
     """
 
@@ -145,7 +145,7 @@ class BlocksState:
     done: int = 0
 
     def keep(self, drawn: Array) -> int:
-        """Take draws for the next block, (runs, count, d), as many as it can use; how many."""
+        """Take draws for the next block, (runs, count, d), as many as it can use; return how many."""
         taken = min(drawn.shape[1], self.coming.shape[1] - self.filled)
         self.coming[:, self.filled : self.filled + taken] = drawn[:, :taken]
         self.filled += taken
@@ -302,7 +302,7 @@ class WindowItems(WindowSums):
 class ItemsState:
     """Of stretches of W rounds: the noises of the one that goes on, (runs, W, d), and their total, (runs, d).
 
-    rest: what is left of the one before after 1..W of its items have expired, (runs, W, d). done: rounds of this one.
+    rest: the rest of the one before after 1..W of its items have expired, (runs, W, d). done: rounds of this one.
     """
 
     begun: Array

@@ -357,7 +357,7 @@ def test_the_solver_without_cvxpy_finds_the_same_bits(name, dimension, monkeypat
     direct = ReferenceProjection(domain)
     found = direct.project(points)
     assert direct._direct is not None
-    monkeypatch.setattr(reference._Direct, "made", lambda *parts: None)
+    monkeypatch.setattr(reference._Direct, "checked", lambda *parts: None)
     assert np.array_equal(found, ReferenceProjection(domain).project(points))
 
 
