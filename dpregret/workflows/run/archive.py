@@ -22,7 +22,6 @@ import json
 import os
 import platform
 import re
-import shutil
 import sys
 import tarfile
 import tempfile
@@ -36,7 +35,7 @@ from typing import Any, Final
 from threadpoolctl import threadpool_info
 
 import dpregret
-from dpregret.core import boundary, parquet
+from dpregret.core import boundary
 from dpregret.core.errors import one_line, shown
 from dpregret.core.files import atomic_write, checksum
 from dpregret.core.files import opened as plain_file
@@ -48,16 +47,13 @@ SUMS, ORIGIN = "SHA256SUMS", "origin.json"
 BESIDE: Final = ("log", "benchmark", "store", "made", "reference", "check")
 """Folders in one of results that are not part of the finished run."""
 MARK: Final = ".snakemake_timestamp"
-CELLS: Final = 3 * 10**7  # of a Parquet file: what is larger is not decoded
-TEXT: Final = 32 << 20  # bytes of the list, and of the origin
 _LINE: Final = re.compile(r"([0-9a-f]{64})  (.+)")
 INSIDE: Final = "results"
 """Where the folder of results is in an archive."""
 LOCK: Final = "requirements/run.txt"
 """The only other file in it."""
-MOST_FILES, MOST_BYTES, AT_ONCE = 50_000, 1 << 30, 16 << 20
-LONGEST, MOST_FOLDERS = 1000, 20
-"""Of a name."""
+MOST_FILES, MOST_BYTES = 50_000, 1 << 30
+"""Of an archive that is read."""
 METADATA: Final = "ro-crate-metadata.json"
 WORKFLOW: Final = "Snakefile"
 LANGUAGE: Final = "https://w3id.org/workflowhub/workflow-ro-crate#snakemake"
@@ -74,43 +70,23 @@ class UnreadableError(ValueError):
     """No results, no archive, no list of files: nothing can be checked. One line."""
 
 
-class _Bounded(gzip.GzipFile):
-    """A stream that gives up where an archive claims more than anyone may read."""
-
-    def read(self, size: int | None = -1) -> bytes:
-        if size is None or not 0 <= size <= AT_ONCE or self.tell() + size > MOST_BYTES:
-            raise UnreadableError(f"larger than {MOST_BYTES >> 20} MiB, or damaged")
-        return super().read(size)
-
-
 def plain_name(name: str) -> bool:
     """Whether a name leads to a place below its folder, in one way of writing only."""
-    parts = PurePosixPath(name).parts
-    odd = len(name) > LONGEST or name[:1] == "/" or ".." in parts or any(each in name for each in "\\\n\r\0")
-    return not odd and str(PurePosixPath(name)) == name != "." and len(parts) <= MOST_FOLDERS
+    path = PurePosixPath(name)
+    return str(path) == name and not path.is_absolute() and ".." not in path.parts and not set(name) & set("\\\n\r\0")
 
 
 def unpack(path: Path, folder: Path) -> None:
     """Write the files of an archive below an empty folder. Raises UnreadableError; what it wrote is then of no use."""
     try:
-        with (
-            plain_file(path) as packed,
-            _Bounded(fileobj=packed) as stream,
-            tarfile.open(fileobj=stream, mode="r:") as opened,
-        ):
-            for number, member in enumerate(opened, 1):
-                if not (member.isreg() and not member.issparse() and plain_name(member.name)):
-                    raise UnreadableError(f"{member.name!r}: a link, no plain file, or a name that leads elsewhere")
-                if not member.name.startswith(f"{INSIDE}/") and member.name != LOCK:
-                    raise UnreadableError(f"{member.name!r}: not in archives of this version; compare folders instead")
-                content, target = opened.extractfile(member), folder / member.name
-                if number > MOST_FILES or target.exists():
-                    raise UnreadableError(f"{member.name!r}: there twice, or more than {MOST_FILES} files")
-                target.parent.mkdir(parents=True, exist_ok=True)
-                with target.open("xb") as file:
-                    shutil.copyfileobj(content or io.BytesIO(), file)
-            while stream.read(1 << 16):  # so that the checksum of all is compared
-                pass
+        with plain_file(path) as packed, gzip.open(packed) as stream:
+            content = stream.read(MOST_BYTES + 1)
+        with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as opened:
+            members = opened.getmembers()
+            size = max(len(content), sum(each.size for each in members))  # of sparse files the latter is more
+            if size > MOST_BYTES or len(members) > MOST_FILES:
+                raise UnreadableError(f"more than {MOST_BYTES >> 20} MiB, or {MOST_FILES} files")
+            opened.extractall(folder, members, filter="data")
     except (tarfile.TarError, OSError, EOFError, MemoryError, RecursionError, ValueError, zlib.error) as fault:
         raise UnreadableError(one_line(fault) or type(fault).__name__) from None
 
@@ -174,10 +150,7 @@ def _plain(folder: Path, name: str) -> bool:
 def _text(folder: Path, name: str) -> str:
     if not _plain(folder, name):
         raise UnreadableError(f"no {name}: not a finished run; run its command again")
-    if (folder / name).stat().st_size > TEXT:
-        raise UnreadableError(f"{name}: larger than {TEXT >> 20} MiB")
-    with plain_file(folder / name) as file:
-        return file.read(TEXT + 1).decode("utf-8", "backslashreplace")
+    return (folder / name).read_text(encoding="utf-8", errors="backslashreplace")
 
 
 def listed(folder: Path) -> dict[str, str]:
@@ -201,33 +174,21 @@ def faults(folder: Path) -> list[str]:
     """One line for each file that is not as listed. Raises UnreadableError where there is no list, and OSError."""
     sums = listed(folder)
     found = [f"{name}: {fault}" for name, digest in sums.items() if (fault := _fault(folder, name, digest))]
-    for where, folders, names in os.walk(folder):
-        at = Path(where)
-        links = [each for each in folders if (at / each).is_symlink() and not (at == folder and each in BESIDE)]
-        if at == folder:  # other profiles, finished or not, have a list or logs of their own
-            others = {each for each in folders if (at / each / SUMS).is_file() or (at / each / "log").is_dir()}
-            folders[:] = [each for each in folders if each not in others.union(BESIDE)]
-        there = {(at / name).relative_to(folder).as_posix() for name in (*names, *links) if name != MARK}
-        further = sorted(there - {*sums, SUMS})
-        found += [f"{name}: not listed; left from another configuration, or put there by hand" for name in further]
-    return found
+    # other profiles, finished or not, have a list or logs of their own
+    others = {each.parent.name for own in (SUMS, "log") for each in folder.glob(f"*/{own}")}
+    tops = [each for each in folder.iterdir() if each.name not in others.union(BESIDE)]
+    there = [each for top in tops for each in (top, *top.rglob("*")) if each.is_symlink() or not each.is_dir()]
+    names = {each.relative_to(folder).as_posix() for each in there if each.name != MARK}
+    said = "not listed; left from another configuration, or put there by hand"
+    return found + [f"{name}: {said}" for name in sorted(names - {*sums, SUMS})]
 
 
 def _fault(folder: Path, name: str, digest: str) -> str:
-    path = folder / name
-    if not os.path.lexists(path):
+    if not os.path.lexists(folder / name):
         return "missing"
     if not _plain(folder, name):
         return "a link, or no plain file"
-    if checksum(path) != digest:
-        return "changed since the run was finished"
-    if path.suffix == ".parquet":
-        try:
-            with plain_file(path) as file:
-                parquet.read(file, most=CELLS)
-        except parquet.StampError as fault:
-            return str(fault)
-    return ""
+    return "" if checksum(folder / name) == digest else "changed since the run was finished"
 
 
 @contextmanager
