@@ -231,10 +231,10 @@ def _numbers(text: object) -> list[int | float]:
     """The numbers of a power or a range."""
     found = RANGE.fullmatch(str(text))
     if found is None or (found[3] and (found[1] != found[3] or int(found[2]) >= int(found[4]))):
-        raise ValueError(f"a range is written 2^8..2^17, with one base and a growing exponent, not {text!r}")
+        raise ValueError("a range is written 2^8..2^17, with one base and a growing exponent")
     base, first, last = int(found[1]), int(found[2]), int(found[4] or found[2])
     if base < 2 or max(-first, last) > LARGEST_POWER / math.log2(base):
-        raise ValueError(f"{text!r} is no number of a setting")
+        raise ValueError("powers of 2 and more, as far as a float can hold them, are numbers of a setting")
     return [base**power if power >= 0 else 1 / base**-power for power in range(first, last + 1)]
 
 
@@ -313,7 +313,10 @@ def _path(data: Any, location: Sequence[str | int]) -> KeyPath:
     """A pydantic location as a path of the data: without the names of types, which are no keys of it."""
     path: list[str | int] = []
     for part in location:
-        inside = part in data if isinstance(data, Mapping) else isinstance(data, list) and isinstance(part, int)
+        if isinstance(data, Mapping):
+            inside = part in data
+        else:
+            inside = isinstance(data, list) and isinstance(part, int) and part < len(data)
         if inside:
             path.append(part)
             data = data[part]

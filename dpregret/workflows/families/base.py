@@ -24,12 +24,22 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, Ty
 
 import numpy as np
 import pandas as pd
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationInfo,
+    field_validator,
+)
 
 from dpregret.core.checks import LearnerFault, finite, numbers
 from dpregret.core.errors import in_words, not_allowed
 from dpregret.core.files import atomic_write
-from dpregret.core.yaml_source import KeyPath
+from dpregret.core.yaml_source import KeyPath, expand
 from dpregret.paper_figs.judge.runs import check_rows
 
 if TYPE_CHECKING:
@@ -148,6 +158,11 @@ class Experiment(Settings):
     runs: Runs
     options: dict[str, Any] = Field(default_factory=dict)
     learners: dict[str, Words] = Field(min_length=1)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _in_full(cls, value: object, about: ValidationInfo) -> object:
+        return value if about.field_name in ("title", "learners") else expand(value)
 
     @property
     def deltas(self) -> tuple[float, ...]:

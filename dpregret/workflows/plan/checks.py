@@ -21,7 +21,7 @@ from dpregret.core.machine import GIGABYTE, bounded_memory, machine_gb
 from dpregret.core.yaml_source import KeyPath
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws, Experiment, ExperimentOnSets, Family, Mistake, as_tuple
-from dpregret.workflows.plan.config import Config, Limits
+from dpregret.workflows.plan.config import Config, Limits, long_lists
 
 Amount = tuple[KeyPath, str, float]
 """Where in a configuration a number is, the limit that bounds it, and the number."""
@@ -301,6 +301,7 @@ def size_problems(config: Config, limits: Limits) -> Iterator[Mistake]:
     for path, kind, value in amounts:
         if said := limits.beyond(kind, value):
             yield path, said
+    yield from long_lists(config.model_dump(by_alias=True)["papers"], limits, ("papers",))
 
 
 def _amounts(experiment: Experiment, limits: Limits) -> Iterator[Amount]:

@@ -14,9 +14,8 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from pydantic import BaseModel, Discriminator, Field, Tag
+from pydantic import BaseModel, BeforeValidator, Discriminator, Field, Tag
 
-from dpregret.core.errors import ConfigError
 from dpregret.core.machine import machine_gb
 from dpregret.core.yaml_source import KeyPath, Source, expand, validate
 from dpregret.workflows.families import DEFAULT, FAMILIES
@@ -56,7 +55,7 @@ class Paper(Settings):
     """The experiments of one paper, and the sets and dimensions whose oracles are timed one by one."""
 
     experiments: dict[Word, AnyExperiment] = Field(min_length=1)
-    oracle_costs: dict[str, Integers] = Field(default_factory=dict)
+    oracle_costs: Annotated[dict[str, Integers], BeforeValidator(expand)] = Field(default_factory=dict)
 
 
 class AuditSize(Settings):
@@ -80,7 +79,7 @@ UNITS: Final = {
     "memory_gb": " GB", "hours": " CPU hours", "cells": " cells", "values": " values",
     "epsilon": " (the value, or 1 over it)",
 }  # fmt: skip
-Most = Annotated[float, Field(gt=0)]
+Most = Annotated[float, Field(gt=0, strict=False), BeforeValidator(expand)]
 
 
 class Limits(Settings):
@@ -136,24 +135,14 @@ def given_limits(option: object) -> Limits | None:
         return None
     if option in (OFF, False):
         return Limits.model_validate(dict.fromkeys(Limits.model_fields, math.inf))
-    pairs = option.items() if isinstance(option, Mapping) else (each.split(":", 1) for each in str(option).split(","))
-    try:
-        data = {str(name).strip(): _number(expand(value)) for name, value in pairs}
-    except ValueError as error:
-        raise ConfigError(f"--config limits: {error}") from None
+    words = (each.partition(":")[::2] for each in str(option).split(","))
+    data = {str(name).strip(): value for name, value in (option.items() if isinstance(option, Mapping) else words)}
     return validate(Limits, Source("--config limits", data, {}))
-
-
-def _number(value: object) -> object:
-    try:
-        return float(str(value))
-    except ValueError:
-        return value
 
 
 def long_lists(value: object, limits: Limits, path: KeyPath = ()) -> Iterator[Mistake]:
     """Every list with too many values."""
-    if isinstance(value, list) and (said := limits.beyond("values", len(value))):
+    if isinstance(value, tuple) and (said := limits.beyond("values", len(value))):
         yield path, said
     elif isinstance(value, Mapping):
         for key, each in value.items():

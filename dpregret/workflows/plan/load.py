@@ -14,10 +14,10 @@ from typing import Any, Final
 
 from dpregret.core.errors import ConfigError, nearest, not_allowed
 from dpregret.core.files import checksum
-from dpregret.core.yaml_source import Expanded, KeyPath, Located, Source, expand, in_order, read_source, shown, validate
+from dpregret.core.yaml_source import Expanded, KeyPath, Located, Source, in_order, read_source, shown, validate
 from dpregret.workflows.families.base import Experiment
 from dpregret.workflows.plan.checks import semantic_problems, size_problems
-from dpregret.workflows.plan.config import Config, Limits, long_lists, other_families
+from dpregret.workflows.plan.config import Config, Limits, other_families
 from dpregret.workflows.plan.read import PAPERS, papers, profile_path
 
 OPTIONS = ("profile", "limits")
@@ -30,9 +30,10 @@ TOP_KEYS, PAPER_KEYS = ("extends", "only", "defaults"), ("only", "defaults")
 """Keys that say how files are put together, at the top of a profile and in one of its papers."""
 Places = dict[KeyPath, tuple[Located, KeyPath]]
 RANGE: Final = {"type": "string", "pattern": r"^\d+\^-?\d+(\.\.\d+\^-?\d+)?$"}
-WORD: Final = {"type": "string"}
-ONLY: Final = {"anyOf": [{"const": LISTED}, {"type": "array", "items": WORD, "minItems": 1}]}
-DEFAULTS: Final = {"type": "object"}
+OVERLAY: Final = {
+    "only": {"anyOf": [{"const": LISTED}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]},
+    "defaults": {"type": "object"},
+}
 
 
 def check_options(options: dict[str, Any]) -> Path:
@@ -63,7 +64,7 @@ def load_config(
     those of the file. read: the files that are read, each with its SHA-256, are added. say: receives what is checked
     next. known: experiments that need no check, since they were played as they stand.
     """
-    source = read_profile(Path(path), limits=limits, read=read)
+    source = read_profile(Path(path), read)
     config = validate(Config, source, further={0: TOP_KEYS, 2: PAPER_KEYS}, elsewhere=other_families())
     if limits is not None:
         lifted = config.limits.model_copy(update=limits.model_dump(exclude_unset=True))
@@ -90,10 +91,10 @@ def _names(config: Config, file_stem: str) -> Iterator[tuple[KeyPath, str]]:
             yield ("papers", paper), not_allowed("paper", paper, known)
 
 
-def read_profile(path: Path, limits: Limits | None = None, read: dict[str, str] | None = None) -> Expanded:
-    """Read a profile with all that it extends; powers and ranges are numbers, every part has its place.
+def read_profile(path: Path, read: dict[str, str] | None = None) -> Expanded:
+    """Read a profile with all that it extends; every part has its place.
 
-    limits: on lists. read: the files, each with its SHA-256, are added. Raises `ConfigError` with one line per mistake.
+    read: the files, each with its SHA-256, are added. Raises `ConfigError` with one line per mistake.
     """
     data: dict[str, Any] = {}
     places: Places = {}
@@ -109,13 +110,7 @@ def read_profile(path: Path, limits: Limits | None = None, read: dict[str, str] 
         places[()] = (layer, ())
         _lay_defaults(layer, data, places)
         _lay(layer, (), data, (), places)
-    problems = list(_numbers(data, places))
-    expanded = Expanded(data, places)
-    long = long_lists(_at(data, "papers"), limits or Limits(), ("papers",))
-    problems += [f"{expanded.at(where)}: {message}" for where, message in long]
-    if problems:
-        raise ConfigError(in_order(problems))
-    return expanded
+    return Expanded(data, places)
 
 
 def _layers(path: Path, read: dict[str, str]) -> list[Located]:
@@ -256,52 +251,25 @@ def _inside(data: dict[Any, Any], path: KeyPath, places: Places) -> dict[Any, An
     return node
 
 
-def _numbers(data: dict[str, Any], places: Places) -> Iterator[str]:
-    """Write out powers and ranges of all grids; a problem for each that is none."""
-    expanded = Expanded(data, places)
-    grids: dict[KeyPath, dict[str, Any]] = {("limits",): _at(data, "limits")}
-    for paper, settings in _at(data, "papers").items():
-        grids["papers", paper, "oracle_costs"] = _at(settings, "oracle_costs")
-        for name, experiment in _at(settings, "experiments").items():
-            grids["papers", paper, "experiments", name] = _at(experiment)
-    for where, entries in grids.items():
-        for key, value in entries.items():
-            try:
-                entries[key] = value if key in ("title", "learners") else expand(value)
-            except ValueError as error:
-                yield f"{expanded.at((*where, key))}: {error}"
-
-
 def file_schema() -> dict[str, Any]:
-    """Return the JSON schema of a profile: the models, with what a file may leave out, take away or write in short."""
-    schema: dict[str, Any] = _in_short(Config.model_json_schema())
-    schema["properties"] |= {"extends": WORD, "only": ONLY, "defaults": DEFAULTS}
-    schema["required"] = ["profile"]
-    for name, model in schema["$defs"].items():
-        model.pop("required", None)
-        model["properties"] = {key: _or_null(each) for key, each in model["properties"].items()}
-        if name == "Paper":
-            model["properties"] |= {"only": ONLY, "defaults": DEFAULTS}
-    paper = schema["$defs"]["Paper"]["properties"]["experiments"]["anyOf"][0]
-    paper["patternProperties"] = {
-        key: {"anyOf": [*each["anyOf"], {"type": "null"}]} for key, each in paper["patternProperties"].items()
-    }
-    for key in ("audit", "validation", "papers"):
-        schema["properties"][key] = _or_null(schema["properties"][key])
-    return schema
+    """Return the JSON schema of a profile: that of the models, and how files are put together."""
+    schema: dict[str, Any] = _in_file(Config.model_json_schema())
+    schema["properties"] |= {"extends": {"type": "string"}, **OVERLAY}
+    schema["$defs"]["Paper"]["properties"] |= OVERLAY
+    return schema | {"required": ["profile"]}
 
 
-def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
-    return {"anyOf": [schema, {"type": "null"}]}
-
-
-def _in_short(schema: Any) -> Any:
-    """Grids of numbers may be ranges, and hold powers and ranges."""
+def _in_file(schema: Any) -> Any:
+    """The schema of a file: keys may be left out, or be null to take one away; numbers in lists may be ranges."""
     if isinstance(schema, list):
-        return [_in_short(each) for each in schema]
+        return [_in_file(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    changed = {("anyOf" if key == "oneOf" else key): _in_short(each) for key, each in schema.items()}
+    changed = {key: _in_file(each) for key, each in schema.items() if key != "required"}
+    if "oneOf" in changed:  # what leaves keys out may fit several families
+        changed["anyOf"] = changed.pop("oneOf")
+    for key in {"properties", "patternProperties"} & changed.keys():
+        changed[key] = {name: {"anyOf": [each, {"type": "null"}]} for name, each in changed[key].items()}
     if changed.get("type") == "array" and any(name in str(changed["items"]) for name in ("integer", "number")):
         return {"anyOf": [{**changed, "items": {"anyOf": [changed["items"], RANGE]}}, RANGE]}
     return changed
