@@ -24,17 +24,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, Ty
 
 import numpy as np
 import pandas as pd
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Discriminator,
-    Field,
-    Tag,
-    ValidationInfo,
-    field_validator,
-)
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, field_validator
 
 from dpregret.core.checks import LearnerFault, finite, numbers
 from dpregret.core.errors import in_words, not_allowed
@@ -159,10 +149,7 @@ class Experiment(Settings):
     options: dict[str, Any] = Field(default_factory=dict)
     learners: dict[str, Words] = Field(min_length=1)
 
-    @field_validator("*", mode="before")
-    @classmethod
-    def _in_full(cls, value: object, about: ValidationInfo) -> object:
-        return value if about.field_name in ("title", "learners") else expand(value)
+    _in_full = field_validator("*", mode="before")(expand)
 
     @property
     def deltas(self) -> tuple[float, ...]:
