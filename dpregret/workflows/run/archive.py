@@ -30,7 +30,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from threadpoolctl import threadpool_info
 
@@ -76,10 +76,10 @@ def plain_name(name: str) -> bool:
     return str(path) == name and not path.is_absolute() and ".." not in path.parts and not set(name) & set("\\\n\r\0")
 
 
-def unpack(path: Path, folder: Path) -> None:
+def unpack(packed: IO[bytes], folder: Path) -> None:
     """Write the files of an archive below an empty folder. Raises UnreadableError; what it wrote is then of no use."""
     try:
-        with plain_file(path) as packed, gzip.open(packed) as stream:
+        with gzip.open(packed) as stream:
             content = stream.read(MOST_BYTES + 1)
         with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as opened:
             members = opened.getmembers()
@@ -192,18 +192,19 @@ def _fault(folder: Path, name: str, digest: str) -> str:
 
 
 @contextmanager
-def opened(place: Path) -> Iterator[tuple[Path, list[str]]]:
+def opened(place: Path, content: bytes | None = None) -> Iterator[tuple[Path, list[str]]]:
     """The folder of results at a place, and its faults; that of an archive is a temporary one.
 
-    Raises UnreadableError and OSError.
+    content: of an archive that has been read already. Raises UnreadableError and OSError.
     """
     if place.is_dir():
         yield place, faults(place)
         return
-    if not place.is_file():
+    if content is None and not place.is_file():
         raise UnreadableError("no such file or folder")
     with tempfile.TemporaryDirectory(prefix="dpregret-") as name:
-        unpack(place, Path(name))
+        with plain_file(place) if content is None else io.BytesIO(content) as packed:
+            unpack(packed, Path(name))
         folder = Path(name) / INSIDE
         found = faults(folder)
         if described(folder).get("lock") != lock(Path(name)):

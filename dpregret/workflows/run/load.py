@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import re
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +30,6 @@ WHERE: Final = (
     "a run: a folder of results (or of one of its papers), the file that `make archive` made of one, or the https "
     "address of such a file"
 )
-_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 @dataclass(frozen=True, repr=False)
@@ -99,41 +96,35 @@ class Run:
 def opened(place: str) -> Iterator[Path]:
     """The folder of results at a place: that of an archive, which may have an address, is a temporary one.
 
-    Of an archive every checksum is compared. One from an address is bounded in size, its digest is printed,
-    and no other user can read it. Raises ConfigError in one line.
+    Of an archive every checksum is compared. One from an address is bounded in size, and its digest is printed.
+    Raises ConfigError in one line.
     """
     head, _, rest = place.partition("/")
     path = reference() / rest if head == REFERENCE and not Path(place).exists() else Path(place)
-    scheme = _SCHEME.match(place)
     if path.is_dir():
         yield path
         return
     try:
-        with contextlib.ExitStack() as stack:
-            if scheme and scheme.group().lower() in ("https://", "http://"):
-                from dpregret.datasets.fetch import FetchError, download  # late: they bring compiled code
-
-                file = stack.enter_context(tempfile.NamedTemporaryFile(prefix="dpregret-", suffix=".tar.gz"))
-                try:
-                    content = download(place, MOST_BYTES)
-                except FetchError as fault:
-                    raise ConfigError(one_line(fault)) from None
-                size, digest = len(content), hashlib.sha256(content).hexdigest()
-                file.write(content)
-                file.flush()
-                del content
-                path = Path(file.name)
-            elif scheme:
-                raise ConfigError(f"{place}: only https:// and http:// addresses are read")
-            folder, faults = stack.enter_context(archive.opened(path))
+        content = _fetched(place) if place.lower().startswith(("https://", "http://")) else None
+        with archive.opened(path, content) as (folder, faults):
             if faults:
                 more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
                 raise ConfigError(f"{place}: {faults[0]}{more}")
             yield folder
-            if scheme:
-                print(printable(f"{place}: {size} bytes, sha256 {digest}"), file=sys.stderr)
+        if content is not None:
+            digest = hashlib.sha256(content).hexdigest()
+            print(printable(f"{place}: {len(content)} bytes, sha256 {digest}"), file=sys.stderr)
     except (UnreadableError, OSError) as fault:
         raise ConfigError(f"{place}: {one_line(fault) or type(fault).__name__}") from None
+
+
+def _fetched(address: str) -> bytes:
+    from dpregret.datasets.fetch import FetchError, download  # late: they bring compiled code
+
+    try:
+        return download(address, MOST_BYTES)
+    except FetchError as fault:
+        raise ConfigError(one_line(fault)) from None
 
 
 def read_run(place: str) -> pd.DataFrame:
