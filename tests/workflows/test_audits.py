@@ -123,10 +123,6 @@ def test_chains_have_the_law_that_they_are_drawn_from(name: str, variant: str) -
     ("text", "place"),
     [
         ("delta: 2\nlearners: {}", ":1: delta: "),
-        ("delta: 1.0e-6\nlearners: {nobody: {}}", ":2: learners.nobody: "),
-        ("delta: 1.0e-6\nlearners: {ogd: {rounds: 4}}", ":2: learners.ogd: "),
-        ("delta: 1.0e-6\nlearners: {pqftl: {variants: [x]}}", ":2: learners.pqftl.variants[0]: "),
-        ("delta: 1.0e-6\nlearners: {pqftl: {most_runs: {x: 400}}}", ":2: learners.pqftl.most_runs.x: "),
         ("delta: 1.0e-6\nlearners: {pqftl: {round: 1}}", ":2: learners.pqftl.round: "),
     ],
 )
@@ -134,6 +130,14 @@ def test_settings_are_checked(tmp_path: Path, text: str, place: str) -> None:
     (tmp_path / "mine.yaml").write_text(text)
     with pytest.raises(ValueError, match=re.escape(f"mine.yaml{place}")):
         load_settings(tmp_path / "mine.yaml")
+
+
+def test_settings_are_of_private_learners_and_their_variants() -> None:
+    cards = {name: each.card for family in FAMILIES.values() for name, each in family.learners.items()}
+    for name, special in SETTINGS.learners.items():
+        assert cards[name].private, name
+        most = special.most_runs if isinstance(special.most_runs, dict) else {}
+        assert {*(special.variants or ()), *most} <= {*cards[name].variants}, name
 
 
 @pytest.fixture

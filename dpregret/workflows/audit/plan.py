@@ -10,8 +10,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
 
 from dpregret.algorithms.privacy import Budget
-from dpregret.core.errors import ConfigError, not_allowed
-from dpregret.core.yaml_source import KeyPath, read_source, shown, validate
+from dpregret.core.yaml_source import read_source, shown, validate
 from dpregret.workflows.audit.neighbours import Audited, Special, rows
 from dpregret.workflows.families import FAMILIES
 
@@ -28,26 +27,8 @@ class AuditSettings(BaseModel):
 
 
 def load_settings(path: Path = SETTINGS) -> AuditSettings:
-    """Read and check the file. Raises ConfigError for a wrong key or value, and for what does not exist."""
-    source = read_source(path, shown(path))
-    settings = validate(AuditSettings, source)
-    known = {name: each for family in FAMILIES.values() for name, each in family.learners.items() if each.card.private}
-    problems = []
-    for name, special in settings.learners.items():
-        where: KeyPath = ("learners", name)
-        if name not in known:
-            problems.append(f"{source.at(where)}: {not_allowed('private learner', name, known)}")
-            continue
-        allowed = known[name].card.variants
-        named: dict[KeyPath, str] = {("variants", at): variant for at, variant in enumerate(special.variants or ())}
-        if isinstance(special.most_runs, dict):
-            named |= {("most_runs", variant): variant for variant in special.most_runs}
-        for key, variant in named.items():
-            if variant not in allowed:
-                problems.append(f"{source.at((*where, *key))}: {not_allowed('variant', variant, allowed)}")
-    if problems:
-        raise ConfigError(problems)
-    return settings
+    """Read and check the file. Raises ConfigError for a wrong key or value."""
+    return validate(AuditSettings, read_source(path, shown(path)))
 
 
 def audits(family: str, name: str, seed: int, settings: AuditSettings) -> Iterator[tuple[str, Audited]]:

@@ -6,8 +6,6 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
@@ -116,9 +114,13 @@ class Online(base.Family[OnlineExperiment, OnlineCell, Posed]):
                 yield OnlineCell(stream, set_name, dimension, horizon, tuple(sorted(recorded)), curvature)
 
     def problem(self, cell: OnlineCell, experiment: OnlineExperiment, draws: base.Draws) -> Posed:
-        """The set and the stream; one for all horizons."""
-        options = tuple(sorted(experiment.options.items()))
-        return _problem(cell.set_name, cell.dimension, cell.stream, cell.strong_convexity, options, draws.data_dir)
+        """The set and the stream."""
+        from dpregret.algorithms.geometry import make_set
+        from dpregret.datasets.streams import make_stream
+
+        domain = make_set(cell.set_name, cell.dimension)
+        given = {"strong_convexity": cell.strong_convexity, "data_dir": draws.data_dir, **experiment.options}
+        return Posed(domain, make_stream(cell.stream, domain, **given))
 
     def learner(
         self, learner_class: type[Any], problem: Posed, cell: OnlineCell, experiment: OnlineExperiment, variant: str
@@ -229,23 +231,6 @@ def _comparator(stream: Stream, draws: base.Draws, cell: OnlineCell, size: int) 
     groups = range(0, draws.runs, size if stream.apart else draws.runs)
     parts = (generators[first : first + groups.step] for first in groups)
     return Comparator.joined([draws.comparator(Comparator, stream, part, cell.checkpoints) for part in parts])
-
-
-@lru_cache(maxsize=8)
-def _problem(
-    set_name: str,
-    dimension: int,
-    stream: str,
-    strong_convexity: float,
-    options: tuple[tuple[str, Any], ...],
-    data_dir: Path | None,
-) -> Posed:
-    from dpregret.algorithms.geometry import make_set
-    from dpregret.datasets.streams import make_stream
-
-    domain = make_set(set_name, dimension)
-    made = make_stream(stream, domain, strong_convexity=strong_convexity, data_dir=data_dir, **dict(options))
-    return Posed(domain, made)
 
 
 def _noise_floor(learner: Learner, plan: NoisePlan, cell: OnlineCell) -> Array:

@@ -266,7 +266,7 @@ class Verdict:
         return pd.DataFrame({"age": ages, "mu": self.age_mu, "epsilon": epsilons, "protected": protected})
 
     def __repr__(self) -> str:
-        return "\n".join(lines(self))
+        return "\n".join(_page(self))
 
 
 def audit(noise: Array, claim: Claim) -> Verdict:
@@ -303,7 +303,7 @@ def _first_singular(noise: Array) -> int:
     return len(noise)
 
 
-def lines(verdict: Verdict) -> Iterator[str]:
+def _page(verdict: Verdict) -> Iterator[str]:
     """The page."""
     claim, noise, rounds = verdict.claim, verdict.noise, verdict.claim.rounds
     whole, several = claim.window >= rounds, claim.participations > 1
@@ -401,5 +401,5 @@ def _judged(given: argparse.Namespace) -> tuple[int, list[str]]:
     if given.json:
         names = ("claim", "kept", "mu", "epsilon", "singular", "item_mu", "by_age")
         content = {"mechanism": given.mechanism, **{name: getattr(verdict, name) for name in names}}
-        return code, as_json(content).splitlines()
-    return code, list(lines(verdict))
+        return code, [as_json(content).rstrip("\n")]
+    return code, [str(verdict)]

@@ -94,35 +94,29 @@ class Measured:
         return self.low, self.high
 
     def __repr__(self) -> str:
-        return "\n".join(lines(self))
+        meaning = {**CHECKS, **CLAIMS}[self.verdict]
+        number = formats.with_interval(fits.Estimate(self.measured, *self.interval), 3)
+        resolution = f"{formats.significant(self.resolution, 2)} ({self.resolution_of})"
+        shown = {
+            "claim": f"{self.paper} {self.claim}",
+            "statement": self.statement,
+            "place": self.source,
+            "algorithm": self.learner,
+            "on": ", ".join(filter(None, ("" if self.decided_by == EXACT else self.stream, self.setting))),
+            "stated": self.stated,
+            "measured": f"{number}  ({self.quantity})" if math.isfinite(self.measured) else formats.DASH,
+            "resolution": resolution if math.isfinite(self.resolution) else self.resolution_of,
+            "decided by": self.decided_by,
+            "verdict": f"{self.verdict}: {meaning}",
+            "because": self.reason,
+            "errata": " ".join(self.errata),
+            "figure": self.figure or "",
+        }
+        return "\n".join(f"{key:<13}{value}" for key, value in shown.items() if value)
 
     def _repr_png_(self) -> bytes | None:
         """The figure, where a notebook shows it."""
         return None if self.figure is None else self.figure.read_bytes()
-
-
-def lines(found: Measured) -> list[str]:
-    """The page that the command prints."""
-    meaning = {**CHECKS, **CLAIMS}[found.verdict]
-    number = formats.with_interval(fits.Estimate(found.measured, *found.interval), 3)
-    shown = {
-        "claim": f"{found.paper} {found.claim}",
-        "statement": found.statement,
-        "place": found.source,
-        "algorithm": found.learner,
-        "on": found.setting if found.decided_by == EXACT else ", ".join(filter(None, (found.stream, found.setting))),
-        "stated": found.stated,
-        "measured": f"{number}  ({found.quantity})" if math.isfinite(found.measured) else formats.DASH,
-        "resolution": f"{formats.significant(found.resolution, 2)} ({found.resolution_of})"
-        if math.isfinite(found.resolution)
-        else found.resolution_of,
-        "decided by": found.decided_by,
-        "verdict": f"{found.verdict}: {meaning}",
-        "because": found.reason,
-        "errata": " ".join(found.errata),
-        "figure": "" if found.figure is None else str(found.figure),
-    }
-    return [f"{key:<13}{value}" for key, value in shown.items() if value]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import filecmp
 import io
 import os
 import shutil
@@ -22,13 +21,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dpregret.core import boundary
-from dpregret.core.files import atomic_write, opened, remove
+from dpregret.core.files import atomic_write, checksum, opened, remove
 from dpregret.paper_figs.judge.vocabulary import CLAIMS, NOT_RUN
 from dpregret.workflows.plan.read import Plan, key_in
 from dpregret.workflows.run import store
 
 PLAN, SUMS = "plan.json", "SHA256SUMS"
 """The plan of a folder of results, as `dpregret prune` reads it."""
+MARK = ".snakemake_timestamp"
 FAILED = ".failed"
 """The suffix of a file of runs in which a play failed: tables say so, and the next command plays it again."""
 
@@ -70,27 +70,19 @@ def _not_of_the_future(file: Path, now: float) -> None:
 
 
 def _equal(source: Path, target: Path) -> bool:
-    if source.is_dir():
-        return (
-            target.is_dir()
-            and _listed(source) == _listed(target)
-            and all(filecmp.cmp(source / name, target / name, shallow=False) for name in _listed(source))
-        )
-    return target.is_file() and filecmp.cmp(source, target, shallow=False)
+    return _content(source) == _content(target)
 
 
-def _listed(folder: Path) -> list[str]:
-    return sorted(
-        path.relative_to(folder).as_posix()
-        for path in folder.rglob("*")
-        if path.is_file() and path.name != ".snakemake_timestamp"
-    )
+def _content(path: Path) -> dict[str, str]:
+    """Name below a file or folder -> SHA-256."""
+    files = [each for each in (path, *path.rglob("*")) if each.is_file() and each.name != MARK]
+    return {each.relative_to(path).as_posix(): checksum(each) for each in files}
 
 
 def _copy(source: Path, target: Path) -> None:
     with atomic_write(target) as part:
         if source.is_dir():
-            shutil.copytree(source, part, ignore=shutil.ignore_patterns(".snakemake_timestamp"))
+            shutil.copytree(source, part, ignore=shutil.ignore_patterns(MARK))
         else:
             shutil.copyfile(source, part)
 
