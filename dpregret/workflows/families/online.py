@@ -119,7 +119,8 @@ class Online(base.Family[OnlineExperiment, OnlineCell, Posed]):
         from dpregret.datasets.streams import make_stream
 
         domain = make_set(cell.set_name, cell.dimension)
-        given = {"strong_convexity": cell.strong_convexity, "data_dir": draws.data_dir, **experiment.options}
+        options: dict[str, Any] = experiment.options
+        given = {"strong_convexity": cell.strong_convexity, "data_dir": draws.data_dir} | options
         return Posed(domain, make_stream(cell.stream, domain, **given))
 
     def learner(
