@@ -71,7 +71,7 @@ def test_markdown_shows_the_text_and_nothing_else(folder: Path, head: str, text:
     assert shown == [f"Caption: {text}".strip(), head, "b", text, "c"]
     assert [token.type for token in tokens].count("tr_open") == 2
     table = read_captioned(folder / "x.md", "X")
-    assert (table.caption, table.columns, table.rows) == (shown[0], (head, "b"), ((text, "c"),))
+    assert (table["caption"], table["columns"], table["rows"]) == (shown[0], [head, "b"], [[text, "c"]])
 
 
 @few

@@ -17,7 +17,7 @@ import pandas as pd
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.cells import FAILED, Cells, NotRun, collect_cells, setting
-from dpregret.paper_figs.judge.claims import Claim, ClaimsFile, Gain
+from dpregret.paper_figs.judge.claims import Claim, ClaimsFile, Gain, Swept
 from dpregret.paper_figs.judge.fits import Estimate
 from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, Rate, labels_of
 from dpregret.paper_figs.text import formats
@@ -31,8 +31,6 @@ FITTED: Final = ("fitted", "fitted_low", "fitted_high", "cells_used")
 NUMBER: Final = ("log_aware", "log_aware_low", "log_aware_high")
 """The columns of `number`."""
 INTERVALS: Final = ("fitted", "log_aware", "normalised", "late", "bend", "log_level")
-LARGEST: Final = 100.0
-"""No exponent, and no logarithm of a level, is larger."""
 NUMBERS: Final = (
     "tolerance", "resolution", "resolution_log", "end_low", "end_high", "largest_run", "per_octave", "delta_aic",
     "runs",
@@ -44,7 +42,6 @@ FORMS: Final = {
         numbers=NUMBERS,
         words={"verdict": frozenset(words)},
         intervals=INTERVALS,
-        largest=LARGEST,
     )
     for kind, words in (("claim", CLAIMS), ("check", CHECKS))
 }
@@ -284,23 +281,9 @@ def _response_and_noise(runs: pd.DataFrame, gain: Gain, variant: str, stream: st
     """Cells of a variant, the gain's learner's own or name.variant; raises NotRun."""
     learner, _, own = variant.rpartition(".")
     symbol = labels_of(gain.response).symbols[gain.parameter]
-    claim = Claim.model_validate(
-        {
-            "id": GAINS,
-            "source": "",
-            "says": "",
-            "learner": learner or gain.learner,
-            "variant": own,
-            "stream": stream,
-            "experiment": gain.experiment,
-            "where": gain.where,
-            "varies": gain.varies,
-            "parameter": gain.parameter,
-            "rate": Rate(symbol, 1.0),
-            "response": gain.response,
-            "counterpart": gain.counterpart,
-        }
-    )
+    named = {"id": GAINS, "source": "", "says": "", "learner": learner or gain.learner, "variant": own}
+    swept = {name: getattr(gain, name) for name in Swept.model_fields}
+    claim = Claim.model_validate({**swept, **named, "stream": stream, "rate": Rate(symbol, 1.0)})
     noise = claim.model_copy(update={"response": "noise", "counterpart": None})
     return [collect_cells(runs, each) for each in (claim, noise)]
 

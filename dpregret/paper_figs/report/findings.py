@@ -11,7 +11,7 @@ answers. Every number comes from errata.csv, claims.csv and checks.csv.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -46,52 +46,37 @@ def learner_name(names: Names, learner: str, variant: str) -> str:
     return names.get(f"{learner}.{variant}", plain if variant == "plain" else f"{plain} {variant}")
 
 
-Record = Mapping[str, str]
-"""A row of a table, by its columns."""
+Record = Mapping[Hashable, Any]
+"""A row of a table of text, by its columns."""
 View = Mapping[str, Any]
 """What a template shows of a remark, a claim, a table, a figure or a paper."""
 
 
 def lines_of(folder: Path) -> dict[str, Record]:
     """The lines of claims.csv and checks.csv, by their claims."""
-    return {line["claim"]: line for line in _records(read_lines(folder, text=True))}
+    return {line["claim"]: line for line in read_lines(folder, text=True).to_dict("records")}
 
 
-def records(path: Path) -> list[Record]:
+def records(path: Path) -> Sequence[Record]:
     """The rows of a CSV file as text; none where there is no file."""
-    return _records(read_csv(path, dtype=str, keep_default_na=False)) if path.exists() else []
+    return read_csv(path, dtype=str, keep_default_na=False).to_dict("records") if path.exists() else []
 
 
-def _records(frame: pd.DataFrame) -> list[Record]:
-    return [{str(key): str(value) for key, value in row.items()} for row in frame.to_dict("records")]
-
-
-class TextTable(NamedTuple):
+def text_table(name: str, title: str, caption: str, columns: Iterable[Any], rows: Iterable[Iterable[Any]]) -> View:
     """A table of text with its caption."""
-
-    name: str
-    title: str
-    caption: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    return {"name": name, "title": title, "caption": caption, "columns": [*columns], "rows": [[*row] for row in rows]}
 
 
-def text_table(name: str, title: str, caption: str, frame: pd.DataFrame) -> TextTable:
-    """The table of a frame of text."""
-    rows = tuple(map(tuple, frame.astype(str).to_numpy()))
-    return TextTable(name, title, caption, tuple(map(str, frame.columns)), rows)
-
-
-def read_captioned(path: Path, title: str) -> TextTable:
+def read_captioned(path: Path, title: str) -> View:
     """Read a Markdown table below its caption."""
     text = path.read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if line.startswith("|")]
     caption = from_plain(text[: text.index(lines[0])].strip())
-    rows = [tuple(from_plain(cell.strip()) for cell in re.split(r"(?<!\\)\|", line)[1:-1]) for line in lines]
-    return TextTable(path.stem, title, caption, rows[0], tuple(rows[2:]))
+    head, _, *rows = ([from_plain(cell.strip()) for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines)
+    return text_table(path.stem, title, caption, head, rows)
 
 
-def read_all(folder: Path, titles: Mapping[str, str]) -> list[TextTable]:
+def read_all(folder: Path, titles: Mapping[str, str]) -> list[View]:
     """The tables {name}.md of a folder that there are; titles: name -> title."""
     paths = {folder / f"{name}.md": title for name, title in titles.items()}
     return [read_captioned(path, title) for path, title in paths.items() if path.exists()]
@@ -233,16 +218,9 @@ class Item(NamedTuple):
         return (float(numbers[1]), float(numbers[2])) if numbers else None
 
 
-class Headline(NamedTuple):
-    """A finding as pages show it: plain sentences. paper, claim and figure: where the report has more."""
+class Headline(Finding):
+    """A finding as pages show it: plain sentences, and what is refuted."""
 
-    id: str
-    title: str
-    text: str
-    page: str
-    paper: str
-    claim: str
-    figure: str
     items: tuple[Item, ...] = ()
 
 
@@ -291,7 +269,7 @@ def _refuted(entry: Finding, results: Path, texts: Path, papers: Sequence[str]) 
         raise _MissingError
     count = NUMBERS[len(items)] if len(items) < len(NUMBERS) else str(len(items))
     title = entry.title.replace("{count}", count)
-    return Headline(entry.id, title, entry.text, entry.page, items[0].paper, items[0].claim, "", items)
+    return Headline(**{**dict(entry), "title": title, "items": items})
 
 
 def _filled(entry: Finding, results: Path, papers: Sequence[str]) -> Headline:
@@ -312,7 +290,7 @@ def _filled(entry: Finding, results: Path, papers: Sequence[str]) -> Headline:
         return text
 
     title, text = (re.sub(r"\{([^:}]+)(?:: ([^}]+))?\}", number, each) for each in (entry.title, entry.text))
-    return Headline(entry.id, title, text, entry.page, entry.paper, next(iter(entry.claims), ""), entry.figure)
+    return Headline(**{**dict(entry), "title": title, "text": text})
 
 
 def _lines(results: Path, paper: str) -> dict[str, Record]:
@@ -348,16 +326,11 @@ def markdown(found: Sequence[Headline]) -> str:
     """The findings as a numbered list of a document at the top of the repository, one line each."""
     text = []
     for index, each in enumerate(found, 1):
-        items = "; ".join(f"{item.place} ({_in_short(item.found)})" for item in each.items)
+        losses = ("eps = {:g} for {:g}".format(*item.loss) if item.loss else item.found for item in each.items)
+        items = "; ".join(f"{item.place} ({loss})" for item, loss in zip(each.items, losses, strict=True))
         whole = f"{each.text} Loss for claim: {items}." if items else each.text
         text.append(f"{index}. **[{_written(each.title)}]({each.page}).** {_written(whole)}\n")
     return "".join(text)
-
-
-def _in_short(found: str) -> str:
-    """The loss and the claim, of the reason of an exact refutation; another reason as it is."""
-    numbers = _LOSS.match(found)
-    return f"eps = {numbers[1]} for {numbers[2]}" if numbers else found
 
 
 def _written(text: str) -> str:

@@ -27,7 +27,7 @@ from dpregret.paper_figs.judge.claims import Changes, Claim, ClaimsFile, load_pa
 from dpregret.paper_figs.judge.runs import OPTIONS, crashes, read_runs
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN, ORDER, RESPONSE_AXES, VALUE_COLUMN, VIOLATED, labels_of, law
 from dpregret.paper_figs.report import findings
-from dpregret.paper_figs.report.findings import NOBODY, TEMPLATES, Names, Record, TextTable, View, learner_name
+from dpregret.paper_figs.report.findings import NOBODY, TEMPLATES, Names, Record, View, learner_name
 from dpregret.paper_figs.report.provenance import gather
 from dpregret.paper_figs.tables.printed import STYLE, fragment_of, slug
 from dpregret.paper_figs.tables.write import BOUND_LATEX, MEASURED, symbol_of
@@ -91,7 +91,7 @@ def paper_view(results: Path, claims: ClaimsFile, errata: View, names: Names, ch
         "effects": effects,
         "measured_on": {row["erratum"]: row["against"].partition(".")[0] for row in effects},
         "costs": findings.records(folder / "costs.csv"),
-        "further": [each._replace(name=f"{claims.paper}-{each.name}") for each in findings.read_all(folder, titles)],
+        "further": [{**each, "name": f"{claims.paper}-{each['name']}"} for each in findings.read_all(folder, titles)],
         "counts": counts,
         "stated": {kind: own for kind, own in counts.items() if kind in stated},
     }
@@ -229,7 +229,7 @@ def explorer(runs: pd.DataFrame, claims: ClaimsFile, names: Names = NOBODY) -> d
     }
 
 
-def unclaimed(shown: dict[str, Any], claims: ClaimsFile, titles: Mapping[str, str]) -> Iterator[TextTable]:
+def unclaimed(shown: dict[str, Any], claims: ClaimsFile, titles: Mapping[str, str]) -> Iterator[View]:
     """Of each experiment that no claim is about, the means at the longest length, from what `explorer` shows."""
     claimed = {claim.experiment for claim in claims.claims}
     for name, found in ((name, each) for name, each in shown["experiments"].items() if name not in claimed):
@@ -244,9 +244,8 @@ def unclaimed(shown: dict[str, Any], claims: ClaimsFile, titles: Mapping[str, st
             "95 %": "[" + texts["low"] + ", " + texts["high"] + "]",
             "runs": texts["runs"],
         }
-        caption = f"Experiment {name}: no claim is about it."
-        frame = pd.DataFrame(columns, index=cells.index)
-        yield findings.text_table(f"{claims.paper}-{name}", titles.get(name) or name, caption, frame)
+        caption, rows = f"Experiment {name}: no claim is about it.", zip(*columns.values(), strict=True)
+        yield findings.text_table(f"{claims.paper}-{name}", titles.get(name) or name, caption, columns, rows)
 
 
 def _experiment(rows: pd.DataFrame, known: Names) -> dict[str, Any]:
@@ -558,7 +557,7 @@ def _privacy(view: View) -> str:
     return ", ".join([f"{held} of {len(verdicts)} tested {'holds' if held == 1 else 'hold'}", *parts])
 
 
-def _oracle_costs(results: Path, papers: Sequence[str]) -> TextTable | None:
+def _oracle_costs(results: Path, papers: Sequence[str]) -> View | None:
     """Microseconds of every oracle of every set, and how many linear oracle calls one projection costs."""
     found = [parquet.read(path) for paper in papers if (path := results / paper / "oracles.parquet").exists()]
     if not found:
@@ -578,6 +577,5 @@ def _oracle_costs(results: Path, papers: Sequence[str]) -> TextTable | None:
         caption += (
             " Where the last but one is above the last, gauge descent has the smaller bound for equal oracle time."
         )
-    return findings.text_table(
-        "oracles", "Projection against linear oracle", caption, shown.map(significant).reset_index()
-    )
+    shown = shown.map(significant).reset_index()
+    return findings.text_table("oracles", "Projection against linear oracle", caption, shown, shown.to_numpy())

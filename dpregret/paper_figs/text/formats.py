@@ -200,7 +200,7 @@ class Form:
 
     needed: columns that must be there. key: columns that no two rows share. numbers: columns of finite numbers, where
     they are there; an empty cell is NaN, except in `filled`. words: column -> what it may say. intervals: names of
-    columns X of numbers with X_low <= X <= X_high, all three or none. largest: no number of an interval is larger.
+    columns X of numbers with X_low <= X <= X_high, all three or none.
     """
 
     needed: Sequence[str]
@@ -209,7 +209,6 @@ class Form:
     filled: Sequence[str] = ()
     words: Mapping[str, Set[str]] = field(default_factory=dict)
     intervals: Sequence[str] = ()
-    largest: float = float("inf")
 
 
 def read_table(path: Path, form: Form, text: bool = False) -> pd.DataFrame:
@@ -239,32 +238,25 @@ def _cells(path: Path) -> tuple[list[int], list[str], list[list[str]]]:
     """Numbers of lines, the header, and the cells of all rows below it."""
     with opened(path) as file:
         data = file.read()
-    try:
-        content = data.decode("utf-8")
-    except UnicodeDecodeError as fault:
-        raise DamageError(f"{path}:{_line(data[: fault.start])}: not UTF-8") from None
-    if not content.endswith("\n"):
-        where = f"{path}:{_line(data)}: cut off, the last line has no end" if content else f"{path}: empty"
-        raise DamageError(where)
-    if "\0" in content:
-        raise DamageError(f"{path}:{_line(data[: data.index(0)])}: a zero byte")
-    reader = csv.reader(io.StringIO(content, newline=""), strict=True)
+    if not data.endswith(b"\n"):
+        line = data.count(b"\n") + 1
+        raise DamageError(f"{path}:{line}: cut off, the last line has no end")
     lines, rows = [], []
     try:
+        reader = csv.reader(io.StringIO(data.decode("utf-8"), newline=""), strict=True)
         for row in reader:
             lines.append(reader.line_num)
             rows.append([unshielded(cell) for cell in row])
             if len(row) != len(rows[0]):
-                raise DamageError(f"{path}:{lines[-1]}: {len(row)} cells, the header has {len(rows[0])}")
+                raise csv.Error(f"{len(row)} cells, the header has {len(rows[0])}")
+    except UnicodeDecodeError as fault:
+        line = data.count(b"\n", 0, fault.start) + 1
+        raise DamageError(f"{path}:{line}: not UTF-8") from None
     except csv.Error as fault:
         raise DamageError(f"{path}:{reader.line_num}: {fault}") from None
     if twice := [name for name in rows[0] if rows[0].count(name) > 1]:
         raise DamageError(f"{path}:1: column {twice[0]!r} stands twice")
     return lines[1:], rows[0], rows[1:]
-
-
-def _line(before: bytes) -> int:
-    return before.count(b"\n") + 1
 
 
 def _fault(record: Mapping[str, str], form: Form, numbers: Sequence[str]) -> str:
@@ -290,6 +282,4 @@ def _fault(record: Mapping[str, str], form: Form, numbers: Sequence[str]) -> str
         low, value, high = map(float, cells)
         if not low <= value <= high:
             return f"column {name}: {value:g} is not within its interval [{low:g}, {high:g}]"
-        if max(abs(low), abs(high)) > form.largest:
-            return f"column {name}: [{low:g}, {high:g}] is larger than anything that is fitted"
     return ""
