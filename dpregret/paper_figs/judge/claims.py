@@ -464,11 +464,6 @@ CHANGES: Final = "changes.yaml"
 """File of a paper's folder: claim -> the commits that changed what it is judged by after its first reference."""
 _ID: Final = r"`?[a-z][\w.]*(?:-\w+)+`?"
 _CITED: Final = re.compile(rf"\bclaims? ({_ID}(?:(?:, and|,| and| or) {_ID})*)")
-TEXTS: Final = {
-    "errata": {key: key for key in ("printed", "right", "why", "reason")},
-    "claims": {"says": "statement", "check": "check"},
-}
-"""Kind of entry -> its keys whose text may cite claims, as in `claims thm3-T and thm3-d` -> their name in the model."""
 
 
 class ClaimsError(ConfigError):
@@ -506,32 +501,37 @@ def located_paper(folder: Path | str) -> tuple[PaperTexts, Located, Located | No
     claims, source = _claims(Path(folder) / "claims.yaml")
     file = Path(folder) / "errata.yaml"
     errata, written = load_errata(file) if file.exists() else (ErrataFile(paper=claims.paper, errata=()), None)
-    ids, texts = [claim.id for claim in claims.claims], written or source
-    known = {"erratum": [erratum.id for erratum in errata.errata], "claim": ids}
-    named: list[tuple[Located, KeyPath, str, tuple[str, ...]]] = [
-        *((source, ("claims", number, "errata"), "erratum", each.errata) for number, each in enumerate(claims.claims)),
-        *((source, (*place, "errata"), "erratum", row.errata) for place, row in _rows(claims)),
-        *((texts, ("errata", number, "claims"), "claim", each.claims) for number, each in enumerate(errata.errata)),
-    ]
+    known = {"claim": [claim.id for claim in claims.claims], "erratum": [erratum.id for erratum in errata.errata]}
+    named = [(source, each) for each in _names_in_claims(claims)]
+    named += [(written or source, each) for each in _names_in_errata(errata)]
     _refuse(
-        f"{file.at((*place, position))}: {not_allowed(kind, name, known[kind])}"
-        for file, place, kind, names in named
-        for position, name in enumerate(names)
+        f"{where.at(place)}: unknown {kind} {name!r}{nearest(name, known[kind])}"
+        for where, (place, kind, name) in named
         if name not in known[kind]
     )
-    cited: dict[str, tuple[Located, Iterable[Claim | Erratum]]] = {
-        "claims": (source, claims.claims),
-        "errata": (texts, errata.errata),
-    }
-    _refuse(
-        f"{file.at((kind, number, key))}: cites unknown claim {name!r}{nearest(name, ids)}"
-        for kind, (file, entries) in cited.items()
-        for number, entry in enumerate(entries)
-        for key, attribute in TEXTS[kind].items()
-        for name in cited_claims(getattr(entry, attribute))
-        if name not in ids
-    )
     return PaperTexts(claims, errata, load_changes(folder)), source, written
+
+
+def _names_in_claims(claims: ClaimsFile) -> Iterator[tuple[KeyPath, str, str]]:
+    """Places at which claims and rows name an erratum or a claim: place, which of the two, name."""
+    for number, claim in enumerate(claims.claims):
+        for position, name in enumerate(claim.errata):
+            yield ("claims", number, "errata", position), "erratum", name
+        for key, text in (("says", claim.statement), ("check", claim.check)):
+            yield from ((("claims", number, key), "claim", name) for name in cited_claims(text))
+    for place, row in _rows(claims):
+        yield from (((*place, "errata", position), "erratum", name) for position, name in enumerate(row.errata))
+        yield from (((*place, "exponents"), "claim", name) for name in row.exponents.values())
+        yield from (((*place, "also"), "claim", name) for name in row.also)
+
+
+def _names_in_errata(errata: ErrataFile) -> Iterator[tuple[KeyPath, str, str]]:
+    """The same of errata."""
+    for number, erratum in enumerate(errata.errata):
+        for position, name in enumerate(erratum.claims):
+            yield ("errata", number, "claims", position), "claim", name
+        for key in ("printed", "right", "why", "reason"):
+            yield from ((("errata", number, key), "claim", name) for name in cited_claims(getattr(erratum, key)))
 
 
 def load_changes(folder: Path | str) -> Changes:
@@ -569,14 +569,6 @@ def _claims(path: Path) -> tuple[ClaimsFile, Located]:
     _unique(source, [(("claims", number, "id"), claim.id) for number, claim in enumerate(claims.claims)])
     _unique(source, [((*place, "id"), row.id) for place, row in _rows(claims)])
     _unique(source, [(("figures", number), figure.name) for number, figure in enumerate(claims.figures)])
-    known = [claim.id for claim in claims.claims]
-    _refuse(
-        f"{source.at((*place, key))}: unknown claim {name!r}{nearest(name, known)}"
-        for place, row in _rows(claims)
-        for key, names in (("exponents", row.exponents.values()), ("also", row.also))
-        for name in names
-        if name not in known
-    )
     return claims, source
 
 
@@ -608,7 +600,16 @@ def _named(path: Path) -> Source:
 def _filled_in(source: Source) -> Expanded:
     """Every claim with the keys of its setting, every row of a table with those of its guarantee."""
     data: Any = deepcopy(source.data)
-    shared = {section: _shared(data.pop(section, {}), section, source) for section in (SETTINGS, GUARANTEES)}
+    shared = {section: data.pop(section, {}) for section in (SETTINGS, GUARANTEES)}
+    _refuse(
+        f"{source.at((section,))}: must be a mapping" for section in shared if not isinstance(shared[section], dict)
+    )
+    _refuse(
+        f"{source.at((section, name))}: must be a mapping"
+        for section, entries in shared.items()
+        for name, entry in entries.items()
+        if not isinstance(entry, dict)
+    )
     places: dict[KeyPath, tuple[Source, KeyPath]] = {(): (source, ())}  # what is inherited, where it stands
     filled, problems = Expanded(data, places), []
     tables = enumerate(_listed(data, "tables"))
@@ -637,15 +638,6 @@ def _listed(holder: object, key: str) -> list[Any]:
     """The list that is there, if there is one."""
     entries = holder.get(key) if isinstance(holder, dict) else None
     return entries if isinstance(entries, list) else []
-
-
-def _shared(entries: object, section: str, source: Source) -> dict[str, dict[str, Any]]:
-    """A section of mappings of keys, by their names."""
-    if not isinstance(entries, dict):
-        raise ClaimsError(f"{source.at((section,))}: must be a mapping")
-    wrong = [name for name in entries if not isinstance(entries[name], dict)]
-    _refuse(f"{source.at((section, name))}: must be a mapping" for name in wrong)
-    return entries
 
 
 def _unique(source: Located, names: Iterable[tuple[KeyPath, str]]) -> None:
