@@ -54,16 +54,16 @@ def test_a_mistake_is_one_line_with_its_place(folder: Path, name: str, right: st
 
 
 def test_every_number_is_the_one_of_its_claim(filled: dict[str, FilledTable]) -> None:
-    lines = {line.claim: line for line in filled["lou_cheung_2020"].lines()}
+    lines = {line["claim"]: line for line in filled["lou_cheung_2020"].lines()}
     known = read_lines(ROOT / "results/reference/lou_cheung_2020").set_index("claim")
     for name, row in known.loc[[*lines]].iterrows():
         if row["type"] == "exponent":
-            assert float(lines[str(name)].measured.split()[0]) == pytest.approx(row["log_aware"], abs=5.1e-3)
-            told = lines[str(name)].verdict, lines[str(name)].resolution
+            assert float(lines[str(name)]["power"].split()[0]) == pytest.approx(row["log_aware"], abs=5.1e-3)
+            told = lines[str(name)]["verdict"], lines[str(name)]["resolution"]
             assert told == (row["verdict"], f"±{row['resolution']:.2f}")
     linear = lines["alg1-printed-gamma"]  # reproduced is that the printed line makes no progress
-    assert (linear.verdict, linear.mark, linear.law) == ("linear regret", "fails", "$T$")
-    assert lines["thm3-T"].law == r"$T^{0}\,\ln T$"
+    assert (linear["verdict"], linear["mark"], linear["law"]) == ("linear regret", "fails", "$T$")
+    assert lines["thm3-T"]["law"] == r"$T^{0}\,\ln T$"
 
 
 @pytest.mark.parametrize("paper", PAPERS)
@@ -71,7 +71,7 @@ def test_a_page_has_the_papers_rows_and_leads_to_claims(paper: str, filled: dict
     table = filled[paper]
     page = printed.fragment_of(printed.html_page(table))
     assert page.count('<th scope="row">') == len(table.printed.rows)
-    assert set(re.findall(r'title="claim ([\w.-]+)"', page)) == {line.claim for line in table.lines()}
+    assert set(re.findall(r'title="claim ([\w.-]+)"', page)) == {line["claim"] for line in table.lines()}
     assert f'href="#claim-{paper}-' in page
     assert "$" not in re.sub(r"<[^>]*>", "", page)  # no formula was left as LaTeX
 

@@ -11,7 +11,7 @@ HTML: one screen wide, formulas as MathML, every number a link to its claim; pag
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from itertools import chain, groupby, zip_longest
 from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple
@@ -61,7 +61,7 @@ INDENT: Final = 2
 """Spaces on a terminal before what is beneath a row."""
 Sentence = Annotated[str, AfterValidator(checked)]
 """Words with formulas between dollars."""
-Record = Mapping[str, Any]
+Record = Mapping[Hashable, Any]
 
 
 class Part(Strict):
@@ -154,15 +154,9 @@ def _words(text: str) -> str:
     return text.replace("$", "")
 
 
-class Line(NamedTuple):
-    """A claim beneath a rate. `law` is a sentence with LaTeX; `mark` the verdict whose sign and colour it bears."""
-
-    claim: str
-    law: str
-    measured: str
-    verdict: str
-    mark: str
-    resolution: str
+Line = Mapping[str, str]
+"""A claim beneath a rate: the columns of the CSV from `claim` on, and `mark`, the verdict whose sign and colour it
+bears. `law` is a sentence with LaTeX."""
 
 
 class FilledTable(NamedTuple):
@@ -202,7 +196,7 @@ def not_here(missing: int, among: int) -> str:
 
 def fill(printed: PrintedTable, claims: ClaimsFile, judged: pd.DataFrame) -> FilledTable:
     """Verdicts (rows of claims.csv and checks.csv) put beneath the rates that they are about."""
-    run = {str(row["claim"]): _line(row, claims) for row in judged.to_dict("records") if row["verdict"] != NOT_RUN}  # type: ignore[arg-type]
+    run = {row["claim"]: _line(row, claims) for row in judged.to_dict("records") if row["verdict"] != NOT_RUN}
     return FilledTable(claims.paper, claims.cite, printed, run)
 
 
@@ -218,27 +212,25 @@ def _line(record: Record, claims: ClaimsFile) -> Line:
     symbol = labels_of(record["response"]).symbols[record["parameter"]] if fitted else ""
     law = PRIVACY if record["type"] == "private" else word.law(str(record["rate"]), symbol)
     law += " (overhead)" if record["response"] == "overhead" else ""
-    return Line(str(record["claim"]), law, fitted, verdict, mark, resolution)
+    sign = MARKS[mark][0]
+    line = {"claim": record["claim"], "law": law, "power": fitted, "verdict": verdict, "sign": sign}
+    return {**line, "resolution": resolution, "mark": mark}
 
 
 def frame(table: FilledTable) -> pd.DataFrame:
     """The table as text, a line per claim beneath a rate; formulas in Unicode."""
-    lines = []
+    lines: list[Line] = []
     for position, row in enumerate(table.printed.rows, 1):
         for column, cell in zip(table.printed.columns, row, strict=True):
             head = f"{column.above}: {column.head}" if column.above else column.head
             for index, part in enumerate(cell, 1):
-                place = (str(position), in_text(head), str(index), in_text(part.rate))
-                beneath = [
-                    (name, line.claim, line.law, line.measured, line.verdict, MARKS[line.mark][0], line.resolution)
-                    for name, run in table.sides(part)
-                    for line in run
-                ]
+                place = {"row": str(position), "column": head, "part": str(index), "printed": part.rate}
+                beneath = [{"side": name, **line} for name, run in table.sides(part) for line in run]
                 missing = [claim for ids in part.measured.values() for claim in ids if claim not in table.run]
-                beneath += [("", claim, "", "", NOT_RUN, MARKS[NOT_RUN][0], "") for claim in missing]
-                for side, claim, law, *rest in beneath or [("",) * 7]:
-                    lines.append((*place, in_text(side), claim, in_text(law), *rest))
-    return pd.DataFrame(lines, columns=list(COLUMNS), dtype=str)
+                beneath += [{"claim": claim, "verdict": NOT_RUN, "sign": MARKS[NOT_RUN][0]} for claim in missing]
+                lines += [{**place, **line} for line in beneath or [{}]]
+    found = pd.DataFrame(lines, columns=list(COLUMNS), dtype=str).fillna("")
+    return found.assign(**{name: found[name].map(in_text) for name in ("column", "printed", "side", "law")})
 
 
 def markdown_page(table: FilledTable) -> str:
@@ -416,9 +408,9 @@ def latex(table: FilledTable, label: str) -> str:
     claims."""
     lines = table.lines()
     signs: dict[str, list[str]] = {}
-    for mark in dict.fromkeys(line.mark for line in lines):
+    for mark in dict.fromkeys(line["mark"] for line in lines):
         signs.setdefault(MARKS[mark][1], []).append(mark)
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(line.claim for line in lines), 1)}
-    changes = {line.claim: line.resolution for line in lines}
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(line["claim"] for line in lines), 1)}
+    changes = {line["claim"]: line["resolution"] for line in lines}
     cited = ", ".join(filter(None, (table.cite, table.printed.name)))
     return _page(table, "tex", label=label, cited=cited, signs=signs, numbers=numbers, changes=changes)
