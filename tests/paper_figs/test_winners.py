@@ -35,7 +35,7 @@ def played(learner: str, regret: Any, **changes: Any) -> pd.DataFrame:
     return pd.DataFrame([row | changes] * len(values)).assign(regret=values, run=np.arange(len(values)))
 
 
-def measured(*frames: pd.DataFrame, facts: Facts = FACTS) -> measuring.Measured:
+def measured(*frames: pd.DataFrame, facts: Facts = FACTS) -> pd.DataFrame:
     rows = [measuring.comparable(frame, ABOUT) for frame in frames]
     return measuring.measure(pd.concat(rows, ignore_index=True), facts)
 
@@ -105,7 +105,7 @@ def test_windows_and_horizons_are_those_that_a_mechanism_was_made_for() -> None:
     ]
     told = [played("told.plain", noisy(1.0), horizon=4096, checkpoint=1024)]
     free = [played("any.plain", noisy(1.0), anytime=True, horizon=4096, window=4096, epsilon=np.inf, checkpoint=256)]
-    cells = measured(*way, *told, *free).cells
+    cells = measured(*way, *told, *free)
     assert {(row.rounds, row.window) for row in cells.loc[cells["private"]].itertuples()} == {
         (256, 16),
         (1024, 16),
@@ -122,7 +122,7 @@ def test_a_cell_of_two_experiments_counts_once_and_options_tell_problems_apart()
         played("a.plain", noisy(3.0, runs=4)),
         played("a.plain", noisy(9.0), strong_convexity=0.5),
     ]
-    cells = measured(*twice).cells
+    cells = measured(*twice)
     assert sorted(zip(cells["options"], cells["runs"], strict=True)) == [("", 4), ("strong_convexity=0.5", 8)]
     rows = measuring.comparable(played("a.plain", [1.0]), ExperimentFacts({"kink": "full"}, {"period": 64}))
     assert rows["options"].tolist() == ["period=64"]

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatch
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -81,9 +81,10 @@ class Cells:
     def fitted(self) -> Cells:
         """The cells that enter fits, alone."""
         used = self.used
-        kept = {each.name: getattr(self, each.name) for each in fields(self)}
-        arrays = {name: value[..., used] for name, value in kept.items() if isinstance(value, np.ndarray)}
-        return Cells(**{**kept, **arrays, "status": (USED,) * int(used.sum())})
+        arrays: dict[str, Any] = {
+            name: value[..., used] for name, value in vars(self).items() if isinstance(value, np.ndarray)
+        }
+        return replace(self, **arrays, status=(USED,) * int(used.sum()))
 
 
 def collect_cells(frame: pd.DataFrame, claim: Claim) -> Cells:

@@ -92,16 +92,11 @@ class Sweep:
 
     def _cell(self, value: float) -> pd.DataFrame:
         run, checkpoint = self._index()
+        own = ("experiment", "learner", "variant", "stream", "tight", "horizon", "anytime")
         rows = {
             "paper": "lou_cheung_2020",
-            "experiment": self.experiment,
-            "learner": self.learner,
-            "variant": self.variant,
-            "stream": self.stream,
+            **{name: getattr(self, name) for name in own},
             "set": "ball",
-            "tight": self.tight,
-            "horizon": self.horizon,
-            "anytime": self.anytime,
             "dimension": 4,
             "window": 16,
             "epsilon": 8.0,
@@ -113,14 +108,10 @@ class Sweep:
             "trivial_regret": self.stay * checkpoint,
             "bound": (self.bound(checkpoint, value) if self.bound else self.bound_factor * self.law(checkpoint, value)),
             "displacement": self.displacement(checkpoint, value),
-            "noise_norm": 1.0,
-            "comparator_gap": 0.0,
-            "violation": 0.0,
-            "noise_scale": 1.0,
             "noise_distribution": "gamma",
             "delivered_epsilon": 8.0 * self.delivered,
-            **dict.fromkeys(COST_COLUMNS, 0.0),
-            "projections": 1.0,
+            **dict.fromkeys(("comparator_gap", "violation", *COST_COLUMNS), 0.0),
+            **dict.fromkeys(("noise_norm", "noise_scale", "projections"), 1.0),
             "seconds": 1e-5,
             "seconds_projection": 2e-6,
             "status": "ok",
@@ -224,6 +215,12 @@ def _batches(simulations: int) -> Iterator[int]:
     return (min(BATCH, simulations - first) for first in range(0, simulations, BATCH))
 
 
+def _grid(cells: int) -> tuple[Array, Array, Array]:
+    """Horizons from 2^8 on, ln T and ln ln T of them."""
+    horizons = np.asarray(2.0 ** np.arange(8, 8 + cells), dtype=np.float64)
+    return horizons, np.log(horizons), np.log(np.log(horizons))
+
+
 def _slopes(
     generator: np.random.Generator, laws: Array, runs: int, spread: float, axis: Array, claimed: Array
 ) -> tuple[Array, Array, Array]:
@@ -237,8 +234,7 @@ def intervals(simulations: int, seed: int = 1) -> pd.DataFrame:
     """Mean error of the log-aware exponent, coverage and mean half-width; one row for runs, spread and cells."""
     rows = []
     for runs, spread, cells in itertools.product((8, 16, 32), (0.2, 0.5), (4, 8)):
-        horizons = np.asarray(2.0 ** np.arange(8, 8 + cells), dtype=np.float64)
-        axis, factor = np.log(horizons), np.log(np.log(horizons))
+        _, axis, factor = _grid(cells)
         generator = np.random.default_rng([seed, runs, cells, round(100 * spread)])
         laws = POWER * axis + factor
         planted = (np.tile(laws, (count, 1)) for count in _batches(simulations))
@@ -267,8 +263,7 @@ def resolutions(simulations: int, seed: int = 1) -> pd.DataFrame:
     """
     claim, rows = make_claim(rate="T^0.5 ln T"), []
     for runs, spread, cells, offset in itertools.product((6, 16, 32), (0.1, 0.5), (4, 8), OFFSETS):
-        horizons = np.asarray(2.0 ** np.arange(8, 8 + cells), dtype=np.float64)
-        axis, factor = np.log(horizons), np.log(np.log(horizons))
+        horizons, axis, factor = _grid(cells)
         leverage = log_leverage(claim, rate_of(claim), _swept(horizons))
         generator = np.random.default_rng([seed, runs, cells, round(100 * spread), round(100 * offset)])
         laws, claimed = (POWER + offset) * axis + factor, factor + POWER * axis

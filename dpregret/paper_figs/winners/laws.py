@@ -107,7 +107,7 @@ def setting(rounds: float, dimension: float, epsilon: float, window: float = 0) 
 
 
 class Law:
-    """The law of one learner on one problem's cells (rows of `Measured.cells`, of one GROUP)."""
+    """The law of one learner on one problem's cells (rows of `table.measure`, of one GROUP)."""
 
     def __init__(self, cells: pd.DataFrame):
         self.feedback = str(cells["feedback"].iloc[0])

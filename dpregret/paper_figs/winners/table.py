@@ -86,12 +86,12 @@ class Facts:
     stochastic_only: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
-class Measured:
-    """rows: one a run, with numbers of `cell`; cells: one a learner on a problem under a guarantee."""
+class Sample(NamedTuple):
+    """Regret and regret of the constant point, by run."""
 
-    rows: pd.DataFrame
-    cells: pd.DataFrame
+    runs: np.ndarray
+    regret: Array
+    trivial: Array
 
 
 def refutations(audit: pd.DataFrame, exact: pd.DataFrame) -> dict[str, str]:
@@ -173,8 +173,9 @@ def _worded(name: object, value: object) -> str:
     return f"{name}={value:.10g}" if isinstance(value, int | float) else f"{name}={value}"
 
 
-def measure(rows: pd.DataFrame, facts: Facts) -> Measured:
-    """Cells of comparable rows: mean regret, its standard error over runs, explicit bound, calls, and whether barred.
+def measure(rows: pd.DataFrame, facts: Facts) -> pd.DataFrame:
+    """Cells of comparable rows: sample, mean regret, its standard error over runs, explicit bound, calls, and whether
+    barred.
 
     The constant point is none of them: its regret is beside every cell as `trivial`. Where a learner has
     played the same cell in several experiments the rows agree, and one of each run is kept.
@@ -203,8 +204,12 @@ def measure(rows: pd.DataFrame, facts: Facts) -> Measured:
     kind = np.array([each.kind for each in about])
     promised = (kind == STOCHASTIC) | ~cells["learner"].str.split(".").str[0].isin(facts.stochastic_only)
     bound = cells["bound"].where(promised)
-    cells = cells.assign(barred=barred, losses=[each.losses for each in about], kind=kind, bound=bound)
-    return Measured(rows[["cell", "run", "regret", "trivial_regret"]], cells.reset_index(drop=True))
+    losses = [each.losses for each in about]
+    cuts = np.flatnonzero(np.diff(rows["cell"].to_numpy())) + 1
+    parts = (np.split(rows[name].to_numpy(), cuts) for name in ("run", "regret", "trivial_regret"))
+    samples = [Sample(*each) for each in zip(*parts, strict=True)]
+    cells = cells.assign(barred=barred, losses=losses, kind=kind, bound=bound, sample=pd.Series(samples, dtype=object))
+    return cells.reset_index(drop=True)
 
 
 def _without_constants(rows: pd.DataFrame, key: list[str]) -> pd.DataFrame:
@@ -232,16 +237,8 @@ COLUMNS: Final = (
 """The columns of a setting; `p_holm` and `verdict` follow."""
 _NEAR: Final = 0.01
 Cell = Mapping[Any, Any]
-"""A row of `Measured.cells`, with its `sample`."""
+"""A row of `measure`."""
 _NOBODY: Final[Cell] = {"learner": "", "bound": np.nan, "regret": np.nan, "could_be_private": False}
-
-
-class Sample(NamedTuple):
-    """Regret and regret of the constant point, by run."""
-
-    runs: np.ndarray
-    regret: Array
-    trivial: Array
 
 
 def paired(one: Sample, other: Sample) -> tuple[Array, Array] | None:
@@ -309,24 +306,23 @@ def holm(p: Array) -> Array:
     return np.asarray(adjusted.reindex(range(len(p))), dtype=np.float64)
 
 
-def winners(measured: Measured) -> pd.DataFrame:
+def winners(cells: pd.DataFrame) -> pd.DataFrame:
     """One row a setting (problem and guarantee) with a learner that keeps its guarantee; columns as in docs/winners.md.
 
     Barred learners do not compete; that with the least regret is named where it would have won. Learners without
     privacy are the reference on the same problem.
     """
-    every, settings = measured.cells.assign(sample=_samples(measured)), defaultdict(list)
-    private = set(every.loc[every["private"], "learner"])
+    settings, private = defaultdict(list), cells.loc[cells["private"], "learner"]
     reference: dict[tuple[Any, ...], Cell] = {}
-    for own in every.assign(could_be_private=every["learner"].isin(private)).to_dict("records"):
+    for own in cells.assign(could_be_private=cells["learner"].isin(private)).to_dict("records"):
         problem = tuple(own[name] for name in PROBLEM)
         if own["private"]:
             settings[problem, tuple(own[name] for name in GUARANTEE)].append(own)
         elif problem not in reference or own["regret"] < reference[problem]["regret"]:
             reference[problem] = own
     rows = []
-    for (problem, guarantee), cells in sorted(settings.items()):
-        ranked = sorted(cells, key=lambda cell: (cell["regret"], cell["learner"]))
+    for (problem, guarantee), rivals in sorted(settings.items()):
+        ranked = sorted(rivals, key=lambda cell: (cell["regret"], cell["learner"]))
         competing = [cell for cell in ranked if not cell["barred"]]
         if competing:
             free = reference.get(problem)
@@ -339,13 +335,6 @@ def winners(measured: Measured) -> pd.DataFrame:
     useless, tied = table["of_constant"] > 1, (table["ratio"] - 1).abs() <= SAME
     kinds = [useless, table["learners"] == 1, tied, table["p_holm"] < LEVEL]
     return table.assign(verdict=np.select(kinds, [USELESS, ALONE, TIED, WINS], LEADS))
-
-
-def _samples(measured: Measured) -> pd.Series:
-    rows = measured.rows.sort_values(["cell", "run"], kind="stable")
-    cuts = np.flatnonzero(np.diff(rows["cell"].to_numpy())) + 1
-    parts = (np.split(rows[name].to_numpy(), cuts) for name in ("run", "regret", "trivial_regret"))
-    return pd.Series([Sample(*each) for each in zip(*parts, strict=True)], dtype=object)
 
 
 def _setting(competing: Sequence[Cell], barred: Sequence[Cell], reference: Cell | None) -> dict[str, Any]:

@@ -60,8 +60,8 @@ def write_winners(files: Sequence[Path], facts: Facts, results: Path, names: Map
 
     `results` is the folder of results; `names`: identifier -> what people write.
     """
-    measured = measuring.measure(measuring.read_rows(files, facts), facts)
-    table, found = measuring.winners(measured), ratios(measured.cells)
+    cells = measuring.measure(measuring.read_rows(files, facts), facts)
+    table, found = measuring.winners(cells), ratios(cells)
     formats.write_csv(table, results / measuring.TABLE)
     tally, contested = measuring.counts(table), table["algorithms"] > 1
     out = results / measuring.FOLDER
@@ -69,11 +69,11 @@ def write_winners(files: Sequence[Path], facts: Facts, results: Path, names: Map
     caption = COUNTED.format(verdicts=verdicts, settings=len(table), contested=int(contested.sum()))
     out.mkdir(parents=True, exist_ok=True)
     formats.write_captioned(tally, caption, results, "winners")
-    cells = measured.cells[[name for name in KEPT if name in measured.cells]]
-    formats.write_csv(cells.assign(dimension=cells["dimension"].map(formats.size)), out / measuring.CELLS)
+    kept = cells[[name for name in KEPT if name in cells]]
+    formats.write_csv(kept.assign(dimension=kept["dimension"].map(formats.size)), out / measuring.CELLS)
     for name, frame, said in (
         ("profiles", profiles(found), PROFILED),
-        ("coverage", coverage(measured.cells), COVERED),
+        ("coverage", coverage(cells), COVERED),
     ):
         formats.write_csv(frame, out / f"{name}.csv")
         formats.write_captioned(frame.rename(columns=lambda name: name.replace("_", " ")), said, out, name)
