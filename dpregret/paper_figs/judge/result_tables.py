@@ -87,23 +87,11 @@ def read_lines(folder: Path, text: bool = False, needed: Sequence[str] = ()) -> 
 JOBS: Final = "jobs.csv"
 JOB_KEY: Final = ("experiment", "learner", "variant")
 HASHES: Final = {"configuration": "config_hash", "code": "code_hash"}
+JOB_NUMBERS: Final = ("largest_run", "violation", "delivered", "noise_scale")
 JOBS_FORM: Final = Form(
-    needed=(
-        "profile",
-        *JOB_KEY,
-        "status",
-        "runs",
-        "level",
-        "level_low",
-        "level_high",
-        "largest_run",
-        "violation",
-        "delivered",
-        "noise_scale",
-        *HASHES.values(),
-    ),
+    needed=("profile", *JOB_KEY, "status", *fits.UNKNOWN.columns("level"), *JOB_NUMBERS, *HASHES.values()),
     key=JOB_KEY,
-    numbers=("largest_run", "violation", "delivered", "noise_scale"),
+    numbers=JOB_NUMBERS,
     filled=("runs",),
     intervals=("level",),
 )

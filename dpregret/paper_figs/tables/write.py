@@ -7,7 +7,7 @@ No timing enters any of them but the costs of a round, so equal runs give equal 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,18 +17,7 @@ import pandas as pd
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge import fits, result_tables
 from dpregret.paper_figs.judge.cells import SATURATED, NotRun, select_rows, setting
-from dpregret.paper_figs.judge.claims import (
-    QUOTED,
-    ClaimsFile,
-    ErrataFile,
-    Erratum,
-    Measure,
-    Quantity,
-    Reference,
-    Table,
-    TableRow,
-    load_paper,
-)
+from dpregret.paper_figs.judge.claims import QUOTED, ClaimsFile, Erratum, Measure, Table, TableRow, load_paper
 from dpregret.paper_figs.judge.result_tables import NOTHING, PRIVACY_ROUNDING, ExactLosses
 from dpregret.paper_figs.judge.runs import by_experiment, read_runs
 from dpregret.paper_figs.judge.verdicts import judge_claims
@@ -141,7 +130,7 @@ def write_tables(
         name = "table_1_all" if number == 1 else f"table_{number}"
         write_table(comparison_table(runs, claims, table, judged), out, name)
     write_table(costs_table(runs, claims), out, "costs")
-    write_errata(runs, errata, out, experiments)
+    write_errata(runs, errata.errata, out, experiments)
     if claims.gains:
         result_tables.write_gains(runs, claims, out)
 
@@ -167,8 +156,30 @@ def comparison_table(runs: pd.DataFrame, claims: ClaimsFile, table: Table, judge
     parts, rows = by_experiment(runs), []
     for row in table.rows:
         reference = row.reference or table.reference
-        own = parts.get(reference.experiment, runs)
-        rows.append(_row(own, claims, row, reference, by_id, parameters))
+        measured = [by_id[name] for name in row.claim_ids()]
+        own_errata = (*row.errata, *(name for record in measured for name in str(record["errata"]).split()))
+        cells = {
+            "algorithm": row.label,
+            "group": row.group,
+            "variant": row.variant,
+            "privacy": row.privacy,
+            "neighbouring": row.neighbouring,
+            "window": row.window,
+            "knows": row.knows or DASH,
+            **_reference_cells(parts.get(reference.experiment, runs), claims, table, row),
+            "operation claimed": row.operation,
+            BOUND_TEXT: row.bound_text,
+            BOUND_LATEX: row.bound_latex,
+            "previous bound": row.previous or DASH,
+            "lower bound": row.lower or DASH,
+            "previous lower bound": row.previous_lower or DASH,
+            **{f"{symbol_of(claims, name)} exponent": _exponent(row, name, by_id) for name in parameters},
+            "stream": "; ".join(dict.fromkeys(str(record["stream"]) for record in measured)) or reference.stream,
+            "saturated cells": _saturated(measured),
+            "verdicts": _verdicts(claims, measured),
+            "errata": " ".join(dict.fromkeys(own_errata)),
+        }
+        rows.append(cells)
     frame = pd.DataFrame(rows)
     return frame.drop(columns=[name for name in IF_ANY if name in frame.columns and (frame[name] == DASH).all()])
 
@@ -178,50 +189,19 @@ def symbol_of(claims: ClaimsFile, parameter: str) -> str:
     return ALIAS.get(parameter) or labels_of(claims.response).symbols[parameter]
 
 
-def _row(
-    runs: pd.DataFrame,
-    claims: ClaimsFile,
-    row: TableRow,
-    reference: Reference,
-    judged: Records,
-    parameters: Iterable[str],
-) -> dict[str, str]:
-    measured = [judged[name] for name in row.claim_ids()]
-    own_errata = (*row.errata, *(name for record in measured for name in str(record["errata"]).split()))
-    return {
-        "algorithm": row.label,
-        "group": row.group,
-        "variant": row.variant,
-        "privacy": row.privacy,
-        "neighbouring": row.neighbouring,
-        "window": row.window,
-        "knows": row.knows or DASH,
-        **_reference_cells(runs, claims, row, reference),
-        "operation claimed": row.operation,
-        BOUND_TEXT: row.bound_text,
-        BOUND_LATEX: row.bound_latex,
-        "previous bound": row.previous or DASH,
-        "lower bound": row.lower or DASH,
-        "previous lower bound": row.previous_lower or DASH,
-        **{f"{symbol_of(claims, name)} exponent": _exponent(row, name, judged) for name in parameters},
-        "stream": "; ".join(dict.fromkeys(str(record["stream"]) for record in measured)) or reference.stream,
-        "saturated cells": _saturated(measured),
-        "verdicts": _verdicts(claims, measured),
-        "errata": " ".join(dict.fromkeys(own_errata)),
-    }
-
-
 def _delivered(ledger: float, epsilon: float) -> str:
     """The epsilon that the ledger proves; above the promise it says no more than that."""
     return f"{'at most ' if ledger > epsilon * (1 + PRIVACY_ROUNDING) else ''}{formats.significant(ledger)}"
 
 
-def _reference_cells(runs: pd.DataFrame, claims: ClaimsFile, row: TableRow, reference: Reference) -> dict[str, str]:
+def _reference_cells(runs: pd.DataFrame, claims: ClaimsFile, table: Table, row: TableRow) -> dict[str, str]:
     word = labels_of(claims.response).response
     names = ["eps / delta", "delivered eps", "operation counted", "draws", word, f"{word} / bound"]
     names += [f"{word} / trivial", "iterations", "width"] if claims.problem == "erm" else []
     try:
-        rows = last_rows(runs, row.learner, row.variant, reference.experiment, reference, LARGEST)
+        at = row.reference or table.reference
+        selected = select_rows(runs, row.learner, row.variant, at.experiment, at.stream, at.where)
+        rows = last_rows(selected, LARGEST)
     except NotRun:
         return {**dict.fromkeys(names, NOT_RUN if row.learner == QUOTED else DASH), "draws": DASH}
     regret = rows.sort_values("run")["regret"].to_numpy(dtype=float)
@@ -260,19 +240,17 @@ def _problem_cells(rows: pd.DataFrame) -> list[str]:
 LARGEST: Final = ("horizon", "dimension", "window", "epsilon")
 
 
-def last_rows(
-    runs: pd.DataFrame, learner: str, variant: str, experiment: str, of: Reference | Measure, largest: Sequence[str]
-) -> pd.DataFrame:
-    """Last checkpoint of every run of a learner at a setting; raises NotRun.
+def last_rows(selected: pd.DataFrame, largest: Sequence[str]) -> pd.DataFrame:
+    """Of the rows of a learner the last checkpoint of every run; raises NotRun.
 
-    Where the experiment sweeps a setting of `largest` that is not fixed, the largest value is taken.
+    Where they have several values of a setting of `largest`, the largest value is taken.
     """
-    rows = select_rows(runs, learner, variant, experiment, of.stream, dict(of.where))
-    rows = rows.loc[(rows["status"] == "ok") & (rows["checkpoint"] == rows["horizon"])]
+    rows = selected.loc[(selected["status"] == "ok") & (selected["checkpoint"] == selected["horizon"])]
     for column in largest:
         rows = rows.loc[rows[column] == rows[column].max()]
     if rows.empty:
-        raise NotRun(f"{learner}.{variant} has no finished run in {experiment}")
+        words = "{learner}.{variant} has no finished run in {experiment}"
+        raise NotRun(words.format_map(selected.iloc[0].to_dict()))
     return rows
 
 
@@ -323,7 +301,7 @@ COLUMNS: Final = [
     "as printed", "corrected", "of constant", "setting", "claims", "experiment", "note",
 ]  # fmt: skip
 MEASURED, NOT_MEASURABLE = "measured", "not measured"
-QUANTITIES: Final[Mapping[Quantity, tuple[str, str]]] = {
+QUANTITIES: Final = {
     "regret_ratio": ("regret", "mean regret at the longest horizon"),
     "noise_ratio": ("noise_scale", "noise scale per node"),
 }
@@ -332,13 +310,13 @@ EMPTY: Final = ("quantity", "as printed", "against", "corrected", "ratio", "of c
 """Columns of an effect."""
 
 
-def write_errata(runs: pd.DataFrame, errata: ErrataFile, out: Path, experiments: Collection[str] | None = None) -> None:
+def write_errata(
+    runs: pd.DataFrame, errata: Sequence[Erratum], out: Path, experiments: Collection[str] | None = None
+) -> None:
     """Write errata.csv and errata.md into `out`."""
-    rows = [_erratum(runs, erratum, experiments) for erratum in errata.errata]
-    frame = pd.DataFrame(rows, columns=None if rows else COLUMNS)
-    formats.write_csv(frame, out / "errata.csv")
+    rows = [_erratum(runs, erratum, experiments) for erratum in errata]
+    formats.write_csv(pd.DataFrame(rows, columns=None if rows else COLUMNS), out / "errata.csv")
     template = printed.environment(printed.TEMPLATES, "md").get_template("errata.md.j2")
-    rows = [{str(name): str(text) for name, text in row.items()} for row in frame.to_dict("records")]
     formats.write_forms(out, "errata", md=template.render(rows=rows, measured=MEASURED, other=NOT_MEASURABLE))
 
 
@@ -364,7 +342,8 @@ def measure(runs: pd.DataFrame, what: Measure, experiment: str) -> dict[str, str
     """
     column, quantity = QUANTITIES[what.quantity]
     printed_rows, right_rows = (
-        last_rows(runs, what.learner, name, experiment, what, ["horizon"]) for name in (what.variant, what.against)
+        last_rows(select_rows(runs, what.learner, name, experiment, what.stream, what.where), ["horizon"])
+        for name in (what.variant, what.against)
     )
     keys = ["run", "set", "dimension", "epsilon", "window"]
     pairs = printed_rows.merge(right_rows, on=keys, suffixes=("_printed", "_right"), validate="one_to_one")

@@ -198,9 +198,9 @@ class DamageError(ValueError):
 class Form:
     """The required form of a table.
 
-    needed: columns that must be there. key: columns that no two rows share. numbers: columns of finite numbers, where
-    they are there; an empty cell is NaN, except in `filled`. words: column -> what it may say. intervals: names of
-    columns X of numbers with X_low <= X <= X_high, all three or none.
+    needed: columns that must be there, besides `key` and `filled`. key: columns that no two rows share. numbers:
+    columns of finite numbers, where they are there; an empty cell is NaN, except in `filled`. words: column -> what it
+    may say. intervals: names of columns X of numbers with X_low <= X <= X_high, all three or none.
     """
 
     needed: Sequence[str]
@@ -217,7 +217,7 @@ def read_table(path: Path, form: Form, text: bool = False) -> pd.DataFrame:
     Raises DamageError naming the line (and column), and OSError.
     """
     lines, header, rows = _cells(path)
-    if missing := [name for name in form.needed if name not in header]:
+    if missing := [name for name in (*form.needed, *form.key, *form.filled) if name not in header]:
         raise DamageError(f"{path}:1: no column {missing[0]!r}")
     bounded = (f"{name}{end}" for name in form.intervals for end in ("", "_low", "_high"))
     numbers = [name for name in dict.fromkeys((*form.numbers, *form.filled, *bounded)) if name in header]
