@@ -51,10 +51,11 @@ def write_figures(
     if experiments is not None:
         runs = runs.loc[runs["experiment"].isin(list(experiments))]
     page, paths = Page(names), []
+    files = {"costs": costs_file, "crossover": exact and Path(exact, "crossover.csv")}
     with style.look():
         for entry in claims.figures:
             try:
-                plate = _draw(page, runs, claims, entry, exact if entry.type == "crossover" else costs_file)
+                plate = _draw(page, runs, claims, entry, files.get(entry.type))
             except NotRun:
                 continue
             paths += plate.save(Path(out_dir) / entry.name)
@@ -62,15 +63,14 @@ def write_figures(
 
 
 def _draw(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry, file: Path | str | None) -> Plate:
-    """One figure; `file` is the table, or the folder of exact tables, that its type draws. Raises NotRun."""
+    """One figure; `file` is the table that its type draws, where it draws no runs. Raises NotRun."""
     if entry.type in RUN_FIGURES:
         return RUN_FIGURES[entry.type](page, runs.loc[runs["experiment"] == entry.experiment], claims, entry)
-    path = Path(file or "", "crossover.csv" if entry.type == "crossover" else "")
-    if not path.is_file():
+    if file is None or not Path(file).is_file():
         raise NotRun(f"no table for the figure of type {entry.type}")
     if entry.type == "crossover":
-        return compare.crossover(page, read_csv(path), runs)
-    return compare.costs(page, parquet.read(path))
+        return compare.crossover(page, read_csv(file), runs)
+    return compare.costs(page, parquet.read(Path(file)))
 
 
 CLAIMED, LOST = r"claimed $\varepsilon$", r"privacy loss $\varepsilon$"

@@ -167,20 +167,12 @@ class ExactLoss:
         return self.attained > self.claimed * (1 + PRIVACY_ROUNDING)
 
     def __str__(self) -> str:
-        return f"loses eps = {self.lost} where {self.claimed:g} is claimed, exactly: {self.on}{self.start}"
-
-    @property
-    def lost(self) -> str:
-        """The loss, as every page writes it."""
-        return formats.significant(self.attained)
-
-    @property
-    def start(self) -> str:
-        """From which epsilon on, as every page writes it; empty where that is not known."""
+        lost = formats.significant(self.attained)
+        said = f"loses eps = {lost} where {self.claimed:g} is claimed, exactly: {self.on}"
         if not self.refutes or math.isnan(self.fails_from):
-            return ""
+            return said
         where = f"from eps = {self.fails_from:.3g} on" if self.fails_from else f"down to eps = {LEAST}, the least tried"
-        return f"; fails {where}"
+        return f"{said}; fails {where}"
 
     @classmethod
     def read(cls, path: Path) -> dict[str, ExactLoss]:
