@@ -85,7 +85,7 @@ TWO_COLUMNS = (
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no pdflatex here")
 def test_latex_compiles_and_fits_in_two_columns(filled: dict[str, FilledTable], tmp_path: Path) -> None:
     for paper, table in filled.items():
-        (tmp_path / f"{paper}.tex").write_text(printed.latex(table, f"tab:{paper}"), encoding="utf-8")
+        (tmp_path / f"{paper}.tex").write_text(printed.latex(table), encoding="utf-8")
     inputs = "".join(rf"\input{{{paper}}}\clearpage " for paper in filled)
     (tmp_path / "paper.tex").write_text(TWO_COLUMNS % inputs, encoding="utf-8")
     options = ["-interaction=nonstopmode", "-halt-on-error", "-draftmode", "-no-shell-escape"]

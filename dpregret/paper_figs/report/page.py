@@ -250,24 +250,22 @@ def unclaimed(shown: dict[str, Any], claims: ClaimsFile, titles: Mapping[str, st
 
 def _experiment(rows: pd.DataFrame, known: Names) -> dict[str, Any]:
     varying = [name for name in VARIABLES if name in rows.columns and rows[name].nunique(dropna=False) > 1]
-    pairs = list(zip(rows["learner"], rows["variant"], strict=True))
-    names = {pair: pair[0] + ("" if pair[1] == "plain" else f" {pair[1]}") for pair in pairs}
     private = rows["epsilon"].notna()
     silent = ~private & private.groupby([rows[name] for name in SERIES]).transform("any")
-    called = {name: learner_name(known, *pair) for pair, name in names.items()}
-    called |= {name + SILENT: text + SILENT for name, text in called.items()}
-    words = [names[pair] + SILENT * alone for pair, alone in zip(pairs, silent, strict=True)]
-    rows = rows.assign(series=np.array(words, dtype=object))
-    series = list(rows.sort_values("epsilon", kind="stable", na_position="last")["series"].unique())
+    words = (" " + rows["variant"]).replace(" plain", "") + silent.map({True: SILENT, False: ""})
+    rows = rows.assign(series=rows["learner"] + words, silent=silent)
+    ordered = rows.sort_values("epsilon", kind="stable", na_position="last").drop_duplicates("series")
+    series = ordered["series"].tolist()
     groups = rows.groupby(["series", *varying], sort=True, dropna=False)
     cells = groups["regret"].agg(mean="mean", spread="std", runs="size")
     cells = cells.assign(bound=groups["bound"].mean(), trivial=groups["trivial_regret"].mean()).reset_index()
     reach = fits.half_width(cells["spread"].fillna(0).to_numpy(), cells["runs"].clip(lower=2).to_numpy())  # none of one
     cells = cells.assign(low=cells["mean"] - reach, high=cells["mean"] + reach)
+    shown = ordered[[*SERIES, "silent"]].itertuples(index=False)
     constant = {name: _plain(rows[name].iloc[0]) for name in VARIABLES if name in rows.columns and name not in varying}
     return {
         "series": series,
-        "names": [called[name] for name in series],
+        "names": [learner_name(known, *pair) + SILENT * alone for *pair, alone in shown],
         "printed": [name for name in series if "printed" in name],
         "variables": varying,
         "constant": {name: value for name, value in constant.items() if value is not None},

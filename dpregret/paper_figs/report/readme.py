@@ -21,7 +21,7 @@ from dpregret.paper_figs.report.findings import headlines, markdown
 from dpregret.paper_figs.tables.printed import PRINTED, brief
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.escaping import plain
-from dpregret.paper_figs.text.formats import DamageError, ReadmeError, marked, read_table, renew
+from dpregret.paper_figs.text.formats import DamageError, read_table
 
 FRONT: Final = "lou_cheung_2020"
 """The paper whose table the README shows."""
@@ -33,6 +33,10 @@ SAID: Final = {
     "check": "consistency checks",
 }
 """Who says a line -> what a page calls its lines."""
+
+
+class ReadmeError(ValueError):
+    """A document, or the table that it shows, does not have the expected form."""
 
 
 def verdict_table(reference: Path, papers: Path) -> pd.DataFrame:
@@ -122,16 +126,25 @@ def _judged(reference: Path) -> list[str]:
 def update_page(page: Path, reference: Path, papers: Path, check: bool = False) -> bool:
     """Rewrite the parts that a page has marks for; return whether they were up to date. `check` writes nothing."""
     parts: dict[str, Callable[[Path, Path], str]] = {**PARTS, "counts": partial(counts, paper=page.stem)}
+    old = new = page.read_text(encoding="utf-8")
+    present = [mark for mark in parts if f"<!-- {mark}:" in old]
+    if not present:
+        raise ReadmeError(f"{page}: no mark of {', '.join(parts)}")
+    for mark in present:
+        new = marked(new, mark, parts[mark](reference, papers))
+    if new != old and not check:
+        page.write_text(new, encoding="utf-8")
+    return new == old
 
-    def renewed(text: str) -> str:
-        present = [mark for mark in parts if f"<!-- {mark}:" in text]
-        if not present:
-            raise ReadmeError(f"{page}: no mark of {', '.join(parts)}")
-        for mark in present:
-            text = marked(text, mark, parts[mark](reference, papers))
-        return text
 
-    return renew(page, renewed, check)
+def marked(page: str, mark: str, text: str) -> str:
+    """`page` with `text` between the two comments of `mark`; raises ReadmeError."""
+    begin, end = f"<!-- {mark}:begin -->", f"<!-- {mark}:end -->"
+    if page.count(begin) != 1 or page.count(end) != 1 or page.index(begin) > page.index(end):
+        raise ReadmeError(f"expected one {begin} before one {end}")
+    before, rest = page.split(begin)
+    after = rest.split(end)[1]
+    return f"{before}{begin}\n{text}{end}{after}"
 
 
 def resolution_sentence(reference: Path, papers: Path) -> str:

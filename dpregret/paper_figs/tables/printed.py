@@ -403,7 +403,7 @@ def slug(text: object) -> str:
     return re.sub(r"[^A-Za-z0-9_]+", "-", str(text)).strip("-")
 
 
-def latex(table: FilledTable, label: str) -> str:
+def latex(table: FilledTable) -> str:
     """The file of LaTeX. Beneath each rate stand numbers with the sign of their verdict; notes name verdicts and
     claims."""
     lines = table.lines()
@@ -413,4 +413,4 @@ def latex(table: FilledTable, label: str) -> str:
     numbers = {name: number for number, name in enumerate(dict.fromkeys(line["claim"] for line in lines), 1)}
     changes = {line["claim"]: line["resolution"] for line in lines}
     cited = ", ".join(filter(None, (table.cite, table.printed.name)))
-    return _page(table, "tex", label=label, cited=cited, signs=signs, numbers=numbers, changes=changes)
+    return _page(table, "tex", label=f"tab:{table.paper}", cited=cited, signs=signs, numbers=numbers, changes=changes)

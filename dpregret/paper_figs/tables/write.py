@@ -23,7 +23,6 @@ from dpregret.paper_figs.judge.runs import by_experiment, read_runs
 from dpregret.paper_figs.judge.verdicts import judge_claims
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN, labels_of
 from dpregret.paper_figs.tables import printed
-from dpregret.paper_figs.tables.printed import FilledTable
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.formats import DASH
 
@@ -125,7 +124,10 @@ def write_tables(
     result_tables.write_lines(judged, out)
     result_tables.write_jobs(runs, out, profile)
     own = printed.load_printed(paper, claims) or printed.as_printed(claims, claims.tables[0])
-    write_printed(printed.fill(own, claims, judged), out, "table_1")
+    table_1 = printed.fill(own, claims, judged)
+    formats.write_csv(printed.frame(table_1), out / "table_1.csv")
+    texts = {"md": printed.markdown_page(table_1), "tex": printed.latex(table_1), "html": printed.html_page(table_1)}
+    formats.write_forms(out, "table_1", **texts)
     for number, table in enumerate(claims.tables, 1):
         name = "table_1_all" if number == 1 else f"table_{number}"
         write_table(comparison_table(runs, claims, table, judged), out, name)
@@ -133,13 +135,6 @@ def write_tables(
     write_errata(runs, errata.errata, out, experiments)
     if claims.gains:
         result_tables.write_gains(runs, claims, out)
-
-
-def write_printed(table: FilledTable, out: Path, name: str) -> None:
-    """Write a paper's own table, with notes, as {name}.csv, .md, .tex and .html."""
-    formats.write_csv(printed.frame(table), out / f"{name}.csv")
-    latex = printed.latex(table, f"tab:{table.paper}")
-    formats.write_forms(out, name, md=printed.markdown_page(table), tex=latex, html=printed.html_page(table))
 
 
 def write_table(table: pd.DataFrame, out: Path, name: str) -> None:
