@@ -4,10 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.bandits.noisy_leader import play_rounds, rounds_together
 from dpregret.core.oracles import step
 from dpregret.numerics.arrays import Array
-from dpregret.numerics.compiled import specialised
 
 
 class Watched(NamedTuple):
@@ -44,38 +42,3 @@ def watched(learner: Any, still: bool = False, batches: int | None = None) -> Wa
     found = Watched(inner, inner.solver, still, estimates, estimates.copy(), points)
     learner.state = lambda: found
     return found
-
-
-def around(learner: Any, losses: Any, point: Array, sphere: Array) -> tuple[Array, Array, Array]:
-    """One batch around points (settings, runs, d), by directions (runs, rounds, n).
-
-    Losses (settings, runs), estimates (settings, runs, n), clipped values (settings, runs).
-    """
-    (settings, runs, d), (rounds, n) = point.shape, sphere.shape[1:]
-    seen, x = watched(learner, still=True, batches=1), point.reshape(-1, d).T.copy()
-    told, domain = (
-        learner.laid_out(losses, runs * rounds_together(runs, rounds)),
-        learner.domain.data or learner.domain.inner.data,
-    )
-    loops = specialised(play_rounds, Watched, type(seen.inner), type(seen.solver), type(told[0]), type(domain))
-    sums, noise = np.zeros((2, settings * runs)), np.zeros((1, settings, runs, n))
-    loops(
-        seen,
-        told[0],
-        domain,
-        *told[1:],
-        learner.trials(),
-        sphere,
-        noise,
-        learner.units(rounds),
-        rounds,
-        rounds,
-        0,
-        x,
-        np.zeros((n, settings * runs)),
-        np.zeros((1, settings, runs, d)),
-        sums,
-    )
-    del learner.state
-    played, clipped = sums.reshape(2, settings, runs)
-    return played, seen.estimates[0].T.reshape(settings, runs, n), clipped
