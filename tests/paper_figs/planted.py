@@ -101,21 +101,13 @@ def expert_sweep(
 ) -> pd.DataFrame:
     """One row per value and run: mean regret law(value), no checkpoints on the way."""
     column = {"experts": "dimension", "horizon": "horizon"}.get(parameter, parameter)
+    names = {"learner": learner, "variant": variant, "experiment": experiment, "stream": stream}
     frames = []
     for value in values:
         fixed: dict[str, object] = {"dimension": 1024, "epsilon": 1.0, "best_loss": 0.0, "draws": 5.0, **settings}
         fixed[column] = value
         horizon = int(fixed.pop("horizon", 2**18))  # type: ignore[call-overload]
-        frame = at_the_end(
-            law(value),
-            horizon,
-            learner=learner,
-            variant=variant,
-            experiment=experiment,
-            stream=stream,
-            runs=12,
-            spread=spread,
-        )
+        frame = at_the_end(law(value), horizon, runs=12, spread=spread, **names)
         frames.append(frame.assign(paper="asi_et_al_2023", set="experts", window=0, mu_gdp=np.nan, **fixed))
     rows = pd.concat(frames, ignore_index=True)
     return rows.astype({"dimension": "int64" if rows["dimension"].max() < 2**53 else "float64"})
@@ -124,21 +116,14 @@ def expert_sweep(
 def lambda_grid(best: Callable[[float], float], horizons: tuple[int, ...], spread: float = 0.05) -> pd.DataFrame:
     """Regret lambda + best^2 / lambda for seven multiples of the best lambda's neighbourhood: smallest at `best`."""
     names = ("sixteenth", "eighth", "quarter", "half", "double", "fourfold", "eightfold")
+    whose: dict[str, Any] = {"learner": "dp-ftrl", "stream": "realizable-direction", "spread": spread}
     frames = []
     for name, power in zip(names, (-4, -3, -2, -1, 1, 2, 3), strict=True):
         for horizon in horizons:
             tried = 1.7 * best(horizon) * 2.0**power
             regret = tried + best(horizon) ** 2 / tried
-            part = expert_sweep(
-                lambda _, mean=regret: mean,
-                "horizon",
-                (horizon,),
-                f"lambda-{name}",
-                "smooth-lambda",
-                learner="dp-ftrl",
-                stream="realizable-direction",
-                spread=spread,
-            )
+            swept = "horizon", (horizon,), f"lambda-{name}", "smooth-lambda"
+            part = expert_sweep(lambda _, mean=regret: mean, *swept, **whose)
             frames.append(part.assign(regularisation=tried, dimension=4, set="ball"))
     return pd.concat(frames, ignore_index=True)
 

@@ -101,13 +101,9 @@ def test_tables_speak_of_excess_risk(risk_runs: Path, tmp_path: Path) -> None:
 
 
 def test_every_figure_is_written(risk_runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert set(planted.plates_of(monkeypatch, lambda out: write_figures(risk_runs, PAPERS / "talwar_2015", out))) == {
-        "sweep_gd_samples",
-        "exponent_gd_samples",
-        "sweep_l1_dimension",
-        "sweep_lasso_samples",
-        "privacy_cost_real_digits",
-    }
+    plates = planted.plates_of(monkeypatch, lambda out: write_figures(risk_runs, PAPERS / "talwar_2015", out))
+    swept = {f"sweep_{name}" for name in ("gd_samples", "l1_dimension", "lasso_samples")}
+    assert set(plates) == swept | {"exponent_gd_samples", "privacy_cost_real_digits"}
 
 
 SIZES = (16, 64, 256, 1024, 4096, 16384)
@@ -145,15 +141,8 @@ def test_a_lower_bound_is_judged_on_cells_where_nobody_learns() -> None:
 
 
 def optimum_claim(power: float) -> Claim:
-    return make_claim(
-        learner="dp-ftrl",
-        variant="lambda-*",
-        experiment="smooth-lambda",
-        stream="realizable-direction",
-        response="optimum",
-        rate=f"T^{power}",
-        asymptotic_from={},
-    )
+    whose = {"learner": "dp-ftrl", "variant": "lambda-*", "stream": "realizable-direction"}
+    return expert_claim(**whose, experiment="smooth-lambda", response="optimum", parameter="horizon", rate=f"T^{power}")
 
 
 def test_the_best_regularisation_is_found_between_the_tried_ones() -> None:
@@ -186,33 +175,22 @@ def test_pseudo_values_average_to_the_estimate_and_spread_like_it() -> None:
 @pytest.fixture(scope="module")
 def expert_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     horizons = tuple(2**k for k in range(14, 23))
+
+    def private(law: Callable[[float], float], experiment: str, **changes: Any) -> pd.DataFrame:
+        return expert_sweep(law, "horizon", horizons, "zcdp", experiment, **changes)
+
+    def dartboard(experiment: str, **changes: Any) -> pd.DataFrame:
+        return private(lambda t: 40 * t ** (1 / 3), experiment, learner="shrinking-dartboard", **changes)
+
     parts = [
         expert_sweep(lambda size: 7 * np.log2(size) ** 2, "experts", SIZES, "pure", "experts-theorem"),
-        expert_sweep(lambda horizon: 4000.0, "horizon", horizons, "zcdp", "experts-horizon"),
-        expert_sweep(lambda horizon: 9000.0, "horizon", horizons, "pure", "experts-horizon"),
-        expert_sweep(
-            lambda horizon: 40 * horizon ** (1 / 3),
-            "horizon",
-            horizons,
-            "zcdp",
-            "experts-horizon",
-            learner="shrinking-dartboard",
-        ),
+        private(lambda t: 4000.0, "experts-horizon"),
+        expert_sweep(lambda t: 9000.0, "horizon", horizons, "pure", "experts-horizon"),
+        dartboard("experts-horizon"),
         lambda_grid(lambda horizon: 3 * horizon**0.4, HORIZONS),
     ]
     for size in (16, 1024):
-        parts.append(expert_sweep(lambda t: 4000.0, "horizon", horizons, "zcdp", "winners", dimension=size))
-        parts.append(
-            expert_sweep(
-                lambda t: 40 * t ** (1 / 3),
-                "horizon",
-                horizons,
-                "zcdp",
-                "winners",
-                learner="shrinking-dartboard",
-                dimension=size,
-            )
-        )
+        parts += [private(lambda t: 4000.0, "winners", dimension=size), dartboard("winners", dimension=size)]
     return planted.write_runs(pd.concat(parts, ignore_index=True), tmp_path_factory.mktemp("experts"))
 
 
