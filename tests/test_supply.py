@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
+from commands import ran
 
 from dpregret.workflows.run.stages import job_log
 
@@ -173,7 +174,7 @@ def test_the_action_refuses_wrong_inputs_in_one_line(changes: dict[str, str], wo
     study = {"STUDY": f"{ROOT}/docs/examples/repository/regret", "PYTHON": "/nonexistent/python"}
     given = {f"GATE_{name}": value for name, value in (study | changes).items()}
     script = ROOT / ".github" / "actions" / "gate" / "run.sh"
-    done = subprocess.run([script], cwd=tmp_path, env=os.environ | given, capture_output=True, text=True, check=False)
+    done = ran([script], tmp_path, **given)
     assert (done.returncode, done.stdout) == (2, "")
     assert word in done.stderr
     assert done.stderr.count("\n") == 1

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands import ran
 
 ROOT = Path(__file__).resolve().parents[2]
 FEW = "import sys; from dpregret.core import boundary; from dpregret.core.errors import ConfigError\n"
@@ -14,14 +15,7 @@ FEW = "import sys; from dpregret.core import boundary; from dpregret.core.errors
 def ended(work: str, *words: str, shell: str = '"$@"', **environment: str) -> subprocess.CompletedProcess[str]:
     """A command that does some work, started by a shell."""
     script = f"{FEW}def work():\n    {work}\nboundary.end(work)\n"
-    return subprocess.run(
-        ["bash", "-c", shell, "bash", sys.executable, "-c", script, *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, **environment},
-        timeout=120,
-    )
+    return ran(["bash", "-c", shell, "bash", sys.executable, "-c", script, *words], **environment)
 
 
 @pytest.mark.parametrize(
@@ -102,9 +96,7 @@ def test_what_is_no_readable_file_is_refused(suffix: str, words: str, kind: str,
     """And read for no longer than a file is. Snakemake's exit code is 1."""
     path = tmp_path / f"given{suffix}"
     FILES[kind](path)
-    command = [sys.executable, "-m", *words.format(path).split()]
-    here = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=tmp_path, env=here, capture_output=True, text=True, check=False, timeout=120)
+    done = ran([sys.executable, "-m", *words.format(path).split()], tmp_path, PYTHONPATH=str(ROOT))
     assert done.returncode in (1, 2)
     (said,) = (line for line in done.stderr.splitlines() if not line.startswith(("$ snakemake", "Using workflow")))
     assert "Traceback" not in said

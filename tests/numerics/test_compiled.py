@@ -2,12 +2,12 @@
 
 import os
 import platform
-import subprocess
 import sys
 import types
 from pathlib import Path
 
 import pytest
+from commands import ran
 
 ROOT = Path(__file__).resolve().parents[2]
 NUMBERS = """
@@ -31,14 +31,7 @@ print(hashlib.sha256(b"".join(np.ascontiguousarray(each).tobytes() for each in f
 
 
 def run(code, root=ROOT, **environment):
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": str(root), **environment},
-        cwd=root,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = ran([sys.executable, "-c", code], root, PYTHONPATH=str(root), **environment)
     assert done.returncode == 0, done.stderr
     return done.stdout.split()
 
@@ -97,14 +90,7 @@ def studied(folder, **edited):
         (folder / f"{name}.py").write_text(text)
     environment = {"PYTHONPATH": f"{ROOT}{os.pathsep}{folder}", "NUMBA_CACHE_DIR": str(folder.parent / "kernels")}
     environment["PYTHONDONTWRITEBYTECODE"] = "1"  # an edit of the same second and length would be taken for no edit
-    return subprocess.run(
-        [sys.executable, "-c", "import study"],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=ROOT,
-        env=os.environ | environment,
-    )
+    return ran([sys.executable, "-c", "import study"], ROOT, **environment)
 
 
 def test_an_edit_compiles_what_uses_it_and_a_copy_nothing(tmp_path):

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from checkout import HANGS, ROOT, environment
+from checkout import ROOT, environment
+from commands import ran
 
 from dpregret import study
 from dpregret.algorithms.geometry import make_set
@@ -35,15 +36,7 @@ def written(tmp_path: Path) -> Path:
 
 def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """`dpregret WORDS`, called beside the folder of a study."""
-    return subprocess.run(
-        [sys.executable, "-m", "dpregret", *words],
-        cwd=folder.parent,
-        env=environment(ROOT),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=HANGS,
-    )
+    return ran([sys.executable, "-m", "dpregret", *words], folder.parent, **environment(ROOT))
 
 
 def test_what_new_writes_is_a_study(written: Path) -> None:
