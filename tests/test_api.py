@@ -119,15 +119,10 @@ def test_a_claim_that_is_played_gets_the_verdict_of_a_run(elsewhere: Path) -> No
     (stored,) = (elsewhere / "results" / "store").glob("*/*.parquet")
     rows = parquet.read(stored)
     rows = rows.loc[rows["epsilon"] == rows["epsilon"].min()]
-    same = {"rounds": int(rows["horizon"].iloc[0]), "dimension": int(rows["dimension"].iloc[0])}
-    alone = dp.play(
-        "wdp-cocop-gamma",
-        stream="norm-kink",
-        window=int(rows["window"].iloc[0]),
-        epsilon=float(rows["epsilon"].iloc[0]),
-        runs=rows["run"].nunique(),
-        **same,
-    )
+    same = {"rounds": "horizon", "dimension": "dimension", "window": "window"}
+    settings: dict[str, Any] = {name: int(rows[column].iloc[0]) for name, column in same.items()}
+    settings |= {"epsilon": float(rows["epsilon"].iloc[0]), "runs": rows["run"].nunique()}
+    alone = dp.play("wdp-cocop-gamma", stream="norm-kink", **settings)
     assert alone.rows["regret"].tolist() == rows["regret"].tolist()  # the same draws: the same bits
     assert found.figure is not None
     assert found.figure.read_bytes().startswith(b"\x89PNG")

@@ -110,20 +110,13 @@ def test_verified_but_unusable_files_are_named(
     assert place.contents() == {"tiny.txt"}
 
 
+URLS = ("ftp://a/b", "https://a/", "https://a/../b", "https://a/b?c", "https://u:p@a/b", "https://a/b\n")
+
+
 @pytest.mark.parametrize(
     ("changes", "where"),
     [
-        *[
-            ({"url": url}, "sources.yaml:6: tiny.url")
-            for url in (
-                "ftp://a/b",
-                "https://a/",
-                "https://a/../b",
-                "https://a/b?c",
-                "https://u:p@a/b",
-                "https://a/b\n",
-            )
-        ],
+        *(({"url": url}, "sources.yaml:6: tiny.url") for url in URLS),
         ({"rows": 10**6, "columns": 100}, ""),
         ({"bytes": 10**12}, "tiny.bytes: "),
         ({"sha256": "abc"}, "sources.yaml:5: tiny.sha256: "),

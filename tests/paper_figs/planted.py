@@ -78,13 +78,8 @@ def plates_of(monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], object]) 
 
 def at_the_end(mean: float, horizon: int, **settings: Any) -> pd.DataFrame:
     """Rows of plays whose mean regret is a number; no checkpoints on the way, no displacement."""
-    sweep = Sweep(
-        lambda checkpoints, _: np.full(checkpoints.shape, mean),
-        horizon=horizon,
-        anytime=False,
-        displacement=lambda checkpoints, _: 0.0 * checkpoints,
-        **settings,
-    )
+    still: dict[str, Any] = {"anytime": False, "displacement": lambda checkpoints, _: 0.0 * checkpoints}
+    sweep = Sweep(lambda checkpoints, _: np.full(checkpoints.shape, mean), horizon=horizon, **still, **settings)
     return sweep.frame().loc[lambda rows: rows["checkpoint"] == horizon]
 
 

@@ -181,14 +181,8 @@ SYMBOLS = st.sampled_from(["T", "n", "d", "p", "(log2 d)", "(log2 W + 1)", "G", 
 
 def rates() -> st.SearchStrategy[Rate]:
     powers = st.builds(Rate, SYMBOLS, POWERS)
-    logs = st.builds(
-        Rate,
-        st.sampled_from(["T", "n", "d", "p"]),
-        st.one_of(st.just(0.0), POWERS),
-        POWERS,
-        st.just("parameter"),
-        st.sampled_from(["ln", "log2"]),
-    )
+    sizes, bases = st.sampled_from(["T", "n", "d", "p"]), st.sampled_from(["ln", "log2"])
+    logs = st.builds(Rate, sizes, st.just(0.0) | POWERS, POWERS, st.just("parameter"), bases)
     others = st.builds(
         Rate, st.sampled_from(["T", "n", "p"]), POWERS, POWERS, st.sampled_from(["T/delta", "n/delta", "2np", "2p"])
     )

@@ -173,19 +173,9 @@ def law_cells(noise: float = 0.0, seed: int = 0, runs: int = 16) -> pd.DataFrame
     frame = pd.DataFrame(dict.fromkeys(points), index=["x"]).T.reset_index()
     frame.columns = ["rounds", "dimension", "epsilon", "x"]
     true = 3 * frame["rounds"] ** 0.5 * frame["dimension"] ** 0.25 / frame["epsilon"]
-    return frame.assign(
-        regret=true * np.exp(noise * rng.standard_normal(len(frame))),
-        error=noise * true,
-        runs=runs,
-        window=0,
-        feedback="full",
-        learner="a.plain",
-        stream="kink",
-        set="ball",
-        options="",
-        delta=0.0,
-        private=True,
-    )
+    where = {"feedback": "full", "stream": "kink", "set": "ball", "options": "", "window": 0}
+    cells = frame.assign(learner="a.plain", delta=0.0, private=True, runs=runs, **where)
+    return cells.assign(regret=true * np.exp(noise * rng.standard_normal(len(frame))), error=noise * true)
 
 
 def test_a_planted_law_is_found_where_nothing_was_measured() -> None:

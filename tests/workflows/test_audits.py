@@ -142,18 +142,10 @@ def test_settings_are_of_private_learners_and_their_variants() -> None:
 
 @pytest.fixture
 def written(tmp_path: Path) -> Path:
-    numbers = {"delta": 0.0, "exact": math.nan, "audited_mu": 0.1, "power": 0.5, "false_positive_rate": 0.25}
-    frame = pd.DataFrame({"pair": ["one", "other"], "audited": [0.5, 0.7]}).assign(
-        family="online",
-        learner="l",
-        variant="v",
-        claimed=2.0,
-        accounted=2.0,
-        runs=50,
-        significance=1e-6,
-        reached=math.nan,
-        **numbers,
-    )
+    who = {"pair": ["one", "other"], "family": "online", "learner": "l", "variant": "v", "runs": 50}
+    claim = {"claimed": 2.0, "accounted": 2.0, "delta": 0.0, "exact": math.nan, "reached": math.nan, "power": 0.5}
+    found = {"audited": [0.5, 0.7], "audited_mu": 0.1, "significance": 1e-6, "false_positive_rate": 0.25}
+    frame = pd.DataFrame({**who, **claim, **found})
     parquet.write(frame, tmp_path / "online.parquet", parquet.Stamp("", ""))
     bugs = {"bug": "b", "repeats": 20, "runs": 500, "caught": 1.0, "caught_at_least": 0.86, "false_alarms": 0.0}
     parquet.write(pd.DataFrame([bugs]), tmp_path / "planted.parquet", parquet.Stamp("", ""))

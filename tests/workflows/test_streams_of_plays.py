@@ -313,13 +313,8 @@ def test_rows_of_experts(loaded: Callable[..., Any]) -> None:
 
 
 def test_rows_of_experts_on_the_stream_of_a_lower_bound(loaded: Callable[..., Any]) -> None:
-    config = loaded(
-        "experts",
-        streams=["lower-bound"],
-        learners={"sparse-vector": ["pure", "zcdp"]},
-        options={"length": [1, 8]},
-        epsilon=[0.1],
-    )
+    bounded = {"streams": ["lower-bound"], "options": {"length": [1, 8]}, "epsilon": [0.1]}
+    config = loaded("experts", learners={"sparse-vector": ["pure", "zcdp"]}, **bounded)
     found = [rows_of_small(config, "experts", "sparse-vector", variant) for variant in ("pure", "zcdp")]
     assert set(found[0]["length"]) == {1, 8}
     assert found[0]["lower_bound"].to_numpy() == pytest.approx(found[0]["length"] / 4)
