@@ -27,35 +27,25 @@ from scipy.special import softmax
 from watched_bandits import watched
 
 from dpregret.algorithms.bandits.base import BanditProblem, Directions, Given
-from dpregret.algorithms.bandits.batched_arms import BatchedArms
 from dpregret.algorithms.bandits.doubling import PrivateBanditDoubling
-from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit
 from dpregret.algorithms.bandits.noisy_values import NoisyValueBandit
 from dpregret.algorithms.erm import mirror_descent, sgd
 from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.general_frank_wolfe import GeneralFrankWolfe
 from dpregret.algorithms.erm.mirror_descent import MirrorDescent
-from dpregret.algorithms.erm.objective_perturbation import PerturbedObjective
-from dpregret.algorithms.erm.one_pass_ftrl import OnePassLeader
 from dpregret.algorithms.erm.online_to_batch import OnlineToBatch
-from dpregret.algorithms.erm.output_perturbation import OutputPerturbation
-from dpregret.algorithms.erm.phased_sgd import PhasedSgd
 from dpregret.algorithms.erm.polytope_frank_wolfe import CornerFrankWolfe
 from dpregret.algorithms.erm.variance_reduced_frank_wolfe import VarianceReducedFrankWolfe
 from dpregret.algorithms.experts.adaptive import AdaptiveExperts, Phases
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.counters import TreeCounterExperts
-from dpregret.algorithms.experts.epoch_leader import EpochLeader
-from dpregret.algorithms.experts.hedge import ExactHedge
-from dpregret.algorithms.experts.sparse_vector import SparseVectorExperts
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.geometry.potential import Euclidean
 from dpregret.algorithms.learner import Problem, Setting, play
 from dpregret.algorithms.online.blocked_descent import BlockedDescent
-from dpregret.algorithms.online.lazy_points import LazyPoints
 from dpregret.algorithms.online.pocp import PocpIgd
 from dpregret.algorithms.online.pqftl import Pqftl
-from dpregret.algorithms.online.private_switching import NetExperts, SwitchingLearner
+from dpregret.algorithms.online.private_switching import NetExperts
 from dpregret.algorithms.online.projected_descent import GradientDescent
 from dpregret.algorithms.online.restarted_leader import RestartedLeader
 from dpregret.algorithms.privacy import Budget, NoisePlan, Release
@@ -356,19 +346,27 @@ def online_to_batch(kind: Any, variant: str) -> Released:
 
 RARE = 1e-9
 SIGMAS = float(stats.norm.isf(RARE / 2))
-CHOOSERS = (AdaptiveExperts, CornerFrankWolfe, EpochLeader, ExactHedge, LazyPoints, SparseVectorExperts,
-            SwitchingLearner, TreeCounterExperts, VarianceReducedFrankWolfe)  # fmt: skip
+CHOOSERS = {"adaptive", "counters", "epoch_leader", "hedge", "lazy_points", "private_switching", "sparse_vector"}
+CORNERS = {"polytope_frank_wolfe", "variance_reduced_frank_wolfe"}
 """They release choices, no sums: their laws are below, or in their own test."""
-BOXES = BatchedArms, OnePassLeader, OutputPerturbation, PerturbedObjective, PhasedSgd, PrivateLinearBandit
+BOXED = {"batched_arms", "linear_bandit", "one_pass_ftrl", "phased_sgd"}
+PERTURBED = {"objective_perturbation", "output_perturbation"}
 """Their noise is held by their boxes: in test_online_to_batch.py, test_perturbation.py and test_bandits.py."""
 CAPTURES: dict[str, Callable[[Any, str], Released]] = {
     "online": online, "experts": experts, "bandits": bandits, "erm": erm,
 }  # fmt: skip
+
+
+def modules(kind: type) -> set[str]:
+    """Of a learner and of what it inherits from."""
+    return {base.__module__.rpartition(".")[2] for base in kind.__mro__}
+
+
 ADDERS = [
     (family, name, variant)
     for family, held in FAMILIES.items()
     for name, kind in held.learners.items()
-    if kind.card.private and not issubclass(kind, (*CHOOSERS, *BOXES))
+    if kind.card.private and modules(kind).isdisjoint(CHOOSERS | CORNERS | BOXED | PERTURBED)
     for variant in kind.card.variants
 ]
 

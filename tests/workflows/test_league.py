@@ -163,7 +163,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "docs/examples/my_noise.py"
 
 FILE = """
-import os, sys
+import os
 import numpy as np
 from dpregret.algorithms.privacy.toeplitz import WindowRoot
 
@@ -219,11 +219,6 @@ def hidden(generator, rounds, dimension):  # the last row is large, the first is
     return drawn
 def clipped(generator, rounds, dimension):
     return np.cumsum(np.clip(generator.normal(0, 5, size=(rounds, dimension)), -30, 30), axis=0)
-def broken(rounds):
-    class Wrong(Streaming):
-        def init_multiply(self, x):
-            raise KeyError("state")
-    return Wrong([1.0]), 1.0
 
 uniform = lambda generator, rounds, dimension: generator.uniform(size=(rounds, dimension))
 located = lambda generator, rounds, dimension: generator.normal(3.0, size=(rounds, dimension))
@@ -238,11 +233,8 @@ fails = lambda rounds: 1 / 0
 bare = lambda rounds: Streaming(np.ones(rounds))
 negative = lambda: (Streaming([1.0]), -2.0)
 worded = lambda: (Streaming([1.0]), "two")
-exits = lambda rounds: os._exit(0)
-leaves = lambda rounds: sys.exit(0)
 dies = lambda rounds: os.kill(os.getpid(), 9)
 endless = lambda rounds: endless(rounds)
-closes = lambda rounds: sys.stdout.close() or 1 / 0
 """
 
 
@@ -329,8 +321,8 @@ def test_page(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 BAD = [
     *("nothing.py", "nothing.py:make", "{0.parent}/broken.py:make", "{0.parent}/noise.txt:make"),
     *("{}:" + name for name in ("make", "uniform", "located", "short", "silent", "rotated", "ragged", "own", "asks")),
-    *("{}:" + name for name in ("nothing", "fails", "bare", "broken", "negative", "worded")),
-    *("{}:" + name for name in ("exits", "leaves", "dies", "endless", "closes")),
+    *("{}:" + name for name in ("nothing", "fails", "bare", "negative", "worded")),
+    *("{}:" + name for name in ("dies", "endless")),
     "{}:window_root --rounds 0",
     "{}:window_root --rounds 5000",
     "{}:window_root --window -1",

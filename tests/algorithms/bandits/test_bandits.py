@@ -463,14 +463,9 @@ def test_feasible_rounds_are_those_of_the_box(name: str, stream: str, set_name: 
     for bare in (False, True):
         domain = make_set(set_name, 2)
         if bare:
-            domain.__class__ = type(
-                "Own",
-                (type(domain),),
-                {
-                    "project": lambda self, x: super(type(self), self).project(x),
-                    "linear_oracle": lambda self, x: super(type(self), self).linear_oracle(x),
-                },
-            )
+            oracles = ("project", "linear_oracle")
+            own = {each: lambda self, x, each=each: getattr(super(type(self), self), each)(x) for each in oracles}
+            domain.__class__ = type("Own", (type(domain),), own)
         learner, losses = begun(name, stream, domain, "", 1296)
         wanted = by_the_box(learner, losses.source(generators(3, 1)), generators(3, 2), generators(3, 3))
         asked, source = learner.domain.calls(), losses.source(generators(3, 1))
