@@ -27,20 +27,11 @@ Key = Callable[[Any, str, Any], Any]
 
 def combined(family: str, key: Key) -> Iterator[tuple[str, Any, Any, str, Any]]:
     """One play for each key that is not None: (name, experiment, learner's class, variant, cell)."""
-    config, held, met = (
-        load_config(PROFILES / ("ci.yaml" if family == "bandits" else "full.yaml"), check=False),
-        FAMILIES[family],
-        set(),
-    )
+    config = load_config(PROFILES / ("ci.yaml" if family == "bandits" else "full.yaml"), check=False)
+    held, met = FAMILIES[family], set()
     experiments = [each for paper in config.papers.values() for each in paper.experiments.values()]
-    jobs = [
-        (each, learner, variant)
-        for each in experiments
-        if each.family == family
-        for learner, variants in each.learners.items()
-        for variant in variants
-    ]
-    for experiment, learner, variant in jobs:
+    jobs = [(each, *job) for each in experiments if each.family == family for job in each.learners.items()]
+    for experiment, learner, variant in ((each, name, variant) for each, name, own in jobs for variant in own):
         kind = held.learners[learner]
         for cell in held.cells(experiment, kind.card):
             found = (key(kind, variant, cell), cell.stream, cell.set_name)

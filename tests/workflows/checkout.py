@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
+from commands import ran
 
 from dpregret.core.parquet import Stamp
 from dpregret.workflows.run import archive
@@ -50,9 +51,7 @@ class Checkout:
         return {"cwd": self.root, "env": environment(self.root) | kept}
 
     def snakemake(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            self.command(*arguments), **self.place, capture_output=True, text=True, timeout=HANGS, check=False
-        )
+        return ran(self.command(*arguments), self.root, **self.place["env"])
 
     def start(self, log: Path, *arguments: str) -> subprocess.Popen[bytes]:
         """Snakemake in the background, in a session of its own; what it says goes to a file."""

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from drawn import generators
 from scipy.optimize import minimize
 
 from dpregret.algorithms.geometry import make_set
@@ -25,10 +26,6 @@ LONG = 71  # rounds: more than a block of noise, many windows
 def long(name):
     """Rounds of a long play; those of GIGA take more and more vertices."""
     return 9 if name == "pocp-giga" else LONG
-
-
-def rngs(runs, seed=11):
-    return [np.random.default_rng([seed, run]) for run in range(runs)]
 
 
 def stream_for(kind, domain, name=None, **options):
@@ -61,13 +58,13 @@ def start(name, variant=None, setting=PRIVATE, set_name="simplex", dimension=6, 
     return learner, losses
 
 
-def trajectory(learner, losses, rounds, runs, seed=11, observe=None):
+def trajectory(learner, losses, rounds, runs, seed=0, observe=None):
     """Points x_1..x_{rounds+1} and the noise that was used."""
     points, noises = [learner.point.copy()], []
     noise = iter([])
     if learner.noise_plan is not None:
-        noise = (each for block in learner.noise_plan.blocks(rngs(runs, seed)) for each in block)
-    for now, loss in zip(range(1, rounds + 1), losses.rounds(rngs(runs), rounds), strict=True):
+        noise = (each for block in learner.noise_plan.blocks(generators(runs, seed)) for each in block)
+    for now, loss in zip(range(1, rounds + 1), losses.rounds(generators(runs), rounds), strict=True):
         learner.round = now
         noises.append(next(noise, None))
         learner.observe(loss, loss.gradient(learner.point), noises[-1])
@@ -93,7 +90,7 @@ def test_contract(name, variant, set_name, dimension):
 
     def played(settings, runs):
         learner = kind(problem, settings, runs, variant)
-        return learner, play(learner, losses.rounds(rngs(runs), rounds), rngs(runs), [1, 7, rounds])
+        return learner, play(learner, losses.rounds(generators(runs), rounds), generators(runs), [1, 7, rounds])
 
     mixed = [CLEAN, Setting(16, Budget(1.0, 1e-6)), PRIVATE]
     learner, together = played(mixed, 3)
@@ -108,11 +105,11 @@ def test_contract(name, variant, set_name, dimension):
 def test_the_point_is_charged_that_was_played_before_its_loss_was_seen(name, variant):
     """`play` against a plain loop that looks at the points; odd rounds."""
     (learner, losses), (other, _) = (start(name, variant, horizon=21) for _ in range(2))
-    record = play(learner, losses.rounds(rngs(2), 21), rngs(2), [1, 8, 21])
+    record = play(learner, losses.rounds(generators(2), 21), generators(2), [1, 8, 21])
     assert (record.violation < 1e-9).all()
-    other.begin(rngs(2))
+    other.begin(generators(2))
     points, _ = trajectory(other, losses, 21, 2)
-    seen = zip(losses.rounds(rngs(2), 21), points[:-1], strict=True)
+    seen = zip(losses.rounds(generators(2), 21), points[:-1], strict=True)
     totals = np.cumsum([loss.value(point) for loss, point in seen], axis=0)
     assert record.losses == pytest.approx(np.moveaxis(totals[[0, 7, 20]], 0, -1), rel=1e-9, abs=1e-9)
 
@@ -153,9 +150,9 @@ def surrogate_minimiser(domain, points, gradients, noise, mu):
 def test_cocop_step_minimises_the_private_surrogate(set_name):
     learner, losses = start("wdp-cocop-gaussian", set_name=set_name, stream="random-kink")
     points, noises = trajectory(learner, losses, 6, 2)
-    stream = list(zip(range(6), losses.rounds(rngs(2), 6), strict=False))
+    stream = list(losses.rounds(generators(2), 6))
     for now in range(1, 7):
-        gradients = [loss.gradient(points[step])[0, 1] for step, loss in stream[:now]]
+        gradients = [loss.gradient(points[step])[0, 1] for step, loss in enumerate(stream[:now])]
         best = surrogate_minimiser(
             learner.domain, points[:now, 0, 1], gradients, noises[now - 1][0, 1], losses.strong_convexity
         )
@@ -198,7 +195,9 @@ def test_two_opposite_losses_are_what_a_plan_pays_for(name):
 def test_pqftl_without_noise_is_ridge_regression():
     learner, losses = start("pqftl", setting=CLEAN, set_name="ball", dimension=3, stream="lasso")
     points, _ = trajectory(learner, losses, 20, 2)
-    rows = [(loss.features[0], loss.labels[0]) for _, loss in zip(range(20), losses.rounds(rngs(2), 20), strict=False)]
+    rows = [
+        (loss.features[0], loss.labels[0]) for _, loss in zip(range(20), losses.rounds(generators(2), 20), strict=False)
+    ]
     features, labels = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
     mu = losses.strong_convexity
 
@@ -227,8 +226,8 @@ def test_pqftl_without_noise_is_ridge_regression():
 def test_explicit_bound_holds(name, variant, stream):
     learner, losses = start(name, variant, Setting(512, Budget(4.0, 1e-6)), "ball", 4, 8, 512, stream)
     checkpoints = [1, 2, 16, 128, 512]
-    record = play(learner, losses.rounds(rngs(8), 512), rngs(8), checkpoints)
-    regret = record.losses - losses.comparator(rngs(8), checkpoints).losses.T
+    record = play(learner, losses.rounds(generators(8), 512), generators(8), checkpoints)
+    regret = record.losses - losses.comparator(generators(8), checkpoints).losses.T
     assert (regret.mean(axis=1) <= learner.bound(512)[:, np.array(checkpoints) - 1]).all()
 
 
@@ -237,8 +236,8 @@ def test_printed_step_has_linear_regret_and_the_corrected_one_does_not(name):
     growth = {}
     for variant in ("printed", "corrected"):
         learner, losses = start(name, variant, CLEAN, set_name="ball", dimension=3, runs=4, stream="smooth-quadratic")
-        record = play(learner, losses.rounds(rngs(4), 4096), rngs(4), [512, 4096])
-        regret = (record.losses - losses.comparator(rngs(4), [512, 4096]).losses.T).mean(axis=1)[0]
+        record = play(learner, losses.rounds(generators(4), 4096), generators(4), [512, 4096])
+        regret = (record.losses - losses.comparator(generators(4), [512, 4096]).losses.T).mean(axis=1)[0]
         growth[variant] = np.log(regret[1] / regret[0]) / np.log(8)
     assert growth["printed"] == pytest.approx(1.0, abs=0.05)
     assert growth["corrected"] < 0.3
@@ -251,7 +250,7 @@ def test_a_loss_that_is_not_finite_is_never_recorded():
 
     learner, _ = start("stay", set_name="ball")
     with pytest.raises(FloatingPointError, match="stay"):
-        play(learner, iter([Broken()] * 4), rngs(2), [4])
+        play(learner, iter([Broken()] * 4), generators(2), [4])
 
 
 BLOCK, ROUNDS = 8, 27
@@ -263,11 +262,11 @@ def told(rounds: int = ROUNDS) -> Problem:
 
 def test_without_noise_every_block_is_ftal() -> None:
     stream = make_stream("random-kink", make_set("ball", 3), strong_convexity=0.5)
-    losses = list(stream.rounds(rngs(1), ROUNDS))
+    losses = list(stream.rounds(generators(1), ROUNDS))
 
     def curve(kind, variant, part):
         learner = kind(told(), [Setting(BLOCK, Budget(math.inf))], 1, variant)
-        return play(learner, part, rngs(1), range(1, len(part) + 1)).losses[0, 0]
+        return play(learner, part, generators(1), range(1, len(part) + 1)).losses[0, 0]
 
     parts = [curve(FollowTheApproximateLeader, "plain", losses[at : at + BLOCK]) for at in range(0, ROUNDS, BLOCK)]
     before = np.cumsum([0.0, *(part[-1] for part in parts)])
@@ -296,7 +295,7 @@ def test_every_point_minimises_the_regularised_noisy_sum() -> None:
     learner, losses = start("dp-ftrl", "corrected", Setting(512, Budget(2.0, 1e-6)), "ball", 4, 3, 512)
     points, noises = trajectory(learner, losses, 20, 3)
     total, weight = np.zeros((3, 4)), learner.regularisation[0]
-    for now, loss in enumerate(losses.rounds(rngs(3), 20)):
+    for now, loss in enumerate(losses.rounds(generators(3), 20)):
         total += loss.gradient(points[now])[0]
         slope = total + noises[now][0] + weight * (points[now + 1, 0] - learner.domain.center())
         # first-order optimality on the ball: no direction into the set descends
@@ -374,8 +373,7 @@ def test_the_oracle_is_asked_within_the_radius_of_its_round(name, monkeypatch):
         learner.local, "answer", lambda weights, radius, cost: (asked.append(radius), real(weights, radius, cost))[1]
     )
     stream = make_stream("random-kink", domain)
-    rngs = [np.random.default_rng(1)]
-    play(learner, stream.rounds(rngs, 9), rngs, [9])
+    play(learner, stream.rounds(generators(1), 9), generators(1), [9])
     wanted = [
         np.minimum(domain.diameter, radius(learner.schedule, learner.strong_convexity, now)) for now in range(1, 10)
     ]
