@@ -33,9 +33,9 @@ from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import specialised
 from dpregret.numerics.sums import sum_rows, vecdot
 
-LOOKED_AFTER = 1024  # most rounds between two checks that the points lie in their set
-HELD = 2048  # most numbers of a point, of all settings and runs, where rounds in between are checked too:
-HELD_FIRST, HELD_OF = 4, 4  # all of the first blocks, then of every fourth
+CHECK_EVERY = 1024  # most rounds between two checks that the points lie in their set
+CHECKED_NUMBERS = 2048  # most numbers of a point, of all settings and runs, where rounds in between are checked too:
+CHECKED_FIRST, CHECKED_OF = 4, 4  # all of the first blocks, then of every fourth
 NUMBERS = 2048  # of a tile's points: what a round touches stays in the processor's first caches
 FEWEST, MOST = 16, 256  # runs of a tile
 PRICED = 0.002  # CPU seconds spent on pricing an oracle
@@ -292,13 +292,13 @@ def play(
                     cumulative, norms = sums
                     learner.round, learner.point = now, rounds.points()
                 else:
-                    looked = first // BLOCK < HELD_FIRST or first // BLOCK % HELD_OF == 0
-                    _plain(learner, chunk, noise.scaled(begun, len(chunk)), cumulative, norms, looked)
+                    checked = first // BLOCK < CHECKED_FIRST or first // BLOCK % CHECKED_OF == 0
+                    _plain(learner, chunk, noise.scaled(begun, len(chunk)), cumulative, norms, checked)
                 if now in where:
                     recorded[:, :, where[now]] = cumulative
                     noise_norms[:, :, where[now]] = norms / now
             more = now == end
-        if now % LOOKED_AFTER == 0:
+        if now % CHECK_EVERY == 0:
             check_shape(learner.point, shape)
             check_inside(learner.point, domain)
         if now >= max(checkpoints) or not more:
@@ -312,22 +312,22 @@ def play(
 
 
 def _plain(
-    learner: Learner, losses: Sequence[Loss], noise: Array | None, cumulative: Array, norms: Array, looked: bool = True
+    learner: Learner, losses: Sequence[Loss], noise: Array | None, cumulative: Array, norms: Array, checked: bool = True
 ) -> None:
     """The definition of the next rounds, one call of `observe` each; noise (rounds, settings, runs, d).
 
-    looked: whether points are stored, and checked at the end.
+    checked: whether points are stored, and checked at the end.
     """
     if noise is not None:
         norms += sum_rows(np.sqrt(vecdot(noise, noise)))
     shape, domain = learner.point.shape, learner.problem.domain
-    held = np.empty((len(losses), *shape)) if looked and learner.point.size <= HELD else None
+    visited = np.empty((len(losses), *shape)) if checked and learner.point.size <= CHECKED_NUMBERS else None
     for index, loss in enumerate(losses):
         point = learner.point
         if type(point) is not np.ndarray or point.shape != shape or point.dtype is not FLOAT:
             check_shape(point, shape)
-        if held is not None:
-            held[index] = point
+        if visited is not None:
+            visited[index] = point
         value, gradient = loss.value_and_gradient(point)
         gradient.setflags(write=False)  # it may be the stream's array
         learner.known = loss, value
@@ -335,8 +335,8 @@ def _plain(
         learner.round += 1
         learner.observe(loss, gradient, None if noise is None else noise[index])
     learner.known = Learner.known
-    if held is not None:
-        check_near(held, domain.center(), domain)
+    if visited is not None:
+        check_near(visited, domain.center(), domain)
 
 
 def _ends(done: int, most: int, checkpoints: Sequence[int]) -> list[int]:
@@ -371,8 +371,8 @@ def _noise(learner: Learner, generators: Sequence[np.random.Generator]) -> Itera
     plan, (settings, runs, _) = learner.noise_plan, learner.point.shape
     if plan is None or not any(plan.scales):
         dimension = learner.point.shape[-1] if plan is None else plan.dimension
-        none = _Block([np.empty((runs, 0, dimension))] * settings, None if plan is None else plan.scales)
-        yield from repeat(none)
+        silent = _Block([np.empty((runs, 0, dimension))] * settings, None if plan is None else plan.scales)
+        yield from repeat(silent)
     else:
         rounds = plan.block(runs)
         for unscaled in plan.correlated(generators, rounds):

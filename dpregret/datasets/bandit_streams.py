@@ -93,9 +93,9 @@ class Cone(BanditStream):
 
     def comparator(self, generators: Generators, horizon: int) -> BanditComparator:
         """The anchor has no loss."""
-        nothing, apart = np.zeros(len(generators)), self.domain.center() - self.anchor
+        zeros, apart = np.zeros(len(generators)), self.domain.center() - self.anchor
         stay = horizon * float(np.sqrt(vecdot(apart, apart)))
-        return BanditComparator(nothing, nothing, np.full(len(generators), stay))
+        return BanditComparator(zeros, zeros, np.full(len(generators), stay))
 
 
 class PlacedCone(Cone):
@@ -203,9 +203,9 @@ class EntryStream(BanditStream):
 
     def comparator(self, generators: Generators, horizon: int) -> BanditComparator:
         """The truth has no loss."""
-        nothing, draws, size = np.zeros(len(generators)), Uniforms(generators), len(self.truth)
+        zeros, draws, size = np.zeros(len(generators)), Uniforms(generators), len(self.truth)
         counts = counted(lambda rounds: places(draws, rounds, size), (len(generators), size), horizon)
-        return BanditComparator(nothing, nothing, product(counts, np.abs(self.domain.center() - self.truth)))
+        return BanditComparator(zeros, zeros, product(counts, np.abs(self.domain.center() - self.truth)))
 
 
 POOL = 64

@@ -207,7 +207,7 @@ def gram_of(apart: NDArray[np.uint64], count: int) -> Array:
 
 
 @compiled
-def meet(
+def add_drawn(
     bits: NDArray[np.uint8], truth: Array, noise: Array, labels: Array, apart: NDArray[np.uint64], moment: Array
 ) -> None:
     """Unpack records, a feature -1 where its bit is set, label them <x, truth> + noise clipped to [-1, 1], add them up.
@@ -228,7 +228,7 @@ def meet(
         add_moments(block[: last - first], labels[first:last], apart, moment)
 
 
-KEPT_RECORDS = 1 << 16
+STORED_RECORDS = 1 << 16
 """Single records of drawn data are stored up to this many."""
 _CHUNK = 1 << 14
 
@@ -276,10 +276,10 @@ class LassoEasy(SquaredRisk):
                 count = min(_CHUNK, samples - first)
                 bits = np.frombuffer(generator.bytes(count * -(-dimension // 8)), dtype=np.uint8).reshape(count, -1)
                 labels, moment = np.empty(count), np.zeros(dimension)
-                meet(bits, truth, noise * generator.standard_normal(count), labels, apart[run], moment)
+                add_drawn(bits, truth, noise * generator.standard_normal(count), labels, apart[run], moment)
                 moments[run] += moment
                 squares[run] += vecdot(labels, labels)
-                if samples <= KEPT_RECORDS:
+                if samples <= STORED_RECORDS:
                     chunks.append((bits, labels))
             if chunks:
                 bits, labels = map(np.concatenate, zip(*chunks, strict=True))

@@ -133,9 +133,9 @@ class Directions(Stream):
         sums: list[Array] = []
         for block in sphere_blocks(generators, self.dimension):
             values = self.kind(block, *self.fixed).value(self.domain.center())
-            some = np.cumsum(np.concatenate([total, values]), axis=0)  # round after round
-            sums.append(some[ends[(ends > done) & (ends <= done + len(block))] - done])
-            total, done = some[-1:], done + len(block)
+            cumulative = np.cumsum(np.concatenate([total, values]), axis=0)  # round after round
+            sums.append(cumulative[ends[(ends > done) & (ends <= done + len(block))] - done])
+            total, done = cumulative[-1:], done + len(block)
             if done >= ends[-1]:
                 break
         return Comparator.without_loss(np.concatenate(sums))

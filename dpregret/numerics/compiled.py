@@ -198,7 +198,7 @@ class Locator(UserProvidedCacheLocator):  # type: ignore[misc]
         return 0
 
 
-class _Kept:
+class _KernelCache:
     """The cache of a kernel: one of numba's for each combination of argument classes, opened at its first use."""
 
     def __init__(self, function: Any):
@@ -255,7 +255,7 @@ def inlined(function: Function) -> Function:
 
 def _kernel(function: Any, **options: bool) -> Any:
     kernel = numba.njit(fastmath=False, error_model="numpy", **options)(function)
-    kernel._cache = _Kept(function)
+    kernel._cache = _KernelCache(function)
     return kernel
 
 

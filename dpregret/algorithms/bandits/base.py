@@ -161,9 +161,9 @@ class Directions:
 
     def take(self, rounds: int) -> Array:
         """Those of the next rounds, (runs, rounds, n)."""
-        short = rounds - self._ahead.shape[1]
-        if short > 0:
-            fresh = _on_sphere(self._noise(min(max(short, self.ahead), self.remaining)))
+        missing = rounds - self._ahead.shape[1]
+        if missing > 0:
+            fresh = _on_sphere(self._noise(min(max(missing, self.ahead), self.remaining)))
             self.remaining -= fresh.shape[1]
             self._ahead = np.concatenate([self._ahead, fresh], axis=1) if self._ahead.size else fresh
         taken, self._ahead = self._ahead[:, :rounds], self._ahead[:, rounds:]

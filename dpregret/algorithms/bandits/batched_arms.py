@@ -60,7 +60,7 @@ def draw_arm(sums: Array, eta: float, mix: float, coin: float, weights: Array, b
 
 
 def play_arms(
-    loss, held, rows, coins, units, done, lengths, scales, etas, mixes, sums, arms, chances, heard, total, clipped
+    loss, held, rows, coins, units, done, lengths, scales, etas, mixes, sums, arms, chances, batched, total, clipped
 ):
     """Some rounds after the first `done`; the state, from `sums` on, is changed in place.
 
@@ -75,17 +75,17 @@ def play_arms(
         for c in range(columns):
             if position[c] == 0:  # line 2
                 coin = coins[c % runs, now]
-                heard[c] = 0.0
+                batched[c] = 0.0
                 arms[c], chances[c] = draw_arm(sums[c], etas[c], mixes[c], coin, weights, below)  # line 3
             value = arm_at(loss, arms[c], c)  # line 4
             clip = min(max(value, 0.0), 1.0)
             total[c] += value
             clipped[c] += clip != value
-            heard[c] += clip
+            batched[c] += clip
             position[c] += 1
             if position[c] == lengths[c]:
                 position[c] = 0
-                mean = heard[c] / lengths[c] + scales[c] * units[c % runs, now]  # line 5
+                mean = batched[c] / lengths[c] + scales[c] * units[c % runs, now]  # line 5
                 sums[c, arms[c]] += mean / chances[c]  # line 6
 
 
@@ -143,9 +143,9 @@ class BatchedArms(BanditLearner):
         """
         shape = (len(self.budgets), self.runs)
         self.sums, self.arms = np.zeros((*shape, self.size)), np.zeros(shape, dtype=np.int64)
-        self.chances, self.heard, self.total, self.clipped = (np.zeros(shape) for _ in range(4))
+        self.chances, self.batched, self.total, self.clipped = (np.zeros(shape) for _ in range(4))
         fixed = [np.repeat(numbers, self.runs) for numbers in (self.lengths, self.scales, self.etas, self.mixes)]
-        states = [numbers.reshape(-1) for numbers in (self.arms, self.chances, self.heard, self.total, self.clipped)]
+        states = [numbers.reshape(-1) for numbers in (self.arms, self.chances, self.batched, self.total, self.clipped)]
         sums = self.sums.reshape(-1, self.size)
         uniforms, laplace = Uniforms(inputs.directions), UnitNoise("laplace", inputs.noise, 1)
         for done, losses in self.pieces(inputs):

@@ -92,10 +92,10 @@ def _(solver: ByVertices, domain, goal, x, s):
     d, count = x.shape
     about(solver.center, 1.0, solver.shrink, x, x)
     about(solver.center, 1.0, solver.shrink, goal, goal)
-    some, others, gap, square = np.empty(d * count), np.empty(d * count), np.empty(count), np.empty(count)
+    slopes, moves, gap, square = np.empty(d * count), np.empty(d * count), np.empty(count), np.empty(count)
     active = np.arange(count)
     for _ in range(solver.most):
-        slope, away = some[: d * count].reshape(d, count), others[: d * count].reshape(d, count)
+        slope, away = slopes[: d * count].reshape(d, count), moves[: d * count].reshape(d, count)
         for k in range(d):
             for a in range(count):
                 slope[k, a] = x[k, active[a]] - goal[k, active[a]]
@@ -169,37 +169,37 @@ def play_rounds(
     directions, along, played = np.empty(n * wide), np.empty(d * wide), np.empty(d * wide)
     value, s, fresh = np.empty(wide), np.empty((SCRATCH, max(wide, columns))), np.empty((n, columns))
     while now < rounds:  # line 6, some rounds together
-        some = min(most, rounds - now, batch - (done + now) % batch)
+        count = min(most, rounds - now, batch - (done + now) % batch)
         if now == 0 or rows[0].shape[0] > 1:
-            lay_out_rounds(rows, held, now, most if rows[0].shape[0] == 1 else some, runs)
-        u, v = directions[: n * some * runs].reshape(n, -1), along[: d * some * runs].reshape(d, -1)
-        y, seen = played[: d * some * runs].reshape(d, -1), value[: some * runs]
-        for later in range(some):
+            lay_out_rounds(rows, held, now, most if rows[0].shape[0] == 1 else count, runs)
+        u, v = directions[: n * count * runs].reshape(n, -1), along[: d * count * runs].reshape(d, -1)
+        y, seen = played[: d * count * runs].reshape(d, -1), value[: count * runs]
+        for t in range(count):
             for run in range(runs):
                 for k in range(n):
-                    u[k, later * runs + run] = sphere[run, now + later, k]  # line 8
+                    u[k, t * runs + run] = sphere[run, now + t, k]  # line 8
         into_set(trials.basis, u, v)
         for setting in range(len(trials.zetas)):
             first, zeta = setting * runs, trials.zetas[setting]
             for k in range(d):
-                for later in range(some):
+                for t in range(count):
                     for run in range(runs):
-                        at = later * runs + run
+                        at = t * runs + run
                         y[k, at] = x[k, first + run] + zeta * v[k, at]  # line 9
             value_at(loss, y, seen, s)
-            for later in range(some):
+            for t in range(count):
                 for run in range(runs):
-                    at, c = later * runs + run, first + run
+                    at, c = t * runs + run, first + run
                     clip = min(max(seen[at], trials.lows[setting]), trials.highs[setting])
                     sums[0, c] += seen[at]
                     sums[1, c] += clip != seen[at]
-                    seen[at] = clip + trials.scales[setting] * units[run, now + later] if noisy else clip  # line 10
+                    seen[at] = clip + trials.scales[setting] * units[run, now + t] if noisy else clip  # line 10
             for k in range(n):
-                for later in range(some):
+                for t in range(count):
                     for run in range(runs):
-                        at = later * runs + run
+                        at = t * runs + run
                         estimate[k, first + run] += seen[at] * u[k, at]  # line 11, except for n/zeta
-        now += some
+        now += count
         if (done + now) % batch == 0 or done + now == horizon:
             for c in range(columns):
                 for k in range(n):

@@ -55,8 +55,8 @@ class PrivateBanditGaussian(NoisyLeader):
 
     def prepare(self) -> None:
         self.by_projection = self.variant == "projection"
-        short = self.variant in ("paper-tolerance", "printed")
-        self.tolerance = 10 / math.sqrt(self.horizon) if short else 1 / self.horizon
+        loose = self.variant in ("paper-tolerance", "printed")
+        self.tolerance = 10 / math.sqrt(self.horizon) if loose else 1 / self.horizon
         self.feasible = self.variant == "scaled"
         super().prepare()
         if self.variant == "printed":

@@ -276,9 +276,9 @@ class MirrorDescent(ErmLearner):
             loss = getattr(self.risk, "loss", None) or self.risk.gradient
             descent = Descent(loss, self.domain, self.potential, states[rows], released[rows], self.averaged)
             while len(steps):
-                some = units.take(len(steps)) if noise.any() else np.zeros((0, self.runs, self.domain.dimension))
-                taken = len(some) or len(steps)
-                self.apart += descent.follow(steps[:taken], noise, some)
+                drawn = units.take(len(steps)) if noise.any() else np.zeros((0, self.runs, self.domain.dimension))
+                taken = len(drawn) or len(steps)
+                self.apart += descent.follow(steps[:taken], noise, drawn)
                 steps = steps[taken:]
             states[rows], released[rows] = descent.states(), descent.output()
         if self.averaged:

@@ -188,21 +188,21 @@ class VarianceReducedFrankWolfe(OnePassLearner):
         """Mean over the next records of their gradients at the points (runs, d), less those at the origins."""
         total, remaining = np.zeros_like(point), count
         while remaining:
-            some = min(remaining, max(1, CHUNK // point.size))
-            block = records.take(some)
+            chunk = min(remaining, max(1, CHUNK // point.size))
+            block = records.take(chunk)
             block = block[setting if len(block) > 1 else 0]
-            rows = np.broadcast_to(block, (self.runs, some, block.shape[-1])).reshape(1, -1, block.shape[-1])
+            rows = np.broadcast_to(block, (self.runs, chunk, block.shape[-1])).reshape(1, -1, block.shape[-1])
             total += self._gradients(point, rows).sum(axis=1)
             if origin is not None:
                 total -= self._gradients(origin, rows).sum(axis=1)
-            remaining -= some
+            remaining -= chunk
         return total / count
 
     def _gradients(self, points: Array, rows: Array) -> Array:
-        """Of every run's records, a row each (1, runs some, columns), at its point: (runs, some, d)."""
-        some = rows.shape[1] // self.runs
-        gradients: Array = self.fresh.gradients(np.repeat(points, some, axis=0)[None], rows)
-        return gradients.reshape(self.runs, some, points.shape[1])
+        """Of every run's records, a row each (1, runs k, columns), at its point: (runs, k, d)."""
+        per_run = rows.shape[1] // self.runs
+        gradients: Array = self.fresh.gradients(np.repeat(points, per_run, axis=0)[None], rows)
+        return gradients.reshape(self.runs, per_run, points.shape[1])
 
     def _plan(self, budget: Budget) -> tuple[Tree, ...]:
         """Trees 1..T for the T of the least guarantee."""

@@ -98,19 +98,19 @@ def block_total(block: Block) -> Array:
 
 def rechunk(blocks: Iterable[Block], size: int) -> Iterator[Array]:
     """The same losses round by round, in pieces (size, runs | 1, groups); the last one may be shorter."""
-    waiting = np.empty((0, 1, 1))
+    pending = np.empty((0, 1, 1))
     for block in blocks:
         rest = np.broadcast_to(block.losses, (block.rounds, *block.losses.shape[1:]))
         while len(rest):
-            some, rest = np.split(rest, [size - len(waiting)])
-            runs = max(waiting.shape[1], some.shape[1])
-            parts = [np.broadcast_to(part, (len(part), runs, some.shape[2])) for part in (waiting, some)]
-            waiting = np.concatenate(parts) if len(waiting) else some
-            if len(waiting) == size:
-                yield waiting
-                waiting = waiting[:0, :1]
-    if len(waiting):
-        yield waiting
+            piece, rest = np.split(rest, [size - len(pending)])
+            runs = max(pending.shape[1], piece.shape[1])
+            parts = [np.broadcast_to(part, (len(part), runs, piece.shape[2])) for part in (pending, piece)]
+            pending = np.concatenate(parts) if len(pending) else piece
+            if len(pending) == size:
+                yield pending
+                pending = pending[:0, :1]
+    if len(pending):
+        yield pending
 
 
 @dataclass(frozen=True)

@@ -98,19 +98,19 @@ class CounterNoise:
     def __init__(self, generator: np.random.Generator, scale: float, sums: PrefixSums | None = None):
         self.generator, self.scale, self.sums = generator, scale, sums
         self.state = Tree.begun(ENDLESS, 1, 1) if sums is None else sums.init(CHUNK, 1, 1)
-        self.waiting = np.empty(0)
+        self.pending = np.empty(0)
 
     def take(self, count: int) -> Array:
         """The noise of the next `count` prefixes."""
-        while len(self.waiting) < count:
-            more = self._drawn(CHUNK)
+        while len(self.pending) < count:
+            noise = self._drawn(CHUNK)
             if self.sums is None:
-                self.state.next(more[None, :, None])
+                self.state.next(noise[None, :, None])
             else:
-                more = self.sums.next(self.state, more[:, None, None], lambda some: self._drawn(some)[:, None, None])
-                more = more[:, 0, 0]
-            self.waiting = np.concatenate([self.waiting, more]) if len(self.waiting) else more
-        taken, self.waiting = self.waiting[:count], self.waiting[count:]
+                noise = self.sums.next(self.state, noise[:, None, None], lambda k: self._drawn(k)[:, None, None])
+                noise = noise[:, 0, 0]
+            self.pending = np.concatenate([self.pending, noise]) if len(self.pending) else noise
+        taken, self.pending = self.pending[:count], self.pending[count:]
         return taken
 
     def _drawn(self, count: int) -> Array:

@@ -90,9 +90,9 @@ def play_by_the_box(losses: Array, tuning: Tuning, most: int, generator: np.rand
     expert, draws, seen = generator.choice(everyone), 0, np.zeros(len(everyone))  # line 1
     played = []
     for first in range(0, len(losses), batch):  # line 2
-        some = losses[first : first + batch]
-        played += [int(expert)] * len(some)
-        lost = some.sum(axis=0)
+        part = losses[first : first + batch]
+        played += [int(expert)] * len(part)
+        lost = part.sum(axis=0)
         seen = seen + lost
         keep = generator.random() < (1 - keep_away) * exp(-eta * lost[expert])  # line 3
         if not keep and draws < most:

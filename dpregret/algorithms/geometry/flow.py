@@ -50,9 +50,9 @@ def _(paths: Paths, cost, out, whole, real):
         real[node] = 0.0  # and stays so at the sink
         for slot in range(first[node], first[node + 1]):
             edge = edges[slot]
-            through = cost[edge] + real[heads[edge]]
-            if slot == first[node] or through < real[node]:
-                real[node], whole[node] = through, edge
+            length = cost[edge] + real[heads[edge]]
+            if slot == first[node] or length < real[node]:
+                real[node], whole[node] = length, edge
     out[:] = 0.0
     node = paths.source
     while node != paths.sink:

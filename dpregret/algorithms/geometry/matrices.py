@@ -55,8 +55,8 @@ def _decomposed(cost, side, symmetric):
         for i in range(side):
             rows[r, i, side + i] = 1.0
             for j in range(side):
-                here, mirrored = cost[i * side + j, r], cost[j * side + i, r]
-                rows[r, i, j] = 0.5 * (here + mirrored) if symmetric else here
+                entry, mirrored = cost[i * side + j, r], cost[j * side + i, r]
+                rows[r, i, j] = 0.5 * (entry + mirrored) if symmetric else entry
     orthogonalise(rows, values, symmetric)
     return rows, values
 
@@ -75,12 +75,12 @@ def _(ball: Nuclear, cost, x, s):
     rows, squares = _decomposed(cost, side, False)
     for r in range(cost.shape[1]):
         best = np.argmax(squares[r])
-        none, top = squares[r, best] <= 0.0, rows[r, best]
-        scale = 0.0 if none else -ball.radius / np.sqrt(squares[r, best])
+        zero, top = squares[r, best] <= 0.0, rows[r, best]
+        scale = 0.0 if zero else -ball.radius / np.sqrt(squares[r, best])
         for i in range(side):
             for j in range(side):
                 x[i * side + j, r] = scale * top[side + i] * top[j]
-        if none:
+        if zero:
             x[0, r] = -ball.radius
 
 

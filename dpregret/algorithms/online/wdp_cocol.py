@@ -138,9 +138,9 @@ def proved(terms: Terms) -> Schedule:
 
 def practical(terms: Terms) -> Schedule:
     """Ours, without a theorem: the alpha of `proved`, C0 = 1, the radius in its order, (rho^2 L + N) / (mu (t + 1))."""
-    square, nothing = terms.ratio**2, np.zeros_like(terms.noise)
+    square, zeros = terms.ratio**2, np.zeros_like(terms.noise)
     inner = square * terms.lipschitz + terms.noise
-    return Schedule(1 / (2 * square), np.ones_like(terms.noise), nothing, inner, growing=nothing, outer=1.0)
+    return Schedule(1 / (2 * square), np.ones_like(terms.noise), zeros, inner, growing=zeros, outer=1.0)
 
 
 def paper(terms: Terms) -> Schedule:

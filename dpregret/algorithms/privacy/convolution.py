@@ -79,9 +79,9 @@ class Streamed:
         shares: Sequence[float] | Array = (),
         length: int = 0,
     ):
-        none = np.zeros(-len(decays) % 4)  # decays go by fours
+        padding = np.zeros(-len(decays) % 4)  # decays go by fours
         self.first, self.shares = np.array(first), np.array(shares)
-        self.decays, self.weights = np.append(decays, none), np.append(weights, none)
+        self.decays, self.weights = np.append(decays, padding), np.append(weights, padding)
         self.back = max(len(first), length if len(shares) else 0) - 1  # rounds back that are needed
         self.state, self.end = spaced_rows(len(self.decays), width), 0
         self.ring = spaced_rows(self.back + rounds, width)

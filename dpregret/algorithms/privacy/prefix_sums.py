@@ -23,7 +23,7 @@ from dpregret.algorithms.privacy.noise import NoiseDistribution, UnitNoise, root
 from dpregret.numerics.arrays import Array
 
 BLOCK = 64  # rounds drawn at once; part of the definition of a run's random numbers, not a tuning knob
-KEPT = 2**24  # bytes of a block, where its length is free
+BLOCK_BYTES = 2**24  # bytes of a block, where its length is free
 
 Fresh = Callable[[int], Array]  # count -> unit noises (count, runs, d), never handed out before
 
@@ -198,8 +198,8 @@ class NoisePlan:
             yield noise
 
     def block(self, runs: int) -> int:
-        """Rounds of a block of at most `KEPT` bytes; `BLOCK`, unless a round's noise is its own draw alone."""
-        most = KEPT // (8 * runs * self.dimension) or 1
+        """Rounds of a block of at most `BLOCK_BYTES`; `BLOCK`, unless a round's noise is its own draw alone."""
+        most = BLOCK_BYTES // (8 * runs * self.dimension) or 1
         alone = self.distribution == "gaussian" and all(m.most_noisy_nodes == 1 for m in self.mechanisms)
         return min(BLOCK, 1 << (most.bit_length() - 1)) if alone else BLOCK
 

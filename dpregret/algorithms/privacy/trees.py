@@ -134,8 +134,8 @@ class WindowTree(PrefixSums):
         """popcount(j) in the first block, log2(window) + 1 - v2(j) later."""
         position = np.arange(rounds) % self.window + 1
         lowest_bit = position & -position
-        later = self.window.bit_length() - np.log2(lowest_bit)
-        return np.where(np.arange(rounds) < self.window, np.bitwise_count(position), later)
+        full = self.window.bit_length() - np.log2(lowest_bit)
+        return np.where(np.arange(rounds) < self.window, np.bitwise_count(position), full)
 
     @property
     def most_noisy_nodes(self) -> float:
