@@ -7,8 +7,6 @@ size of a configuration, in rounds, cells, memory and hours, is known before any
 from __future__ import annotations
 
 import contextlib
-import inspect
-import itertools
 import math
 import signal
 import threading
@@ -26,13 +24,6 @@ from dpregret.workflows.plan.config import Config, Limits, long_lists
 Amount = tuple[KeyPath, str, float]
 """Where in a configuration a number is, the limit that bounds it, and the number."""
 CELLS_FOR_A_FIT = 4
-LEADING: Final[Mapping[str, tuple[str, ...]]] = {
-    "online": ("domain", "strong_convexity"),
-    "bandits": ("domain",),
-    "erm": ("domain", "samples", "generators"),
-    "experts": ("experts", "horizon", "epsilon", "best_loss"),
-}
-"""Family -> the parameters that the class of each of its streams begins with."""
 TRIAL_DIMENSION = 12  # every kind of set has a member of this dimension
 NUMBERS_A_SECOND: Final = 1e9  # that a learner moves at most
 ROW_BYTES: Final = 240  # of a table of runs
@@ -164,8 +155,6 @@ def _names(experiment: Experiment, family: Family[Any, Any, Any]) -> Iterator[Mi
     for position, name in enumerate(experiment.streams):
         if name not in family.streams:
             yield (key, position), _unknown(key.rstrip("s"), name, family.streams, "streams")
-        elif wrong := _constructor(family.streams[name], LEADING.get(family.name, ())):
-            yield (key, position), wrong
     source = experiment.options.get("source")
     if source is not None and source not in (known := _sources()):
         yield ("options", "source"), not_allowed("data set", source, known)
@@ -177,18 +166,6 @@ def _names(experiment: Experiment, family: Family[Any, Any, Any]) -> Iterator[Mi
         for position, variant in enumerate(variants):
             if variant not in allowed:
                 yield ("learners", learner, position), not_allowed("variant", variant, allowed)
-
-
-def _constructor(stream: type[Any], leading: Sequence[str]) -> str | None:
-    """The fault in the parameters of a stream's class."""
-    found = [name for name in inspect.signature(stream).parameters if name not in ("args", "kwargs")]
-    if tuple(found[: len(leading)]) == tuple(leading):
-        return None
-    wanted = ", ".join(("self", *leading))
-    return (
-        f"{stream.__name__}.__init__ must begin with ({wanted}), then the stream's options, and data_dir where it "
-        f"reads data; it has ({', '.join(('self', *found))})"
-    )
 
 
 def _sources() -> list[str]:
@@ -309,13 +286,11 @@ def _amounts(experiment: Experiment, limits: Limits) -> Iterator[Amount]:
     key = experiment.key("horizon")
     own: list[Amount] = [((key, index), "rounds", each) for index, each in enumerate(experiment.horizon)]
     own.append((("runs",), "runs", experiment.runs))
-    for index, each in enumerate(experiment.epsilon):
-        if math.isfinite(each):
-            own.append((("epsilon", index), "epsilon", max(each, 1 / each)))
+    finite = [(index, each) for index, each in enumerate(experiment.epsilon) if math.isfinite(each)]
+    own += [(("epsilon", index), "epsilon", max(each, 1 / each)) for index, each in finite]
+    own += [(path, "dimension", dimension) for path, _, dimension in experiment.places()]
     cells, settings = _cells(experiment)
     own.append(((), "cells", cells * settings))
-    if not any(limits.beyond(kind, value) for _, kind, value in own):
-        own += [(path, "dimension", dimension) for path, _, dimension in experiment.places()]
     yield from own
     if not any(limits.beyond(kind, value) for _, kind, value in own):
         yield from _products(experiment, cells, settings)
@@ -326,11 +301,8 @@ def _cells(experiment: Experiment) -> tuple[int, int]:
     window = getattr(experiment, "window", None) or (None,)
     fields = [getattr(experiment, name, None) for name in ("best_loss", "strong_convexity")]
     lists = [experiment.streams, experiment.horizon, *map(as_tuple, [*fields, *experiment.all_options()])]
-    if isinstance(experiment, ExperimentOnSets):  # enough of them to be too many
-        places = len({place[1:] for place in itertools.islice(experiment.places(), 10**5)})
-    else:
-        places = len(getattr(experiment, "dimension", (None,)))
-    return math.prod(map(len, lists)) * max(1, places), len(experiment.epsilon) * len(experiment.deltas) * len(window)
+    places = {place[1:] for place in experiment.places()} or getattr(experiment, "dimension", (None,))
+    return math.prod(map(len, lists)) * len(places), len(experiment.epsilon) * len(experiment.deltas) * len(window)
 
 
 def _products(experiment: Experiment, cells: int, settings: int) -> Iterator[Amount]:
