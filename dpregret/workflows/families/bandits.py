@@ -73,14 +73,10 @@ class Bandits(base.Family[BanditExperiment, BanditCell, Posed]):
         """The set and the stream."""
         from dpregret.algorithms.geometry import make_set
         from dpregret.datasets.bandit_streams import make_bandit_stream
-        from dpregret.datasets.base import UnreadDataError
 
         domain = make_set(cell.set_name, cell.dimension)
         aim = (cell.horizon, math.inf if cell.epsilon is None else cell.epsilon)
-        try:
-            stream = make_bandit_stream(cell.stream, domain, aim, data_dir=draws.data_dir, **experiment.options)
-        except UnreadDataError:
-            return Posed(domain, None)
+        stream = make_bandit_stream(cell.stream, domain, aim, data_dir=draws.data_dir, **experiment.options)
         return Posed(domain, stream)
 
     def learner(
@@ -92,11 +88,9 @@ class Bandits(base.Family[BanditExperiment, BanditCell, Posed]):
 
         if cell.epsilon is not None:
             experiment = experiment.model_copy(update={"epsilon": (cell.epsilon,)})
-        lipschitz, traits = 1.0, frozenset[str]()
-        if problem.stream is not None:
-            lipschitz, traits = problem.stream.lipschitz, problem.stream.traits
-        domain, kinds = CountedSet(problem.domain), ("linear" in traits, "arms" in traits)
-        visible = BanditProblem(domain, cell.horizon, lipschitz, *kinds)
+        stream = problem.stream
+        kinds = ("linear" in stream.traits, "arms" in stream.traits)
+        visible = BanditProblem(CountedSet(problem.domain), cell.horizon, stream.lipschitz, *kinds)
         budgets = base.budgets_of(experiment, learner_class.card)
         return learner_class(visible, budgets, experiment.runs, variant)
 

@@ -316,7 +316,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Posed:
-    """A constraint set, where there is one, and a stream of losses; None where its data have not been read."""
+    """A constraint set, where there is one, and a stream of losses."""
 
     domain: Any
     stream: Any

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from time import process_time
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-import numpy as np
 import pandas as pd
 from pydantic import Field
 
@@ -96,34 +95,28 @@ class Experts(base.Family[ExpertExperiment, ExpertCell, Posed]):
 
     def problem(self, cell: ExpertCell, experiment: ExpertExperiment, draws: base.Draws) -> Posed:
         """The stream, on no set."""
-        from dpregret.datasets.base import UnreadDataError
         from dpregret.datasets.expert_streams import make_expert_stream
 
-        try:
-            stream = make_expert_stream(
-                cell.stream,
-                cell.dimension,
-                cell.horizon,
-                epsilon=cell.epsilon,
-                best_loss=cell.best_loss,
-                data_dir=draws.data_dir,
-                **dict(cell.options),
-            )
-        except UnreadDataError:
-            return Posed(None, None)
+        stream = make_expert_stream(
+            cell.stream,
+            cell.dimension,
+            cell.horizon,
+            epsilon=cell.epsilon,
+            best_loss=cell.best_loss,
+            data_dir=draws.data_dir,
+            **dict(cell.options),
+        )
         return Posed(None, stream)
 
     def learner(
         self, learner_class: type[Any], problem: Posed, cell: ExpertCell, experiment: ExpertExperiment, variant: str
     ) -> ExpertLearner:
-        """With the budget of the cell; without the stream's data, on as many experts in groups of one."""
+        """With the budget of the cell."""
         from dpregret.algorithms.experts.base import ExpertProblem
         from dpregret.algorithms.privacy import Budget
 
-        if (stream := problem.stream) is None:
-            visible = ExpertProblem(np.ones(cell.dimension), cell.horizon, cell.best_loss)
-        else:
-            visible = ExpertProblem(stream.sizes, cell.horizon, stream.best_loss, gap=stream.gap)
+        stream = problem.stream
+        visible = ExpertProblem(stream.sizes, cell.horizon, stream.best_loss, gap=stream.gap)
         budget = Budget(cell.epsilon, cell.delta)
         return learner_class(visible, budget, experiment.runs, variant)
 
