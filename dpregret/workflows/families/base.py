@@ -16,7 +16,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from pkgutil import resolve_name
@@ -266,21 +266,19 @@ class Draws:
         """One generator a run for a purpose, equal for all learners."""
         return generators(self.seed, purpose, self.runs)
 
-    def comparator(self, kind: type[T], stream: Any, generators: Sequence[np.random.Generator], *asked: Any) -> T:
-        """`stream.comparator(generators, *asked)`, whose arrays are those of the dataclass `kind`.
+    def comparator(self, stream: Any, generators: Sequence[np.random.Generator], *asked: Any) -> Any:
+        """`stream.comparator(generators, *asked)`.
 
         The first play of a job that needs it leaves it in the folder `kept`, others read it there. Streams without
         random rounds know theirs in closed form.
         """
         file = _file(self.kept, stream, generators, asked) if self.kept and stream.drawn else None
         if file is not None and file.is_file():
-            with np.load(file) as arrays:
-                return kind(**{each.name: arrays.get(each.name) for each in fields(kind)})  # type: ignore[arg-type]
-        found: T = stream.comparator(generators, *asked)
+            return pickle.loads(file.read_bytes())
+        found = stream.comparator(generators, *asked)
         if file is not None:
-            known = {each.name: getattr(found, each.name) for each in fields(kind)}  # type: ignore[arg-type]
-            with atomic_write(file) as temporary, temporary.open("wb") as opened:
-                np.savez(opened, **{name: each for name, each in known.items() if each is not None})
+            with atomic_write(file) as temporary:
+                temporary.write_bytes(pickle.dumps(found))
         return found
 
 
@@ -292,7 +290,7 @@ def _file(folder: Path, stream: Any, generators: Sequence[np.random.Generator], 
         content = pickle.dumps([stream, [each.bit_generator.state for each in generators], asked])
     except (AttributeError, TypeError, pickle.PicklingError):
         return None
-    return folder / f"{hashlib.sha256(content).hexdigest()[:32]}.npz"
+    return folder / f"{hashlib.sha256(content).hexdigest()[:32]}.pickle"
 
 
 @dataclass(frozen=True)

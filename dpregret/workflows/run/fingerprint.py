@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from dpregret import study
@@ -50,22 +50,14 @@ def content(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def statements(tree: ast.AST) -> Iterator[ast.AST]:
-    """All statements of a tree, those within others too; `ast.walk` would look into every expression."""
-    for part in ("body", "orelse", "handlers", "finalbody", "cases"):
-        for node in getattr(tree, part, ()):
-            yield node
-            yield from statements(node)
-
-
 @functools.cache
 def imports_of(path: Path, function: str = "") -> frozenset[str]:
     """Every name of ours that a file, or a function of it, imports; submodules as ``from package import name`` too."""
     found: set[str] = set()
     tree: ast.AST = ast.parse(content(path))
     if function:
-        tree = next(node for node in statements(tree) if isinstance(node, ast.FunctionDef) and node.name == function)
-    for node in statements(tree):
+        tree = next(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == function)
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
