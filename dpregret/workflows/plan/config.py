@@ -107,16 +107,14 @@ class Limits(Settings):
 
     def beyond(self, name: str, value: float) -> str | None:
         """Why a value is too large for the bound of a name, and how to lift that; None where it is not."""
-        most = machine_gb() if name == "memory_gb" and self.memory_gb is None else getattr(self, name)
+        given = getattr(self, name)
+        most = machine_gb() if given is None else given
         if value <= most:
             return None
-        whole = name not in ("memory_gb", "hours", "epsilon")
-        shown = f"{value:,}" if isinstance(value, int) and value < 10**15 else f"{float(value):.4g}"
-        allowed = f"{most:,.0f}" if whole and most < 1e15 else f"{most:.4g}"
-        source = ", this machine's memory" if name == "memory_gb" and self.memory_gb is None else ""
+        source = ", this machine's memory" if given is None else ""
         lift = f"{math.ceil(float(value))}" if value < 1e6 else f"{float(value) * 1.05:.1e}"
         return (
-            f"{shown}{UNITS.get(name, '')} is more than the limit {name}, {allowed}{source} "
+            f"{_shown(value)}{UNITS.get(name, '')} is more than the limit {name}, {_shown(most)}{source} "
             f"(to lift it: --config limits={name}:{lift}, or limits=off)"
         )
 
@@ -124,6 +122,10 @@ class Limits(Settings):
     def most_gb(self) -> float:
         """Gigabytes of a play."""
         return machine_gb() if self.play_gb is None else self.play_gb
+
+
+def _shown(value: float) -> str:
+    return f"{value:,.0f}" if value == value // 1 and value < 1e15 else f"{float(value):.4g}"
 
 
 def given_limits(option: object) -> Limits | None:

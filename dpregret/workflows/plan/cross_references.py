@@ -10,14 +10,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dpregret.core.errors import nearest, not_allowed
 from dpregret.core.yaml_source import KeyPath
 from dpregret.paper_figs.judge.claims import QUOTED, ClaimsError, ClaimsFile, PaperTexts, located_paper
 from dpregret.paper_figs.judge.runs import COLUMNS, OPTIONAL
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.families.base import Experiment, ExperimentOnSets, Mistake
+from dpregret.workflows.families.base import Experiment, ExperimentOnSets, Mistake, as_tuple
 from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.load import load_config
 from dpregret.workflows.plan.read import PAPERS, PROFILES
@@ -187,21 +187,20 @@ def _values(column: str, experiment: Experiment, learners: Sequence[str]) -> lis
         private = {name not in held or held[name].card.private for name in learners}
         own = () if private == {False} else experiment.epsilon
         return [*own] if private == {True} else [*own, math.inf]
-    if column == "delta":
-        return [*experiment.deltas, 0.0]
     if column == "window":
         covering = [2 ** math.ceil(math.log2(each)) for each in experiment.horizon]
         listed = [each for each in getattr(experiment, "window", ()) if isinstance(each, int)]
         return list(dict.fromkeys([*listed, *(covering if hasattr(experiment, "window") else [0])]))
-    if column == "set":
-        return [*experiment.sets] if isinstance(experiment, ExperimentOnSets) else ["experts"]
-    if column == "dimension":
-        places = [dimension for _, _, dimension in experiment.places()]
-        return list(dict.fromkeys(places or getattr(experiment, "dimension", [])))
-    if column in ("stream", "horizon"):
-        return [*(experiment.streams if column == "stream" else experiment.horizon)]
-    named = {**getattr(experiment, "set_options", {}), **experiment.options}
-    found_at = getattr(experiment, column, None) if column in ("strong_convexity", "best_loss") else named.get(column)
-    if found_at is None:
-        return None
-    return [*found_at] if isinstance(found_at, tuple) else [found_at]
+    places = {dimension: None for _, _, dimension in experiment.places()}
+    known: dict[str, Any] = {
+        **getattr(experiment, "set_options", {}),
+        **experiment.options,
+        "stream": experiment.streams,
+        "horizon": experiment.horizon,
+        "delta": (*experiment.deltas, 0.0),
+        "set": experiment.sets if isinstance(experiment, ExperimentOnSets) else "experts",
+        "dimension": tuple(places) or getattr(experiment, "dimension", ()),
+        **{name: getattr(experiment, name, None) for name in ("strong_convexity", "best_loss")},
+    }
+    found = known.get(column)
+    return None if found is None else [*as_tuple(found)]

@@ -113,27 +113,23 @@ def read_profile(path: Path, read: dict[str, str] | None = None) -> Expanded:
     return Expanded(data, places)
 
 
-def _layers(path: Path, read: dict[str, str]) -> list[Located]:
-    """The files of a profile, the base of all first."""
-    layers: list[Located] = []
-    names: list[str] = []
-    while True:
-        source = read_source(path, shown(path))
-        read[str(path)] = checksum(path)
-        if source.name in names:
-            raise ConfigError(f"{source.at(('extends',))}: extends itself")
-        names.append(source.name)
-        layers.insert(0, source)
-        base = source.data.get("extends") if isinstance(source.data, dict) else None
-        if base is None:
-            return layers
-        if base == ROOT_PROFILE:
-            return [_root(), *layers]
-        try:
-            beside = path.parent / str(base)
-            path = beside if isinstance(base, str) and ("/" in base or base.endswith(".yaml")) else profile_path(base)
-        except ConfigError as error:
-            raise ConfigError(f"{source.at(('extends',))}: {error}") from None
+def _layers(path: Path, read: dict[str, str], above: tuple[str, ...] = ()) -> list[Located]:
+    """The files of a profile, the base of all first. above: names of those that extend this one."""
+    source = read_source(path, shown(path))
+    read[str(path)] = checksum(path)
+    if source.name in above:
+        raise ConfigError(f"{source.at(('extends',))}: extends itself")
+    base = source.data.get("extends") if isinstance(source.data, dict) else None
+    if base is None:
+        return [source]
+    if base == ROOT_PROFILE:
+        return [_root(), source]
+    try:
+        beside = isinstance(base, str) and ("/" in base or base.endswith(".yaml"))
+        below = path.parent / base if beside else profile_path(base)
+    except ConfigError as error:
+        raise ConfigError(f"{source.at(('extends',))}: {error}") from None
+    return [*_layers(below, read, (*above, source.name)), source]
 
 
 def _root() -> Expanded:
