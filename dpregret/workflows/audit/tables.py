@@ -78,15 +78,6 @@ def finding(claimed: float, accounted: float, exact: float, audited: float, reac
     return said if accounted >= 0.9 * claimed else f"{said}, spends {accounted / claimed:.2g} of it"
 
 
-def broken(table: pd.DataFrame) -> list[str]:
-    """Learners whose ledger is wrong, or which could not be judged, in words."""
-    wrong = table.loc[table["finding"].str.startswith(("BROKEN", UNJUDGED))]
-    return [
-        f"{row.learner}.{row.variant}: ledger {row.accounted:.4g}, exact {row.exact:.4g}, audited {row.audited:.4g}"
-        for row in wrong.itertuples()
-    ]
-
-
 def write_audit(families: Sequence[Path], planted: Path, out: Path) -> None:
     """Write audit.*, audit_pairs.csv and planted.* into `out`."""
     pairs = pd.concat([parquet.read(path) for path in families], ignore_index=True)
@@ -150,7 +141,11 @@ def faults(now: Tables, before: Tables) -> list[str]:
     What is audited may differ from the reference (another number of runs); what is computed, and which learners, bugs
     and losses there are, not.
     """
-    found = list(broken(now.audit))
+    wrong = now.audit.loc[now.audit["finding"].str.startswith(("BROKEN", UNJUDGED))]
+    found = [
+        f"{row.learner}.{row.variant}: ledger {row.accounted:.4g}, exact {row.exact:.4g}, audited {row.audited:.4g}"
+        for row in wrong.itertuples()
+    ]
     for bug in now.planted.to_dict("records"):
         if not bug["caught"] >= CAUGHT:
             found.append(f"planted bug {bug['bug']!r}: caught {bug['caught']:.0%} of the time")

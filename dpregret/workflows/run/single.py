@@ -216,7 +216,7 @@ def where(path: KeyPath) -> str:
     words = [ARGUMENTS.get(str(part), str(part)) for part in path if not isinstance(part, int)]
     if words and words[0] in ("learner", "options"):
         words = words[-1:] if words[0] == "options" else words[:1]
-    return ".".join([f"{PLAY}: {word}" if number == 0 else word for number, word in enumerate(words)]) or PLAY
+    return f"{PLAY}: {'.'.join(words)}" if words else PLAY
 
 
 def compare_plays(first: Played, second: Played) -> pd.DataFrame:
