@@ -26,7 +26,7 @@ from dpregret.core.checks import FLOAT, check_inside, check_near, check_shape
 from dpregret.core.discovery import discover
 from dpregret.core.losses import NO_ROWS, Losses, in_rounds, laid_out, lay_out, together
 from dpregret.core.losses import Loss as Loss
-from dpregret.core.oracles import SCRATCH, asked, inner, local_step, project, slope_at, step, vertex
+from dpregret.core.oracles import SCRATCH, by_methods, inner, local_step, project, slope_at, step, vertex
 from dpregret.core.sets import ConstraintSet
 from dpregret.core.sets import LocalOracle as LocalOracle
 from dpregret.numerics.arrays import Array
@@ -521,7 +521,7 @@ class CompiledRounds:
         self.held = learner.local if learner.oracle == "local" else domain  # kept alive while its number is in use
         text = text_of(domain, learner.oracle)
         self.counted = text is not None
-        self.domain = text if self.counted else asked(self.held)
+        self.domain = text if self.counted else by_methods(self.held)
         settings, runs, d = learner.point.shape
         wide = min(runs, max(FEWEST, min(MOST, NUMBERS // d))) if self.counted else runs
         self.tiles = []
@@ -576,7 +576,7 @@ class CompiledRounds:
                 laid_loss, held, rows = laid_out(alike.kind, laid, alike.shared, tile.x.shape[1])
             else:
                 part = _Part(loss, tile.setting, slice(tile.first, tile.first + tile.x.shape[1]), shape[1])
-                laid_loss, held, rows = asked(part), (np.zeros((1, tile.x.shape[1])),), NO_ROWS
+                laid_loss, held, rows = by_methods(part), (np.zeros((1, tile.x.shape[1])),), NO_ROWS
             specialised(play_round, *self.kinds(type(laid_loss)))(
                 tile.state,
                 laid_loss,

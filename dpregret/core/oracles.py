@@ -79,22 +79,22 @@ def by_corners(domain, cost, x, s):
             x[k, r] = out[k]
 
 
-class Asked(NamedTuple):
-    """A loss or a set without a text of its own: loops call the Python object of that number."""
+class ByMethods(NamedTuple):
+    """A loss or a set without compiled loops: a round calls the methods of the Python object of that number."""
 
     number: int
 
 
 class _Objects:
-    """The objects that are asked. A class, since compiled code that names a dictionary is not found again on disk."""
+    """The objects whose methods are called: a class, since compiled code that names a dictionary is not cached."""
 
     by_number: ClassVar[WeakValueDictionary[int, Any]] = WeakValueDictionary()
 
 
-def asked(thing: Any) -> Asked:
+def by_methods(thing: Any) -> ByMethods:
     """The number of a Python object, valid as long as the object is referenced."""
     _Objects.by_number[id(thing)] = thing
-    return Asked(id(thing))
+    return ByMethods(id(thing))
 
 
 def projected(domain: Any, points: Array) -> Array:
@@ -123,24 +123,24 @@ def _vertex(domain, cost, x, s):
     vertex(domain, cost, x, s)
 
 
-def _ask(number: int, oracle: str, points: Array, *further: Any) -> Array:
+def _call(number: int, oracle: str, points: Array, *further: Any) -> Array:
     """The answer of a method of the object, for columns of points."""
     answer: Array = getattr(_Objects.by_number[number], oracle)(np.ascontiguousarray(points.T)[None], *further)[0]
     return answer.T
 
 
-def _ask_value(number: int, x: Array, value: Array) -> None:
+def _call_value(number: int, x: Array, value: Array) -> None:
     """f at columns, by the loss of that number."""
     value[...] = _Objects.by_number[number].value(np.ascontiguousarray(x.T)[None])[0]
 
 
-def _ask_slope(number: int, x: Array, gradient: Array, value: Array) -> None:
+def _call_slope(number: int, x: Array, gradient: Array, value: Array) -> None:
     """f and its subgradient at columns, by the loss of that number."""
     found, slopes = _Objects.by_number[number].value_and_gradient(np.ascontiguousarray(x.T)[None])
     value[...], gradient[...] = found[0], slopes[0].T
 
 
-def _ask_locally(number: int, weights: Array, radius: float, length: float, cost: Array, x: Array) -> None:
+def _call_local_oracle(number: int, weights: Array, radius: float, length: float, cost: Array, x: Array) -> None:
     """One step of the local oracle of that number, for columns."""
     oracle, held = _Objects.by_number[number], np.ascontiguousarray(weights.T)[None]
     held += length * (oracle.answer(held, radius, np.ascontiguousarray(cost.T)[None]) - held)
@@ -148,42 +148,42 @@ def _ask_locally(number: int, weights: Array, radius: float, length: float, cost
 
 
 @project.add
-def _(domain: Asked, x, s):
+def _(domain: ByMethods, x, s):
     number = domain.number
     with objmode():
-        x[...] = _ask(number, "project", x)
+        x[...] = _call(number, "project", x)
 
 
 @vertex.add
-def _(domain: Asked, cost, x, s):
+def _(domain: ByMethods, cost, x, s):
     number = domain.number
     with objmode():
-        x[...] = _ask(number, "linear_oracle", cost)
+        x[...] = _call(number, "linear_oracle", cost)
 
 
 @slope_at.add
-def _(loss: Asked, x, gradient, value, s):
+def _(loss: ByMethods, x, gradient, value, s):
     number = loss.number
     with objmode():
-        _ask_slope(number, x, gradient, value)
+        _call_slope(number, x, gradient, value)
 
 
 @value_at.add
-def _(loss: Asked, x, value, s):
+def _(loss: ByMethods, x, value, s):
     number = loss.number
     with objmode():
-        _ask_value(number, x, value)
+        _call_value(number, x, value)
 
 
 @prox_at.add
-def _(loss: Asked, x, step, s):
+def _(loss: ByMethods, x, step, s):
     number = loss.number
     with objmode():
-        x[...] = _ask(number, "prox", x, step)
+        x[...] = _call(number, "prox", x, step)
 
 
 @local_step.add
-def _(oracle: Asked, weights, radius, length, cost, x, s):
+def _(oracle: ByMethods, weights, radius, length, cost, x, s):
     number = oracle.number
     with objmode():
-        _ask_locally(number, weights, radius, length, cost, x)
+        _call_local_oracle(number, weights, radius, length, cost, x)

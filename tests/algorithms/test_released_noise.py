@@ -50,7 +50,7 @@ from dpregret.algorithms.online.projected_descent import GradientDescent
 from dpregret.algorithms.online.restarted_leader import RestartedLeader
 from dpregret.algorithms.privacy import Budget, NoisePlan, Release
 from dpregret.algorithms.privacy.audit import materialise
-from dpregret.core.oracles import asked
+from dpregret.core.oracles import by_methods
 from dpregret.datasets.expert_streams import ExpertBlock
 from dpregret.datasets.losses import Quadratic
 from dpregret.numerics.orthogonal import symmetric
@@ -313,7 +313,7 @@ def erm(kind: Any, variant: str) -> Released:
         learner = short(ErmProblem(domain, flat), [BUDGET], RUNS, variant)
         steered = learner.domain = Steered(size)
         if isinstance(learner, MirrorDescent):
-            learner.potential = replace(learner.potential, start=steered.center(), data=Euclidean(asked(steered)))
+            learner.potential = replace(learner.potential, start=steered.center(), data=Euclidean(by_methods(steered)))
         learner.fit(generators(7, "noise", RUNS))
     (line,) = learner.ledger()
     if isinstance(learner, GeneralFrankWolfe):

@@ -11,7 +11,7 @@ from dpregret.algorithms.geometry import CountedSet, make_set
 from dpregret.algorithms.learner import Problem, Setting, learners, play, text_of
 from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 from dpregret.algorithms.privacy import Budget
-from dpregret.core.oracles import Asked
+from dpregret.core.oracles import ByMethods
 from dpregret.datasets.streams import make_stream
 
 RUNS, ROUNDS = 3, 20
@@ -98,7 +98,7 @@ def test_losses_without_a_text_come_and_go(name, place, stream):
 def test_a_changed_set_is_asked_by_its_methods(name, variant):
     """A class that changes an oracle is not played by its parent's text."""
     learner, _ = played(name, variant, "ball", "norm-kink", 4, asked=True)
-    assert isinstance(learner.compiled.domain, Asked)
+    assert isinstance(learner.compiled.domain, ByMethods)
     assert text_of(make_set("ball", 4), learner.oracle) is not None
     equal((learner, _), played(name, variant, "ball", "norm-kink", 4))
 

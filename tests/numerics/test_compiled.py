@@ -175,11 +175,11 @@ def test_what_an_operator_is_compiled_as_is_part_of_what_uses_it(monkeypatch):
 
 
 def test_no_text_of_the_package_holds_an_address_by_which_no_other_process_would_find_it():
-    from dpregret.core.oracles import Asked
+    from dpregret.core.oracles import ByMethods
     from dpregret.numerics.compiled import GENERICS, _Text
 
     texts = [(text, kind) for each in GENERICS for kind, text in each.kinds.items()]
-    assert Asked in {kind for _, kind in texts}
+    assert ByMethods in {kind for _, kind in texts}
     assert not [line for text, kind in texts for line in _Text(text, [kind]).lines if " at 0x" in line]
 
 

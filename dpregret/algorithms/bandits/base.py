@@ -22,7 +22,7 @@ from dpregret.algorithms.privacy import Budget, NoisePlan, Release
 from dpregret.algorithms.privacy.noise import UnitNoise
 from dpregret.core.losses import NO_ROWS, LossBatch, Losses, laid_out
 from dpregret.core.losses import LossSource as LossSource
-from dpregret.core.oracles import asked, value_at
+from dpregret.core.oracles import by_methods, value_at
 from dpregret.numerics.arrays import Array, without_gaps
 from dpregret.numerics.compiled import compiled
 
@@ -137,7 +137,7 @@ class BanditLearner(BaseLearner):
             known = cast(Losses, losses)
             return laid_out(known.kind, known.laid(), known.shared, columns)
         self.round = OneRound(losses, self.runs)  # kept alive while its number is in use
-        return asked(self.round), (np.zeros((1, self.runs)),), NO_ROWS
+        return by_methods(self.round), (np.zeros((1, self.runs)),), NO_ROWS
 
     def bound(self) -> list[float]:
         """Explicit bound on the expected regret of each setting; NaN where none is known."""

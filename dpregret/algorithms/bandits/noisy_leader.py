@@ -42,7 +42,7 @@ from dpregret.algorithms.learner import ORACLES, price_of, text_of
 from dpregret.algorithms.privacy import Budget, NoiseDistribution, NoisePlan, calibrate, horizon_sums
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree
 from dpregret.core.losses import lay_out_rounds
-from dpregret.core.oracles import SCRATCH, asked, project, step, value_at, vertex
+from dpregret.core.oracles import SCRATCH, by_methods, project, step, value_at, vertex
 from dpregret.numerics.arrays import Array, without_gaps
 from dpregret.numerics.compiled import generic, inlined, specialised
 
@@ -350,7 +350,7 @@ class NoisyLeader(BanditLearner):
         self.begin(inputs.noise)
         (settings, runs), d, n = (len(self.budgets), self.runs), self.domain.dimension, self.hull
         inner = text_of(self.domain, self.oracle)
-        domain, learner, trials = asked(self.domain) if inner is None else inner, self.state(), self.trials()
+        domain, learner, trials = by_methods(self.domain) if inner is None else inner, self.state(), self.trials()
         x, estimate = np.tile(self.domain.center()[:, None], settings * runs), np.zeros((n, settings * runs))
         sums, moved, worst = np.zeros((2, settings * runs)), np.zeros(settings), 0.0
         sphere = self.directions(inputs.directions, n)  # line 8

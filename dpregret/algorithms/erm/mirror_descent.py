@@ -42,7 +42,7 @@ from dpregret.algorithms.learner import FEWEST, MOST, NUMBERS
 from dpregret.algorithms.privacy import Budget, Release, calibrate, gaussian_mu
 from dpregret.algorithms.privacy.noise import UnitNoise
 from dpregret.core.losses import NO_ROWS, Losses, in_columns, laid_out, lay_out
-from dpregret.core.oracles import SCRATCH, Asked, asked, mirror_step, point_of, slope_at
+from dpregret.core.oracles import SCRATCH, ByMethods, by_methods, mirror_step, point_of, slope_at
 from dpregret.numerics.arrays import Array, without_gaps
 from dpregret.numerics.compiled import kinds_of, specialised
 
@@ -118,7 +118,7 @@ class Descent:
         self.lead, dimension = output.shape[:2], output.shape[2]
         self.risk = _Rows(risk, self.lead) if callable(risk) else risk  # kept alive while its number is in use
         columns, wide = output.shape[0] * output.shape[1], max(FEWEST, min(MOST, NUMBERS // dimension))
-        if callable(risk) or Asked in kinds_of(self.step):
+        if callable(risk) or ByMethods in kinds_of(self.step):
             wide = columns  # all at once: the oracle is called through NumPy
         self.tiles = []
         for first in range(0, columns, wide):
@@ -132,7 +132,7 @@ class Descent:
         if isinstance(self.risk, Losses):
             return laid_out(self.risk.kind, self.risk.laid(), self.risk.shared, columns)
         risk = (
-            asked(self.risk)
+            by_methods(self.risk)
             if isinstance(self.risk, _Rows)
             else in_columns(self.risk, np.arange(first, first + columns) % self.lead[1])
         )
@@ -157,7 +157,7 @@ class Descent:
             apart = process_time() - began
         for tile in self.tiles:
             take(tile, steps)
-        closed = isinstance(self.step, Euclidean) and not isinstance(self.step.domain, Asked)
+        closed = isinstance(self.step, Euclidean) and not isinstance(self.step.domain, ByMethods)
         if closed and isinstance(self.domain, CountedSet):  # its seconds are those of the whole loop
             seconds = process_time() - started - apart
             self.domain.projections.add(steps.shape[0] * self.lead[0] * self.lead[1], seconds)

@@ -21,7 +21,7 @@ from dpregret.algorithms.geometry.matrices import NuclearBall, measure, orthogon
 from dpregret.algorithms.geometry.polytope import VertexPolytope
 from dpregret.algorithms.geometry.simplex import Simplex
 from dpregret.core.errors import not_allowed
-from dpregret.core.oracles import asked, inner, mirror_step, point_of, project
+from dpregret.core.oracles import by_methods, inner, mirror_step, point_of, project
 from dpregret.core.sets import ConstraintSet, UnsupportedSet
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled, inlined
@@ -89,7 +89,7 @@ def euclidean(constraint_set: ConstraintSet) -> Potential:
         body=Ball(constraint_set.dimension),
         maximum=0.5 * constraint_set.reach(center) ** 2,
         start=center,
-        data=Euclidean(inner if type(inner) in project.kinds else asked(constraint_set)),
+        data=Euclidean(inner if type(inner) in project.kinds else by_methods(constraint_set)),
     )
 
 

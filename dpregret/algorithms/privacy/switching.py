@@ -90,7 +90,7 @@ class Watch:
 
     def step(self, queries: Array) -> NDArray[np.bool_]:
         """Ask one query a run, (runs,); return which halt."""
-        _ask(self.mechanism.epsilon, self.levels, self.rest, queries)
+        _answer(self.mechanism.epsilon, self.levels, self.rest, queries)
         return self.rest <= 0
 
     def walk(self, run: int, query: float, losses: Array, rounds: int) -> int | None:
@@ -122,7 +122,7 @@ def _rate_at(scaled: float) -> float:
 
 
 @compiled
-def _ask(epsilon: float, levels: Array, rest: Array, queries: Array) -> None:
+def _answer(epsilon: float, levels: Array, rest: Array, queries: Array) -> None:
     """One query a run, (runs,): subtract its rate from the rest of the exponential variate."""
     for run in range(len(levels)):
         rest[run] -= _rate(epsilon, levels[run] - queries[run])

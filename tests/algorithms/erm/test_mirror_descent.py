@@ -26,7 +26,7 @@ from dpregret.algorithms.geometry import ConstraintSet, CountedSet, gaussian_wid
 from dpregret.algorithms.geometry.base import SolvedSet
 from dpregret.algorithms.privacy import Budget, gaussian_delta, gaussian_mu
 from dpregret.core.losses import PerRun, loss
-from dpregret.core.oracles import Asked, inner, slope_at
+from dpregret.core.oracles import ByMethods, inner, slope_at
 from dpregret.datasets.risks import make_risk
 from dpregret.numerics.arrays import Array
 
@@ -327,6 +327,6 @@ def test_a_risk_of_ones_own_is_compiled_or_asked(variant: str, compiled: None) -
 
 def test_sets_that_project_otherwise_are_asked() -> None:
     """A ball served by a general solver stays with the solver; so does a set without a text."""
-    assert not isinstance(make_potential(make_set("ball", 3), "euclidean").data.domain, Asked)
+    assert not isinstance(make_potential(make_set("ball", 3), "euclidean").data.domain, ByMethods)
     for domain in (SolvedSet(make_set("ball", 3)), CountedSet(make_set("nuclear", 4))):
-        assert isinstance(make_potential(domain, "euclidean").data.domain, Asked)
+        assert isinstance(make_potential(domain, "euclidean").data.domain, ByMethods)
