@@ -209,16 +209,12 @@ def report(findings: Sequence[str], counted: str, results: str = "") -> str:
     counted."""
     if not findings:
         return f"{counted}: all as in the reference\n"
-    kept = results.replace("results", "results/reference", 1)
-    hints = (
-        [
-            f"to see what differs: .venv/bin/dpregret compare {kept} {results}",
-            f"if it is meant: make reference RUNS={results}",
-        ]
-        if results
-        else []
-    )
-    return "\n".join([*findings, *hints, f"{counted}: {len(findings)} left the reference", ""])
+    lines = [*findings]
+    if results:
+        kept = results.replace("results", "results/reference", 1)
+        lines.append(f"to see what differs: .venv/bin/dpregret compare {kept} {results}")
+        lines.append(f"if it is meant: make reference RUNS={results}")
+    return "\n".join([*lines, f"{counted}: {len(findings)} left the reference", ""])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

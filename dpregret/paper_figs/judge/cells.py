@@ -288,13 +288,10 @@ def quantiles(rows: pd.DataFrame) -> pd.DataFrame:
     batch = rows["run"] // BATCH
     whole = batch.map(batch.value_counts()) == BATCH
     numbers = rows.loc[whole].groupby(batch.loc[whole])
-    parts = []
-    for odds in ODDS:
-        part = numbers.mean(numeric_only=True)
-        part["response"] = numbers["response"].quantile(1 - 1 / odds)
-        parts.append(part.assign(odds=odds, run=part.index, status="ok", tight=bool(rows["tight"].all())))
-    if (rows["status"] != "ok").any():
-        parts = [part.assign(status="failed") for part in parts]
+    status = "ok" if (rows["status"] == "ok").all() else "failed"
+    means = numbers.mean(numeric_only=True).assign(status=status, tight=bool(rows["tight"].all()))
+    means = means.assign(run=means.index)
+    parts = [means.assign(response=numbers["response"].quantile(1 - 1 / odds), odds=odds) for odds in ODDS]
     return pd.concat(parts, ignore_index=True)
 
 

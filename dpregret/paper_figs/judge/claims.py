@@ -353,14 +353,13 @@ class ClaimsFile(Strict):
         if not isinstance(data, dict) or not isinstance(data.get("claims"), list):
             return data
         common = {"response": "excess"} if data.get("problem") == "erm" else {}
-        papers_own = {"provenance": data["provenance"]} if "provenance" in data else {}
-
-        def whole(claim: Any) -> Any:
-            if not isinstance(claim, dict):
-                return claim
-            return {**common, **(papers_own if claim.get("origin", "paper") == "paper" else {}), **claim}
-
-        return {**data, "claims": [whole(claim) for claim in data["claims"]]}
+        claims = [*data["claims"]]
+        for number, claim in enumerate(claims):
+            if isinstance(claim, dict):
+                stated = "provenance" in data and claim.get("origin", "paper") == "paper"
+                own = {"provenance": data["provenance"]} if stated else {}
+                claims[number] = {**common, **own, **claim}
+        return {**data, "claims": claims}
 
     def with_claims_of_learners(self) -> ClaimsFile:
         """The same, with the claims of rows that name none: those of the row's learner.variant, if no other row has it.
