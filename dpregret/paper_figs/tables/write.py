@@ -19,7 +19,7 @@ from dpregret.paper_figs.judge import fits, result_tables
 from dpregret.paper_figs.judge.cells import SATURATED, NotRun, select_rows, setting
 from dpregret.paper_figs.judge.claims import QUOTED, ClaimsFile, Erratum, Measure, Table, TableRow, load_paper
 from dpregret.paper_figs.judge.result_tables import NOTHING, PRIVACY_ROUNDING, ExactLosses
-from dpregret.paper_figs.judge.runs import by_experiment, read_runs
+from dpregret.paper_figs.judge.runs import COST_COLUMNS, FURTHER_COSTS, by_experiment, read_runs
 from dpregret.paper_figs.judge.verdicts import judge_claims
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN, labels_of
 from dpregret.paper_figs.tables import printed
@@ -33,52 +33,37 @@ FURTHER: Final = ("gauge", "separation")
 MEASURED_HERE: Final = "runs measured here"
 
 
-def per_unit(rows: pd.DataFrame, column: str) -> Array:
-    """Calls or seconds per round; rows with a number of iterations hold totals, which are divided by them."""
-    values = rows[column].to_numpy(dtype=float)
-    if "iterations" not in rows.columns:
-        return values
-    iterations = rows["iterations"].fillna(1).clip(lower=1)
-    return np.asarray(values / iterations, dtype=np.float64)
+def per_unit(rows: pd.DataFrame) -> pd.DataFrame:
+    """Calls and seconds per round; rows with a number of iterations hold totals, which are divided by them."""
+    costs = rows.filter([*COST_COLUMNS, *FURTHER_COSTS])
+    return costs.div(rows["iterations"].fillna(1).clip(lower=1), axis="index") if "iterations" in rows else costs
 
 
 def costs_table(runs: pd.DataFrame, claims: ClaimsFile) -> pd.DataFrame:
-    """One row per table row, set and dimension: calls and microseconds per round (or iteration) and per call.
+    """One row per learner of a table, set and dimension: calls and microseconds per round (or iteration) and per call.
 
     Rows without timings are left out.
     """
-    unit = labels_of(claims.response).unit
+    unit, keys = labels_of(claims.response).unit, ["learner", "variant", "set", "dimension"]
     ends = (runs["status"] == "ok") & (runs["checkpoint"] == runs["horizon"])
     timed = runs.loc[runs["seconds"].notna() & ends]
-    first: dict[tuple[str, str], TableRow] = {}  # a learner stands once
-    for row in claims.rows:
-        first.setdefault((row.learner, row.variant), row)
-    called = [*CALLED, *(operation for operation in FURTHER if f"{operation}s" in timed.columns)]
-    played, none = dict(iter(timed.groupby(["learner", "variant"]))), timed.iloc[:0]
-    records = []
-    for name, row in first.items():
-        for (shape, dimension), group in played.get(name, none).groupby(["set", "dimension"], sort=True):
-            record: dict[str, object] = {
-                "algorithm": row.label,
-                "variant": row.variant,
-                "set": shape,
-                "dimension": formats.size(float(str(dimension))),
-                MEASURED_HERE: len(group),
-                "operation claimed": row.operation,
-                f"solves per {unit}": formats.significant(float(per_unit(group, "solves").mean())),
-                f"us per {unit}": formats.number(1e6 * float(np.median(per_unit(group, "seconds"))), 1),
-            }
-            for operation in called:
-                column = operation.replace(" ", "_")
-                calls = float(np.nan_to_num(per_unit(group, f"{column}s")).mean())
-                seconds = float(np.median(per_unit(group, f"seconds_{column}")))
-                record[f"{operation}s per {unit}"] = formats.significant(calls)
-                record[f"us per {operation}"] = formats.number(1e6 * seconds / calls, 2) if calls > 0 else DASH
-            records.append(record)
-    titles = ["algorithm", "variant", "set", "dimension", MEASURED_HERE, "operation claimed"]
-    titles += [f"{operation}s per {unit}" for operation in called] + [f"solves per {unit}", f"us per {unit}"]
-    titles += [f"us per {operation}" for operation in called]
-    return pd.DataFrame(records, columns=titles)
+    called = {name: name.replace(" ", "_") for name in (*CALLED, *FURTHER) if f"{name.replace(' ', '_')}s" in timed}
+    costs = per_unit(timed).fillna({f"{column}s": 0.0 for column in called.values()})
+    groups = pd.concat([timed[keys], costs], axis="columns").groupby(keys, sort=True)
+    found = groups.mean().join(1e6 * groups.median().add_suffix(" median")).assign(runs=groups.size()).reset_index()
+    rows = [(row.learner, row.variant, row.label, row.operation) for row in claims.rows]
+    known = pd.DataFrame(rows, columns=["learner", "variant", "algorithm", "operation claimed"])
+    table = known.drop_duplicates(["learner", "variant"]).merge(found, on=["learner", "variant"])
+    shown = table[["algorithm", "variant", "set", "dimension", "runs", "operation claimed"]]
+    shown = shown.rename(columns={"runs": MEASURED_HERE}).assign(dimension=shown["dimension"].map(formats.size))
+    for name, column in called.items():
+        shown[f"{name}s per {unit}"] = table[f"{column}s"].map(formats.significant)
+    shown[f"solves per {unit}"] = table["solves"].map(formats.significant)
+    shown[f"us per {unit}"] = table["seconds median"].map(lambda time: formats.number(time, 1))
+    for name, column in called.items():
+        times = table[f"seconds_{column} median"] / table[f"{column}s"].where(table[f"{column}s"] > 0)
+        shown[f"us per {name}"] = times.map(formats.number)
+    return shown
 
 
 EXPONENTS: Final = (
@@ -251,8 +236,8 @@ def last_rows(selected: pd.DataFrame, largest: Sequence[str]) -> pd.DataFrame:
 
 def counted_operations(rows: pd.DataFrame) -> str:
     """Oracle calls per round or iteration as counted, such as `1 projection`; `none` when there are none."""
-    counts = {label: float(per_unit(rows, column).mean()) for column, label in OPERATIONS.items() if column in rows}
-    if np.isnan(list(counts.values())).all():
+    counts = per_unit(rows).mean().reindex(list(OPERATIONS)).rename(OPERATIONS)
+    if counts.isna().all():
         return DASH
     return ", ".join(f"{count:.3g} {label}" for label, count in counts.items() if count > 0) or "none"
 
