@@ -88,8 +88,10 @@ JOBS: Final = "jobs.csv"
 JOB_KEY: Final = ("experiment", "learner", "variant")
 HASHES: Final = {"configuration": "config_hash", "code": "code_hash"}
 JOB_NUMBERS: Final = ("largest_run", "violation", "delivered", "noise_scale")
+LEVEL: Final = ("level", "level_low", "level_high")
+JOBS_COLUMNS: Final = ("profile", *JOB_KEY, "status", "runs", *LEVEL, *JOB_NUMBERS, *HASHES.values())
 JOBS_FORM: Final = Form(
-    needed=("profile", *JOB_KEY, "status", *fits.UNKNOWN.columns("level"), *JOB_NUMBERS, *HASHES.values()),
+    needed=JOBS_COLUMNS,
     key=JOB_KEY,
     numbers=JOB_NUMBERS,
     filled=("runs",),
@@ -105,39 +107,33 @@ def write_jobs(runs: pd.DataFrame, out: Path, profile: str) -> None:
     delivered: the largest delivered eps over the eps that was requested; none where nothing is promised. noise_scale:
     its geometric mean over cells.
     """
-    rows = [
-        {"profile": profile, **dict(zip(JOB_KEY, key, strict=True)), **_job(group)}
-        for key, group in runs.groupby(list(JOB_KEY), sort=True)
-    ]
-    formats.write_csv(pd.DataFrame(rows), out / JOBS)
+    promised = (runs["delivered_epsilon"] / runs["epsilon"]).where(np.isfinite(runs["epsilon"]))
+    scales = np.log(runs["noise_scale"].where(runs["noise_scale"] > 0))
+    failed = runs["status"].where(runs["status"] != "ok")
+    jobs = runs.assign(status=failed, delivered=promised, noise_scale=scales).groupby(list(JOB_KEY), sort=True)
+    how = {"status": "first", "run": "nunique", "violation": "max", "delivered": "max", "noise_scale": "mean"}
+    found = jobs.agg({**how, **dict.fromkeys(HASHES.values(), "first")}).rename(columns={"run": "runs"})
+    delivered = found["delivered"].where(np.isfinite(found["delivered"]))
+    found = found.assign(profile=profile, delivered=delivered, noise_scale=np.exp(found["noise_scale"]))
+    levels = pd.DataFrame([_level(own) for _, own in jobs], index=found.index)
+    table = found.fillna({"status": "ok"}).join(levels).reset_index()
+    formats.write_csv(table[[*JOBS_COLUMNS]], out / JOBS)
+
+
+def _level(rows: pd.DataFrame) -> dict[str, float]:
+    """The level of a job, and the share of one run in its spread."""
+    ends = rows.loc[(rows["checkpoint"] == rows["horizon"]) & (rows["trivial_regret"] > 0)]
+    ratios = (ends["regret"] / ends["trivial_regret"]).groupby(ends["run"]).mean().to_numpy(dtype=float)
+    if len(ratios) < 2 or not np.isfinite(ratios).all():
+        return {**fits.UNKNOWN.columns("level"), "largest_run": np.nan}
+    spread = (ratios - ratios.mean()) ** 2
+    share = float(spread.max() / spread.sum()) if spread.sum() > 0 else 0.0
+    return {**fits.mean_interval(ratios).columns("level"), "largest_run": share}
 
 
 def read_jobs(folder: Path) -> pd.DataFrame:
     """The jobs of a paper; raises DamageError and OSError."""
     return read_table(folder / JOBS, JOBS_FORM)
-
-
-def _job(rows: pd.DataFrame) -> dict[str, Any]:
-    failed = rows.loc[rows["status"] != "ok", "status"]
-    ends = rows.loc[(rows["checkpoint"] == rows["horizon"]) & (rows["trivial_regret"] > 0)]
-    ratios = (ends["regret"] / ends["trivial_regret"]).groupby(ends["run"]).mean().to_numpy(dtype=float)
-    level, share = fits.UNKNOWN, np.nan
-    if len(ratios) > 1 and np.isfinite(ratios).all():
-        level, spread = fits.mean_interval(ratios), (ratios - ratios.mean()) ** 2
-        share = float(spread.max() / spread.sum()) if spread.sum() > 0 else 0.0
-    private = rows.loc[np.isfinite(rows["epsilon"])]
-    scales = rows.loc[rows["noise_scale"] > 0, "noise_scale"].to_numpy(dtype=float)
-    delivered = float((private["delivered_epsilon"] / private["epsilon"]).max())
-    return {
-        "status": str(failed.iloc[0]) if len(failed) else "ok",
-        "runs": rows["run"].nunique(),
-        **level.columns("level"),
-        "largest_run": share,
-        "violation": float(rows["violation"].max()),
-        "delivered": delivered if np.isfinite(delivered) else np.nan,
-        "noise_scale": float(np.exp(np.log(scales).mean())) if len(scales) else np.nan,
-        **{column: str(rows[column].iloc[0]) for column in HASHES.values()},
-    }
 
 
 PRIVACY_ROUNDING: Final = 1e-6
