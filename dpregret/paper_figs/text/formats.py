@@ -16,11 +16,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from dpregret.core.errors import not_allowed, printable
+from dpregret.core.errors import printable
 from dpregret.core.files import opened
 from dpregret.paper_figs.judge.fits import Estimate
 from dpregret.paper_figs.text.escaping import plain, shielded, unshielded
@@ -164,9 +165,6 @@ def terminal(frame: pd.DataFrame, title: str) -> str:
     return "\n".join(shown) + "\n"
 
 
-NUMBER: Final = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?")
-
-
 class DamageError(ValueError):
     """A table that cannot be trusted; the message is one line."""
 
@@ -193,26 +191,35 @@ def read_table(path: Path, form: Form, text: bool = False) -> pd.DataFrame:
 
     Raises DamageError naming the line (and column), and OSError.
     """
-    lines, header, rows = _cells(path)
-    if missing := [name for name in (*form.needed, *form.key, *form.filled) if name not in header]:
+    lines, frame = _cells(path)
+    if missing := [name for name in (*form.needed, *form.key, *form.filled) if name not in frame]:
         raise DamageError(f"{path}:1: no column {missing[0]!r}")
-    bounded = (f"{name}{end}" for name in form.intervals for end in ("", "_low", "_high"))
-    numbers = [name for name in dict.fromkeys((*form.numbers, *form.filled, *bounded)) if name in header]
-    seen: dict[tuple[str, ...], int] = {}
-    for line, row in zip(lines, rows, strict=True):
-        record = dict(zip(header, row, strict=True))
-        if fault := _fault(record, form, numbers):
-            raise DamageError(f"{path}:{line}: {fault}")
-        key = tuple(record[name] for name in form.key)
-        if key and key in seen:
-            raise DamageError(f"{path}:{line}: {' '.join(key)!r} stands twice, first in line {seen[key]}")
-        seen[key] = line
-    frame = pd.DataFrame(rows, columns=header, dtype=str)
-    return frame if text else frame.assign(**{name: pd.to_numeric(frame[name]).astype(float) for name in numbers})
+
+    def refuse(name: str, wrong: pd.Series, said: str) -> None:
+        for row in np.flatnonzero(wrong)[:1]:
+            raise DamageError(f"{path}:{lines[row]}: column {name}: {frame[name][row]!r} {said}")
+
+    for name in (*form.key, *form.filled):
+        refuse(name, frame[name] == "", "is empty")
+    if form.key:
+        refuse(form.key[0], frame.duplicated([*form.key]), f"has the {' and '.join(form.key)} of a row above")
+    for name, allowed in form.words.items():
+        refuse(name, ~frame[name].isin(allowed), f"is unknown, allowed: {', '.join(sorted(allowed))}")
+    bounded = [f"{name}{end}" for name in form.intervals for end in ("_low", "", "_high")]
+    names = list(dict.fromkeys((*form.numbers, *form.filled, *bounded)))
+    there = [name for name in names if name in frame]
+    numbers = frame.reindex(columns=names).apply(pd.to_numeric, errors="coerce").astype(float)
+    for name in there:
+        refuse(name, (frame[name] != "") & ~np.isfinite(numbers[name]), "is no finite number")
+    for name in form.intervals:
+        value, low, high = (numbers[f"{name}{end}"] for end in ("", "_low", "_high"))
+        within = (low <= value) & (value <= high)
+        refuse(name, ~within & (value.notna() | low.notna() | high.notna()), "is not within its interval")
+    return frame if text else frame.assign(**numbers[there])
 
 
-def _cells(path: Path) -> tuple[list[int], list[str], list[list[str]]]:
-    """Numbers of lines, the header, and the cells of all rows below it."""
+def _cells(path: Path) -> tuple[list[int], pd.DataFrame]:
+    """The cells below the header as text, and the numbers of their lines."""
     with opened(path) as file:
         data = file.read()
     if not data.endswith(b"\n"):
@@ -233,30 +240,4 @@ def _cells(path: Path) -> tuple[list[int], list[str], list[list[str]]]:
         raise DamageError(f"{path}:{reader.line_num}: {fault}") from None
     if twice := [name for name in rows[0] if rows[0].count(name) > 1]:
         raise DamageError(f"{path}:1: column {twice[0]!r} stands twice")
-    return lines[1:], rows[0], rows[1:]
-
-
-def _fault(record: Mapping[str, str], form: Form, numbers: Sequence[str]) -> str:
-    """The fault of a row; empty for a sound row."""
-    for name in form.key:
-        if not record[name]:
-            return f"column {name}: empty"
-    for name in numbers:
-        cell = record[name]
-        if cell and (not NUMBER.fullmatch(cell) or abs(float(cell)) == float("inf")):
-            return f"column {name}: {cell!r} is no finite number"
-        if not cell and name in form.filled:
-            return f"column {name}: empty"
-    for name, allowed in form.words.items():
-        if name in record and record[name] not in allowed:
-            return f"column {name}: {not_allowed(name, record[name], allowed)}"
-    for name in form.intervals:
-        cells = [record.get(f"{name}{end}", "") for end in ("_low", "", "_high")]
-        if not any(cells):
-            continue
-        if not all(cells):
-            return f"column {name}: a number without its interval, or an interval without its number"
-        low, value, high = map(float, cells)
-        if not low <= value <= high:
-            return f"column {name}: {value:g} is not within its interval [{low:g}, {high:g}]"
-    return ""
+    return lines[1:], pd.DataFrame(rows[1:], columns=rows[0], dtype=str)
