@@ -1,4 +1,4 @@
-"""Streams: whose data depend on what, constants, laws of the draws; comparators against conic solvers and grids."""
+"""Streams: whose data depend on what, constants, laws of the draws; comparators against conic solvers."""
 
 import tracemalloc
 from collections import deque
@@ -37,9 +37,9 @@ SYNTHETIC = ["smooth-quadratic", "random-kink", "norm-kink", "huber-kink", "drif
 SYNTHETIC += ["lasso"]
 REALIZABLE = ["realizable-quadratic", "realizable-direction", "half-space"]
 SMALL = {
-    "ridge-logistic": {"pool_size": 50},
-    "lasso": {"pool_size": 50},
-    "drift": {"period": 24},
+    "ridge-logistic": {"pool_size": 12},
+    "lasso": {"pool_size": 12},
+    "drift": {"period": 16},
 }
 
 
@@ -140,26 +140,26 @@ def test_directions_are_uniform_on_the_sphere() -> None:
 
 
 def test_drift_visits_eight_centers_for_an_eighth_of_the_period_each() -> None:
-    losses = list(_stream("drift").rounds(generators(2, 17), 60))  # period 24: three rounds each
+    losses = list(_stream("drift").rounds(generators(2, 17), 60))  # period 16: two rounds each
     centers = np.stack([loss.center for loss in losses if isinstance(loss, Quadratic)])
     assert centers.shape == (60, 2, 4)
     moves = np.abs(np.diff(centers, axis=0)).max(axis=(1, 2)) > 0
-    np.testing.assert_array_equal(np.flatnonzero(moves), np.arange(2, 59, 3))
-    np.testing.assert_array_equal(centers[24:48], centers[:24])
-    assert len(np.unique(centers[:24, 0], axis=0)) == 8
+    np.testing.assert_array_equal(np.flatnonzero(moves), np.arange(1, 59, 2))
+    np.testing.assert_array_equal(centers[16:32], centers[:16])
+    assert len(np.unique(centers[:16, 0], axis=0)) == 8
     np.testing.assert_allclose(np.linalg.norm(centers - make_set("ball", 4).target(), axis=-1), 0.5, rtol=1e-13)
 
 
 def test_every_pass_shows_each_example_once_in_an_order_of_its_own() -> None:
     stream = _stream("lasso")
-    losses = list(stream.rounds(generators(2, 17), 150))
+    losses = list(stream.rounds(generators(2, 17), 36))
     labels = np.stack([loss.labels for loss in losses if isinstance(loss, RidgeSquared)])
     assert isinstance(stream, pool_streams.PoolStream)
-    for first in (0, 50, 100):
+    for first in (0, 12, 24):
         for run in (0, 1):
-            np.testing.assert_array_equal(np.sort(labels[first : first + 50, run]), np.sort(stream.labels))
-    assert (labels[:50, 0] != labels[:50, 1]).any()
-    assert (labels[:50, 0] != labels[50:100, 0]).any()
+            np.testing.assert_array_equal(np.sort(labels[first : first + 12, run]), np.sort(stream.labels))
+    assert (labels[:12, 0] != labels[:12, 1]).any()
+    assert (labels[:12, 0] != labels[12:24, 0]).any()
 
 
 def test_logistic_labels_follow_the_model() -> None:
@@ -209,11 +209,6 @@ CLOSED += ["realizable-quadratic", "realizable-direction"]
 CHECKPOINTS = [1, 3, 10, 17]
 
 
-def _short(name: str, set_name: str, dimension: int, mu: float) -> Stream:
-    options = SMALL | {"ridge-logistic": {"pool_size": 12}, "lasso": {"pool_size": 12}, "drift": {"period": 16}}
-    return make_stream(name, make_set(set_name, dimension), strong_convexity=mu, **options.get(name, {}))
-
-
 def _conic(loss: Any, run: int, point: cp.Variable) -> cp.Expression:
     """The loss of one run."""
     if isinstance(loss, RidgeLogistic | RidgeSquared):
@@ -239,7 +234,7 @@ def _conic(loss: Any, run: int, point: cp.Variable) -> cp.Expression:
 )
 def test_comparator_equals_a_conic_solver(name: str, set_name: str) -> None:
     dimension = 12 if set_name == "flow" else 3
-    stream = _short(name, set_name, dimension, 0.05 if name == "ridge-logistic" else 0.3)
+    stream = _stream(name, set_name, dimension, 0.05 if name == "ridge-logistic" else 0.3)
     found = stream.comparator(generators(2, 23), CHECKPOINTS)
     losses = list(stream.rounds(generators(2, 23), CHECKPOINTS[-1]))
     assert found.losses.shape == found.gaps.shape == found.stay.shape == (4, 2)
@@ -257,7 +252,7 @@ def test_comparator_equals_a_conic_solver(name: str, set_name: str) -> None:
 
 @pytest.mark.parametrize("name", [*CLOSED, "ridge-logistic", "lasso"])
 def test_comparator_does_not_depend_on_other_checkpoints_or_runs(name: str) -> None:
-    stream = _short(name, "l1-ball", 5, 0.05)
+    stream = _stream(name, "l1-ball", 5, 0.05)
     checkpoints = [2, 12, 31, 300, 1100]  # the pool has 12 examples, the block 256 rounds
     together = stream.comparator(generators(3, 23), checkpoints)
     for row, checkpoint in enumerate(checkpoints):

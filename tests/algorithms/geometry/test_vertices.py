@@ -1,4 +1,4 @@
-"""Sets by name: oracles, reach, diameter, center, target and width against vertices, textbooks and supports."""
+"""Sets by name: oracles, reach, diameter, center, target and width against listed vertices, SciPy and supports."""
 
 import itertools
 import math
