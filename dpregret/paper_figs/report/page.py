@@ -261,11 +261,11 @@ def _experiment(rows: pd.DataFrame, known: Names) -> dict[str, Any]:
     cells = cells.assign(bound=groups["bound"].mean(), trivial=groups["trivial_regret"].mean()).reset_index()
     reach = fits.half_width(cells["spread"].fillna(0).to_numpy(), cells["runs"].clip(lower=2).to_numpy())  # none of one
     cells = cells.assign(low=cells["mean"] - reach, high=cells["mean"] + reach)
-    shown = ordered[[*SERIES, "silent"]].itertuples(index=False)
+    who = zip(ordered["learner"], ordered["variant"], ordered["silent"], strict=True)
     constant = {name: _plain(rows[name].iloc[0]) for name in VARIABLES if name in rows.columns and name not in varying}
     return {
         "series": series,
-        "names": [learner_name(known, *pair) + SILENT * alone for *pair, alone in shown],
+        "names": [learner_name(known, learner, variant) + SILENT * alone for learner, variant, alone in who],
         "printed": [name for name in series if "printed" in name],
         "variables": varying,
         "constant": {name: value for name, value in constant.items() if value is not None},
