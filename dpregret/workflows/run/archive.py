@@ -78,6 +78,8 @@ def plain_name(name: str) -> bool:
 
 def unpack(packed: IO[bytes], folder: Path) -> None:
     """Write the files of an archive below an empty folder. Raises UnreadableError; what it wrote is then of no use."""
+    if not hasattr(tarfile, "data_filter"):
+        raise UnreadableError("archives need Python 3.11.4 or later; unpack it by hand and name the folder")
     try:
         with gzip.open(packed) as stream:
             content = stream.read(MOST_BYTES + 1)
