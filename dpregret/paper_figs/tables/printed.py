@@ -44,7 +44,7 @@ COLUMNS: Final = (
     "row", "column", "part", "printed", "side", "claim", "law", "power", "verdict", "sign", "resolution",
 )  # fmt: skip
 """Columns of the CSV. A printed cell without a number has one line, any other a line for each claim beneath it."""
-PRINTED: Final = formats.Form(needed=COLUMNS)
+PRINTED: Final = formats.Form(needed=COLUMNS, rows=True)
 """The required form of this CSV."""
 SIDES: Final = {"as published": "as printed", "corrected": "corrected"}
 """Column of `brief` -> the beginning of the names of its sides."""

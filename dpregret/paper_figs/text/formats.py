@@ -155,7 +155,8 @@ def terminal(frame: pd.DataFrame, title: str) -> str:
     lines = columns([heads, *rows])
     shown = folded(printable(title))
     if lines is not None:
-        shown += [*lines[0], "─" * max(len(line) for row in lines for line in row), *chain.from_iterable(lines[1:])]
+        rule = "─" * max(map(len, chain.from_iterable(lines)), default=0)
+        shown += [*lines[0], rule, *chain.from_iterable(lines[1:])]
         return "\n".join(shown) + "\n"
     for row in rows:
         shown.append(printable(row[0]))
@@ -175,7 +176,8 @@ class Form:
 
     needed: columns that must be there, besides `key` and `filled`. key: columns that no two rows share. numbers:
     columns of finite numbers, where they are there; an empty cell is NaN, except in `filled`. words: column -> what it
-    may say. intervals: names of columns X of numbers with X_low <= X <= X_high, all three or none.
+    may say. intervals: names of columns X of numbers with X_low <= X <= X_high, all three or none. rows: whether
+    there must be a row below the header.
     """
 
     needed: Sequence[str]
@@ -184,6 +186,7 @@ class Form:
     filled: Sequence[str] = ()
     words: Mapping[str, Set[str]] = field(default_factory=dict)
     intervals: Sequence[str] = ()
+    rows: bool = False
 
 
 def read_table(path: Path, form: Form, text: bool = False) -> pd.DataFrame:
@@ -194,6 +197,8 @@ def read_table(path: Path, form: Form, text: bool = False) -> pd.DataFrame:
     lines, frame = _cells(path)
     if missing := [name for name in (*form.needed, *form.key, *form.filled) if name not in frame]:
         raise DamageError(f"{path}:1: no column {missing[0]!r}")
+    if form.rows and frame.empty:
+        raise DamageError(f"{path}:1: no row below the header")
 
     def refuse(name: str, wrong: pd.Series, said: str) -> None:
         for row in np.flatnonzero(wrong)[:1]:
