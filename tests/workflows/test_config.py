@@ -24,8 +24,8 @@ from dpregret.paper_figs.judge.claims import CHANGES, ClaimsError, load_changes,
 from dpregret.workflows.audit.plan import load_settings
 from dpregret.workflows.families.online import OnlineExperiment
 from dpregret.workflows.plan import checks, config
-from dpregret.workflows.plan.config import Config, Limits, given_limits
-from dpregret.workflows.plan.cross_references import check_mentions, read_texts
+from dpregret.workflows.plan.config import Config, Limits, parse_limits
+from dpregret.workflows.plan.cross_references import check_references, read_texts
 from dpregret.workflows.plan.load import check_options, file_schema, load_config
 from dpregret.workflows.plan.read import PAPERS, PROFILES, papers, short_names
 
@@ -158,10 +158,10 @@ def test_what_is_too_large_is_refused_before_anything_is_made(
 def test_limits_are_lifted_by_the_profile_and_by_the_command(write: Write) -> None:
     settings = small("online") | {"limits": {"runs": 2, "rounds": "2^6"}}
     assert len(refused(write(settings), check=False)) == 2
-    assert load_config(write(settings), check=False, limits=given_limits("runs:3,rounds:2^7")).limits.rounds == 128
-    assert load_config(write(settings), check=False, limits=given_limits("off")).limits.runs == math.inf
-    assert given_limits(None) is None
-    assert given_limits({"runs": "1e7"}) == Limits(runs=1e7)
+    assert load_config(write(settings), check=False, limits=parse_limits("runs:3,rounds:2^7")).limits.rounds == 128
+    assert load_config(write(settings), check=False, limits=parse_limits("off")).limits.runs == math.inf
+    assert parse_limits(None) is None
+    assert parse_limits({"runs": "1e7"}) == Limits(runs=1e7)
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_a_misspelt_name_is_one_line(tmp_path: Path, right: str, wrong: str, key
 @pytest.mark.parametrize("profile", ["full", "ci", "quick", "smoke", "large"])
 def test_what_a_smaller_profile_leaves_out_is_no_mistake(profile: str) -> None:
     config = load_config(PROFILES / f"{profile}.yaml", check=False)
-    check_mentions(config)
+    check_references(config)
     assert set(config.papers) <= set(papers())
 
 
@@ -257,7 +257,7 @@ def test_a_mistake_in_the_texts_of_a_paper_is_refused(tmp_path: Path) -> None:
     claims = tmp_path / "papers" / "lou_cheung_2020" / "claims.yaml"
     claims.write_text(claims.read_text().replace("stream: norm-kink", "stream: norm-kinck", 1))
     with pytest.raises(ClaimsError, match=r"claims\.yaml:\d+: .*stream: "):
-        check_mentions(load_config(PROFILES / "smoke.yaml", check=False), tmp_path / "papers")
+        check_references(load_config(PROFILES / "smoke.yaml", check=False), tmp_path / "papers")
 
 
 def test_changes_of_another_form_are_refused_by_file(tmp_path: Path) -> None:
@@ -525,5 +525,5 @@ def test_a_reserved_profile_and_an_unknown_paper(tmp_path: Path) -> None:
     )
 )
 def test_limits_are_read_or_refused(option: Any) -> None:
-    said = refusal(lambda _: given_limits(option), Path(), ConfigError)
+    said = refusal(lambda _: parse_limits(option), Path(), ConfigError)
     assert not said or "limits" in said

@@ -101,10 +101,10 @@ class Bandits(base.Family[BanditExperiment, BanditCell, Posed]):
         comparator = draws.comparator(stream, draws.generators(cell.label), cell.horizon)
         beyond = learner.exploration * math.sqrt(cell.dimension)  # in the units of `violation`, at most
         source = CheckedSource(stream.source(draws.generators(cell.label)), cell.horizon, problem.domain, beyond)
-        given = Given(source, draws.generators("directions"), draws.generators("noise"), source.advance)
+        inputs = Given(source, draws.generators("directions"), draws.generators("noise"), source.advance)
         started = process_time()
         with base.untouched(set=problem.domain, stream=stream):
-            record = learner.play(given)
+            record = learner.play(inputs)
         seconds = process_time() - started - learner.apart
         source.close()
         shape = settings, runs = len(learner.budgets), draws.runs
@@ -139,21 +139,21 @@ class Bandits(base.Family[BanditExperiment, BanditCell, Posed]):
 
 
 class CheckedSource:
-    """Where a bandit requests losses: counts its rounds, and looks at points now and then.
+    """Where a bandit requests losses: counts its rounds, and checks points now and then.
 
     domain, beyond: the set, and by how much points may leave it. Losses that have a
-    text are played in compiled code, whose learners are looked at where they report.
+    text are played in compiled code, whose learners are checked where they report.
     """
 
     def __init__(self, source: LossSource, horizon: int, domain: ConstraintSet, beyond: float):
         self.source, self.horizon, self.domain, self.beyond = source, horizon, domain, beyond
-        self.asked = self.done = self.looked = 0
+        self.requested = self.done = self.checks = 0
 
     def __call__(self, rounds: int) -> CheckedBatch:
         """The next rounds."""
-        self.asked += rounds
-        if self.asked > self.horizon:
-            raise LearnerFault(f"it asked for {self.asked} rounds of {self.horizon}")
+        self.requested += rounds
+        if self.requested > self.horizon:
+            raise LearnerFault(f"it asked for {self.requested} rounds of {self.horizon}")
         return CheckedBatch(self, self.source(rounds))
 
     def advance(self, rounds: int) -> None:
@@ -162,18 +162,18 @@ class CheckedSource:
         if not 0 <= rounds <= self.done <= self.horizon:
             raise LearnerFault(f"it told of {self.done} rounds played, of {self.horizon}")
 
-    def look(self, points: Array) -> None:
+    def check(self, points: Array) -> None:
         """Check the first round of a batch, in the calls 1, 2, 4, ... and every 64th."""
-        self.looked += 1
-        if self.looked & (self.looked - 1) and self.looked % 64:
+        self.checks += 1
+        if self.checks & (self.checks - 1) and self.checks % 64:
             return
         check_shape(points, (*np.shape(points)[:-1], self.domain.dimension))
         check_inside(points[..., :1, :], self.domain, self.beyond)
 
     def close(self) -> None:
         """Raise LearnerFault where the learner has left rounds out."""
-        if self.asked != self.horizon:
-            raise LearnerFault(f"it played {self.asked} rounds of {self.horizon}")
+        if self.requested != self.horizon:
+            raise LearnerFault(f"it played {self.requested} rounds of {self.horizon}")
 
 
 class CheckedBatch:
@@ -183,8 +183,8 @@ class CheckedBatch:
         self.source, self.batch, self.rounds = source, batch, batch.rounds
 
     def value(self, points: Array) -> Array:
-        """Losses of the points, which are looked at."""
-        self.source.look(points)
+        """Losses of the points, which are checked."""
+        self.source.check(points)
         return self.batch.value(points)
 
     def __getattr__(self, name: str) -> Any:

@@ -186,8 +186,8 @@ class Experiment(Settings):
             key, values = self.key(field), getattr(self, field) or ()
             parts: dict[KeyPath, Any] = {(key,): values}
             if isinstance(values, dict):
-                parts = {(key, name): each for name, each in values.items()}
-            return {path: sum(not isinstance(each, str) for each in as_tuple(part)) for path, part in parts.items()}
+                parts = {(key, name): part for name, part in values.items()}
+            return {path: sum(not isinstance(item, str) for item in as_tuple(part)) for path, part in parts.items()}
         return {}
 
 
@@ -253,41 +253,41 @@ def generators(seed: int, purpose: str, runs: int) -> list[np.random.Generator]:
 class Draws:
     """Where a play takes what it does not compute: random numbers from a seed, and prepared data from a folder.
 
-    data_dir None: no file is read; `UnreadDataError` is raised where one would be needed. kept: where plays
+    data_dir None: no file is read; `UnreadDataError` is raised where one would be needed. shared: folder where plays
     of one job leave comparators for each other.
     """
 
     seed: int
     runs: int
     data_dir: Path | None = None
-    kept: Path | None = None
+    shared: Path | None = None
 
     def generators(self, purpose: str) -> list[np.random.Generator]:
         """One generator a run for a purpose, equal for all learners."""
         return generators(self.seed, purpose, self.runs)
 
-    def comparator(self, stream: Any, generators: Sequence[np.random.Generator], *asked: Any) -> Any:
-        """`stream.comparator(generators, *asked)`.
+    def comparator(self, stream: Any, generators: Sequence[np.random.Generator], *args: Any) -> Any:
+        """`stream.comparator(generators, *args)`.
 
-        The first play of a job that needs it leaves it in the folder `kept`, others read it there. Streams without
+        The first play of a job that needs it leaves it in the folder `shared`, others read it there. Streams without
         random rounds know theirs in closed form.
         """
-        file = _file(self.kept, stream, generators, asked) if self.kept and stream.drawn else None
+        file = _file(self.shared, stream, generators, args) if self.shared and stream.drawn else None
         if file is not None and file.is_file():
             return pickle.loads(file.read_bytes())
-        found = stream.comparator(generators, *asked)
+        answer = stream.comparator(generators, *args)
         if file is not None:
             with atomic_write(file) as temporary:
-                temporary.write_bytes(pickle.dumps(found))
-        return found
+                temporary.write_bytes(pickle.dumps(answer))
+        return answer
 
 
-def _file(folder: Path, stream: Any, generators: Sequence[np.random.Generator], asked: tuple[Any, ...]) -> Path | None:
+def _file(folder: Path, stream: Any, generators: Sequence[np.random.Generator], args: tuple[Any, ...]) -> Path | None:
     """Where a comparator is left, under a hash of the stream with its set and its data, the states of its generators,
-    and the request; None for a stream that cannot be pickled.
+    and the arguments; None for a stream that cannot be pickled.
     """
     try:
-        content = pickle.dumps([stream, [each.bit_generator.state for each in generators], asked])
+        content = pickle.dumps([stream, [generator.bit_generator.state for generator in generators], args])
     except (AttributeError, TypeError, pickle.PicklingError):
         return None
     return folder / f"{hashlib.sha256(content).hexdigest()[:32]}.pickle"
@@ -377,10 +377,10 @@ def accounts(learner: BaseLearner, summed: bool = False) -> dict[str, Any]:
     mus = numbers("mu", parameters, (settings,), 0.0, unknown=True) if lines else unknown
     delivered = numbers("delivered epsilon", learner.delivered_epsilon(), (settings,), 0.0)
     if summed and lines:
-        for said, line, budget in zip(delivered, lines, learner.budgets, strict=True):
+        for stated, line, budget in zip(delivered, lines, learner.budgets, strict=True):
             least = line.epsilon(budget.delta)
-            if not said >= least * (1 - ROUNDING):
-                raise LearnerFault(f"delivered epsilon: {said:.6g}, but its ledger says at least {least:.6g}")
+            if not stated >= least * (1 - ROUNDING):
+                raise LearnerFault(f"delivered epsilon: {stated:.6g}, but its ledger says at least {least:.6g}")
     return {
         "epsilon": [budget.epsilon for budget in learner.budgets],
         "delta": [0.0 if learner.pure else budget.delta for budget in learner.budgets],
@@ -391,11 +391,11 @@ def accounts(learner: BaseLearner, summed: bool = False) -> dict[str, Any]:
 
 
 @contextmanager
-def untouched(**given: Any) -> Iterator[None]:
+def untouched(**inputs: Any) -> Iterator[None]:
     """Raise LearnerFault where numbers or small arrays of what a learner was given are others after its play."""
-    before = {name: _content(item) for name, item in given.items()}
+    before = {name: _content(item) for name, item in inputs.items()}
     yield
-    for name, item in given.items():
+    for name, item in inputs.items():
         now = _content(item)
         changed = [key for key, value in before[name].items() if now.get(key) != value]
         if changed:
@@ -404,19 +404,19 @@ def untouched(**given: Any) -> Iterator[None]:
 
 def _content(item: Any) -> Mapping[str, Any]:
     """Attributes of an object that are numbers, words or arrays, as values that can be compared."""
-    found: dict[str, Any] = {}
+    contents: dict[str, Any] = {}
     for name, value in getattr(item, "__dict__", {}).items():
         if isinstance(value, np.ndarray) and value.dtype != object:
             part = value if value.size <= LARGEST_HELD else value.reshape(-1)[:LARGEST_HELD]
-            found[name] = value.shape, part.tobytes()
+            contents[name] = value.shape, part.tobytes()
         elif isinstance(value, (bool, int, float, str)):
-            found[name] = repr(value)
-    return found
+            contents[name] = repr(value)
+    return contents
 
 
 @contextmanager
 def blamed(where: str) -> Iterator[None]:
-    """Turn whatever is raised into a LearnerFault that names the cell; faults of the machine stay what they are."""
+    """Turn whatever is raised into a LearnerFault that names the cell; faults of the machine are raised as they are."""
     try:
         yield
     except BaseException as fault:

@@ -86,9 +86,9 @@ class ErmExperiment(base.ExperimentOnSets):
 
     def mistakes(self) -> Iterator[base.Mistake]:
         """Points that memory cannot hold."""
-        known = [*super().mistakes()]
-        yield from known
-        if not known:
+        mistakes = [*super().mistakes()]
+        yield from mistakes
+        if not mistakes:
             largest = max(dimension for _, _, dimension in self.places())
             if largest > LARGEST_DIMENSION:
                 yield ("dimension",), f"{largest} is more than {LARGEST_DIMENSION}"
@@ -206,8 +206,8 @@ class Erm(base.Family[ErmExperiment, ErmCell, Posed]):
 
     def doubt(self, learner: ErmLearner) -> str | None:
         """A formula that requires less than one iteration."""
-        wanted = learner.uncapped_iterations()[0]
-        return f"n is too small, the number of iterations would be {wanted:.2g} < 1" if wanted < 1 else None
+        iterations = learner.uncapped_iterations()[0]
+        return f"n is too small, the number of iterations would be {iterations:.2g} < 1" if iterations < 1 else None
 
     def audited(self, learner_class: type[Any]) -> type[Audited]:
         """Twenty records, or 37 fresh ones; one turns."""
@@ -231,7 +231,7 @@ def facing(risk: Any, budgets: Sequence[Budget]) -> Any:
     from dpregret.algorithms.privacy import gaussian_mu
     from dpregret.datasets.risk_population import PopulationRisk
 
-    return risk.facing([gaussian_mu(each) for each in budgets]) if isinstance(risk, PopulationRisk) else risk
+    return risk.facing([gaussian_mu(budget) for budget in budgets]) if isinstance(risk, PopulationRisk) else risk
 
 
 def _ledger(learner: ErmLearner) -> dict[str, Any]:

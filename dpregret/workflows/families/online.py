@@ -51,8 +51,8 @@ class OnlineExperiment(base.ExperimentOnSets):
         longest = max(self.horizon)
         for position, window in enumerate(self.window):
             if isinstance(window, int) and window > longest:
-                said = f"{window} is larger than the largest horizon, {longest} (for W = T write horizon)"
-                yield ("window", position), said
+                message = f"{window} is larger than the largest horizon, {longest} (for W = T write horizon)"
+                yield ("window", position), message
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,8 @@ class OnlineCell(base.Cell):
         return f"data {self.stream} {self.set_name} {self.dimension}"
 
     def columns(self) -> dict[str, Any]:
-        own = {"strong_convexity": self.strong_convexity, "checkpoint": np.array(self.checkpoints)}
-        return super().columns() | own
+        further = {"strong_convexity": self.strong_convexity, "checkpoint": np.array(self.checkpoints)}
+        return super().columns() | further
 
 
 def settings_of(experiment: OnlineExperiment, card: Card, horizon: int) -> list[Setting]:
@@ -110,7 +110,7 @@ class Online(base.Family[OnlineExperiment, OnlineCell, Posed]):
             )
             for dimension, horizon, curvature in places:
                 powers = {2**k for k in range(int(math.log2(horizon)) + 1) if 2**k >= FIRST_RECORDED}
-                recorded = {each for each in experiment.horizon if each <= horizon} | powers | {horizon}
+                recorded = {length for length in experiment.horizon if length <= horizon} | powers | {horizon}
                 yield OnlineCell(stream, set_name, dimension, horizon, tuple(sorted(recorded)), curvature)
 
     def problem(self, cell: OnlineCell, experiment: OnlineExperiment, draws: base.Draws) -> Posed:
@@ -120,8 +120,8 @@ class Online(base.Family[OnlineExperiment, OnlineCell, Posed]):
 
         domain = make_set(cell.set_name, cell.dimension)
         options: dict[str, Any] = experiment.options
-        given = {"strong_convexity": cell.strong_convexity, "data_dir": draws.data_dir} | options
-        return Posed(domain, make_stream(cell.stream, domain, **given))
+        arguments = {"strong_convexity": cell.strong_convexity, "data_dir": draws.data_dir} | options
+        return Posed(domain, make_stream(cell.stream, domain, **arguments))
 
     def learner(
         self, learner_class: type[Any], problem: Posed, cell: OnlineCell, experiment: OnlineExperiment, variant: str
@@ -140,15 +140,15 @@ class Online(base.Family[OnlineExperiment, OnlineCell, Posed]):
     def play(self, learner: Learner, problem: Posed, cell: OnlineCell, draws: base.Draws) -> pd.DataFrame:
         from dpregret.algorithms.learner import Record
 
-        stream, many = problem.stream, len(learner.settings)
-        size = runs_a_group(many, draws.runs, cell.dimension, stream.drawn)
+        stream, count = problem.stream, len(learner.settings)
+        size = runs_a_group(count, draws.runs, cell.dimension, stream.drawn)
         comparator = _comparator(stream, draws, cell, size)
         with base.untouched(set=problem.domain, stream=stream):
-            played = list(_groups(learner, stream, cell, draws, size))
-        record, solves = Record.joined([record for _, record in played]), sum(solves for solves, _ in played)
-        served = cell.horizon * draws.runs * many
+            groups = list(_groups(learner, stream, cell, draws, size))
+        record, solves = Record.joined([record for _, record in groups]), sum(solves for solves, _ in groups)
+        served = cell.horizon * draws.runs * count
         plan, accounts = learner.noise_plan, base.accounts(learner, summed=True)
-        shape, recorded = (many, cell.horizon), np.array(cell.checkpoints) - 1
+        shape, recorded = (count, cell.horizon), np.array(cell.checkpoints) - 1
         displacement = finite("displacement", learner.displacement(cell.horizon), shape, 0.0)[:, recorded]
         of_settings = accounts | {
             "window": [setting.window for setting in learner.settings],
@@ -161,7 +161,7 @@ class Online(base.Family[OnlineExperiment, OnlineCell, Posed]):
             of_settings["regularisation"] = learner.regularisation
         if plan is not None and plan.distribution != "laplace":
             of_settings["noise_floor"] = _noise_floor(learner, plan, cell)
-        others = {"regret_pieces": comparator.pieces, "regret_last": comparator.last}
+        comparators = {"regret_pieces": comparator.pieces, "regret_last": comparator.last}
         return base.frame(
             record.losses.shape,
             of_settings,
@@ -170,7 +170,7 @@ class Online(base.Family[OnlineExperiment, OnlineCell, Posed]):
             regret=record.losses - comparator.losses.T,
             trivial_regret=(comparator.stay - comparator.losses).T,
             comparator_gap=comparator.gaps.T,
-            **{name: record.losses - best.T for name, best in others.items() if best is not None},
+            **{name: record.losses - best.T for name, best in comparators.items() if best is not None},
             noise_norm=record.noise_norms,
             noise_distribution=plan.distribution if plan is not None else "none",
             **base.costs(cast("CountedSet", learner.domain), record.seconds, served),

@@ -31,23 +31,23 @@ CURVES: Final = 4  # of one number a round and setting, that a play recorded on 
 
 
 def semantic_problems(
-    config: Config, known: Callable[[Config, Experiment], bool], say: Callable[[str], None]
+    config: Config, stored: Callable[[Config, Experiment], bool], say: Callable[[str], None]
 ) -> Iterator[Mistake]:
     """Yield (key path, message) for everything that the models alone cannot see.
 
-    known: experiments that need no second look. say: receives what is looked at next.
+    stored: tells whether all plays of an experiment are in the store. say: receives what is checked next.
     """
     for paper, settings in config.papers.items():
         parts: dict[KeyPath, Callable[[], Iterator[Mistake]]] = {}
         parts["oracle_costs",] = partial(_oracle_costs, settings.oracle_costs)
         for name, experiment in settings.experiments.items():
-            look = partial(_within, config.limits, experiment, config.allow_few_cells)
-            if not list(_names(experiment, FAMILIES[experiment.family])) and known(config, experiment):
-                look = partial(_few_cells, experiment, config.allow_few_cells)
-            parts["experiments", name] = look
-        for path, faults in parts.items():
+            check = partial(_within, config.limits, experiment, config.allow_few_cells)
+            if not list(_names(experiment, FAMILIES[experiment.family])) and stored(config, experiment):
+                check = partial(_few_cells, experiment, config.allow_few_cells)
+            parts["experiments", name] = check
+        for path, find_mistakes in parts.items():
             say(f"while {'.'.join((paper, *map(str, path)))} was checked")
-            for below, message in list(faults()):
+            for below, message in list(find_mistakes()):
                 yield ("papers", paper, *path, *below), message
 
 
@@ -92,10 +92,10 @@ def _within(limits: Limits, experiment: Experiment, allow_few_cells: bool) -> It
 def experiment_mistakes(experiment: Experiment, allow_few_cells: bool = False) -> Iterator[Mistake]:
     """Yield (key path in the experiment, message)."""
     family = FAMILIES[experiment.family]
-    found = [*_names(experiment, family), *experiment.mistakes()]
-    if not found:
-        found = [*_places(experiment, family), *_combinations(experiment, family)]
-    yield from found or _refusals(experiment, family)
+    mistakes = [*_names(experiment, family), *experiment.mistakes()]
+    if not mistakes:
+        mistakes = [*_places(experiment, family), *_combinations(experiment, family)]
+    yield from mistakes or _refusals(experiment, family)
     yield from _few_cells(experiment, allow_few_cells)
 
 
@@ -103,8 +103,8 @@ def _few_cells(experiment: Experiment, allow_few_cells: bool) -> Iterator[Mistak
     """Sweeps that are too short for a fit."""
     for path, count in experiment.swept().items():
         if count < CELLS_FOR_A_FIT and not allow_few_cells:
-            said = f"too few cells for a fit: {count}, at least {CELLS_FOR_A_FIT} are needed"
-            yield path, f"{said} (or allow_few_cells: true at the top)"
+            message = f"too few cells for a fit: {count}, at least {CELLS_FOR_A_FIT} are needed"
+            yield path, f"{message} (or allow_few_cells: true at the top)"
 
 
 @cache
@@ -127,7 +127,7 @@ def _refused_set(name: str, dimension: int) -> str | None:
 
 
 def _attempt(make: Callable[..., Any], *arguments: Any) -> tuple[Any, Exception | SystemExit | None]:
-    """What something of a user's own makes, or what it raises, save for a lack of memory."""
+    """The result of a user's code, or what it raises; a MemoryError is raised again."""
     try:
         return make(*arguments), None
     except MemoryError:
@@ -156,8 +156,8 @@ def _names(experiment: Experiment, family: Family[Any, Any, Any]) -> Iterator[Mi
         if name not in family.streams:
             yield (key, position), _unknown(key.rstrip("s"), name, family.streams, "streams")
     source = experiment.options.get("source")
-    if source is not None and source not in (known := _sources()):
-        yield ("options", "source"), not_allowed("data set", source, known)
+    if source is not None and source not in (names := _sources()):
+        yield ("options", "source"), not_allowed("data set", source, names)
     for learner, variants in experiment.learners.items():
         if learner not in family.learners:
             yield ("learners", learner), _unknown("learner", learner, family.learners, "learners")
@@ -178,8 +178,8 @@ def _sources() -> list[str]:
 
 
 def _unknown(noun: str, name: str, allowed: Collection[str], mapping: str) -> str:
-    others = [f"family: {each.name}" for each in FAMILIES.values() if name in getattr(each, mapping)]
-    return not_allowed(noun, name, allowed) + (f" ({name!r} needs {' or '.join(others)})" if others else "")
+    families = [f"family: {family.name}" for family in FAMILIES.values() if name in getattr(family, mapping)]
+    return not_allowed(noun, name, allowed) + (f" ({name!r} needs {' or '.join(families)})" if families else "")
 
 
 def _places(experiment: Experiment, family: Family[Any, Any, Any]) -> Iterator[Mistake]:
@@ -200,8 +200,8 @@ def _columns(experiment: Experiment) -> int | None:
         return None
     from dpregret.datasets.records import declared
 
-    own = declared().get(experiment.options["source"])
-    return None if own is None else len(own.features)
+    source = declared().get(experiment.options["source"])
+    return None if source is None else len(source.features)
 
 
 def _combinations(experiment: Experiment, family: Family[Any, Any, Any]) -> Iterator[Mistake]:
@@ -210,14 +210,14 @@ def _combinations(experiment: Experiment, family: Family[Any, Any, Any]) -> Iter
         needs = family.needs(family.learners[learner])
         if "local-oracle" in needs and isinstance(experiment, ExperimentOnSets):
             able = sorted(name for name, has_oracle in _sets().items() if has_oracle)
-            for name in [each for each in experiment.sets if each not in able]:
-                said = f"needs a local linear optimisation oracle, which the set {name!r} has not"
-                yield ("learners", learner), f"{said}; sets that have one: {', '.join(able)}"
+            for name in [set_name for set_name in experiment.sets if set_name not in able]:
+                message = f"needs a local linear optimisation oracle, which the set {name!r} has not"
+                yield ("learners", learner), f"{message}; sets that have one: {', '.join(able)}"
         for need in sorted(needs):
             able = sorted(name for name, stream in family.streams.items() if need in stream.traits)
-            for name in [each for each in experiment.streams if able and each not in able]:
-                said = f"needs {need} losses, which the stream {name!r} has not"
-                yield ("learners", learner), f"{said}; streams that have them: {', '.join(able)}"
+            for name in [stream for stream in experiment.streams if able and stream not in able]:
+                message = f"needs {need} losses, which the stream {name!r} has not"
+                yield ("learners", learner), f"{message}; streams that have them: {', '.join(able)}"
 
 
 def _refusals(experiment: Experiment, family: Family[Any, Any, Any]) -> Iterator[Mistake]:
@@ -248,12 +248,12 @@ def _tried(
                 if error is not None and not isinstance(error, UnreadDataError):  # only the job can tell
                     yield family.blame(error, cell, experiment) or ("learners", learner, 0), where, _message(error)
             for position, variant in enumerate(variants if problems[cell] is not None else ()):
-                own: KeyPath = ("learners", learner, position)
+                path: KeyPath = ("learners", learner, position)
                 doubt, error = _attempt(doubt_of, learner_class, problems[cell], cell, trial, variant)
                 if error is not None:
-                    yield family.blame_learner(error, cell, experiment) or own, where, _message(error)
+                    yield family.blame_learner(error, cell, experiment) or path, where, _message(error)
                 elif doubt:
-                    yield own, where, doubt
+                    yield path, where, doubt
 
 
 def _message(error: Exception | SystemExit) -> str:
@@ -271,28 +271,28 @@ def size_problems(config: Config, limits: Limits) -> Iterator[Mistake]:
     for paper, settings in config.papers.items():
         for name, dimensions in settings.oracle_costs.items():
             here = ("papers", paper, "oracle_costs", name)
-            amounts += [((*here, index), "dimension", each) for index, each in enumerate(dimensions)]
+            amounts += [((*here, index), "dimension", dimension) for index, dimension in enumerate(dimensions)]
         for name, experiment in settings.experiments.items():
-            found = list(_amounts(experiment, limits))
-            amounts += [(("papers", paper, "experiments", name, *path), kind, each) for path, kind, each in found]
+            sizes = list(_amounts(experiment, limits))
+            amounts += [(("papers", paper, "experiments", name, *path), kind, size) for path, kind, size in sizes]
     for path, kind, value in amounts:
-        if said := limits.beyond(kind, value):
-            yield path, said
+        if message := limits.beyond(kind, value):
+            yield path, message
     yield from long_lists(config.model_dump(by_alias=True)["papers"], limits, ("papers",))
 
 
 def _amounts(experiment: Experiment, limits: Limits) -> Iterator[Amount]:
     """(key, limit, value): the values of an experiment, then what they multiply to, unless one is too large already."""
     key = experiment.key("horizon")
-    own: list[Amount] = [((key, index), "rounds", each) for index, each in enumerate(experiment.horizon)]
-    own.append((("runs",), "runs", experiment.runs))
-    finite = [(index, each) for index, each in enumerate(experiment.epsilon) if math.isfinite(each)]
-    own += [(("epsilon", index), "epsilon", max(each, 1 / each)) for index, each in finite]
-    own += [(path, "dimension", dimension) for path, _, dimension in experiment.places()]
+    amounts: list[Amount] = [((key, index), "rounds", rounds) for index, rounds in enumerate(experiment.horizon)]
+    amounts.append((("runs",), "runs", experiment.runs))
+    finite = [(index, epsilon) for index, epsilon in enumerate(experiment.epsilon) if math.isfinite(epsilon)]
+    amounts += [(("epsilon", index), "epsilon", max(epsilon, 1 / epsilon)) for index, epsilon in finite]
+    amounts += [(path, "dimension", dimension) for path, _, dimension in experiment.places()]
     cells, settings = _cells(experiment)
-    own.append(((), "cells", cells * settings))
-    yield from own
-    if not any(limits.beyond(kind, value) for _, kind, value in own):
+    amounts.append(((), "cells", cells * settings))
+    yield from amounts
+    if not any(limits.beyond(kind, value) for _, kind, value in amounts):
         yield from _products(experiment, cells, settings)
 
 

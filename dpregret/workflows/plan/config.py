@@ -40,15 +40,15 @@ else:  # one model for each family, distinguished by the key `family`
 def other_families() -> dict[str, str]:
     """Keys that not all families have -> a hint at those that do, for experiments that name another or none."""
     keys = {
-        name: {family.experiment.key(each) for each in family.experiment.model_fields}
+        name: {family.experiment.key(field) for field in family.experiment.model_fields}
         for name, family in FAMILIES.items()
     }
-    every = set.intersection(*keys.values())
-    found: dict[str, str] = {}
-    for key in sorted(set.union(*keys.values()) - every):
-        owners = " or ".join(f"family: {name}" for name, own in keys.items() if key in own)
-        found[key] = f" ({key!r} is a key of {owners})"
-    return found
+    shared = set.intersection(*keys.values())
+    hints: dict[str, str] = {}
+    for key in sorted(set.union(*keys.values()) - shared):
+        owners = " or ".join(f"family: {name}" for name, family_keys in keys.items() if key in family_keys)
+        hints[key] = f" ({key!r} is a key of {owners})"
+    return hints
 
 
 class Paper(Settings):
@@ -107,14 +107,14 @@ class Limits(Settings):
 
     def beyond(self, name: str, value: float) -> str | None:
         """Why a value is too large for the bound of a name, and how to lift that; None where it is not."""
-        given = getattr(self, name)
-        most = machine_gb() if given is None else given
-        if value <= most:
+        bound = getattr(self, name)
+        largest = machine_gb() if bound is None else bound
+        if value <= largest:
             return None
-        source = ", this machine's memory" if given is None else ""
+        source = ", this machine's memory" if bound is None else ""
         lift = f"{math.ceil(float(value))}" if value < 1e6 else f"{float(value) * 1.05:.1e}"
         return (
-            f"{_shown(value)}{UNITS.get(name, '')} is more than the limit {name}, {_shown(most)}{source} "
+            f"{_shown(value)}{UNITS.get(name, '')} is more than the limit {name}, {_shown(largest)}{source} "
             f"(to lift it: --config limits={name}:{lift}, or limits=off)"
         )
 
@@ -128,7 +128,7 @@ def _shown(value: float) -> str:
     return f"{value:,.0f}" if value == value // 1 and value < 1e15 else f"{float(value):.4g}"
 
 
-def given_limits(option: object) -> Limits | None:
+def parse_limits(option: object) -> Limits | None:
     """The limits that ``--config limits=...`` names, with what it does not name unset; None without it.
 
     Raises `ConfigError` for what is neither ``off`` nor ``name:number,name:number``.
@@ -137,18 +137,18 @@ def given_limits(option: object) -> Limits | None:
         return None
     if option in (OFF, False):
         return Limits.model_validate(dict.fromkeys(Limits.model_fields, math.inf))
-    words = (each.partition(":")[::2] for each in str(option).split(","))
-    data = {str(name).strip(): value for name, value in (option.items() if isinstance(option, Mapping) else words)}
+    pairs = (pair.partition(":")[::2] for pair in str(option).split(","))
+    data = {str(name).strip(): value for name, value in (option.items() if isinstance(option, Mapping) else pairs)}
     return validate(Limits, Source("--config limits", data, {}))
 
 
 def long_lists(value: object, limits: Limits, path: KeyPath = ()) -> Iterator[Mistake]:
     """Every list with too many values."""
-    if isinstance(value, tuple) and (said := limits.beyond("values", len(value))):
-        yield path, said
+    if isinstance(value, tuple) and (message := limits.beyond("values", len(value))):
+        yield path, message
     elif isinstance(value, Mapping):
-        for key, each in value.items():
-            yield from long_lists(each, limits, (*path, key))
+        for key, entry in value.items():
+            yield from long_lists(entry, limits, (*path, key))
 
 
 class Config(Settings):

@@ -1,4 +1,4 @@
-"""Names in claims, tables, figures and errata must exist: a misspelt name would be always 'not run'.
+"""Names in claims, tables, figures and errata must exist: a misspelt one would always be 'not run'.
 
 A name is right where the experiment has it, in this configuration or in the whole one (`full`): what a small profile
 leaves out is not run, and that is not a mistake.
@@ -22,13 +22,13 @@ from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.load import load_config
 from dpregret.workflows.plan.read import PAPERS, PROFILES
 
-Known = Mapping[str, Sequence[Experiment]]
-"""Name of an experiment -> what it is here, and in the whole configuration."""
+ExperimentVersions = Mapping[str, Sequence[Experiment]]
+"""Name of an experiment -> its settings here, and in the whole configuration."""
 Name = tuple[KeyPath, str]
-"""A learner, as name.variant or a name alone, and the key that it stands at."""
+"""A learner, as name.variant or a name alone, and its key in the entry."""
 
 
-class Mention(NamedTuple):
+class Reference(NamedTuple):
     """The names in an entry at `path` that belong to an experiment."""
 
     path: KeyPath
@@ -38,29 +38,29 @@ class Mention(NamedTuple):
     where: Mapping[str, str | float] = {}
 
 
-def check_mentions(config: Config, folder: Path = PAPERS) -> dict[str, ClaimsFile]:
-    """The claims of the configuration's papers. Raises `ClaimsError` for every name in their texts that is nowhere."""
+def check_references(config: Config, folder: Path = PAPERS) -> dict[str, ClaimsFile]:
+    """The claims of the configuration's papers. Raises `ClaimsError` with a line for each unknown name."""
     whole = config if config.profile == "full" else load_config(PROFILES / "full.yaml", check=False)
     problems: list[str] = []
     claims: dict[str, ClaimsFile] = {}
     for paper, settings in config.papers.items():
-        held = [each.experiments for each in (whole.papers.get(paper), settings) if each is not None]
-        known = {name: [each[name] for each in held if name in each] for each in held for name in each}
-        claims[paper], found = read_texts(folder / paper, known)
-        problems += found
+        grids = [settings.experiments for settings in (whole.papers.get(paper), settings) if settings is not None]
+        experiments = {name: [grid[name] for grid in grids if name in grid] for grid in grids for name in grid}
+        claims[paper], mistakes = read_texts(folder / paper, experiments)
+        problems += mistakes
     if problems:
         raise ClaimsError(problems)
     return claims
 
 
-def read_texts(folder: Path, known: Known) -> tuple[ClaimsFile, list[str]]:
+def read_texts(folder: Path, experiments: ExperimentVersions) -> tuple[ClaimsFile, list[str]]:
     """A paper's claims, and one line for each name in its texts that none of its experiments has."""
     texts, claims, errata = located_paper(folder)
-    found = [each for mention in _claim_mentions(texts) for each in _faults(mention, known)]
-    problems = [f"{claims.at(path)}: {message}" for path, message in (*found, *_exact(texts), *_rows(texts))]
+    mistakes = [mistake for reference in _claim_references(texts) for mistake in _mistakes(reference, experiments)]
+    problems = [f"{claims.at(path)}: {message}" for path, message in (*mistakes, *_exact(texts), *_rows(texts))]
     if errata is not None:
-        found = [each for mention in _errata_mentions(texts) for each in _faults(mention, known)]
-        problems += [f"{errata.at(path)}: {message}" for path, message in found]
+        mistakes = [mistake for reference in _errata_references(texts) for mistake in _mistakes(reference, experiments)]
+        problems += [f"{errata.at(path)}: {message}" for path, message in mistakes]
     from dpregret.paper_figs.tables.printed import load_printed
 
     try:
@@ -70,39 +70,39 @@ def read_texts(folder: Path, known: Known) -> tuple[ClaimsFile, list[str]]:
     return texts.claims, list(dict.fromkeys(problems))
 
 
-def _claim_mentions(texts: PaperTexts) -> Iterator[Mention]:
+def _claim_references(texts: PaperTexts) -> Iterator[Reference]:
     claims = texts.claims
     for index, claim in enumerate(claims.claims):
         name = f"{claim.learner}.{claim.variant}"
-        yield Mention(("claims", index), claim.experiment, [(("learner",), name)], claim.stream, claim.where)
-        if other := claim.counterpart:
-            name = f"{other.learner}.{other.variant}"
-            yield Mention(("claims", index, "counterpart"), claim.experiment, [((), name)], None, other.where)
+        yield Reference(("claims", index), claim.experiment, [(("learner",), name)], claim.stream, claim.where)
+        if counterpart := claim.counterpart:
+            name = f"{counterpart.learner}.{counterpart.variant}"
+            yield Reference(("claims", index, "counterpart"), claim.experiment, [((), name)], None, counterpart.where)
     for number, table in enumerate(claims.tables):
         rows = [(("rows", index), row.reference) for index, row in enumerate(table.rows)]
         for below, reference in [((), table.reference), *rows]:
             if reference is not None:
                 path = ("tables", number, *below, "reference")
-                yield Mention(path, reference.experiment, (), reference.stream, reference.where)
+                yield Reference(path, reference.experiment, (), reference.stream, reference.where)
     for index, figure in enumerate(claims.figures):
         if figure.experiment:
             drawn: list[Name] = [(("crossing", side), name) for side, name in enumerate(figure.crossing or ())]
             drawn += [(("counterpart",), figure.counterpart)] if figure.counterpart else []
-            yield Mention(("figures", index), figure.experiment, drawn, None, figure.where)
+            yield Reference(("figures", index), figure.experiment, drawn, None, figure.where)
     for index, gain in enumerate(claims.gains):
         full = [name if "." in name else f"{gain.learner}.{name}" for name in gain.variants]
         pairs: list[Name] = [(("over",), f"{gain.learner}.{gain.over}")]
-        pairs += [(("variants", each), name) for each, name in enumerate(full)]
-        yield Mention(("gains", index), gain.experiment, pairs, None, gain.where)
+        pairs += [(("variants", number), name) for number, name in enumerate(full)]
+        yield Reference(("gains", index), gain.experiment, pairs, None, gain.where)
 
 
-def _errata_mentions(texts: PaperTexts) -> Iterator[Mention]:
+def _errata_references(texts: PaperTexts) -> Iterator[Reference]:
     for index, erratum in enumerate(texts.errata.errata):
         what = erratum.measure
         if what is not None and erratum.experiment is not None:
             variants = {"variant": what.variant, "against": what.against}
-            named = [((key,), f"{what.learner}.{name}") for key, name in variants.items()]
-            yield Mention(("errata", index, "measure"), erratum.experiment, named, what.stream, what.where)
+            learners = [((key,), f"{what.learner}.{name}") for key, name in variants.items()]
+            yield Reference(("errata", index, "measure"), erratum.experiment, learners, what.stream, what.where)
 
 
 def _exact(texts: PaperTexts) -> Iterator[Mistake]:
@@ -125,74 +125,74 @@ def _rows(texts: PaperTexts) -> Iterator[Mistake]:
     """
     from dpregret.paper_figs.text.formula import FormulaError, checked
 
-    known = {name: each.card.variants for family in FAMILIES.values() for name, each in family.learners.items()}
+    variants = {name: kind.card.variants for family in FAMILIES.values() for name, kind in family.learners.items()}
     for number, table in enumerate(texts.claims.tables):
         for index, row in enumerate(table.rows):
             path = ("tables", number, "rows", index)
-            if row.learner not in (QUOTED, *known):
-                yield (*path, "learner"), not_allowed("learner", row.learner, known)
-            elif row.learner != QUOTED and row.variant not in known[row.learner]:
-                yield (*path, "learner"), not_allowed(f"variant of {row.learner}", row.variant, known[row.learner])
+            if row.learner not in (QUOTED, *variants):
+                yield (*path, "learner"), not_allowed("learner", row.learner, variants)
+            elif row.learner != QUOTED and row.variant not in variants[row.learner]:
+                yield (*path, "learner"), not_allowed(f"variant of {row.learner}", row.variant, variants[row.learner])
             try:
                 checked(row.bound_latex)
             except FormulaError as fault:
                 yield (*path, "bound_latex"), str(fault)
 
 
-def _faults(mention: Mention, known: Known) -> list[Mistake]:
-    """The fault of a mention wherever its experiment is known; nothing where it is right somewhere."""
-    if mention.experiment not in known:
-        entry = mention.path[:2] if mention.path[0] in ("claims", "errata") else mention.path
-        return [((*entry, "experiment"), not_allowed("experiment", mention.experiment, known))]
-    lists = [
-        [((*mention.path, *path), message) for path, message in _compared(mention, experiment)]
-        for experiment in known[mention.experiment]
+def _mistakes(reference: Reference, experiments: ExperimentVersions) -> list[Mistake]:
+    """The mistakes of a reference; none where it is right in one version of its experiment."""
+    if reference.experiment not in experiments:
+        entry = reference.path[:2] if reference.path[0] in ("claims", "errata") else reference.path
+        return [((*entry, "experiment"), not_allowed("experiment", reference.experiment, experiments))]
+    by_version = [
+        [((*reference.path, *path), message) for path, message in _mistakes_in(reference, experiment)]
+        for experiment in experiments[reference.experiment]
     ]
-    return [] if any(not each for each in lists) else lists[0]
+    return [] if any(not mistakes for mistakes in by_version) else by_version[0]
 
 
-def _compared(mention: Mention, experiment: Experiment) -> Iterator[Mistake]:
-    of = f"of experiment {mention.experiment!r}"
-    for path, name in mention.learners:
+def _mistakes_in(reference: Reference, experiment: Experiment) -> Iterator[Mistake]:
+    of = f"of experiment {reference.experiment!r}"
+    for path, name in reference.learners:
         learner, dot, variant = name.partition(".")  # the variant may be a pattern
         variants = experiment.learners.get(learner, ())
         if learner not in experiment.learners:
             yield path, not_allowed(f"learner {of}", learner, experiment.learners)
-        elif dot and not any(fnmatch(each, variant) for each in variants):
+        elif dot and not any(fnmatch(name, variant) for name in variants):
             yield path, not_allowed(f"variant of {learner} in this experiment:", variant, variants)
-    if mention.stream is not None and mention.stream not in experiment.streams:
-        yield ("stream",), not_allowed(f"stream {of}", mention.stream, experiment.streams)
-    learners, columns = [name.partition(".")[0] for _, name in mention.learners], (*COLUMNS, *OPTIONAL)
-    for column, value in mention.where.items():
+    if reference.stream is not None and reference.stream not in experiment.streams:
+        yield ("stream",), not_allowed(f"stream {of}", reference.stream, experiment.streams)
+    learners, columns = [name.partition(".")[0] for _, name in reference.learners], (*COLUMNS, *OPTIONAL)
+    for column, value in reference.where.items():
         if column not in columns:
             yield ("where", column), not_allowed("column of a run", column, columns)
             continue
         values = _values(column, experiment, learners)
-        if values is not None and not any(_same(value, each) for each in values):
-            listed = ", ".join(f"{each:g}" if isinstance(each, float) else str(each) for each in values)
-            said = f"no {column} {of} is {value!r}, there are: {listed}{nearest(value, map(str, values))}"
-            yield ("where", column), said
+        if values is not None and not any(_same(value, existing) for existing in values):
+            listed = ", ".join(f"{existing:g}" if isinstance(existing, float) else str(existing) for existing in values)
+            message = f"no {column} {of} is {value!r}, there are: {listed}{nearest(value, map(str, values))}"
+            yield ("where", column), message
 
 
-def _same(value: str | float, other: object) -> bool:
-    if isinstance(value, str) or not isinstance(other, int | float):
-        return value == other
-    return value == other or math.isclose(value, other, rel_tol=1e-5, abs_tol=1e-8)
+def _same(value: str | float, existing: object) -> bool:
+    if isinstance(value, str) or not isinstance(existing, int | float):
+        return value == existing
+    return value == existing or math.isclose(value, existing, rel_tol=1e-5, abs_tol=1e-8)
 
 
 def _values(column: str, experiment: Experiment, learners: Sequence[str]) -> list[object] | None:
     """The values of a column in the rows of an experiment, as far as they follow from the settings."""
     if column == "epsilon":
-        held = FAMILIES[experiment.family].learners
-        private = {name not in held or held[name].card.private for name in learners}
-        own = () if private == {False} else experiment.epsilon
-        return [*own] if private == {True} else [*own, math.inf]
+        known_learners = FAMILIES[experiment.family].learners
+        private = {name not in known_learners or known_learners[name].card.private for name in learners}
+        finite = () if private == {False} else experiment.epsilon
+        return [*finite] if private == {True} else [*finite, math.inf]
     if column == "window":
-        covering = [2 ** math.ceil(math.log2(each)) for each in experiment.horizon]
-        listed = [each for each in getattr(experiment, "window", ()) if isinstance(each, int)]
+        covering = [2 ** math.ceil(math.log2(horizon)) for horizon in experiment.horizon]
+        listed = [window for window in getattr(experiment, "window", ()) if isinstance(window, int)]
         return list(dict.fromkeys([*listed, *(covering if hasattr(experiment, "window") else [0])]))
     places = {dimension: None for _, _, dimension in experiment.places()}
-    known: dict[str, Any] = {
+    columns: dict[str, Any] = {
         **getattr(experiment, "set_options", {}),
         **experiment.options,
         "stream": experiment.streams,
@@ -202,5 +202,5 @@ def _values(column: str, experiment: Experiment, learners: Sequence[str]) -> lis
         "dimension": tuple(places) or getattr(experiment, "dimension", ()),
         **{name: getattr(experiment, name, None) for name in ("strong_convexity", "best_loss")},
     }
-    found = known.get(column)
-    return None if found is None else [*as_tuple(found)]
+    values = columns.get(column)
+    return None if values is None else [*as_tuple(values)]

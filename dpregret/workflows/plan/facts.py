@@ -1,7 +1,7 @@
 """What pages show of learners, streams and experiments: displayed names, and the facts for the table of winners.
 
-Titles are on the cards of learners and on the classes of streams and sets. Variants go by the same few words in many
-learners, so these are in `variants.yaml`; whatever is not listed is its identifier without hyphens.
+Titles are on the cards of learners and on the classes of streams and sets. Many learners share the names of variants,
+so these are in `variants.yaml`; a variant that is not listed there is shown as its identifier without hyphens.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from dpregret.workflows.plan.config import Config
 
 VARIANTS: Final[dict[str, str]] = read_source(Path(__file__).with_name("variants.yaml")).data
 FEEDBACK: Final = {"online": "full", "bandits": "bandit", "experts": "experts", "erm": "erm"}
-"""Family -> what its learners see, in one word; a new family goes by its own name."""
+"""Family -> what its learners see, in one word; a new family is called by its own name."""
 POPULATION: Final = "population"
-"""The same of `erm` where excess risk is that of the law which fresh records are drawn from."""
-WORDS: Final = {"strongly-convex": "strongly convex", "best-loss": "realizable", "quadratic-sums": "", "phases": "",
-         "epochs": "", STORED: "", FRESH: ""}  # fmt: skip
-"""Trait of a stream -> its word; nothing where it says how losses are computed, not what they are."""
+"""The same for `erm` where excess risk is that of the law from which fresh records are drawn."""
+TRAITS: Final = {"strongly-convex": "strongly convex", "best-loss": "realizable", "quadratic-sums": "", "phases": "",
+          "epochs": "", STORED: "", FRESH: ""}  # fmt: skip
+"""Trait of a stream -> its label; empty where it says how losses are computed, not what they are."""
 
 
 def display_names() -> dict[str, str]:
-    """Identifier -> what people write, of everything in the project.
+    """Identifier -> displayed name, for everything in the project.
 
     Keys: `learner`; `learner.variant` (the name with the variant's words, where they distinguish it from others of the
     learner); `.variant` (these words alone); `stream:name`; `set:name`.
     """
     from dpregret.algorithms.geometry import SETS
 
-    names = {f"set:{name}": getattr(each, "title", "") or _spaced(name) for name, each in SETS.items()}
+    names = {f"set:{name}": getattr(domain, "title", "") or _spaced(name) for name, domain in SETS.items()}
     names["set:experts"] = "simplex of experts"
     for family in FAMILIES.values():
         for stream, source in family.streams.items():
@@ -43,9 +43,9 @@ def display_names() -> dict[str, str]:
         for name, learner in family.learners.items():
             names[name] = learner.card.title
             for variant in learner.card.variants:
-                words = names[f".{variant}"] = VARIANTS.get(variant, _spaced(variant))
-                told = variant != "corrected" or any("printed" in other for other in learner.card.variants)
-                names[f"{name}.{variant}"] = f"{names[name]}, {words}" if words and told else names[name]
+                label = names[f".{variant}"] = VARIANTS.get(variant, _spaced(variant))
+                shown = variant != "corrected" or any("printed" in name for name in learner.card.variants)
+                names[f"{name}.{variant}"] = f"{names[name]}, {label}" if label and shown else names[name]
     return names
 
 
@@ -69,26 +69,26 @@ def facts(config: Config, refuted: Mapping[str, str]) -> Facts:
     """Facts of all experiments of a configuration."""
     experiments, streams = {}, {}
     for paper, settings in config.papers.items():
-        for name, each in settings.experiments.items():
-            if not FAMILIES[each.family].compared:
+        for name, experiment in settings.experiments.items():
+            if not FAMILIES[experiment.family].compared:
                 continue
-            known = FAMILIES[each.family].streams
-            feedback = {stream: feedback_of(each.family, known[stream]) for stream in each.streams}
-            options = {**each.options, **getattr(each, "set_options", {})}
+            classes = FAMILIES[experiment.family].streams
+            feedback = {stream: feedback_of(experiment.family, classes[stream]) for stream in experiment.streams}
+            options = {**experiment.options, **getattr(experiment, "set_options", {})}
             fixed = {key: value for key, value in options.items() if key not in OPTIONS}
             experiments[paper, name] = ExperimentFacts(feedback, fixed)
-            for stream in each.streams:
-                streams[feedback[stream], stream] = stream_facts(each.family, known[stream])
-    learners = [each for family in FAMILIES.values() for each in family.learners.items()]
-    return Facts(experiments, streams, refuted, frozenset(name for name, each in learners if each.stochastic_only))
+            for stream in experiment.streams:
+                streams[feedback[stream], stream] = stream_facts(experiment.family, classes[stream])
+    learners = [item for family in FAMILIES.values() for item in family.learners.items()]
+    return Facts(experiments, streams, refuted, frozenset(name for name, kind in learners if kind.stochastic_only))
 
 
 def stream_facts(family: str, stream: Any) -> StreamFacts:
     """Loss class and kind of a stream (a class)."""
-    words = [WORDS.get(trait, trait) for trait in sorted(stream.traits)]
+    traits = [TRAITS.get(trait, trait) for trait in sorted(stream.traits)]
     if family == "online" and "smooth" not in stream.traits:
-        words.append("kinked")
-    words += ["real data"] * stream.real
+        traits.append("kinked")
+    traits += ["real data"] * stream.real
     stored = family == "erm" and FRESH not in stream.traits
     kind = RECORDS if stored else STOCHASTIC if stream.stochastic or FRESH in stream.traits else OBLIVIOUS
-    return StreamFacts(", ".join(filter(None, words)) or "convex", kind)
+    return StreamFacts(", ".join(filter(None, traits)) or "convex", kind)

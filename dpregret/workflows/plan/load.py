@@ -55,24 +55,24 @@ def load_config(
     limits: Limits | None = None,
     read: dict[str, str] | None = None,
     say: Callable[[str], None] = lambda where: None,
-    known: Callable[[Config, Experiment], bool] = lambda config, experiment: False,
+    stored: Callable[[Config, Experiment], bool] = lambda config, experiment: False,
 ) -> Config:
     """Read and check one configuration file, with all that it extends.
 
     Raises `ConfigError` with one line per mistake: syntax, keys and types first, then sizes, then, once these are
     right, what the installed learners, streams and sets cannot do. check False leaves out the latter. limits: go before
     those of the file. read: the files that are read, each with its SHA-256, are added. say: receives what is checked
-    next. known: experiments that need no check, since they were played as they stand.
+    next. stored: tells whether all plays of an experiment are in the store; then it needs no check.
     """
     source = read_profile(Path(path), read)
     config = validate(Config, source, further={0: TOP_KEYS, 2: PAPER_KEYS}, elsewhere=other_families())
     if limits is not None:
         lifted = config.limits.model_copy(update=limits.model_dump(exclude_unset=True))
         config = config.model_copy(update={"limits": lifted})
-    found = [*_names(config, Path(path).stem), *size_problems(config, config.limits)]
-    if check and not found:
-        found += semantic_problems(config, known, say)
-    problems = [f"{source.at(where)}: {message}" for where, message in found]
+    mistakes = [*_names(config, Path(path).stem), *size_problems(config, config.limits)]
+    if check and not mistakes:
+        mistakes += semantic_problems(config, stored, say)
+    problems = [f"{source.at(path)}: {message}" for path, message in mistakes]
     if problems:
         raise ConfigError(problems)
     return config
@@ -80,19 +80,19 @@ def load_config(
 
 def _names(config: Config, file_stem: str) -> Iterator[tuple[KeyPath, str]]:
     """Names of profiles and papers that are wrong."""
-    known = papers()
+    names = papers()
     if config.profile != file_stem:
-        said = f"{config.profile!r} must be the name of its file, {file_stem!r}"
-        yield ("profile",), f"{said}: the results of a profile have a folder of that name"
-    if config.profile in (*RESERVED_PROFILES, *known):
+        message = f"{config.profile!r} must be the name of its file, {file_stem!r}"
+        yield ("profile",), f"{message}: the results of a profile have a folder of that name"
+    if config.profile in (*RESERVED_PROFILES, *names):
         yield ("profile",), f"{config.profile!r} is the name of another folder of results: choose another name"
     for paper in config.papers:
-        if paper not in known:
-            yield ("papers", paper), not_allowed("paper", paper, known)
+        if paper not in names:
+            yield ("papers", paper), not_allowed("paper", paper, names)
 
 
 def read_profile(path: Path, read: dict[str, str] | None = None) -> Expanded:
-    """Read a profile with all that it extends; every part has its place.
+    """Read a profile with all that it extends; each part with its location.
 
     read: the files, each with its SHA-256, are added. Raises `ConfigError` with one line per mistake.
     """
@@ -142,7 +142,7 @@ def _root() -> Expanded:
 
 
 def _at(node: object, *path: str | int) -> dict[str, Any]:
-    """A mapping inside mappings; empty where there is none."""
+    """The mapping at a path in nested mappings; empty where there is none."""
     for part in path:
         node = node.get(part) if isinstance(node, dict) else None
     return node if isinstance(node, dict) else {}
@@ -150,13 +150,13 @@ def _at(node: object, *path: str | int) -> dict[str, Any]:
 
 def _problems(layer: dict[str, Any], base: dict[str, Any], source: Located) -> Iterator[str]:
     """The faults in how a profile changes the one below it."""
-    known = _at(base, "papers")
+    papers_below = _at(base, "papers")
     parts: list[tuple[KeyPath, dict[str, Any], dict[str, Any], dict[str, Any]]]
-    parts = [((), layer, known, _at(layer, "papers"))]
+    parts = [((), layer, papers_below, _at(layer, "papers"))]
     parts += [
-        (("papers", name), each, _at(known, name, "experiments"), _at(each, "experiments"))
-        for name, each in _at(layer, "papers").items()
-        if isinstance(each, dict)
+        (("papers", name), settings, _at(papers_below, name, "experiments"), _at(settings, "experiments"))
+        for name, settings in _at(layer, "papers").items()
+        if isinstance(settings, dict)
     ]
     for where, node, allowed, listed in parts:
         only = node.get("only")
@@ -170,11 +170,11 @@ def _problems(layer: dict[str, Any], base: dict[str, Any], source: Located) -> I
         if not isinstance(node.get("defaults", {}), dict | None):
             yield f"{source.at((*where, 'defaults'))}: must be a mapping, not {node['defaults']!r}"
     for paper, settings in _at(layer, "papers").items():
-        there = _at(known, paper, "experiments")
+        experiments = _at(papers_below, paper, "experiments")
         for name, experiment in _at(settings, "experiments").items():
-            if known and name not in there and not _at(experiment).get("title"):
-                place = source.at(("papers", paper, "experiments", name))
-                yield f"{place}: no such experiment in what this extends, nor a title{nearest(name, there)}"
+            if papers_below and name not in experiments and not _at(experiment).get("title"):
+                location = source.at(("papers", paper, "experiments", name))
+                yield f"{location}: no such experiment in what this extends, nor a title{nearest(name, experiments)}"
 
 
 def _select(layer: dict[str, Any], base: dict[str, Any]) -> None:
@@ -182,19 +182,19 @@ def _select(layer: dict[str, Any], base: dict[str, Any]) -> None:
     listed = layer.get("only") == LISTED
     _keep(_at(base, "papers"), layer.get("only"), _at(layer, "papers"))
     for paper, settings in _at(base, "papers").items():
-        own = _at(layer, "papers", paper)
+        change = _at(layer, "papers", paper)
         _keep(
             _at(settings, "experiments"),
-            own.get("only", LISTED if listed and "experiments" in own else None),
-            _at(own, "experiments"),
+            change.get("only", LISTED if listed and "experiments" in change else None),
+            _at(change, "experiments"),
         )
-        if listed and "oracle_costs" not in own:
+        if listed and "oracle_costs" not in change:
             settings.pop("oracle_costs", None)
 
 
 def _keep(entries: dict[str, Any], only: object, listed: Mapping[str, Any]) -> None:
-    kept = listed if only == LISTED else (*only, *listed) if isinstance(only, list) else entries
-    for name in [each for each in entries if each not in kept]:
+    names = listed if only == LISTED else (*only, *listed) if isinstance(only, list) else entries
+    for name in [name for name in entries if name not in names]:
         del entries[name]
 
 
@@ -202,9 +202,9 @@ def _lay_defaults(source: Located, data: dict[str, Any], places: Places) -> None
     """Lay the defaults of a file, and those of its papers, over all experiments, new ones too."""
     layer = _at(source.data)
     for paper in dict.fromkeys([*_at(data, "papers"), *_at(layer, "papers")]):
-        own = _at(layer, "papers", paper)
+        settings = _at(layer, "papers", paper)
         defaults: list[KeyPath] = [("defaults",), ("papers", paper, "defaults")]
-        changes = {name: change for name, change in _at(own, "experiments").items() if isinstance(change, dict)}
+        changes = {name: change for name, change in _at(settings, "experiments").items() if isinstance(change, dict)}
         for name in dict.fromkeys([*_at(data, "papers", paper, "experiments"), *changes]):
             here: KeyPath = ("papers", paper, "experiments", name)
             for start in defaults:
@@ -241,7 +241,7 @@ def _inside(data: dict[Any, Any], path: KeyPath, places: Places) -> dict[Any, An
     for number, part in enumerate(path, 1):
         if not isinstance(node.get(part), dict):
             node[part] = {}
-            for stale in [place for place in places if place[:number] == path[:number]]:
+            for stale in [key for key in places if key[:number] == path[:number]]:
                 del places[stale]
         node = node[part]
     return node
@@ -258,14 +258,14 @@ def file_schema() -> dict[str, Any]:
 def _in_file(schema: Any) -> Any:
     """The schema of a file: keys may be left out, or be null to take one away; numbers in lists may be ranges."""
     if isinstance(schema, list):
-        return [_in_file(each) for each in schema]
+        return [_in_file(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    changed = {key: _in_file(each) for key, each in schema.items() if key != "required"}
+    changed = {key: _in_file(value) for key, value in schema.items() if key != "required"}
     if "oneOf" in changed:  # what leaves keys out may fit several families
         changed["anyOf"] = changed.pop("oneOf")
     for key in {"properties", "patternProperties"} & changed.keys():
-        changed[key] = {name: {"anyOf": [each, {"type": "null"}]} for name, each in changed[key].items()}
+        changed[key] = {name: {"anyOf": [value, {"type": "null"}]} for name, value in changed[key].items()}
     if changed.get("type") == "array" and any(name in str(changed["items"]) for name in ("integer", "number")):
         return {"anyOf": [{**changed, "items": {"anyOf": [changed["items"], RANGE]}}, RANGE]}
     return changed

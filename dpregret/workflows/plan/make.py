@@ -19,7 +19,7 @@ from dpregret.paper_figs.judge.claims import ClaimsFile
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Experiment
 from dpregret.workflows.plan import cross_references, facts, load
-from dpregret.workflows.plan.config import AuditSize, Config, ValidationSize, given_limits
+from dpregret.workflows.plan.config import AuditSize, Config, ValidationSize, parse_limits
 from dpregret.workflows.plan.read import DIGITS, FORMAT, MADE, STAGES, Play, short_names, versions
 from dpregret.workflows.run import child, fingerprint, store
 
@@ -46,17 +46,17 @@ def planned(options: Mapping[str, Any], say: child.Say) -> dict[str, Any]:
     try:
         source = load.check_options(dict(options))
         read: dict[str, str] = {}
-        config = load.load_config(source, limits=given_limits(options.get("limits")), read=read, say=say, known=known)
-        papers = cross_references.check_mentions(config)
-        return {"plan": _Maker(config, papers).plan(read), "problems": []}
+        config = load.load_config(source, limits=parse_limits(options.get("limits")), read=read, say=say, stored=stored)
+        papers = cross_references.check_references(config)
+        return {"plan": _PlanMaker(config, papers).plan(read), "problems": []}
     except (ConfigError, OSError) as error:
         return {"plan": None, "problems": list(getattr(error, "problems", [str(error)]))}
     except Exception as error:
         return {"plan": None, "problems": [fault(error)]}
 
 
-def known(config: Config, experiment: Experiment) -> bool:
-    """Whether all plays of an experiment are in the store: then it was checked by playing it."""
+def stored(config: Config, experiment: Experiment) -> bool:
+    """Whether all plays of an experiment are in the store: then it needs no check."""
     return all(store.holds(play.key) for play, _ in plays(config, experiment))
 
 
@@ -90,10 +90,10 @@ def plays(config: Config, experiment: Experiment) -> Iterator[tuple[Play, list[P
 def data_of(experiment: Experiment) -> list[str]:
     """The prepared data that the streams of an experiment read."""
     streams = FAMILIES[experiment.family].streams
-    found = [data for name in experiment.streams if (data := streams[name].data) is not None]
+    names = [data for name in experiment.streams if (data := streams[name].data) is not None]
     if "source" in experiment.options:
-        found.append(experiment.options["source"])
-    return list(dict.fromkeys(found))
+        names.append(experiment.options["source"])
+    return list(dict.fromkeys(names))
 
 
 @cache
@@ -122,7 +122,7 @@ def listed_code(code: Mapping[str, Sequence[Path]]) -> dict[str, Any]:
     }
 
 
-class _Maker:
+class _PlanMaker:
     """Puts a plan together; everything that is made stands before what is made of it."""
 
     def __init__(self, config: Config, papers: Mapping[str, ClaimsFile]):
@@ -134,7 +134,7 @@ class _Maker:
         self.shown: dict[str, tuple[str, str]] = {}
         self.parts: dict[str, dict[str, Any]] = {}
         self.names = facts.display_names()
-        self.words = short(self.names)
+        self.names_key = short(self.names)
 
     def plan(self, read: Mapping[str, str]) -> dict[str, Any]:
         """All of it in types of JSON."""
@@ -153,7 +153,7 @@ class _Maker:
             "profile": self.config.profile,
             "results": self.results,
             "config": self.config.to_json(),
-            "read": {_near(name): digest for name, digest in read.items()},
+            "read": {_relative(name): digest for name, digest in read.items()},
             "papers": short_names(papers),
             "families": list(FAMILIES),
             "names": self.names,
@@ -172,25 +172,25 @@ class _Maker:
         parts: dict[str, dict[str, Any]] = {}
         gather = [fingerprint.WORKFLOWS / "run" / f"{name}.py" for name in ("job", "store", "stages")]
         for name, experiment in self.config.papers[paper].experiments.items():
-            found = list(plays(self.config, experiment))
-            self.code.update({play.code: files for play, files in found})
-            most = self.config.plays_per_job or len(found)
+            experiment_plays = list(plays(self.config, experiment))
+            self.code.update({play.code: files for play, files in experiment_plays})
+            size = self.config.plays_per_job or len(experiment_plays)
             data = data_files(experiment)
-            for each, file in data.items():
-                self.made[f"data/{each}"] = (file, [], self._note(fingerprint.stage_files("data")))
-            for first in range(0, len(found), most):
-                some = [play for play, _ in found[first : first + most]]
-                named = [[play.learner, play.variant, play.key] for play in some]
-                key = short([paper, name, named, self._note(gather)])
-                several = f".{first // most}" if most < len(found) else ""
+            for data_name, file in data.items():
+                self.made[f"data/{data_name}"] = (file, [], self._note(fingerprint.stage_files("data")))
+            for first in range(0, len(experiment_plays), size):
+                job_plays = [play for play, _ in experiment_plays[first : first + size]]
+                names = [[play.learner, play.variant, play.key] for play in job_plays]
+                key = short([paper, name, names, self._note(gather)])
+                number = f".{first // size}" if size < len(experiment_plays) else ""
                 parts[key] = {
                     "experiment": name,
-                    "file": f"{name}{several}.parquet",
+                    "file": f"{name}{number}.parquet",
                     "settings": self.config.hash(paper, name),
                     "data": data,
-                    "plays": some,
+                    "plays": job_plays,
                 }
-        for keys in _shared_out(parts, self.config.plays_per_job or PLAYS_PER_JOB):
+        for keys in _jobs_of(parts, self.config.plays_per_job or PLAYS_PER_JOB):
             folder = f"{MADE}/runs/{paper}/{parts[keys[0]]['experiment']}.{short(keys)}"
             for key in keys:
                 file = parts[key]["file"]
@@ -205,10 +205,10 @@ class _Maker:
         return code
 
     def _make(self, name: str, inputs: Iterable[str] = (), *further: object, texts: Iterable[str] = ()) -> str:
-        """Note what a stage makes. further: what else decides it; texts: papers whose texts do."""
+        """Add the output of a stage. Part of its key are `further` and the texts of the papers `texts`."""
         stage = STAGES[name.partition("/")[0]]
         code = self._note(fingerprint.stage_files(stage.function, *texts))
-        key = short([name, code, versions(), [self.keys[each] for each in inputs], further])
+        key = short([name, code, versions(), [self.keys[input_name] for input_name in inputs], further])
         self.keys[name], file = key, f"{MADE}/{name}.{key}{stage.suffix}"
         self.made[name] = (file, list(inputs), code)
         return file
@@ -237,33 +237,35 @@ class _Maker:
             made["oracles.parquet"] = self._make(f"oracles/{paper}", (), settings.oracle_costs, store.here())
         if claims.exact:
             made["exact"] = self._make(f"exact/{paper}", (), claims.exact)
-        own = [name for stage in ("oracles", "exact") if (name := f"{stage}/{paper}") in self.made]
+        further = [name for stage in ("oracles", "exact") if (name := f"{stage}/{paper}") in self.made]
         exact = ["exact_losses/all"] if any(claim.exact for claim in claims.claims) else []
         folder = self._make(tables, (runs, *exact), decides, profile, store.here(), texts=[paper])
         wide = ["table_1_all", *(f"table_{number}" for number in range(2, len(claims.tables) + 1))]
-        wanted = [*TABLES, *(f"{name}.{form}" for name in wide for form in PAGES)]
-        wanted += [f"gains.{form}" for form in PAGES if claims.gains]
-        self._show(folder, f"{paper}/", wanted)
-        made["figures"] = self._make(figures, (runs, *own), decides, self.words, texts=[paper])
+        files = [*TABLES, *(f"{name}.{form}" for name in wide for form in PAGES)]
+        files += [f"gains.{form}" for form in PAGES if claims.gains]
+        self._show(folder, f"{paper}/", files)
+        made["figures"] = self._make(figures, (runs, *further), decides, self.names_key, texts=[paper])
         made["complete.txt"] = self._make(f"complete/{paper}", (runs, tables))
-        shows = (runs, tables, figures, *own)
-        made["report.html"] = self._make(f"paper_report/{paper}", shows, decides, profile, self.words, texts=[paper])
+        shows = (runs, tables, figures, *further)
+        made["report.html"] = self._make(
+            f"paper_report/{paper}", shows, decides, profile, self.names_key, texts=[paper]
+        )
         self.shown.update({f"{paper}/{name}": (file, "") for name, file in made.items()})
 
     def _whole(self, papers: list[str], simulations: int) -> list[str]:
-        """The outputs for all papers together; returns the names of everything that a run makes."""
+        """The paths for all papers together; returns the names of everything that a run makes."""
         decides = [self.config.fingerprint(paper) for paper in papers]
         runs = [f"runs/{paper}" for paper in papers]
         audit = ["audit_tables/all"] if self.config.audit else []
-        known = facts.facts(self.config, {})
-        compared = [*(sorted(map(repr, each.items())) for each in (known.experiments, known.streams))]
-        compared.append(sorted(known.stochastic_only))
-        folder = self._make("winners/all", (*runs, *audit, "exact_losses/all"), decides, compared, self.words)
-        wanted = ["winners.csv", "winners.md"]
-        wanted += [f"winners/{name}.csv" for name in ("cells", "profiles_figure")]
-        wanted += [f"winners/{name}.{form}" for name in ("profiles", "coverage") for form in PAGES]
-        wanted += [f"winners/profiles.{form}" for form in ("png", "pdf", "svg")]
-        self._show(folder, "", wanted)
+        all_facts = facts.facts(self.config, {})
+        compared = [*(sorted(map(repr, part.items())) for part in (all_facts.experiments, all_facts.streams))]
+        compared.append(sorted(all_facts.stochastic_only))
+        folder = self._make("winners/all", (*runs, *audit, "exact_losses/all"), decides, compared, self.names_key)
+        files = ["winners.csv", "winners.md"]
+        files += [f"winners/{name}.csv" for name in ("cells", "profiles_figure")]
+        files += [f"winners/{name}.{form}" for name in ("profiles", "coverage") for form in PAGES]
+        files += [f"winners/profiles.{form}" for form in ("png", "pdf", "svg")]
+        self._show(folder, "", files)
         folder = self._make("validation/all", (), simulations)
         validation = ["validation/all"] if self.config.validation else []
         if validation:
@@ -271,35 +273,35 @@ class _Maker:
         tables = [f"{stage}/{paper}" for stage in ("tables", "figures") for paper in papers]
         folder = self._make("errata_page/all", (*runs, *tables), texts=papers)
         self._show(folder, "", ["errata.md"])
-        own = [name for name in self.made if name.split("/")[0] in ("oracles", "exact")]
-        made = [*tables, *own, "winners/all", *audit, *validation]
-        further = (decides, self.config.profile, self.words)
-        self.shown["report.html"] = (self._make("html_report/all", (*runs, *made), *further, texts=papers), "")
-        return [*made, "errata_page/all", "html_report/all", *(f"complete/{paper}" for paper in papers)]
+        further = [name for name in self.made if name.split("/")[0] in ("oracles", "exact")]
+        shown = [*tables, *further, "winners/all", *audit, *validation]
+        settings = (decides, self.config.profile, self.names_key)
+        self.shown["report.html"] = (self._make("html_report/all", (*runs, *shown), *settings, texts=papers), "")
+        return [*shown, "errata_page/all", "html_report/all", *(f"complete/{paper}" for paper in papers)]
 
     def _gates(self, papers: list[str]) -> None:
         """Comparisons with the committed reference."""
-        kept = reference() / Path(self.results).relative_to("results")
-        sums = [_sums(kept / paper) for paper in papers]
+        committed = reference() / Path(self.results).relative_to("results")
+        sums = [_sums(committed / paper) for paper in papers]
         self.shown["gate.txt"] = (self._make("gate/all", [f"tables/{paper}" for paper in papers], sums), "")
         inputs = ("audit_tables/all", "exact_losses/all")
-        self.shown["audit/gate.txt"] = (self._make("audit_gate/all", inputs, _sums(kept / "audit")), "")
+        self.shown["audit/gate.txt"] = (self._make("audit_gate/all", inputs, _sums(committed / "audit")), "")
 
 
-def _shared_out(parts: Mapping[str, Mapping[str, Any]], most: int) -> list[list[str]]:
+def _jobs_of(parts: Mapping[str, Mapping[str, Any]], limit: int) -> list[list[str]]:
     """The keys of consecutive parts that one job plays: with no more plays in all than `most`, or one alone."""
     jobs: list[list[str]] = []
-    plays = most
+    plays = limit
     for key, part in parts.items():
         plays += len(part["plays"])
-        if plays > most:
+        if plays > limit:
             jobs.append([])
             plays = len(part["plays"])
         jobs[-1].append(key)
     return jobs
 
 
-def _near(file: str) -> str:
+def _relative(file: str) -> str:
     """A file by its name from here, where it is below: a plan is published, and must not contain a home folder."""
     path, here = Path(file), Path.cwd()
     return path.relative_to(here).as_posix() if path.is_relative_to(here) else file
@@ -307,8 +309,8 @@ def _near(file: str) -> str:
 
 def _sums(folder: Path) -> dict[str, str]:
     """SHA-256 of the tables of a committed folder."""
-    wanted = [path for path in sorted(folder.glob("*")) if path.name in COMPARED]
-    return {path.name: checksum(path) for path in wanted if path.is_file()}
+    files = [path for path in sorted(folder.glob("*")) if path.name in COMPARED]
+    return {path.name: checksum(path) for path in files if path.is_file()}
 
 
 def main() -> None:
@@ -319,8 +321,8 @@ def main() -> None:
         discovery.announce.append(lambda module: say(f"while {module} was imported"))
         return planned(json.loads(sys.argv[1]), say)
 
-    found, problem = child.call(answer)
-    print(json.dumps(found or {"problems": [f"the plan could not be made: {problem}"], "plan": None}))
+    result, problem = child.call(answer)
+    print(json.dumps(result or {"problems": [f"the plan could not be made: {problem}"], "plan": None}))
 
 
 if __name__ == "__main__":

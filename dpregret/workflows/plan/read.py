@@ -1,6 +1,6 @@
 """The plan of a run, as data: what is played, what is made of it, and the name of everything.
 
-It is made in a child (`make.py`), which imports every learner and stream; who reads it imports nothing but the standard
+It is made in a child (`make.py`), which imports every learner and stream; to read it takes nothing but the standard
 library. The name of everything that is made holds a hash of all that it is made of, so what is there under its name
 needs no second look.
 
@@ -35,8 +35,8 @@ from dpregret.workflows.run.fingerprint import PACKAGE, ROOT, STUDY, SUFFIXES
 PAPERS = study.PAPERS
 PROFILES = Path(__file__).parents[1] / "config"
 NOT_PROFILES = {"sources", "resources"}  # declared downloads and what jobs request, in the same folder
-KEPT = Path(".snakemake") / "plans"
-MOST_KEPT = 8
+PLANS = Path(".snakemake") / "plans"
+MOST_PLANS = 8
 MADE = Path("results") / "made"
 FORMAT = 3
 DIGITS = 12
@@ -153,8 +153,8 @@ class Plan:
         """Paper -> key -> plays of an experiment, in the order of the configuration."""
         return {
             paper: {
-                key: Part(paper=paper, key=key, **{**each, "plays": tuple(Play(*play) for play in each["plays"])})
-                for key, each in parts.items()
+                key: Part(paper=paper, key=key, **{**part, "plays": tuple(Play(*play) for play in part["plays"])})
+                for key, part in parts.items()
             }
             for paper, parts in self.content["parts"].items()
         }
@@ -187,11 +187,11 @@ class Plan:
     @cached_property
     def jobs(self) -> dict[str, list[Part]]:
         """Folder of runs -> what the job plays that makes it."""
-        found: dict[str, list[Part]] = {}
+        jobs: dict[str, list[Part]] = {}
         for parts in self.parts.values():
             for part in parts.values():
-                found.setdefault(str(Path(part.file).parent), []).append(part)
-        return found
+                jobs.setdefault(str(Path(part.file).parent), []).append(part)
+        return jobs
 
     def runs(self, paper: str) -> list[str]:
         """The folders of a paper's runs."""
@@ -204,7 +204,7 @@ class Plan:
 
     def inputs(self, name: str) -> list[str]:
         """The files that something is made of."""
-        return [file for each in self.made[name].inputs for file in self.named(each)]
+        return [file for input_name in self.made[name].inputs for file in self.named(input_name)]
 
     def key(self, name: str) -> str:
         """The key in the name of what is made."""
@@ -215,13 +215,13 @@ class Plan:
         """All keys in names of what is made, and of its records."""
         return frozenset([*map(key_of_made, self.jobs), *map(self.key, self.made)])
 
-    def made_of(self, files: set[str]) -> Iterator[str]:
+    def made_of(self, start: set[str]) -> Iterator[str]:
         """Everything that is made of some files, however indirectly."""
-        found = set(files)
-        for name, each in self.made.items():  # inputs stand before what is made of them
-            if found.intersection(self.inputs(name)):
-                found.add(each.file)
-                yield each.file
+        files = set(start)
+        for name, made in self.made.items():  # inputs stand before what is made of them
+            if files.intersection(self.inputs(name)):
+                files.add(made.file)
+                yield made.file
 
 
 def key_of_made(file: str) -> str:
@@ -240,13 +240,13 @@ def short_names(names: Sequence[str]) -> dict[str, str]:
     others."""
     short = {name: re.sub(r"(_et_al)?_\d+$", "", name) for name in names}
     taken = list(short.values())
-    return {name: each if taken.count(each) == 1 else name for name, each in short.items()}
+    return {name: shorter if taken.count(shorter) == 1 else name for name, shorter in short.items()}
 
 
 def profile_names() -> list[str]:
     """Return the names of the profiles that come with the project."""
-    other = NOT_PROFILES if study.FOLDER else {*NOT_PROFILES, study.PROFILE}
-    return sorted({path.stem for path in PROFILES.glob("*.yaml")} - other)
+    excluded = NOT_PROFILES if study.FOLDER else {*NOT_PROFILES, study.PROFILE}
+    return sorted({path.stem for path in PROFILES.glob("*.yaml")} - excluded)
 
 
 def profile_path(profile: object) -> Path:
@@ -255,9 +255,9 @@ def profile_path(profile: object) -> Path:
         raise ConfigError(f"profile: give a name or the path of a YAML file, not {profile!r}")
     if "/" in profile or profile.endswith((".yaml", ".yml")):
         return Path(profile)
-    known = profile_names()
-    if profile not in known:
-        raise ConfigError(f"profile: {not_allowed('profile', profile, known)} (or the path of a YAML file)")
+    names = profile_names()
+    if profile not in names:
+        raise ConfigError(f"profile: {not_allowed('profile', profile, names)} (or the path of a YAML file)")
     return PROFILES / f"{profile}.yaml"
 
 
@@ -270,18 +270,18 @@ def key_in(file: Path) -> str | None:
 @cache
 def versions() -> dict[str, str]:
     """The installed versions that decide numbers."""
-    found = {name: importlib.metadata.version(name) for name in VERSIONS}
-    return {"python": ".".join(platform.python_version_tuple()[:2]), **found}
+    libraries = {name: importlib.metadata.version(name) for name in VERSIONS}
+    return {"python": ".".join(platform.python_version_tuple()[:2]), **libraries}
 
 
 def sources() -> str:
     """The hash of everything that can decide a plan: what is below the package, installed, and compared with."""
     digest = hashlib.sha256(f"{sys.version} {versions()} {FORMAT}".encode())
-    for compared in sorted(path for each in COMPARED for path in MADE.parent.glob(each) if path.is_file()):
+    for compared in sorted(path for pattern in COMPARED for path in MADE.parent.glob(pattern) if path.is_file()):
         digest.update(f"{compared} {checksum(compared)} ".encode())
     walks = [os.walk(top) for top in (ROOT / PACKAGE, STUDY) if top]
     for folder, below, names in itertools.chain.from_iterable(walks):
-        below[:] = sorted(each for each in below if each not in ("__pycache__", "cache", "results", ".snakemake"))
+        below[:] = sorted(name for name in below if name not in ("__pycache__", "cache", "results", ".snakemake"))
         for name in sorted(names):
             if os.path.splitext(name)[1] in SUFFIXES:
                 path = os.path.join(folder, name)
@@ -291,35 +291,35 @@ def sources() -> str:
     return digest.hexdigest()
 
 
-def load(options: Mapping[str, Any], kept: Path = KEPT) -> Plan:
+def load(options: Mapping[str, Any], folder: Path = PLANS) -> Plan:
     """The plan for the options of ``--config``; made in a child where it has not been made of the same files before.
 
     Raises ConfigError with one line for each mistake, also where reading the learners ends the child's process.
     """
-    words = json.dumps({str(key): options[key] for key in options}, sort_keys=True, default=str)
-    file = kept / f"{hashlib.sha256((sources() + words).encode()).hexdigest()[:16]}.json"
+    text = json.dumps({str(key): options[key] for key in options}, sort_keys=True, default=str)
+    file = folder / f"{hashlib.sha256((sources() + text).encode()).hexdigest()[:16]}.json"
     with contextlib.suppress(OSError, ValueError, KeyError):
         plan = Plan.read(file)
         if all(checksum(Path(name)) == digest for name, digest in plan.content["read"].items()):
             os.utime(file)  # the plan of a run that is at work is none of the oldest
             return plan
-    answer = _from_child(words)
+    answer = _from_child(text)
     if answer["problems"]:
         raise ConfigError(answer["problems"])
     with atomic_write(file) as temporary:
         temporary.write_text(json.dumps(answer["plan"]), encoding="utf-8")
-    for old in sorted(kept.glob("*.json"), key=lambda each: each.stat().st_mtime_ns)[:-MOST_KEPT]:
+    for old in sorted(folder.glob("*.json"), key=lambda file: file.stat().st_mtime_ns)[:-MOST_PLANS]:
         old.unlink(missing_ok=True)
     return Plan(file, answer["plan"])
 
 
-def _from_child(words: str) -> dict[str, Any]:
+def _from_child(options: str) -> dict[str, Any]:
     """The answer of a fresh interpreter (`make.main`)."""
     # this package last: what else lies beside it, say a numpy.py, hides no library
     start = (
         f"import runpy, sys; sys.path.append({str(ROOT)!r}); runpy.run_module('{__package__}.make', None, '__main__')"
     )
-    done = subprocess.run([sys.executable, "-Pc", start, words], stdout=subprocess.PIPE, check=False)
+    done = subprocess.run([sys.executable, "-Pc", start, options], stdout=subprocess.PIPE, check=False)
     try:
         answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     except (IndexError, ValueError):

@@ -38,7 +38,7 @@ def play_experiment(plan: Plan, part: Part, output: Path, log: Path | None = Non
     with TemporaryDirectory(prefix="dpregret-") as name:
         folder = Path(name)
         store.link(part.data, folder)
-        draws = Draws(config.seed, experiment.runs, folder, kept=folder)
+        draws = Draws(config.seed, experiment.runs, folder, shared=folder)
         for each in part.plays:
             rows, fault = store.read(each.key), ""
             if rows is None:
