@@ -48,14 +48,14 @@ COMPARED = ("reference/**/*",)
 
 
 class Stage(NamedTuple):
-    """What the rule of a stage calls in `run/stages.py`, what it makes and says, and where its log and benchmark are.
+    """The function in `run/stages.py` that the rule of a stage calls, its output, message, and log and benchmark files.
 
-    suffix: of the file that is made; a folder has none.
+    suffix: of the output; empty for a folder. records: name of the log and of the benchmark, without suffix.
     """
 
     function: str
     suffix: str
-    place: str
+    records: str
     message: str
 
 

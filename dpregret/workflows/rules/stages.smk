@@ -4,7 +4,7 @@ CONDA = "../envs/bench.yaml"
 
 
 # Of a paper, a family or a data set.
-for stage, (_, suffix, place, message) in EACH.items():
+for stage, (_, suffix, records, message) in EACH.items():
 
     rule:
         name:
@@ -14,9 +14,9 @@ for stage, (_, suffix, place, message) in EACH.items():
         output:
             output(f"{MADE}/{stage}/{{name}}.{{key}}{suffix}"),
         log:
-            f"{RESULTS}/log/{place}.{{key}}.log",
+            f"{RESULTS}/log/{records}.{{key}}.log",
         benchmark:
-            f"{RESULTS}/benchmark/{place}.{{key}}.tsv"
+            f"{RESULTS}/benchmark/{records}.{{key}}.tsv"
         conda:
             CONDA
         params:
@@ -28,7 +28,7 @@ for stage, (_, suffix, place, message) in EACH.items():
 
 
 # Of all papers together: the name of the rule is a target.
-for stage, (_, _, place, message) in WHOLE.items():
+for stage, (_, _, records, message) in WHOLE.items():
 
     rule:
         name:
@@ -38,9 +38,9 @@ for stage, (_, _, place, message) in WHOLE.items():
         output:
             output(PLAN.made[f"{stage}/all"].file),
         log:
-            f"{RESULTS}/log/{place}.log",
+            f"{RESULTS}/log/{records}.log",
         benchmark:
-            f"{RESULTS}/benchmark/{place}.tsv"
+            f"{RESULTS}/benchmark/{records}.tsv"
         conda:
             CONDA
         params:

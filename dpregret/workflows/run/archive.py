@@ -85,7 +85,7 @@ def unpack(packed: IO[bytes], folder: Path) -> None:
             content = stream.read(MOST_BYTES + 1)
         with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as opened:
             members = opened.getmembers()
-            size = max(len(content), sum(each.size for each in members))  # of sparse files the latter is more
+            size = max(len(content), sum(member.size for member in members))  # of sparse files the latter is more
             if size > MOST_BYTES or len(members) > MOST_FILES:
                 raise UnreadableError(f"more than {MOST_BYTES >> 20} MiB, or {MOST_FILES} files")
             opened.extractall(folder, members, filter="data")
@@ -102,12 +102,12 @@ def origin(profile: str, keys: Mapping[str, str]) -> dict[str, Any]:
     import scipy.linalg  # noqa: F401 - it brings its own library, and NumPy's
 
     top = git(ROOT, "rev-parse", "--show-toplevel")
-    own = top is not None and Path(top).resolve() == ROOT  # not a repository that this folder happens to lie in
-    changed = git(ROOT, "status", "--porcelain", "--untracked-files=no") if own else None
-    blas = [each for each in threadpool_info() if each.get("user_api") == "blas"]
+    is_top = top is not None and Path(top).resolve() == ROOT  # not a repository that this folder happens to lie in
+    changed = git(ROOT, "status", "--porcelain", "--untracked-files=no") if is_top else None
+    blas = [library for library in threadpool_info() if library.get("user_api") == "blas"]
     return {
         "profile": profile,
-        "commit": git(ROOT, "rev-parse", "HEAD") if own else None,
+        "commit": git(ROOT, "rev-parse", "HEAD") if is_top else None,
         "dirty": None if changed is None else bool(changed),
         "dpregret": dpregret.__version__,
         "python": platform.python_version(),
@@ -129,10 +129,10 @@ def write_sums(results: Path, names: Iterable[str], origin: Mapping[str, Any]) -
     """Write origin and list of a finished run; the name of a folder stands for all files below it. Raises OSError."""
     with atomic_write(results / ORIGIN) as temporary:
         temporary.write_text(json.dumps(origin, indent=1) + "\n", encoding="utf-8")
-    found = [results / ORIGIN]
+    paths = [results / ORIGIN]
     for path in (results / name for name in names):
-        found += [each for each in path.rglob("*") if each.is_file() and each.name != MARK] if path.is_dir() else [path]
-    sums = {path.relative_to(results).as_posix(): checksum(path) for path in found}
+        paths += [file for file in path.rglob("*") if file.is_file() and file.name != MARK] if path.is_dir() else [path]
+    sums = {path.relative_to(results).as_posix(): checksum(path) for path in paths}
     if not all(map(plain_name, sums)):
         raise ValueError(f"{results}: a name that no list of checksums can hold")
     with atomic_write(results / SUMS) as temporary:
@@ -158,7 +158,7 @@ def _text(folder: Path, name: str) -> str:
 def listed(folder: Path) -> dict[str, str]:
     """File -> SHA-256, as listed. Raises UnreadableError for a list that is not as `write_sums` writes it."""
     text = _text(folder, SUMS)
-    sums = {found[2]: found[1] for line in text.split("\n") if (found := _LINE.fullmatch(line))}
+    sums = {match[2]: match[1] for line in text.split("\n") if (match := _LINE.fullmatch(line))}
     if ORIGIN not in sums or _written(sums) != text or not all(map(plain_name, sums)):
         raise UnreadableError(f"{SUMS}: edited or damaged")
     return sums
@@ -175,14 +175,14 @@ def described(folder: Path) -> dict[str, Any]:
 def faults(folder: Path) -> list[str]:
     """One line for each file that is not as listed. Raises UnreadableError where there is no list, and OSError."""
     sums = listed(folder)
-    found = [f"{name}: {fault}" for name, digest in sums.items() if (fault := _fault(folder, name, digest))]
+    changed = [f"{name}: {fault}" for name, digest in sums.items() if (fault := _fault(folder, name, digest))]
     # other profiles, finished or not, have a list or logs of their own
-    others = {each.parent.name for own in (SUMS, "log") for each in folder.glob(f"*/{own}")}
-    tops = [each for each in folder.iterdir() if each.name not in others.union(BESIDE)]
-    there = [each for top in tops for each in (top, *top.rglob("*")) if each.is_symlink() or not each.is_dir()]
-    names = {each.relative_to(folder).as_posix() for each in there if each.name != MARK}
-    said = "not listed; left from another configuration, or put there by hand"
-    return found + [f"{name}: {said}" for name in sorted(names - {*sums, SUMS})]
+    others = {file.parent.name for name in (SUMS, "log") for file in folder.glob(f"*/{name}")}
+    tops = [path for path in folder.iterdir() if path.name not in others.union(BESIDE)]
+    entries = [path for top in tops for path in (top, *top.rglob("*")) if path.is_symlink() or not path.is_dir()]
+    names = {path.relative_to(folder).as_posix() for path in entries if path.name != MARK}
+    message = "not listed; left from another configuration, or put there by hand"
+    return changed + [f"{name}: {message}" for name in sorted(names - {*sums, SUMS})]
 
 
 def _fault(folder: Path, name: str, digest: str) -> str:
@@ -194,43 +194,43 @@ def _fault(folder: Path, name: str, digest: str) -> str:
 
 
 @contextmanager
-def opened(place: Path, content: bytes | None = None) -> Iterator[tuple[Path, list[str]]]:
+def opened(path: Path, content: bytes | None = None) -> Iterator[tuple[Path, list[str]]]:
     """The folder of results at a place, and its faults; that of an archive is a temporary one.
 
     content: of an archive that has been read already. Raises UnreadableError and OSError.
     """
-    if place.is_dir():
-        yield place, faults(place)
+    if path.is_dir():
+        yield path, faults(path)
         return
-    if content is None and not place.is_file():
+    if content is None and not path.is_file():
         raise UnreadableError("no such file or folder")
     with tempfile.TemporaryDirectory(prefix="dpregret-") as name:
-        with plain_file(place) if content is None else io.BytesIO(content) as packed:
+        with plain_file(path) if content is None else io.BytesIO(content) as packed:
             unpack(packed, Path(name))
         folder = Path(name) / INSIDE
-        found = faults(folder)
+        problems = faults(folder)
         if described(folder).get("lock") != lock(Path(name)):
-            found.append(f"{LOCK}: not the lock file that the run was made with")
-        yield folder, found
+            problems.append(f"{LOCK}: not the lock file that the run was made with")
+        yield folder, problems
 
 
-def main(words: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """One line a fault. Exit code 0: all is as listed; 1: something is not; 2: there is nothing that can be checked."""
     parser = boundary.Parser(prog="dpregret verify", description="Is a run what it was when it was finished?")
     parser.add_argument("places", nargs="*", type=Path, metavar="PLACE", help="a folder of results, or an archive")
     worst = 0
-    for place in parser.parse_args(words).places or [Path("results")]:
+    for path in parser.parse_args(arguments).places or [Path("results")]:
         try:
-            with opened(place) as (folder, found):
-                made, count = described(folder), len(listed(folder))
+            with opened(path) as (folder, problems):
+                run, count = described(folder), len(listed(folder))
         except (UnreadableError, OSError, MemoryError) as fault:
-            print(shown(f"{place}: {one_line(fault) or type(fault).__name__}"), file=sys.stderr)
+            print(shown(f"{path}: {one_line(fault) or type(fault).__name__}"), file=sys.stderr)
             worst = 2
             continue
-        commit = f"commit {made.get('commit')}{' and changes' * bool(made.get('dirty'))}, profile {made.get('profile')}"
-        for line in found or [f"{count} files as listed, made with {commit}"]:
-            print(shown(f"{place}: {line}"))
-        worst = max(worst, int(bool(found)))
+        commit = f"commit {run.get('commit')}{' and changes' * bool(run.get('dirty'))}, profile {run.get('profile')}"
+        for line in problems or [f"{count} files as listed, made with {commit}"]:
+            print(shown(f"{path}: {line}"))
+        worst = max(worst, int(bool(problems)))
     return worst
 
 
@@ -288,7 +288,7 @@ def metadata(files: Mapping[str, str], origin: Mapping[str, Any], finished: date
         "mainEntity": {"@id": WORKFLOW},
         "mentions": at("#run"),
     }
-    about = {
+    descriptor = {
         "@id": METADATA,
         "@type": "CreativeWork",
         "about": {"@id": "./"},
@@ -298,44 +298,44 @@ def metadata(files: Mapping[str, str], origin: Mapping[str, Any], finished: date
         {"@id": "https://spdx.org/licenses/MIT", "@type": "CreativeWork", "name": "MIT License"},
         {**language, "@type": "ComputerLanguage", "name": "Snakemake", "url": "https://snakemake.readthedocs.io"},
         *(
-            {"@id": each, "@type": "CreativeWork", "name": name, "version": version}
-            for each, (name, version) in PROFILES.items()
+            {"@id": url, "@type": "CreativeWork", "name": name, "version": version}
+            for url, (name, version) in PROFILES.items()
         ),
         *({"@id": name, "@type": "File", "sha256": digest} for name, digest in files.items()),
     ]
     context = [f"{CRATE}/context", "https://w3id.org/ro/terms/workflow-run/context"]
-    return {"@context": context, "@graph": [about, root, workflow, author, run, profile, *further]}
+    return {"@context": context, "@graph": [descriptor, root, workflow, author, run, profile, *further]}
 
 
 def write_crate(results: Path, output: Path) -> None:
     """Pack what a folder of results lists, with its metadata. Raises UnreadableError and OSError."""
     files = listed(results)
     finished = datetime.datetime.fromtimestamp((results / SUMS).stat().st_mtime, datetime.UTC)
-    about = metadata(files, described(results), finished.replace(microsecond=0))
+    content = metadata(files, described(results), finished.replace(microsecond=0))
     with atomic_write(output) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as packed:
-        packed.writestr(METADATA, json.dumps(about, indent=1) + "\n")
+        packed.writestr(METADATA, json.dumps(content, indent=1) + "\n")
         packed.write(ROOT / WORKFLOW if (ROOT / WORKFLOW).is_file() else ROOT / "dpregret" / WORKFLOW, WORKFLOW)
         for name in sorted(files):
             packed.write(results / name, f"{INSIDE}/{name}")
 
 
-def pack(words: Sequence[str] | None = None) -> int:
+def pack(arguments: Sequence[str] | None = None) -> int:
     """Pack a run that is as it lists; exit codes are those of `dpregret verify`."""
-    about = "Put a finished run into one file."
-    parser = boundary.Parser(prog="python -m dpregret.workflows.run.archive", description=about)
+    description = "Put a finished run into one file."
+    parser = boundary.Parser(prog="python -m dpregret.workflows.run.archive", description=description)
     parser.add_argument("results", type=Path, help="a folder of results")
     parser.add_argument("output", type=Path, metavar="FILE", help="what is written: .tar.gz, or .zip for a crate")
-    given = parser.parse_args(words)
-    code = main([str(given.results)])
-    crate = given.output.suffix == ".zip"
-    if not code and not crate and described(given.results).get("lock") != lock():
+    options = parser.parse_args(arguments)
+    code = main([str(options.results)])
+    crate = options.output.suffix == ".zip"
+    if not code and not crate and described(options.results).get("lock") != lock():
         print(f"{ROOT / LOCK}: not the lock file that the run was made with", file=sys.stderr)
         code = 2
     if code:
-        print(f"{given.results}: not archived", file=sys.stderr)
+        print(f"{options.results}: not archived", file=sys.stderr)
         return code
-    (write_crate if crate else write)(given.results, given.output)
-    print(f"{given.output}: {given.output.stat().st_size >> 10} KiB, sha256 {checksum(given.output)}")
+    (write_crate if crate else write)(options.results, options.output)
+    print(f"{options.output}: {options.output.stat().st_size >> 10} KiB, sha256 {checksum(options.output)}")
     return 0
 
 

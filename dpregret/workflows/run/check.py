@@ -151,15 +151,15 @@ class ClaimOf:
             refuted = Judgement(VIOLATED, str(exact), PRIVACY_ROUNDING, resolution_of=FACTOR)
             number = (LOST, *3 * (exact.attained / exact.claimed,))
             cells = _losses(np.array([exact.claimed]), np.array([exact.attained]))
-            found = self._measured(refuted, profile, number, EXACT, exact.on, cells)
+            measured = self._measured(refuted, profile, number, EXACT, exact.on, cells)
         else:
-            found = self._played(profile, exact)
+            measured = self._played(profile, exact)
         if figure is not None:
             from dpregret.paper_figs.figures.write import draw_claim
 
-            drawn = draw_claim(claim, found.cells, found.stated, found.verdict, Path(figure))
-            found = replace(found, figure=Path(figure) if drawn else None)
-        return found
+            drawn = draw_claim(claim, measured.cells, measured.stated, measured.verdict, Path(figure))
+            measured = replace(measured, figure=Path(figure) if drawn else None)
+        return measured
 
     def _measured(
         self, judged: Judgement, profile: str, number: Number, decided_by: str, shown: str, cells: pd.DataFrame
@@ -196,52 +196,52 @@ class ClaimOf:
         if claim.type == "private":
             rows = select_rows(runs, claim.learner, claim.variant, claim.experiment, claim.stream, claim.where)
             most = rows.loc[np.isfinite(rows["epsilon"])].groupby("epsilon")["delivered_epsilon"].max()
-            frame = _losses(*(np.asarray(each, dtype=float) for each in (most.index, most)))
+            frame = _losses(*(np.asarray(values, dtype=float) for values in (most.index, most)))
             number = (DELIVERED, *3 * (float((frame["mean"] / frame["value"]).max()),))
         else:
             frame, number = _cells(claim, cells), _number(claim, judged, cells)
-        own = runs.loc[(runs["learner"] == claim.learner) & (runs["stream"] == claim.stream)]
+        rows = runs.loc[(runs["learner"] == claim.learner) & (runs["stream"] == claim.stream)]
         for key, value in claim.where.items():
-            own = own.loc[own[key] == value] if isinstance(value, str) else own.loc[np.isclose(own[key], value)]
-        shown = setting(own, (claim.parameter, "horizon" if claim.parameter == "samples" else ""))
+            rows = rows.loc[rows[key] == value] if isinstance(value, str) else rows.loc[np.isclose(rows[key], value)]
+        shown = setting(rows, (claim.parameter, "horizon" if claim.parameter == "samples" else ""))
         return self._measured(judged, config.profile, number, PLAYS, shown, frame)
 
 
 def find(paper: str, claim: str) -> ClaimOf:
-    """A claim by the paper's name, or the beginning of it, and its own. Raises ConfigError in one line."""
+    """A claim by the name of its paper, or the beginning of that, and its own name. Raises ConfigError in one line."""
     names = papers()
-    found = [name for name in names if name == paper] or [name for name in names if paper and name.startswith(paper)]
-    if len(found) != 1:
+    matches = [name for name in names if name == paper] or [name for name in names if paper and name.startswith(paper)]
+    if len(matches) != 1:
         raise ConfigError(not_allowed("paper", paper, names))
-    known = {each.id: each for each in load_paper(PAPERS / found[0]).claims.claims}
-    if claim not in known:
-        raise ConfigError(f"{found[0]}: {not_allowed('claim', claim, known)}")
-    entry = known[claim]
+    claims = {entry.id: entry for entry in load_paper(PAPERS / matches[0]).claims.claims}
+    if claim not in claims:
+        raise ConfigError(f"{matches[0]}: {not_allowed('claim', claim, claims)}")
+    entry = claims[claim]
     learner = f"{entry.learner}.{entry.variant}"
-    return ClaimOf(found[0], claim, entry.statement, entry.source, rate_text(entry), learner, entry)
+    return ClaimOf(matches[0], claim, entry.statement, entry.source, rate_text(entry), learner, entry)
 
 
 def check(paper: str, claim: str, profile: str = "full", figure: str | Path | None = None) -> Measured:
     """See `dpregret.check`."""
-    asked = find(paper, claim)
-    return asked.measure(profile, figure or FIGURES / asked.paper / f"{asked.id}.png")
+    entry = find(paper, claim)
+    return entry.measure(profile, figure or FIGURES / entry.paper / f"{entry.id}.png")
 
 
 def part_of(config: Config, paper: str, claim: Claim) -> tuple[Plan, Part]:
     """The plays of a profile that decide a claim: those of its learner, and of its counterpart."""
     name = claim.experiment
     experiment = config.experiment(paper, name)
-    wanted = [(each.learner, each.variant) for each in (claim, claim.counterpart) if each is not None]
+    globs = [(line.learner, line.variant) for line in (claim, claim.counterpart) if line is not None]
     learners = {
-        learner: tuple(each for each in variants if any(learner == one and fnmatch(each, two) for one, two in wanted))
+        learner: tuple(name for name in variants if any(learner == key and fnmatch(name, glob) for key, glob in globs))
         for learner, variants in experiment.learners.items()
     }
-    own = experiment.model_copy(update={"learners": {each: some for each, some in learners.items() if some}})
-    found = list(make.plays(config, own))
-    code = make.listed_code({play.code: files for play, files in found})
+    small = experiment.model_copy(update={"learners": {key: names for key, names in learners.items() if names}})
+    planned = list(make.plays(config, small))
+    code = make.listed_code({play.code: files for play, files in planned})
     content = {"format": FORMAT, "config": config.to_json(), **code}
-    plays = tuple(play for play, _ in found)
-    key = make.short([paper, name, [each.key for each in plays]])
+    plays = tuple(play for play, _ in planned)
+    key = make.short([paper, name, [play.key for play in plays]])
     part = Part(paper, name, key, "", config.hash(paper, name), plays, make.data_files(experiment))
     return Plan(Path(), content), part
 
@@ -249,7 +249,7 @@ def part_of(config: Config, paper: str, claim: Claim) -> tuple[Plan, Part]:
 def _number(claim: Claim, judged: Judgement, cells: Cells) -> Number:
     """The number of a claim that is not about privacy."""
     if claim.type in ("below", "stated"):
-        ratios = np.array([fits.mean_interval(each) for each in cells.responses.T]) / cells.bounds[:, None]
+        ratios = np.array([fits.mean_interval(responses) for responses in cells.responses.T]) / cells.bounds[:, None]
         worst = int(ratios[:, 0].argmin() if claim.side == "lower" else ratios[:, 0].argmax())
         value, low, high = map(float, ratios[worst])
         return SHARE.format(response=claim.response), value, low, high
@@ -277,9 +277,9 @@ def _cells(claim: Claim, cells: Cells) -> pd.DataFrame:
 
 def _frame(values: Array, responses: Array, bounds: Array, status: Sequence[str], law: Array) -> pd.DataFrame:
     """One row a cell; responses (runs, cells)."""
-    rows = [(value, *fits.mean_interval(each)) for value, each in zip(values, responses.T, strict=True)]
-    found = pd.DataFrame(rows, columns=["value", "mean", "low", "high"])
-    return found.assign(bound=bounds, law=law, status=list(status))
+    rows = [(value, *fits.mean_interval(runs)) for value, runs in zip(values, responses.T, strict=True)]
+    frame = pd.DataFrame(rows, columns=["value", "mean", "low", "high"])
+    return frame.assign(bound=bounds, law=law, status=list(status))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -293,8 +293,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     logging.disable(logging.ERROR)  # a learner that fails is told by the verdict
     try:
-        found = check(options.paper, options.claim, options.profile, options.figure)
+        measured = check(options.paper, options.claim, options.profile, options.figure)
     finally:
         logging.disable(logging.NOTSET)
-    print(as_json(found).rstrip("\n") if options.json else printable(str(found)))
+    print(as_json(measured).rstrip("\n") if options.json else printable(str(measured)))
     return 0

@@ -75,13 +75,13 @@ def call(function: Callable[[Say], Any], bounds: Bounds = NO_BOUNDS, log: Path |
     child.start()
     writer.close()
     try:
-        word, where, late = _listen(child, reader, bounds)
+        answer, where, late = _listen(child, reader, bounds)
     finally:
         _end(child)
         reader.close()
-    if late or word is None:
-        word = {"answer": None, "fault": late or _ending(child.exitcode)}
-    return Ended(word["answer"], f"{word['fault']}; {where}" if word["fault"] and where else word["fault"])
+    if late or answer is None:
+        answer = {"answer": None, "fault": late or _ending(child.exitcode)}
+    return Ended(answer["answer"], f"{answer['fault']}; {where}" if answer["fault"] and where else answer["fault"])
 
 
 def _listen(child: Any, reader: Connection, bounds: Bounds) -> tuple[dict[str, Any] | None, str, str]:
@@ -91,10 +91,10 @@ def _listen(child: Any, reader: Connection, bounds: Bounds) -> tuple[dict[str, A
         ended = child.exitcode is not None  # asked first: what it said before is read below
         try:
             while reader in sources and reader.poll():
-                said = json.loads(reader.recv_bytes())
-                if isinstance(said, dict):
-                    return said, where, ""
-                where = str(said)
+                message = json.loads(reader.recv_bytes())
+                if isinstance(message, dict):
+                    return message, where, ""
+                where = str(message)
         except (EOFError, OSError, ValueError):
             sources.remove(reader)  # it says nothing more
         if ended:
@@ -128,17 +128,17 @@ def _be(function: Callable[[Say], Any], writer: Connection, bounds: Bounds, log:
         stream = log.open("a", encoding="utf-8", errors="replace", buffering=1)
         sys.stdout = stream
         faulthandler.enable(stream)
-    word: dict[str, Any] = {"answer": None, "fault": ""}
+    answer: dict[str, Any] = {"answer": None, "fault": ""}
     try:
         with bounded_memory(bounds.gigabytes):
-            word["answer"] = function(lambda where: writer.send_bytes(json.dumps(where[:LONGEST_REASON]).encode()))
+            answer["answer"] = function(lambda where: writer.send_bytes(json.dumps(where[:LONGEST_REASON]).encode()))
     except BaseException as fault:  # sys.exit too
-        word["fault"] = in_words(fault)
+        answer["fault"] = in_words(fault)
         if isinstance(fault, MemoryError) and bounds.gigabytes < float("inf"):
-            word["fault"] = f"out of memory: more than {bounds.gigabytes:g} GB (limit {bounds.names[1]})"
+            answer["fault"] = f"out of memory: more than {bounds.gigabytes:g} GB (limit {bounds.names[1]})"
     with contextlib.suppress(Exception):  # before the last word, after which it is ended
         sys.stdout.flush()
-    writer.send_bytes(json.dumps(word).encode())
+    writer.send_bytes(json.dumps(answer).encode())
     os._exit(0)  # whatever the code has left for the end
 
 

@@ -64,7 +64,7 @@ def smallest(experiment: Experiment) -> Experiment:
     if isinstance(dimensions, tuple):
         changes["dimension"] = (min(dimensions),)
     if windows:
-        changes["window"] = tuple(each for each in windows if each == "horizon" or each <= ROUNDS) or ("horizon",)
+        changes["window"] = tuple(size for size in windows if size == "horizon" or size <= ROUNDS) or ("horizon",)
     return experiment.model_copy(update=changes)
 
 
@@ -96,8 +96,8 @@ def serves_shorter(played: Played) -> str | None:
         return None
     (rounds,) = played.small.horizon
     half = rounds // 2
-    ends = [played.rows(epsilon=(math.inf,), horizon=(each,)) for each in (half, rounds)]
-    first, second = (each.loc[each["checkpoint"] == half, "regret"] for each in ends)
+    plays = [played.rows(epsilon=(math.inf,), horizon=(horizon,)) for horizon in (half, rounds)]
+    first, second = (rows.loc[rows["checkpoint"] == half, "regret"] for rows in plays)
     if first.empty or len(first) != len(second):
         return None
     same = np.allclose(first, second, rtol=SLACK, atol=SLACK * rounds)
@@ -138,26 +138,26 @@ def foresees_nothing(played: Played) -> str | None:
     low = rounds / 2 - DEVIATIONS * math.sqrt(rounds / 4 / COINS)
     if lost.mean() >= low:
         return None
-    said = f"it loses {lost.mean():.3g} of {rounds} rounds on fair coins, at least {low:.3g} without looking ahead"
-    return f"{said}: charge what is played before the round's loss is used"
+    message = f"it loses {lost.mean():.3g} of {rounds} rounds on fair coins, at least {low:.3g} without looking ahead"
+    return f"{message}: charge what is played before the round's loss is used"
 
 
 LEARNER: Final[Mapping[str, Check]] = {
     "equal draws, equal play": repeats, "runs apart": keeps_runs_apart, "settings apart": keeps_settings_apart,
     "anytime": serves_shorter, "budget": keeps_budget, "bound": bound_grows, "no look-ahead": foresees_nothing,
 }  # fmt: skip
-"""Contract -> what looks at it. That points have the right type and shape and lie in the set, every play checks."""
+"""Contract -> what checks it. That points have the right type and shape and lie in the set, every play checks."""
 
 
 def learner_faults(played: Played) -> Iterator[str]:
     """One line for each contract of a learner that is broken."""
     for name, check in LEARNER.items():
         try:
-            found = check(played)
+            message = check(played)
         except LearnerFault as fault:
-            found = one_line(fault)
-        if found:
-            yield f"{name}: {found}"
+            message = one_line(fault)
+        if message:
+            yield f"{name}: {message}"
 
 
 def stream_faults(stream: Any, domain: Any) -> Iterator[str]:
@@ -207,12 +207,12 @@ def stream_faults(stream: Any, domain: Any) -> Iterator[str]:
         yield f"stay is {best.stay[0, 0]:.6g}, the losses of the set's center sum to {stays[0]:.6g}"
     if not (best.gaps <= GAP).all():
         yield f"the comparator's relative gap is {best.gaps.max():.2g}, at most {GAP:g} is allowed"
-    others = [each.value(x[:, :1]) for each in stream.rounds(generators(1), ROUNDS // 2)]
-    if not all(np.allclose(one[:, :1], two, rtol=1e-12) for one, two in zip(values, others, strict=False)):
+    others = [loss.value(x[:, :1]) for loss in stream.rounds(generators(1), ROUNDS // 2)]
+    if not all(np.allclose(long[:, :1], short, rtol=1e-12) for long, short in zip(values, others, strict=False)):
         yield "the losses of a run change with the horizon or the runs beside it: use its own generator only"
 
 
-def own(kind: Any) -> bool:
+def of_study(kind: Any) -> bool:
     """Whether a class is defined in a file of the study."""
     return study.FOLDER is not None and Path(inspect.getfile(kind)).is_relative_to(study.FOLDER)
 
@@ -226,7 +226,7 @@ def tested(folder: Path) -> Iterator[tuple[str, list[str]]]:
             store.link(data_files(experiment), folder)
             for learner, variants in experiment.learners.items():
                 kind = family.learners[learner]
-                for variant in variants if own(kind) else ():
+                for variant in variants if of_study(kind) else ():
                     where = f"{shown(kind)}: {learner}.{variant} in {name}"
                     try:
                         yield where, list(learner_faults(Played(family, experiment, kind, variant, folder)))
@@ -234,11 +234,11 @@ def tested(folder: Path) -> Iterator[tuple[str, list[str]]]:
                         yield where, [one_line(fault)]
             for stream in experiment.streams:
                 kind = family.streams[stream]
-                if family.name == "online" and own(kind):
-                    one = smallest(experiment).model_copy(update={"streams": (stream,)})
+                if family.name == "online" and of_study(kind):
+                    reduced = smallest(experiment).model_copy(update={"streams": (stream,)})
                     card = family.learners[next(iter(experiment.learners))].card
-                    cell = next(iter(family.cells(one, card)))
-                    problem = family.problem(cell, one, Draws(SEED, 2, folder))
+                    cell = next(iter(family.cells(reduced, card)))
+                    problem = family.problem(cell, reduced, Draws(SEED, 2, folder))
                     yield f"{shown(kind)}: {stream} in {name}", list(stream_faults(problem.stream, problem.domain))
 
 
@@ -258,10 +258,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _judged() -> tuple[int, list[str]]:
     try:
         with TemporaryDirectory(prefix="dpregret-") as folder:
-            found = list(tested(Path(folder)))
+            results = list(tested(Path(folder)))
     except ConfigError as error:
         return 2, [f"test: {line}" for line in error.problems]
-    lines = [f"test: {where}: {fault}" for where, faults in found for fault in faults or ["keeps its contracts"]]
-    if not found:
+    lines = [f"test: {where}: {fault}" for where, faults in results for fault in faults or ["keeps its contracts"]]
+    if not results:
         return 2, ["test: no experiment of the study has a learner or an online stream of the study"]
-    return int(any(faults for _, faults in found)), lines
+    return int(any(faults for _, faults in results)), lines

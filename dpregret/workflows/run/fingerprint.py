@@ -40,8 +40,8 @@ def module_file(module: str) -> Path | None:
     if parts[0] != PACKAGE or len(parts) < 2 or parts[1] not in FOLDERS:
         return None
     path = ROOT.joinpath(*parts)
-    own = [STUDY.joinpath(*parts[1:]).with_suffix(".py")] if STUDY else []
-    return next(filter(Path.is_file, (path.with_suffix(".py"), path / "__init__.py", *own)), None)
+    in_study = [STUDY.joinpath(*parts[1:]).with_suffix(".py")] if STUDY else []
+    return next(filter(Path.is_file, (path.with_suffix(".py"), path / "__init__.py", *in_study)), None)
 
 
 @functools.cache
@@ -53,21 +53,21 @@ def content(path: Path) -> bytes:
 @functools.cache
 def imports_of(path: Path, function: str = "") -> frozenset[str]:
     """Every name of ours that a file, or a function of it, imports; submodules as ``from package import name`` too."""
-    found: set[str] = set()
+    names: set[str] = set()
     tree: ast.AST = ast.parse(content(path))
     if function:
         tree = next(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == function)
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
             if node.level:
                 here = Path(name_of(path)).parts[:-1]
                 base = ".".join([*here[: len(here) - node.level + 1], *([base] if base else [])])
-            found.add(base)
-            found |= {f"{base}.{alias.name}" for alias in node.names}
-    return frozenset(name for name in found if name.startswith(f"{PACKAGE}."))
+            names.add(base)
+            names |= {f"{base}.{alias.name}" for alias in node.names}
+    return frozenset(name for name in names if name.startswith(f"{PACKAGE}."))
 
 
 def imported_files(modules: Iterable[str]) -> set[Path]:
@@ -76,14 +76,14 @@ def imported_files(modules: Iterable[str]) -> set[Path]:
     How files are read and plans made decides no result: what a plan holds is part of the keys.
     """
     todo = [path for path in map(module_file, modules) if path]
-    found: set[Path] = set()
+    files: set[Path] = set()
     while todo:
         path = todo.pop()
         reads = path == READER or path.parent == WORKFLOWS / "plan"
-        if path not in found and not reads:
-            found.add(path)
-            todo += [each for each in map(module_file, imports_of(path)) if each]
-    return found
+        if path not in files and not reads:
+            files.add(path)
+            todo += [imported for imported in map(module_file, imports_of(path)) if imported]
+    return files
 
 
 def forget() -> None:
@@ -94,10 +94,10 @@ def forget() -> None:
 
 def spread(paths: Iterable[Path]) -> list[Path]:
     """Files, and all files of code and texts below folders, in order."""
-    found: set[Path] = set()
+    files: set[Path] = set()
     for path in paths:
-        found |= {each for each in path.rglob("*") if each.suffix in SUFFIXES} if path.is_dir() else {path}
-    return sorted(found)
+        files |= {file for file in path.rglob("*") if file.suffix in SUFFIXES} if path.is_dir() else {path}
+    return sorted(files)
 
 
 def fingerprint(paths: Iterable[Path]) -> str:
@@ -144,9 +144,9 @@ def stage_files(function: str, *papers: str) -> list[Path]:
     templates = {path.parent / "templates" for path in code if path.is_relative_to(ROOT / PACKAGE / "paper_figs")}
     texts = [PAPERS / paper / f"{name}.yaml" for paper in papers for name in TEXTS]
     texts += [PAPERS / "findings.yaml"] if any(path.stem == "headlines" for path in code) else []
-    found = [*code, *(each for each in (*templates, *texts) if each.exists()), stages]
+    files = [*code, *(text for text in (*templates, *texts) if text.exists()), stages]
     if function == "audit_family":
         learners = ROOT / PACKAGE / "algorithms"
         modules = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in learners.rglob("*.py")]
-        found += [learners, WORKFLOWS / "audit", WORKFLOWS / "families", *imported_files(modules)]
-    return spread(found)
+        files += [learners, WORKFLOWS / "audit", WORKFLOWS / "families", *imported_files(modules)]
+    return spread(files)

@@ -31,7 +31,7 @@ def play_experiment(plan: Plan, part: Part, output: Path, log: Path | None = Non
     RunsError where the code is no longer what was planned, and what the machine raises (OSError).
     """
     config = Config.model_validate_json(plan.config)
-    plan.check_code({each.code for each in part.plays})
+    plan.check_code({play.code for play in part.plays})
     experiment = config.experiment(part.paper, part.experiment)
     bounds = child.Bounds(config.limits.play_minutes, config.limits.most_gb, ("play_minutes", "play_gb"))
     frames, failed, shared = [], [], False
@@ -39,27 +39,27 @@ def play_experiment(plan: Plan, part: Part, output: Path, log: Path | None = Non
         folder = Path(name)
         store.link(part.data, folder)
         draws = Draws(config.seed, experiment.runs, folder, shared=folder)
-        for each in part.plays:
-            rows, fault = store.read(each.key), ""
+        for play in part.plays:
+            rows, fault = store.read(play.key), ""
             if rows is None:
                 if not shared:
                     share(plan, part)
                     shared = True
-                call = partial(keep_play, plan, part, each, experiment, draws)
+                call = partial(store_play, plan, part, play, experiment, draws)
                 answer, fault = child.call(call, bounds, log)
                 if answer is not None and answer.get("stop"):
                     raise RunsError(answer["stop"])
                 fault = fault or answer["failed"]
-                rows = None if fault else store.read(each.key)
+                rows = None if fault else store.read(play.key)
                 if rows is None and not fault:
                     fault = "it has left no rows"
             if fault:
-                logging.error("%s.%s: %s", each.learner, each.variant, fault)
-                failed.append(f"{each.learner}.{each.variant}: {fault}")
+                logging.error("%s.%s: %s", play.learner, play.variant, fault)
+                failed.append(f"{play.learner}.{play.variant}: {fault}")
             else:
-                logging.info("%s.%s: %s", each.learner, each.variant, store.file_of(each.key))
-            frames.append(labelled(rows, part, each, fault))
-    plan.check_code({each.code for each in part.plays})
+                logging.info("%s.%s: %s", play.learner, play.variant, store.file_of(play.key))
+            frames.append(labelled(rows, part, play, fault))
+    plan.check_code({play.code for play in part.plays})
     mark = output.with_name(output.name + FAILED)
     if failed:
         mark.write_text("\n".join(failed) + "\n", encoding="utf-8")
@@ -69,9 +69,9 @@ def play_experiment(plan: Plan, part: Part, output: Path, log: Path | None = Non
 
 
 def share(plan: Plan, part: Part) -> None:
-    """Import what all children would import, and load its kernels: everything that their code shares but learners."""
+    """Import what all children would import, except learners, and load its kernels."""
     rooms = {f"{fingerprint.PACKAGE}.algorithms.{name}" for name in ("learner", "geometry", "privacy")}
-    for path in {path for each in part.plays for path in plan.files_of(each.code) if path.suffix == ".py"}:
+    for path in {path for play in part.plays for path in plan.files_of(play.code) if path.suffix == ".py"}:
         room, *below = Path(fingerprint.name_of(path)).with_suffix("").parts[1:]
         if room in ("numerics", "core", "datasets"):
             rooms.add(".".join((fingerprint.PACKAGE, room, *below)).removesuffix(".__init__"))
@@ -80,49 +80,49 @@ def share(plan: Plan, part: Part) -> None:
     importlib.import_module("dpregret.numerics.compiled").warm()
 
 
-def keep_play(
-    plan: Plan, part: Part, each: Play, experiment: Experiment, draws: Draws, say: child.Say
+def store_play(
+    plan: Plan, part: Part, play: Play, experiment: Experiment, draws: Draws, say: child.Say
 ) -> dict[str, str]:
     """In the child: import one learner, play it, and keep its rows under their key.
 
     failed: what it did, in words; stop: why the whole job has to end.
     """
-    family, kept = FAMILIES[experiment.family], store.STORE.absolute()  # a learner may go to another folder
+    family, folder = FAMILIES[experiment.family], store.STORE.absolute()  # a learner may go to another folder
     try:
-        say(where := f"while {each.module} is imported")
+        say(where := f"while {play.module} is imported")
         with blamed(where):
-            learner_class = learner_of(each)
-        rows = family.rows(experiment, learner_class, each.variant, draws, say)
-        plan.check_code({each.code})
+            learner_class = learner_of(play)
+        rows = family.rows(experiment, learner_class, play.variant, draws, say)
+        plan.check_code({play.code})
         anytime = bool(learner_class.card.anytime and family.anytime)
-        store.write(rows.assign(anytime=anytime), each.key, part.settings, each.code, kept)
+        store.write(rows.assign(anytime=anytime), play.key, part.settings, play.code, folder)
     except LearnerFault as fault:
-        logging.exception("%s.%s failed", each.learner, each.variant)
+        logging.exception("%s.%s failed", play.learner, play.variant)
         return {"failed": str(fault)}
     except (OSError, RunsError) as fault:
-        return {"stop": f"{each.learner}.{each.variant}: {in_words(fault)}"}
+        return {"stop": f"{play.learner}.{play.variant}: {in_words(fault)}"}
     return {"failed": ""}
 
 
-def learner_of(each: Play) -> Any:
+def learner_of(play: Play) -> Any:
     """The class of a play's learner; no other file of learners is imported, but what its own imports."""
-    module = importlib.import_module(each.module)
+    module = importlib.import_module(play.module)
     for item in vars(module).values():
         card: Any = vars(item).get("card") if isinstance(item, type) else None
-        if card is not None and card.name == each.learner:
+        if card is not None and card.name == play.learner:
             return item
-    raise LearnerFault(f"{each.module} defines no learner {each.learner!r}")
+    raise LearnerFault(f"{play.module} defines no learner {play.learner!r}")
 
 
-def labelled(rows: pd.DataFrame | None, part: Part, each: Play, fault: str) -> pd.DataFrame:
+def labelled(rows: pd.DataFrame | None, part: Part, play: Play, fault: str) -> pd.DataFrame:
     """Rows with the labels of the experiment; one row without a number where there are none."""
     frame = empty_row() if rows is None else rows
     return frame.assign(
         paper=part.paper,
         experiment=part.experiment,
-        learner=each.learner,
-        variant=each.variant,
+        learner=play.learner,
+        variant=play.variant,
         status=printable(f"failed: {fault}") if fault else "ok",
         config_hash=part.settings,
-        code_hash=each.code,
+        code_hash=play.code,
     )

@@ -76,20 +76,20 @@ class Run:
         The reference has none: RunsError. Raises ConfigError for a paper or an experiment that is not there.
         """
         with opened(self.place) as folder:
-            found = read_runs(folder / paper / "runs") if (folder / paper).is_dir() else None
-        if found is None:
+            rows = read_runs(folder / paper / "runs") if (folder / paper).is_dir() else None
+        if rows is None:
             raise ConfigError(f"{self.place}: {not_allowed('paper', paper, self.papers)}")
         if experiment is None:
-            return found
-        known = sorted(set(found["experiment"]))
-        if experiment not in known:
-            raise ConfigError(f"{self.place}: {not_allowed('experiment', experiment, known)}")
-        return found.loc[found["experiment"] == experiment].reset_index(drop=True)
+            return rows
+        names = sorted(set(rows["experiment"]))
+        if experiment not in names:
+            raise ConfigError(f"{self.place}: {not_allowed('experiment', experiment, names)}")
+        return rows.loc[rows["experiment"] == experiment].reset_index(drop=True)
 
     def __repr__(self) -> str:
         counts = self.claims.loc[self.claims["verdict"] != NOT_RUN, "verdict"].value_counts()
-        told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-        return f"{self.place}: {', '.join(self.papers)}\nclaims: {told}"
+        counted = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+        return f"{self.place}: {', '.join(self.papers)}\nclaims: {counted}"
 
 
 @contextlib.contextmanager

@@ -41,18 +41,18 @@ def _operations(domain: ConstraintSet) -> list[tuple[str, Oracle, np.ndarray]]:
     generator = np.random.default_rng(domain.dimension)
     vectors = generator.standard_normal((ROWS, domain.dimension))
     points = domain.center() + domain.diameter * vectors / np.sqrt(domain.dimension)
-    found: list[tuple[str, Oracle, np.ndarray]] = [("linear oracle", domain.linear_oracle, vectors)]
+    operations: list[tuple[str, Oracle, np.ndarray]] = [("linear oracle", domain.linear_oracle, vectors)]
     with contextlib.suppress(UnsupportedSet):
         local = domain.local_oracle()
         weights = local.lift(np.tile(domain.center(), (ROWS, 1)))
-        found.append(("local oracle", lambda cost: local.answer(weights, domain.diameter / 10, cost), vectors))
+        operations.append(("local oracle", lambda cost: local.answer(weights, domain.diameter / 10, cost), vectors))
     if not np.isnan(_steepness(domain)):
-        found.append(("gauge", domain.gauge(), domain.along_hull(points - domain.center())))
+        operations.append(("gauge", domain.gauge(), domain.along_hull(points - domain.center())))
     if domain.closed_form_projection:
-        found.append(("projection", domain.project, points))
+        operations.append(("projection", domain.project, points))
     if domain.dimension <= domain.reference_limit:
-        found.append(("projection (solver)", ReferenceProjection(domain).project, points[:1]))
-    return found
+        operations.append(("projection (solver)", ReferenceProjection(domain).project, points[:1]))
+    return operations
 
 
 def _steepness(domain: ConstraintSet) -> float:

@@ -46,10 +46,10 @@ def publish(plan: Plan) -> None:
             changed = True
             _copy(source, target)
     now = time.time()
-    for each in named(plan):
-        _not_of_the_future(Path(each), now)
-    there = [name for name in plan.shown if (results / name).exists()]
-    if there and not _equal(plan.file, results / PLAN):
+    for file in named(plan):
+        _not_of_the_future(Path(file), now)
+    present = [name for name in plan.shown if (results / name).exists()]
+    if present and not _equal(plan.file, results / PLAN):
         changed = True
         _copy(plan.file, results / PLAN)
     whole = all(Path(file).exists() for name in plan.content["everything"] for file in plan.named(name))
@@ -59,7 +59,7 @@ def publish(plan: Plan) -> None:
         from dpregret.workflows.run.archive import origin, write_sums  # late: it brings pandas
 
         keys = {name: Path(file).name for name, (file, _) in plan.shown.items()}
-        write_sums(results, [*there, PLAN], origin(str(plan.content["profile"]), keys))
+        write_sums(results, [*present, PLAN], origin(str(plan.content["profile"]), keys))
 
 
 def _not_of_the_future(file: Path, now: float) -> None:
@@ -75,8 +75,8 @@ def _equal(source: Path, target: Path) -> bool:
 
 def _content(path: Path) -> dict[str, str]:
     """Name below a file or folder -> SHA-256."""
-    files = [each for each in (path, *path.rglob("*")) if each.is_file() and each.name != MARK]
-    return {each.relative_to(path).as_posix(): checksum(each) for each in files}
+    files = [file for file in (path, *path.rglob("*")) if file.is_file() and file.name != MARK]
+    return {file.relative_to(path).as_posix(): checksum(file) for file in files}
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -91,11 +91,11 @@ def summary(plan: Plan, seconds: float) -> str:
     """The results of a run, and their places: of a run of one paper its table, counts of verdicts, and the reports."""
     results = Path(plan.results)
     lines = [f"dpregret: done in {seconds / 60:.1f} minutes"]
-    made = [paper for paper in plan.parts if (results / paper / "table_1.csv").exists()]
-    if len(made) == 1:
+    judged = [paper for paper in plan.parts if (results / paper / "table_1.csv").exists()]
+    if len(judged) == 1:
         from dpregret.paper_figs.tables.show import printed_table
 
-        lines.insert(0, printed_table(results / made[0] / "table_1.csv"))
+        lines.insert(0, printed_table(results / judged[0] / "table_1.csv"))
     for paper in plan.parts:
         counts = [_counted(results / paper / name) for name in ("claims.csv", "checks.csv")]
         if counts[0]:
@@ -113,8 +113,8 @@ def _counted(file: Path) -> str:
     with io.TextIOWrapper(opened(file), encoding="utf-8", newline="") as rows:
         counts = Counter(row["verdict"] for row in csv.DictReader(rows))
     absent = counts.pop(NOT_RUN, 0)
-    told = [f"{count} {verdict}" for verdict, count in counts.most_common()]
-    return ", ".join([*told, *([f"{absent} {CLAIMS[NOT_RUN]}"] if absent else [])])
+    counted = [f"{count} {verdict}" for verdict, count in counts.most_common()]
+    return ", ".join([*counted, *([f"{absent} {CLAIMS[NOT_RUN]}"] if absent else [])])
 
 
 def failures(plan: Plan) -> list[str]:
@@ -124,8 +124,8 @@ def failures(plan: Plan) -> list[str]:
         for paper, parts in plan.parts.items()
         for part in parts.values()
     }
-    found = {place: mark.read_text(encoding="utf-8").splitlines() for place, mark in marks.items() if mark.exists()}
-    return [f"failed: {place}: {line}" for place, lines in found.items() for line in lines]
+    reasons = {name: mark.read_text(encoding="utf-8").splitlines() for name, mark in marks.items() if mark.exists()}
+    return [f"failed: {name}: {line}" for name, lines in reasons.items() for line in lines]
 
 
 def forget_failed(plan: Plan) -> None:
@@ -142,24 +142,24 @@ def named(plan: Plan) -> Iterator[str]:
         for part in parts:
             yield from part.data.values()
             yield from (store.file_of(play.key).as_posix() for play in part.plays)
-    yield from (each.file for each in plan.made.values())
+    yield from (made.file for made in plan.made.values())
 
 
 def unnamed(results: Path, plans: Sequence[Plan]) -> list[Path]:
     """Files of the store, of what was made, and of what jobs have said and taken, that none of the plans names."""
-    kept = {name for plan in plans for name in named(plan)}
+    names = {name for plan in plans for name in named(plan)}
     keys = {None, *(key for plan in plans for key in plan.keys)}
     records = [file for top in ("log", "benchmark") for file in results.glob(f"{top}/**/*.*")]
     records += [file for top in ("log", "benchmark") for file in results.glob(f"*/{top}/**/*.*")]
-    found = [file for file in records if key_in(file) not in keys]
+    files = [file for file in records if key_in(file) not in keys]
     for top in ("store", "made"):
-        for folder, below, files in os.walk(results / top):
-            below[:] = [each for each in below if Path(folder, each).as_posix() not in kept]
-            found += [path for name in files if (path := Path(folder, name)).as_posix() not in kept]
-    return found
+        for folder, below, file_names in os.walk(results / top):
+            below[:] = [name for name in below if Path(folder, name).as_posix() not in names]
+            files += [path for file_name in file_names if (path := Path(folder, file_name)).as_posix() not in names]
+    return files
 
 
-def main(words: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Delete, or with -n only list; exit code 2 where a plan cannot be read."""
     parser = boundary.Parser(
         prog="dpregret prune",
@@ -167,7 +167,7 @@ def main(words: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("-n", "--dry-run", action="store_true", help="only tell what would be deleted")
     parser.add_argument("--all", action="store_true", help="every play and everything made, so that all is made again")
-    options = parser.parse_args(words)
+    options = parser.parse_args(arguments)
     results = Path("results")
     files = [] if options.all else [results / PLAN, *results.glob(f"*/{PLAN}")]
     try:
@@ -187,6 +187,6 @@ def main(words: Sequence[str] | None = None) -> int:
         for folder, _, _ in os.walk(results / "made", topdown=False):
             if not os.listdir(folder):
                 os.rmdir(folder)
-    told = "would be deleted" if options.dry_run else "deleted"
-    print(f"{len(old)} files, {size:.0f} MB, {told}; kept is what these profiles name: {profiles}")
+    done = "would be deleted" if options.dry_run else "deleted"
+    print(f"{len(old)} files, {size:.0f} MB, {done}; kept is what these profiles name: {profiles}")
     return 0

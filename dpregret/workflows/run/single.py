@@ -80,8 +80,8 @@ class Played:
     @property
     def curve(self) -> pd.DataFrame:
         """One row a checkpoint: rounds, regret with low and high (95 %), stay, bound."""
-        found = by_checkpoint(self.rows, "regret", ["trivial_regret", "bound"])
-        return found.rename(columns={"trivial_regret": "stay"})
+        means = by_checkpoint(self.rows, "regret", ["trivial_regret", "bound"])
+        return means.rename(columns={"trivial_regret": "stay"})
 
     def __repr__(self) -> str:
         private = f", eps = {self.epsilon:g}, delta = {self.delta:g}" if self.epsilon < float("inf") else ""
@@ -101,10 +101,10 @@ class Played:
 
 def by_checkpoint(rows: pd.DataFrame, column: str, others: list[str]) -> pd.DataFrame:
     """One row a checkpoint: rounds, the mean of a column with low and high (95 % over runs), the means of others."""
-    found = []
+    means = []
     for rounds, part in rows.groupby("checkpoint", sort=True):
-        found.append((rounds, *mean_interval(part[column].to_numpy(dtype=float)), *part[others].mean()))
-    return pd.DataFrame(found, columns=["rounds", column, "low", "high", *others])
+        means.append((rounds, *mean_interval(part[column].to_numpy(dtype=float)), *part[others].mean()))
+    return pd.DataFrame(means, columns=["rounds", column, "low", "high", *others])
 
 
 def play_one(
@@ -174,8 +174,8 @@ def family_of(learner: str) -> Family[Any, Any, Any]:
     for family in FAMILIES.values():
         if learner in family.learners:
             return family
-    known = [name for family in FAMILIES.values() if family.compared for name in family.learners]
-    raise ConfigError(f"{PLAY}: learner: {not_allowed('learner', learner, known)}")
+    names = [name for family in FAMILIES.values() if family.compared for name in family.learners]
+    raise ConfigError(f"{PLAY}: learner: {not_allowed('learner', learner, names)}")
 
 
 def family_of_class(learner: type[Any]) -> Family[Any, Any, Any]:
@@ -187,19 +187,19 @@ def family_of_class(learner: type[Any]) -> Family[Any, Any, Any]:
 
 
 def experiment_of(
-    family: Family[Any, Any, Any], given: Mapping[str, Any], options: Mapping[str, Any], windowed: bool
+    family: Family[Any, Any, Any], values: Mapping[str, Any], options: Mapping[str, Any], windowed: bool
 ) -> Experiment:
     """An experiment of one cell. Raises ConfigError, a line for each mistake."""
     fields = family.experiment.model_fields
     if windowed and "window" not in fields:
         raise ConfigError(f"{PLAY}: window: learners of the family {family.name} know no window")
-    data = {family.experiment.key(key): value for key, value in given.items() if key in fields}
+    data = {family.experiment.key(key): value for key, value in values.items() if key in fields}
     data |= {"family": family.name, "title": PLAY, "sweep": "none"}
     if family.name == "lemmas":
         data.pop("set")
-    own = {family.experiment.key(key) for key in fields} - data.keys() - {"options"}
-    data.update({key: value for key, value in options.items() if key in own})
-    data["options"] = {key: value for key, value in options.items() if key not in own}
+    further = {family.experiment.key(key) for key in fields} - data.keys() - {"options"}
+    data.update({key: value for key, value in options.items() if key in further})
+    data["options"] = {key: value for key, value in options.items() if key not in further}
     return validate(family.experiment, _Call(PLAY, data, {}))
 
 
@@ -213,10 +213,10 @@ class _Call(Source):
 
 def where(path: KeyPath) -> str:
     """`play: rounds` for a key of the experiment; a place in a list is none of the caller's."""
-    words = [ARGUMENTS.get(str(part), str(part)) for part in path if not isinstance(part, int)]
-    if words and words[0] in ("learner", "options"):
-        words = words[-1:] if words[0] == "options" else words[:1]
-    return f"{PLAY}: {'.'.join(words)}" if words else PLAY
+    parts = [ARGUMENTS.get(str(part), str(part)) for part in path if not isinstance(part, int)]
+    if parts and parts[0] in ("learner", "options"):
+        parts = parts[-1:] if parts[0] == "options" else parts[:1]
+    return f"{PLAY}: {'.'.join(parts)}" if parts else PLAY
 
 
 def compare_plays(first: Played, second: Played) -> pd.DataFrame:
@@ -225,10 +225,10 @@ def compare_plays(first: Played, second: Played) -> pd.DataFrame:
     Run by run where the two met the same losses, which runs of one seed and stream did. Raises ConfigError where they
     have no two runs, or no checkpoint, in common.
     """
-    one, other = (each.rows.set_index(["checkpoint", "run"])["regret"] for each in (first, second))
-    both = pd.concat({"first": one, "second": other}, axis=1, join="inner").reset_index()
+    first_regret, second_regret = (play.rows.set_index(["checkpoint", "run"])["regret"] for play in (first, second))
+    both = pd.concat({"first": first_regret, "second": second_regret}, axis=1, join="inner").reset_index()
     if both["run"].nunique() < 2:
         raise ConfigError("compare: the plays have no two runs at one checkpoint in common")
     both["difference"] = both["second"] - both["first"]
-    found = by_checkpoint(both, "difference", ["first", "second"])
-    return found[["rounds", "first", "second", "difference", "low", "high"]]
+    means = by_checkpoint(both, "difference", ["first", "second"])
+    return means[["rounds", "first", "second", "difference", "low", "high"]]

@@ -131,10 +131,10 @@ def audit_gate(script: Script) -> None:
     from dpregret.paper_figs.text.formats import DamageError
     from dpregret.workflows.audit.tables import Tables, faults
 
-    kept = script.reference / "audit"
+    reference = script.reference / "audit"
     try:
         now = Tables.read(script.file("audit_tables/all"), script.file("exact_losses/all"))
-        wrong = faults(now, Tables.read(kept, kept / "exact_losses.csv"))
+        wrong = faults(now, Tables.read(reference, reference / "exact_losses.csv"))
     except (DamageError, OSError) as fault:
         logging.error("audit gate: cannot compare: %s", fault)
         raise SystemExit(INCOMPARABLE) from None
@@ -175,13 +175,13 @@ def tables(script: Script) -> None:
     from dpregret.paper_figs.tables.write import write_tables
 
     needed = "exact_losses/all" in script.plan.made[script.name].inputs
-    known = ExactLoss.read(script.file("exact_losses/all")) if needed else {}
+    losses = ExactLoss.read(script.file("exact_losses/all")) if needed else {}
     write_tables(
         script.runs(script.of),
         PAPERS / script.of,
         script.out,
         script.experiments(script.of),
-        known,
+        losses,
         script.plan.content["profile"],
     )
 
@@ -214,7 +214,7 @@ def complete(script: Script) -> None:
 
     files = [Path(part.file) for part in script.plan.parts[script.of].values()]
     rows = [parquet.read(file, ["experiment", "learner", "variant", "status"]) for file in files]
-    plays = [row for each in rows for row in each.drop_duplicates().itertuples()]
+    plays = [row for frame in rows for row in frame.drop_duplicates().itertuples()]
     broken = [f"{row.learner}.{row.variant} in {row.experiment} {row.status}" for row in plays if row.status != "ok"]
     if broken:
         logging.error("failed; the next command plays them again:\n%s", "\n".join(broken))
@@ -243,8 +243,8 @@ def report(script: Script) -> None:
     built_in = (PROFILES / f"{profile}.yaml").exists()
     option = "" if profile == "full" else profile if built_in else f"{profile}.yaml"
     settings = " ".join(plan.content["settings"][paper] for paper in papers)
-    shown = Run(profile=profile, option=option, config=settings, names=plan.content["names"])
-    write_report(results, script.folder / "runs", titles, PAPERS, script.out, shown)
+    run = Run(profile=profile, option=option, config=settings, names=plan.content["names"])
+    write_report(results, script.folder / "runs", titles, PAPERS, script.out, run)
 
 
 def errata_page(script: Script) -> None:
@@ -262,10 +262,10 @@ def winners(script: Script) -> None:
 
     config = script.config
     audits = [script.file("audit_tables/all") / "audit.csv"] if config.audit else []
-    known = facts(config, read_refutations(*audits, script.file("exact_losses/all")))
+    experiment_facts = facts(config, read_refutations(*audits, script.file("exact_losses/all")))
     files = [file for paper in config.papers for file in script.runs(paper).glob("*/*.parquet")]
-    files = [file for file in files if (file.parents[1].name, file.parent.name) in known.experiments]
-    write_winners(files, known, script.out, script.plan.content["names"])
+    files = [file for file in files if (file.parents[1].name, file.parent.name) in experiment_facts.experiments]
+    write_winners(files, experiment_facts, script.out, script.plan.content["names"])
 
 
 def validation(script: Script) -> None:
@@ -289,13 +289,13 @@ def gate(script: Script) -> None:
     }
     try:
         now = Tables.read({paper: script.file(f"tables/{paper}") for paper in plan.parts})
-        found, counted = compare(now, Tables.read(papers(script.reference)), planned)
+        differences, counted = compare(now, Tables.read(papers(script.reference)), planned)
     except (GateError, DamageError, OSError) as fault:
         logging.error("gate: cannot compare: %s", fault)
         raise SystemExit(INCOMPARABLE) from None
-    text = report(found, counted, plan.results)
+    text = report(differences, counted, plan.results)
     logging.info("comparison with the reference\n%s", text)
-    if found:
+    if differences:
         raise SystemExit(MOVED)
     script.out.write_text(text)
 

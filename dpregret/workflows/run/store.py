@@ -106,6 +106,6 @@ def prepared(name: str, file: Path) -> Path:
 def link(files: Mapping[str, str], folder: Path) -> None:
     """Give prepared data the names by which streams know them, in a folder. files: data set -> its file."""
     for name, file in files.items():
-        named = folder / f"{name}.npz"
-        if not named.exists():
-            named.symlink_to(prepared(name, Path(file)).resolve())
+        file_name = folder / f"{name}.npz"
+        if not file_name.exists():
+            file_name.symlink_to(prepared(name, Path(file)).resolve())

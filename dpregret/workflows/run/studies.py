@@ -48,33 +48,33 @@ def new(arguments: Sequence[str] | None = None) -> int:
     parser = boundary.Parser(prog="dpregret new", description="Write an example study, which runs as it stands.")
     parser.add_argument("folder", type=Path, help="the folder to write; its name is the name of the study")
     parser.add_argument("--printed", action="store_true", help="with printed.yaml, a table as a paper prints it")
-    given = parser.parse_args(arguments)
-    write(given.folder, given.printed)
-    shown = str(given.folder) if "/" in str(given.folder) else f"./{given.folder}"
+    options = parser.parse_args(arguments)
+    write(options.folder, options.printed)
+    shown = str(options.folder) if "/" in str(options.folder) else f"./{options.folder}"
     print(f"wrote {shown}\n  dpregret run {shown}\n  dpregret test {shown}\n  dpregret audit {shown}")
     return 0
 
 
 def gate(arguments: Sequence[str] | None = None) -> int:
     """Take the steps; the exit code is that of the worst."""
-    about = "Has a change moved the regret, the verdicts or the privacy of a study?"
-    parser = boundary.Parser(prog="dpregret gate", description=about)
+    description = "Has a change moved the regret, the verdicts or the privacy of a study?"
+    parser = boundary.Parser(prog="dpregret gate", description=description)
     parser.add_argument("--profile", "-p", default=study.PROFILE, help="what is run (default: all experiments)")
     parser.add_argument("--cores", "-c", type=int, help="how many (default: all)")
     parser.add_argument("--no-audit", action="store_true", help="leave out the audit")
     parser.add_argument("--keep", action="store_true", help=f"write the tables of this run to {REFERENCE}/")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     folder = study.FOLDER or Path.cwd()
-    results = Path("results") / Path(given.profile).stem / folder.name
-    cores = ["--cores", str(given.cores)] if given.cores else []
+    results = Path("results") / Path(options.profile).stem / folder.name
+    cores = ["--cores", str(options.cores)] if options.cores else []
     codes = [_step("test")]
     if codes == [2]:
         return 2
-    codes.append(_step("run", folder.name, "--profile", given.profile, *cores))
+    codes.append(_step("run", folder.name, "--profile", options.profile, *cores))
     if not (results / JOBS).is_file():
         print("gate: the study did not run: nothing is compared", file=sys.stderr)
         return max(codes)
-    if given.keep:
+    if options.keep:
         Path(REFERENCE).mkdir(exist_ok=True)
         for name in (*FILES.values(), JOBS):
             shutil.copyfile(results / name, Path(REFERENCE) / name)
@@ -84,13 +84,13 @@ def gate(arguments: Sequence[str] | None = None) -> int:
         codes.append(2)
     else:
         codes.append(compared([str(results), REFERENCE]))
-    if not given.no_audit:
+    if not options.no_audit:
         codes.append(_step("audit"))
     return 1 if 1 in codes else max(codes)
 
 
-def _step(*words: str) -> int:
+def _step(*arguments: str) -> int:
     """The exit code of a command on this study."""
     sys.stdout.flush()
-    command = [sys.executable, "-P", "-m", "dpregret", *words]
+    command = [sys.executable, "-P", "-m", "dpregret", *arguments]
     return min(2, subprocess.run(command, env=dict(os.environ), check=False).returncode)
