@@ -108,7 +108,7 @@ def test_findings_say_what_the_numbers_say(numbers: tuple[float, ...], words: st
 def test_chains_have_the_law_that_they_are_drawn_from(name: str, variant: str) -> None:
     kind = FAMILIES["experts"].learners[name]
     audited = AuditedExperts(kind, variant, Budget(4.0, 1e-6), Special(rounds=4), (1,))
-    learner, losses = audited.made(1), next(iter(audited.tables.values())).first
+    learner, losses = audited.make(1), next(iter(audited.tables.values())).first
     start, moves, shown = chain(learner, losses)
     assert np.allclose(moves.sum(axis=-1), 1)
     drawn = draw_chain(learner, losses, 100_000, np.random.default_rng(0))[:, :4]
@@ -207,7 +207,7 @@ def test_the_points_of_bandits_are_told_from_their_directions(name: str) -> None
     """What is left of a played point without its direction lies in the set, on which the learner decides."""
     kind, runs, rounds = FAMILIES["bandits"].learners[name], 40, 81
     audited = AuditedBandit(kind, "corrected", Budget(4.0, 1e-6), Special(rounds=rounds), (1,))
-    learner, source = audited.made(runs), Numbers(np.ones(rounds))
+    learner, source = audited.make(runs), Numbers(np.ones(rounds))
     assert isinstance(learner, NoisyLeader)
     tried = directions_of(learner)
     learner.play(Given(source, generators((1, 2), runs), generators((3,), runs)))

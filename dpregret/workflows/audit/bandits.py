@@ -2,7 +2,7 @@
 
 That is more than the played points, and what the proofs of privacy give away (of K arms: the noisy means of batches).
 Neighbours differ in one observed number: its smallest or its largest admissible value (what is beyond is clipped). It
-enters along the direction of its own round, so the audit looks at all later points along that direction.
+enters along the direction of its own round, so the audit uses all later points along that direction.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ EXTREME = 1e6
 PIECE = 2000
 """Runs that are played together, so that what they hold stays in the processor's cache."""
 TELLING = np.unique([*range(16), *(2**k - 1 for k in range(12))])
-"""Sums that are looked at: the first sixteen, then those of a single tree node."""
+"""Sums that the audit uses: the first sixteen, then those of a single tree node."""
 
 
 class Numbers:
-    """Losses that do not look at the point, one number a round; the points that were played are kept."""
+    """Losses that do not depend on the point, one number a round; played points are recorded."""
 
     def __init__(self, numbers: Array) -> None:
-        self.left, self.batch = numbers, numbers[:0]
+        self.rest, self.batch = numbers, numbers[:0]
         self.played: list[Array] = []
 
     def __call__(self, rounds: int) -> Numbers:
         """The next rounds: these losses are their own batch."""
-        self.batch, self.left = self.left[:rounds], self.left[rounds:]
+        self.batch, self.rest = self.rest[:rounds], self.rest[rounds:]
         return self
 
     @property
@@ -60,12 +60,12 @@ class AuditedBandit(neighbours.Audited):
 
     usual_rounds = 25
 
-    def made(self, runs: int) -> BanditLearner:
+    def make(self, runs: int) -> BanditLearner:
         arms = "arms" in self.learner_class.card.needs
         problem = BanditProblem(make_set("simplex" if arms else "ball", 2), self.rounds, 1.0, linear=True, arms=arms)
         return self.learner_class(problem, [self.budget], runs, self.variant)
 
-    def look(self, learner: Any) -> None:
+    def inspect(self, learner: Any) -> None:
         self.gaussian = isinstance(learner, NoisyLeader) and learner.distribution == "gaussian"
         if isinstance(learner, NoisyLeader) and any(learner.plan.scales):
             sums = learner.batches - 1 - learner.lag
@@ -84,42 +84,42 @@ class AuditedBandit(neighbours.Audited):
 
     def reached(self) -> float:
         """Of leaders, whose points are those of all rounds along the first direction."""
-        learner, runs = self.made(1), neighbours.WATCHED_RUNS
+        learner, runs = self.make(1), neighbours.WATCHED_RUNS
         if not isinstance(learner, NoisyLeader) or not any(learner.plan.scales):
             return math.nan
-        public, own = (*self.seed, 2, 0), (*self.seed, 3)
+        public, noise = (*self.seed, 2, 0), (*self.seed, 3)
         first: list[Array] = []
 
-        def played(used: NoisePlan, turned: bool) -> Array:
-            made: Any = self.made(runs)
-            made.plan, drawn = used, directions_of(made)
+        def played(noise_plan: NoisePlan, turned: bool) -> Array:
+            copy: Any = self.make(runs)
+            copy.plan, drawn = noise_plan, directions_of(copy)
             numbers = self._numbers(EXTREME if turned else -EXTREME, 1.0)
-            points = points_of(made, numbers, neighbours.generators(public, runs), neighbours.generators(own, runs))
+            points = points_of(copy, numbers, neighbours.generators(public, runs), neighbours.generators(noise, runs))
             tried = np.concatenate(drawn, axis=1)
             first[:] = [tried[:, 0]]
-            return np.asarray(np.einsum("rtn,rn->tr", points, tried[:, 0] @ made.basis.T))
+            return np.asarray(np.einsum("rtn,rn->tr", points, tried[:, 0] @ copy.basis.T))
 
         def move(_: Array) -> Array:
             return np.broadcast_to(learner.leaf_sensitivity() * first[0], (learner.batches, *first[0].shape))
 
         return neighbours.share(learner.plan, played, move)
 
-    def transcript(self, given: Array, runs: int, seed: Sequence[int]) -> Array:
+    def transcript(self, numbers: Array, runs: int, seed: Sequence[int]) -> Array:
         """Piece by piece, each with generators of its own."""
         pieces = [
-            self._some(given, min(PIECE, runs - first), (*seed, first), (*self.seed, 2, first))
+            self._some(numbers, min(PIECE, runs - first), (*seed, first), (*self.seed, 2, first))
             for first in range(0, runs, PIECE)
         ]
         return np.concatenate(pieces)
 
     def _some(self, numbers: Array, runs: int, seed: Sequence[int], directions: Sequence[int]) -> Array:
         """directions: the same seed in all inputs."""
-        learner = self.made(runs)
-        public, own = (neighbours.generators(each, runs) for each in (directions, seed))
+        learner = self.make(runs)
+        public, noise = (neighbours.generators(label, runs) for label in (directions, seed))
         if isinstance(learner, BatchedArms):
-            return estimates(learner, numbers, public, own)
+            return estimates(learner, numbers, public, noise)
         drawn = directions_of(learner) if isinstance(learner, NoisyLeader) else []
-        points = points_of(learner, numbers, public, own)
+        points = points_of(learner, numbers, public, noise)
         if isinstance(learner, NoisyLeader):
             begun, tried = slice(None, None, learner.batch), np.concatenate(drawn, axis=1)
             points, sphere = around(learner, points[:, begun], tried[:, begun])
@@ -134,17 +134,17 @@ def directions_of(learner: NoisyLeader) -> list[Array]:
     """The points that the learner will try from now on, piece by piece, (runs, rounds, n); the list fills while it
     plays."""
     tried: list[Array] = []
-    made = learner.directions
+    make_directions = learner.directions
 
     def watched(sources: Sequence[np.random.Generator], dimension: int) -> Directions:
-        sphere = made(sources, dimension)
+        sphere = make_directions(sources, dimension)
         take = sphere.take
 
-        def kept(rounds: int) -> Array:
+        def recorded(rounds: int) -> Array:
             tried.append(take(rounds))
             return tried[-1]
 
-        vars(sphere)["take"] = kept
+        vars(sphere)["take"] = recorded
         return sphere
 
     vars(learner)["directions"] = watched
@@ -161,11 +161,11 @@ def around(learner: NoisyLeader, played: Array, tried: Array) -> tuple[Array, Ar
 
 
 def by_text(numbers: Array, dimension: int) -> LossSource:
-    """Losses that do not look at the point, one number a round, for compiled rounds."""
-    left, blind = iter(range(len(numbers))), np.zeros((len(numbers), dimension))
+    """Losses that do not depend on the point, one number a round, for compiled rounds."""
+    remaining, blind = iter(range(len(numbers))), np.zeros((len(numbers), dimension))
 
     def following(rounds: int) -> Losses:
-        return affine(np.array([list(islice(left, rounds))]), blind, numbers, rounds)
+        return affine(np.array([list(islice(remaining, rounds))]), blind, numbers, rounds)
 
     return following
 

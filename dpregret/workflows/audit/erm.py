@@ -2,7 +2,7 @@
 
 Records are slopes of linear losses (with a ridge where a learner needs strong convexity); neighbours differ in one
 record, of the largest admissible slope to one side or the other. Learners that meet fresh records once get an odd
-number of them, no power of two; the place of the replaced one decides its phase.
+number of them, no power of two; the position of the replaced one decides its phase.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dpregret.workflows.audit.exact_losses import objective_epsilon
 from dpregret.workflows.audit.neighbours import Audited, Pair, Special, exact_epsilon, generators
 
 SAMPLES, FRESH_SAMPLES, DIMENSION = 20, 37, 4
-"""37 is 18 + 9 + 4 + 2 + 1 and 3 left."""
+"""37 is 18 + 9 + 4 + 2 + 1 and 3 further ones."""
 
 
 class LinearRisk:
@@ -76,12 +76,12 @@ class LinearSample:
 class AuditedRisk(Audited):
     """One learner on twenty records: record 0 pulls to either side."""
 
-    places: ClassVar[Mapping[str, tuple[int, float]]] = {
+    positions: ClassVar[Mapping[str, tuple[int, float]]] = {
         "one record replaced among zero records": (0, 0.0),
         "one record replaced among balanced records": (0, 1.0),
         "one record replaced among tilted records": (0, -0.5),
     }
-    """Name -> (place of the replaced record, how the others pull)."""
+    """Name -> (position of the replaced record, how the others pull)."""
     samples: ClassVar[int] = SAMPLES
 
     def prepare(self, special: Special) -> None:
@@ -92,11 +92,11 @@ class AuditedRisk(Audited):
         """The risk of records (n, d)."""
         return LinearRisk(slopes, self.domain, self.ridge)
 
-    def made(self, runs: int, slopes: Array | None = None) -> ErmLearner:
+    def make(self, runs: int, slopes: Array | None = None) -> ErmLearner:
         risk = self.risk(self.slopes(0, 1.0, 0.0) if slopes is None else slopes, runs)
         return self.learner_class(ErmProblem(self.domain, risk), [self.budget], runs, self.variant)
 
-    def look(self, learner: Any) -> None:
+    def inspect(self, learner: Any) -> None:
         self.gaussian = learner.gaussian
         if self.gaussian and self.accounted == 0:
             self.exact = 0.0
@@ -109,26 +109,26 @@ class AuditedRisk(Audited):
             self.exact = objective_epsilon(self.budget, learner.scales[0] / unit)
 
     def pairs(self, runs: int) -> Iterator[Pair]:
-        for number, (name, (place, around)) in enumerate(self.places.items()):
-            yield self.pair(number, name, [self.slopes(place, side, around) for side in (-1.0, 1.0)], runs)
+        for number, (name, (position, around)) in enumerate(self.positions.items()):
+            yield self.pair(number, name, [self.slopes(position, side, around) for side in (-1.0, 1.0)], runs)
 
-    def transcript(self, given: Array, runs: int, seed: Sequence[int]) -> Array:
-        return self.made(runs, given).fit(generators(seed, runs))[0]
+    def transcript(self, slopes: Array, runs: int, seed: Sequence[int]) -> Array:
+        return self.make(runs, slopes).fit(generators(seed, runs))[0]
 
-    def slopes(self, place: int, side: float, around: float) -> Array:
-        """Slopes (n, d): that of one place is `side`; the others pull to both sides in turn, or to a third one too."""
+    def slopes(self, position: int, side: float, around: float) -> Array:
+        """Slopes (n, d): that at `position` is `side`; the others pull to both sides in turn, or to a third one too."""
         slopes = np.zeros((self.samples, DIMENSION))
         slopes[:, 0] = around * np.where(np.arange(self.samples) % 2, 1.0, -1.0)
         slopes[:, 1] = around < 0
-        slopes[place] = 0.0
-        slopes[place, 0] = side
+        slopes[position] = 0.0
+        slopes[position, 0] = side
         return slopes
 
 
 class AuditedPopulation(AuditedRisk):
     """One learner on 37 fresh records: one pulls to either side."""
 
-    places: ClassVar[Mapping[str, tuple[int, float]]] = {
+    positions: ClassVar[Mapping[str, tuple[int, float]]] = {
         "first record replaced among zero records": (0, 0.0),
         "first record replaced among balanced records": (0, 1.0),
         "record 19 replaced among balanced records": (18, 1.0),
@@ -139,14 +139,14 @@ class AuditedPopulation(AuditedRisk):
     def risk(self, slopes: Array, runs: int) -> Any:
         return LinearSample(slopes, runs)
 
-    def look(self, learner: Any) -> None:
+    def inspect(self, learner: Any) -> None:
         self.gaussian = learner.ledger()[0].distribution == "gaussian"
         plan = learner.noise_plan
         if plan is not None:  # slopes turn by 2 L; items that are weighed may have to allow for more
             protected = range(1, FRESH_SAMPLES)
             self.exact = exact_epsilon(plan, FRESH_SAMPLES - 1, protected, self.budget, 2.0 / plan.sensitivity)
 
-    def slopes(self, place: int, side: float, around: float) -> Array:
-        slopes = super().slopes(place, side, around)
+    def slopes(self, position: int, side: float, around: float) -> Array:
+        slopes = super().slopes(position, side, around)
         longest = np.maximum(np.sqrt(np.square(slopes).sum(axis=1)), 1.0)
         return np.asarray(slopes / longest[:, None])

@@ -88,9 +88,9 @@ def curved_delta(epsilon: float, ridge: float, deviation: float, bend: float) ->
     start, factor = bend * deviation, math.exp(epsilon)
     # before the bend the noises are x and x - 2: the densities' ratio exceeds e^epsilon below a point
     end = 1 - epsilon * deviation**2 / 2
-    found = 0.0
+    delta = 0.0
     if start < end:
-        found += _between(start, end, deviation) - factor * _between(start - 2, end - 2, deviation)
+        delta += _between(start, end, deviation) - factor * _between(start - 2, end - 2, deviation)
     # beyond it, after h = theta - c in [0, 2]: start - (1 + ridge) h and start - 2 - ridge h, after the bend the same
     needed = 2 * deviation**2 * (epsilon - math.log1p(1 / ridge))
     middle, constant = 2 * ridge * (2 - start) + 2 * (1 + ridge) * start, (start - 2) ** 2 - start**2 - needed
@@ -99,8 +99,8 @@ def curved_delta(epsilon: float, ridge: float, deviation: float, bend: float) ->
         roots = (middle + np.array([-1.0, 1.0]) * math.sqrt(inside)) / (2 * (1 + 2 * ridge))
         first, last = np.clip(roots, 0, 2)
         curved = _between(start - (1 + ridge) * last, start - (1 + ridge) * first, deviation)
-        found += curved - factor * _between(start - 2 - ridge * last, start - 2 - ridge * first, deviation)
-    return max(0.0, found)
+        delta += curved - factor * _between(start - 2 - ridge * last, start - 2 - ridge * first, deviation)
+    return max(0.0, delta)
 
 
 def objective_epsilon(budget: Budget, deviation: float) -> float:
@@ -112,8 +112,8 @@ def objective_epsilon(budget: Budget, deviation: float) -> float:
 
     bends = np.linspace(-8, 2, 41)
     best = float(bends[np.argmax([lost(bend) for bend in bends])])
-    found = minimize_scalar(lambda bend: -lost(bend), bounds=(best - 0.25, best + 0.25), method="bounded")
-    return max(-float(found.fun), lost(best))
+    minimum = minimize_scalar(lambda bend: -lost(bend), bounds=(best - 0.25, best + 0.25), method="bounded")
+    return max(-float(minimum.fun), lost(best))
 
 
 def _between(low: float, high: float, deviation: float) -> float:
@@ -158,18 +158,18 @@ def refuted(budget: Budget, attained: Callable[[Budget], float], on: str) -> Exa
 def frank_wolfe(budget: Budget, rounds: int) -> ExactLoss:
     """Alg. 4 of Talwar, Thakurta & Zhang 2015 as printed."""
     on = f"linear losses on the l1 ball in the plane, T = {rounds}, delta = {budget.delta:g}"
-    return refuted(budget, lambda own: wolfe_epsilon(printed_scale(own, rounds), rounds, own.delta), on)
+    return refuted(budget, lambda lower: wolfe_epsilon(printed_scale(lower, rounds), rounds, lower.delta), on)
 
 
 def objective(budget: Budget, deviation: Callable[[Budget], float]) -> ExactLoss:
     """Algorithm 2 of the same paper, with its noise or that of Kifer, Smith & Thakurta 2012, a record replaced."""
     on = f"a straight loss for one that bends, in one dimension, delta = {budget.delta:g}"
-    return refuted(budget, lambda own: objective_epsilon(own, deviation(own)), on)
+    return refuted(budget, lambda lower: objective_epsilon(lower, deviation(lower)), on)
 
 
 def of_audit(learner: type[Learner], variant: str, budget: Budget, special: Special, on: str) -> ExactLoss:
     """A tree on the losses of the audit: the points are on an interval, one loss turns."""
-    return refuted(budget, lambda own: AuditedOnline(learner, variant, own, special, (0,)).exact, on)
+    return refuted(budget, lambda lower: AuditedOnline(learner, variant, lower, special, (0,)).exact, on)
 
 
 def lazy(budget: Budget) -> ExactLoss:

@@ -45,9 +45,9 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
 class Neighbours(NamedTuple):
-    """Two tables of losses (rounds, 2) that differ in round `place`."""
+    """Two tables of losses (rounds, 2) that differ in the round `position`."""
 
-    place: int
+    position: int
     first: Array
     second: Array
 
@@ -59,24 +59,24 @@ def loss_tables(rounds: int, decodable: bool = False) -> dict[str, Neighbours]:
     """
     worse = np.tile([1.0, 0.0], (rounds, 1))
     turns = np.where(np.arange(rounds)[:, None] % 2, [0.0, 1.0], [1.0, 0.0])
-    found = {}
-    for name, base, place in (("first", worse, 0), ("middle", worse, rounds // 2), ("first alternating", turns, 0)):
+    tables = {}
+    for name, base, position in (("first", worse, 0), ("middle", worse, rounds // 2), ("first alternating", turns, 0)):
         first, second = base.copy(), base.copy()
-        first[place] = (1.0, 0.25) if decodable else (1.0, 0.0)
-        second[place] = (0.0, 0.75) if decodable else (0.0, 1.0)
-        found[f"the {name} loss replaced"] = Neighbours(place, first, second)
-    return found
+        first[position] = (1.0, 0.25) if decodable else (1.0, 0.0)
+        second[position] = (0.0, 0.75) if decodable else (0.0, 1.0)
+        tables[f"the {name} loss replaced"] = Neighbours(position, first, second)
+    return tables
 
 
 class AuditedExperts(neighbours.Audited):
     """One learner over two experts; see `loss_tables`."""
 
-    def made(self, runs: int) -> ExpertLearner:
+    def make(self, runs: int) -> ExpertLearner:
         # L* = 0 is public: the losses of the audit are chosen to expose the learner, not to please it
         problem = ExpertProblem(np.ones(2), self.rounds, 0.0)
         return self.learner_class(problem, self.budget, runs, self.variant)
 
-    def look(self, learner: Any) -> None:
+    def inspect(self, learner: Any) -> None:
         self.tables = loss_tables(self.rounds, decodable=not (learner.exact or isinstance(learner, PrivateLeader)))
         if isinstance(learner, PrivateLeader):
             self.gaussian = learner.distribution == "gaussian"
@@ -84,27 +84,27 @@ class AuditedExperts(neighbours.Audited):
         elif isinstance(learner, SparseVectorExperts):
             self.exact = worst_epsilon(restless(learner.plan), self.delta)
         elif learner.exact:
-            pairs = [(each.first, each.second) for each in self.tables.values()]
+            pairs = [(pair.first, pair.second) for pair in self.tables.values()]
             self.exact = max(chain_epsilon(learner, *pair, self.delta) for pair in pairs)
 
     def pairs(self, runs: int) -> Iterator[neighbours.Pair]:
-        for number, (name, (place, first, second)) in enumerate(self.tables.items()):
-            yield self.pair(number, name, [(first, place), (second, place)], runs)
+        for number, (name, (position, first, second)) in enumerate(self.tables.items()):
+            yield self.pair(number, name, [(first, position), (second, position)], runs)
 
     def reached(self) -> float:
         """Of leaders, by the losses that they are charged with after the changed round."""
-        learner = self.made(1)
+        learner = self.make(1)
         if not isinstance(learner, PrivateLeader):
             return math.nan
         tables = enumerate(self.tables.values())
-        return neighbours.worst([self._reached(learner.plan, number, *each) for number, each in tables])
+        return neighbours.worst([self._reached(learner.plan, number, *entry) for number, entry in tables])
 
-    def _reached(self, plan: NoisePlan, number: int, place: int, first: Array, second: Array) -> float:
-        def played(used: NoisePlan, turned: bool) -> Array:
+    def _reached(self, plan: NoisePlan, number: int, position: int, first: Array, second: Array) -> float:
+        def played(plan: NoisePlan, turned: bool) -> Array:
             totals = []
-            for end in (place + 1, self.rounds):
-                learner: Any = self.made(neighbours.WATCHED_RUNS)
-                learner.plan = used
+            for end in (position + 1, self.rounds):
+                learner: Any = self.make(neighbours.WATCHED_RUNS)
+                learner.plan = plan
                 blocks = [ExpertBlock((second if turned else first)[:end, None], end)]
                 sources = neighbours.generators((*self.seed, 3, number), neighbours.WATCHED_RUNS)
                 totals.append(learner.play(blocks, sources).losses)
@@ -112,13 +112,13 @@ class AuditedExperts(neighbours.Audited):
 
         def move(_: Array) -> Array:
             shift = np.zeros((self.rounds, neighbours.WATCHED_RUNS, 2))
-            shift[place:] = (second - first)[place]
+            shift[position:] = (second - first)[position]
             return shift
 
         return neighbours.share(plan, played, move)
 
-    def transcript(self, given: tuple[Array, int], runs: int, seed: Sequence[int]) -> Array:
-        learner, (losses, place) = self.made(runs), given
+    def transcript(self, neighbour: tuple[Array, int], runs: int, seed: Sequence[int]) -> Array:
+        learner, (losses, position) = self.make(runs), neighbour
         if learner.exact:
             return draw_chain(learner, losses, runs, np.random.default_rng(list(seed)))
         blocks = [ExpertBlock(losses[:, None], self.rounds)]
@@ -129,15 +129,15 @@ class AuditedExperts(neighbours.Audited):
         _make_restless(learner)
         play = learner.play(blocks, neighbours.generators(seed, runs))
         played: Any = (play.losses % 1 > 0).astype(np.int64)  # in that round expert 1 alone has a fraction
-        return np.stack([play.losses - losses[place, played], played, play.draws], axis=1)
+        return np.stack([play.losses - losses[position, played], played, play.draws], axis=1)
 
 
 def _make_restless(learner: ExpertLearner) -> None:
     if isinstance(learner, SparseVectorExperts):
         learner.plan = restless(learner.plan)
     elif isinstance(learner, AdaptiveExperts):
-        made = learner.plan
-        vars(learner)["plan"] = lambda guess, epsilon=None: restless(made(guess, epsilon))
+        make_plan = learner.plan
+        vars(learner)["plan"] = lambda guess, epsilon=None: restless(make_plan(guess, epsilon))
     elif isinstance(learner, TreeCounterExperts):
         draws = Restless.switches
         learner.draw_scale *= draws / learner.most_draws
@@ -182,8 +182,8 @@ def _epoch_chain(learner: EpochLeader, losses: Array) -> tuple[Array, Array, Any
 
 def chain_epsilon(learner: ExpertLearner, first: Array, second: Array, delta: float) -> float:
     """Exact epsilon at delta between the laws of the whole sequence on two tables, in both directions."""
-    one, other = (plays_law(*chain(learner, losses)) for losses in (first, second))
-    return neighbours.table_epsilon(one, other, delta)
+    first_law, second_law = (plays_law(*chain(learner, losses)) for losses in (first, second))
+    return neighbours.table_epsilon(first_law, second_law, delta)
 
 
 def plays_law(start: Array, moves: Array, shown: Any) -> Array:
@@ -221,7 +221,7 @@ class Restless(Switching):
 
 def restless(switching: Switching) -> Restless:
     """The same budget and accounting, spent on two switches with a low threshold."""
-    return Restless(**{each.name: getattr(switching, each.name) for each in fields(switching)})
+    return Restless(**{field.name: getattr(switching, field.name) for field in fields(switching)})
 
 
 @cache
@@ -235,55 +235,55 @@ def halting(epsilon: float, threshold: float, queries: tuple[float, ...]) -> tup
     half = np.diff(ends)[:, None] / 2
     noise = (ends[:-1, None] + half * (1 + NODES)).ravel()
     alive = stats.laplace.pdf(noise, scale=scale) * (half * WEIGHTS).ravel()
-    found = []
+    halts = []
     for query in queries:
         above = stats.laplace.sf(threshold + noise - query, scale=2 * scale)
-        found.append(float((alive * above).sum()))
+        halts.append(float((alive * above).sum()))
         alive = alive * (1 - above)
-    return (*found, float(alive.sum()))
+    return (*halts, float(alive.sum()))
 
 
-def law(made: Switching, losses: Array) -> dict[Events, float]:
+def law(switching: Switching, losses: Array) -> dict[Events, float]:
     """Probability of every sequence of draws, losses (rounds, experts): Algorithm 1 as it is written."""
-    found: dict[Events, float] = {}
+    probabilities: dict[Events, float] = {}
 
     def go_on(events: Events, probability: float) -> None:
         start, expert = events[-1]
-        if len(events) > made.switches:
-            found[events] = probability
+        if len(events) > switching.switches:
+            probabilities[events] = probability
             return
-        asked = range(start + (len(events) > 1), len(losses))  # a test that opens in a round is first asked in the next
-        queries = tuple(float(losses[start:now, expert].sum()) for now in asked)
-        *halts, never = halting(made.threshold_epsilon, made.threshold, queries)
-        found[events] = probability * never
-        for now, chance in zip(asked, halts, strict=True):
-            weights = np.exp(-made.eta * np.maximum(losses[:now].sum(axis=0), made.best_loss) / 2)
+        rounds = range(start + (len(events) > 1), len(losses))  # a test is first applied in the round after it opens
+        queries = tuple(float(losses[start:now, expert].sum()) for now in rounds)
+        *halts, never = halting(switching.threshold_epsilon, switching.threshold, queries)
+        probabilities[events] = probability * never
+        for now, chance in zip(rounds, halts, strict=True):
+            weights = np.exp(-switching.eta * np.maximum(losses[:now].sum(axis=0), switching.best_loss) / 2)
             for drawn, weight in enumerate(weights / weights.sum()):
                 go_on((*events, (now, drawn)), probability * chance * float(weight))
 
     for expert in range(losses.shape[1]):
         go_on(((0, expert),), 1 / losses.shape[1])
-    return found
+    return probabilities
 
 
-def worst_epsilon(made: Switching, delta: float = 0.0) -> float:
+def worst_epsilon(switching: Switching, delta: float = 0.0) -> float:
     """Largest epsilon at delta over all neighbouring losses in {0, 1} of `FEW_ROUNDS` rounds and two experts.
 
     Draws that change nothing count as seen. delta = 0: the largest log ratio of an event.
     """
     tables = np.array(list(itertools.product([0.0, 1.0], repeat=2 * FEW_ROUNDS)))
-    laws = [law(made, table.reshape(FEW_ROUNDS, 2)) for table in tables]
-    found = np.array([[each[events] for events in laws[0]] for each in laws])
+    laws = [law(switching, table.reshape(FEW_ROUNDS, 2)) for table in tables]
+    probabilities = np.array([[row[events] for events in laws[0]] for row in laws])
     largest = 0.0
     for index in range(FEW_ROUNDS):
-        kept = np.delete(tables, [2 * index, 2 * index + 1], axis=1)
-        _, group = np.unique(kept, axis=0, return_inverse=True)
+        others = np.delete(tables, [2 * index, 2 * index + 1], axis=1)
+        _, group = np.unique(others, axis=0, return_inverse=True)
         for number in range(4 ** (FEW_ROUNDS - 1)):
-            same = found[group.ravel() == number]
+            same = probabilities[group.ravel() == number]
             if delta == 0:
                 largest = max(largest, float(np.ptp(np.log(same), axis=0).max()))
                 continue
-            for one, other in itertools.permutations(same, 2):
-                if np.maximum(one - np.exp(largest) * other, 0).sum() > delta:
-                    largest = neighbours.table_epsilon(one, other, delta)
+            for first, second in itertools.permutations(same, 2):
+                if np.maximum(first - np.exp(largest) * second, 0).sum() > delta:
+                    largest = neighbours.table_epsilon(first, second, delta)
     return largest

@@ -82,20 +82,20 @@ class Audited(ABC):
         self.learner_class, self.variant, self.budget, self.seed = learner_class, variant, budget, seed
         self.rounds = special.rounds or self.usual_rounds
         self.prepare(special)
-        learner = self.made(1)
+        learner = self.make(1)
         self.claimed, self.delta = budget.epsilon, 0.0 if learner.pure else budget.delta
         self.accounted: float = learner.delivered_epsilon()[0]
-        self.look(learner)
+        self.inspect(learner)
 
     def prepare(self, special: Special) -> None:  # noqa: B027  (most need nothing)
-        """Set what `made` needs beyond the arguments."""
+        """Set what `make` needs beyond the arguments."""
 
     @abstractmethod
-    def made(self, runs: int) -> Any:
+    def make(self, runs: int) -> Any:
         """A learner ready to play."""
 
     @abstractmethod
-    def look(self, learner: Any) -> None:
+    def inspect(self, learner: Any) -> None:
         """Set `exact` and `gaussian` where they are known of the learner."""
 
     @abstractmethod
@@ -103,12 +103,12 @@ class Audited(ABC):
         """At least three."""
 
     @abstractmethod
-    def transcript(self, given: Any, runs: int, seed: Sequence[int]) -> Array:
+    def transcript(self, neighbour: Any, runs: int, seed: Sequence[int]) -> Array:
         """What the learner releases on an input, (runs, features)."""
 
     def pair(self, number: int, name: str, inputs: Sequence[Any], runs: int) -> Pair:
         """Two inputs with the transcripts of each, by generators of their own."""
-        first, second = (self.transcript(each, runs, (*self.seed, number, side)) for side, each in enumerate(inputs))
+        first, second = (self.transcript(item, runs, (*self.seed, number, side)) for side, item in enumerate(inputs))
         return Pair(name, first, second)
 
     def reached(self) -> float:
@@ -118,17 +118,17 @@ class Audited(ABC):
 
 def rows(audited: Audited, runs: int) -> pd.DataFrame:
     """One row a pair: claimed, accounted, exact and audited epsilon, audited mu, and the operating point."""
-    found, reached = [], audited.reached()
-    known = {name: getattr(audited, name) for name in ("claimed", "delta", "accounted", "exact")}
+    records, reached = [], audited.reached()
+    constants = {name: getattr(audited, name) for name in ("claimed", "delta", "accounted", "exact")}
     for pair in audited.pairs(runs):
         evidence = audit(pair.first, pair.second, audited.delta)
         proved, event = evidence.epsilon, evidence.event
         if audited.gaussian and (converted := gaussian_epsilon(evidence.mu, audited.delta)) > proved:
             proved, event = converted, evidence.mu_event
-        found.append(
+        records.append(
             {
                 "pair": pair.name,
-                **known,
+                **constants,
                 "audited": proved,
                 "audited_mu": evidence.mu,
                 "power": event[0],
@@ -138,7 +138,7 @@ def rows(audited: Audited, runs: int) -> pd.DataFrame:
                 "reached": reached,
             }
         )
-    return pd.DataFrame(found)
+    return pd.DataFrame(records)
 
 
 def exact_epsilon(
@@ -159,10 +159,10 @@ def exact_epsilon(
     return gaussian_epsilon(loss, budget.delta) if gaussian else loss
 
 
-def table_epsilon(one: Array, other: Array, delta: float) -> float:
+def table_epsilon(first_law: Array, second_law: Array, delta: float) -> float:
     """Smallest epsilon at delta between two laws on the same events, in both directions; pure for delta = 0."""
-    possible = np.maximum(one, other) > 0
-    first, second = one[possible], other[possible]
+    possible = np.maximum(first_law, second_law) > 0
+    first, second = first_law[possible], second_law[possible]
     if delta == 0:
         with np.errstate(divide="ignore"):
             return float(np.abs(np.log(first) - np.log(second)).max())
@@ -215,7 +215,7 @@ def share(plan: NoisePlan, play: Callable[[NoisePlan, bool], Array], move: Calla
     """
     if not plan.scales[0] > 0:
         return math.nan
-    found = [math.nan]
+    shares = [math.nan]
     for factor in (1.0, QUIET * plan.sensitivity / plan.scales[0]):
         quiet = Moved(**vars(plan), factor=factor)
         still = play(quiet, False)
@@ -223,11 +223,11 @@ def share(plan: NoisePlan, play: Callable[[NoisePlan, bool], Array], move: Calla
         telling = np.abs(turned) > TELLING * max(np.abs(turned).max(), TELLING)
         for now in np.flatnonzero(telling.sum(axis=1) >= FEWEST):
             runs = telling[now]
-            found.append(float(np.median(moved[now, runs] / turned[now, runs])))
-    return worst(found)
+            shares.append(float(np.median(moved[now, runs] / turned[now, runs])))
+    return worst(shares)
 
 
 def worst(shares: Sequence[float]) -> float:
     """The one that is farthest from 1; NaN where there is none."""
-    known = [each for each in shares if not math.isnan(each)]
-    return max(known, key=lambda each: abs(each - 1), default=math.nan)
+    finite = [value for value in shares if not math.isnan(value)]
+    return max(finite, key=lambda value: abs(value - 1), default=math.nan)

@@ -72,13 +72,13 @@ class AuditedOnline(neighbours.Audited):
         self.settings = [Setting(window, self.budget)]
         self.oldest = max(1, self.rounds - window)
 
-    def made(self, runs: int) -> Learner:
+    def make(self, runs: int) -> Learner:
         learner: Learner = self.learner_class(self.problem, self.settings, runs, self.variant)
         if isinstance(learner, SwitchingLearner):
             learner.plans = [restless(plan) for plan in learner.plans]
         return learner
 
-    def look(self, learner: Any) -> None:
+    def inspect(self, learner: Any) -> None:
         plan = learner.noise_plan
         if plan is not None and not isinstance(learner, PocpIgd):  # whose hidden points move by an unknown amount
             protected, attained = range(self.oldest, self.rounds), self.losses.turn / plan.sensitivity
@@ -88,54 +88,54 @@ class AuditedOnline(neighbours.Audited):
     def pairs(self, runs: int) -> Iterator[neighbours.Pair]:
         """The oldest protected loss, the middle one and the last one are replaced; all beside the same transcripts."""
         first = self.transcript(self._sides(), runs, (*self.seed, 0))
-        for name, place in self._places().items():
-            second = self.transcript(self._sides(place), runs, (*self.seed, place))
+        for name, item in self._items().items():
+            second = self.transcript(self._sides(item), runs, (*self.seed, item))
             yield neighbours.Pair(f"the {name} loss replaced", first, second)
 
-    def _places(self) -> dict[str, int]:
+    def _items(self) -> dict[str, int]:
         return {"oldest": self.oldest, "middle": (self.oldest + self.rounds) // 2, "last": self.rounds - 1}
 
     def _sides(self, turned: int = 0) -> Array:
         rounds = np.arange(1, self.rounds + 1)
         return np.where((rounds % 2 == 1) != (rounds == turned), 1.0, -1.0)
 
-    def transcript(self, given: Array, runs: int, seed: Sequence[int]) -> Array:
-        points = self._points(self.made(runs), given, seed)
-        return neighbours.along_tree(np.stack([now * each for now, each in enumerate(points) if now], axis=1))
+    def transcript(self, sides: Array, runs: int, seed: Sequence[int]) -> Array:
+        points = self._points(self.make(runs), sides, seed)
+        return neighbours.along_tree(np.stack([now * point for now, point in enumerate(points) if now], axis=1))
 
     def _points(self, learner: Learner, sides: Array, seed: Sequence[int]) -> Array:
         """Played in all rounds, (rounds, runs)."""
-        watched: list[Any] = [_Watched(self.losses.make(each)) for each in sides]
+        watched: list[Any] = [_Watched(self.losses.make(side)) for side in sides]
         play(learner, watched, neighbours.generators(seed, learner.runs), [self.rounds])
-        return np.stack([each.points[0, :, 0] for each in watched])
+        return np.stack([loss.points[0, :, 0] for loss in watched])
 
     def reached(self) -> float:
         """Of hidden points with noise of their own: what a move of the noise of one round does."""
-        plan = self.made(1).noise_plan
+        plan = self.make(1).noise_plan
         if plan is None:
             return math.nan
-        return neighbours.worst([self._reached(plan, place) for place in self._places().values()])
+        return neighbours.worst([self._reached(plan, item) for item in self._items().values()])
 
-    def _reached(self, plan: NoisePlan, place: int) -> float:
-        seed, runs = (*self.seed, 1, place), neighbours.WATCHED_RUNS
-        hidden = isinstance(self.made(1), PocpIgd)
-        before, after = (self.losses.make(self._sides(turned)[place - 1]) for turned in (0, place))
+    def _reached(self, plan: NoisePlan, item: int) -> float:
+        seed, runs = (*self.seed, 1, item), neighbours.WATCHED_RUNS
+        hidden = isinstance(self.make(1), PocpIgd)
+        before, after = (self.losses.make(self._sides(turned)[item - 1]) for turned in (0, item))
 
-        def played(used: NoisePlan, turned: bool) -> Array:
-            learner = self.made(runs)
-            learner.noise_plan = used
-            points = self._points(learner, self._sides(place * (turned and not hidden)), seed)
+        def played(noise_plan: NoisePlan, turned: bool) -> Array:
+            learner = self.make(runs)
+            learner.noise_plan = noise_plan
+            points = self._points(learner, self._sides(item * (turned and not hidden)), seed)
             if hidden and turned:  # where the point is inside, its noise moves it
-                inside = np.abs(points[place]) < 1 - neighbours.TELLING
-                points[place, inside] = np.minimum(points[place, inside] + plan.sensitivity * QUIET / place, 1.0)
+                inside = np.abs(points[item]) < 1 - neighbours.TELLING
+                points[item, inside] = np.minimum(points[item, inside] + plan.sensitivity * QUIET / item, 1.0)
             return points
 
         def move(points: Array) -> Array:
             shift = np.zeros((self.rounds, runs, plan.dimension))
             if hidden:
-                shift[place - 1] = plan.sensitivity * QUIET
+                shift[item - 1] = plan.sensitivity * QUIET
             else:
-                at, first = points[place - 1][None, :, None], _noised_in(self.made(1), place) - 1
+                at, first = points[item - 1][None, :, None], _noised_in(self.make(1), item) - 1
                 sign = 1 if plan.dimension == 1 else -1  # a quadratic form is summed beside its response
                 shift[first:, :, -1] = sign * (after.gradient(at) - before.gradient(at))[0, :, 0]
             return shift
@@ -143,11 +143,11 @@ class AuditedOnline(neighbours.Audited):
         return neighbours.share(plan, played, move)
 
 
-def _noised_in(learner: Learner, place: int) -> int:
+def _noised_in(learner: Learner, item: int) -> int:
     """The round whose noise a loss gets: the last of its block, where sums of blocks are noised."""
     if isinstance(learner, PrivateBlockedDescent) and learner.variant == "per-block":
-        return -(-place // learner.length) * learner.length
-    return place
+        return -(-item // learner.length) * learner.length
+    return item
 
 
 class _Watched:

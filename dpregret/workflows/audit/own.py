@@ -24,16 +24,16 @@ RUNS = 4000
 BAD = ("BROKEN", "violates", "not proved")
 
 
-def chosen(words: Sequence[str]) -> dict[str, str]:
+def chosen(names: Sequence[str]) -> dict[str, str]:
     """Learner -> family, of private learners that are named or whose file is; ValueError for what is neither."""
-    known = {learner: family for family, held in FAMILIES.items() for learner in held.learners}
-    for word in words:
-        if not any(word in (learner, _file(learner, family)) for learner, family in known.items()):
-            raise ValueError(f"no learner, nor file of learners, {word!r}{nearest(word, known)}")
+    families = {learner: family for family, kind in FAMILIES.items() for learner in kind.learners}
+    for name in names:
+        if not any(name in (learner, _file(learner, family)) for learner, family in families.items()):
+            raise ValueError(f"no learner, nor file of learners, {name!r}{nearest(name, families)}")
     return {
         learner: family
-        for learner, family in known.items()
-        if FAMILIES[family].learners[learner].card.private and {learner, _file(learner, family)} & set(words)
+        for learner, family in families.items()
+        if FAMILIES[family].learners[learner].card.private and {learner, _file(learner, family)} & set(names)
     }
 
 
@@ -44,14 +44,14 @@ def _file(learner: str, family: str) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print a line a learner and variant."""
     parser = boundary.Parser(prog="python -m dpregret.workflows.audit.own", description=__doc__)
-    every = sorted({path.name for path in study.files(study.FOLDER)}) if study.FOLDER else []
-    parser.add_argument("learners", nargs="*" if every else "+", help="names of learners, or of their files")
+    own_files = sorted({path.name for path in study.files(study.FOLDER)}) if study.FOLDER else []
+    parser.add_argument("learners", nargs="*" if own_files else "+", help="names of learners, or of their files")
     parser.add_argument("--runs", type=int, default=RUNS, help="plays of each input")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
     if not options.learners:
-        known = {_file(learner, family) for family, held in FAMILIES.items() for learner in held.learners}
-        options.learners = [name for name in every if name in known]
+        files = {_file(learner, family) for family, kind in FAMILIES.items() for learner in kind.learners}
+        options.learners = [name for name in own_files if name in files]
     return child.judged(lambda: _judged(options), f"audit: {', '.join(options.learners)}")
 
 

@@ -33,18 +33,18 @@ def load_settings(path: Path = SETTINGS) -> AuditSettings:
 
 def audits(family: str, name: str, seed: int, settings: AuditSettings) -> Iterator[tuple[str, Audited]]:
     """Each variant of a learner, with its audit; nothing where the learner is not private, or left out."""
-    held, special = FAMILIES[family], settings.learners.get(name, Special())
-    learner_class = held.learners[name]
+    kind, special = FAMILIES[family], settings.learners.get(name, Special())
+    learner_class = kind.learners[name]
     if not learner_class.card.private or special.skip:
         return
-    audited = held.audited(learner_class)
+    audit_class = kind.audited(learner_class)
     for variant in special.variants or learner_class.card.variants:
         # another learner leaves this one's draws alone; four words, since shorter labels are padded with zeros
-        key = (seed, *(crc32(word.encode()) for word in (held.seed_word or family, name, variant)))
-        made = audited(learner_class, variant, Budget(special.epsilon or 4.0, settings.delta), special, key)
-        if special.epsilon is None and made.delta == 0:  # only a learner that was made tells that it is pure
-            made = audited(learner_class, variant, Budget(2.0, settings.delta), special, key)
-        yield variant, made
+        key = (seed, *(crc32(word.encode()) for word in (kind.seed_word or family, name, variant)))
+        audit = audit_class(learner_class, variant, Budget(special.epsilon or 4.0, settings.delta), special, key)
+        if special.epsilon is None and audit.delta == 0:  # only a learner that was made tells that it is pure
+            audit = audit_class(learner_class, variant, Budget(2.0, settings.delta), special, key)
+        yield variant, audit
 
 
 def pair_rows(learners: Mapping[str, str], seed: int, runs: int) -> pd.DataFrame:

@@ -75,7 +75,7 @@ def _seeded(generator: Generator) -> Generator:
 
 
 def _tree(rounds: int, item: float, scale: float, runs: int, generator: Generator) -> Array:
-    """A plain tree whose first item is the changed one: differences along it, each a node, say all."""
+    """A plain tree whose first item is the changed one: its differences, each of one node, tell everything."""
     return tree_differences(item + noise(WindowTree(rounds), scale, rounds, runs, generator))
 
 
@@ -105,19 +105,19 @@ def redrawn(generator: Generator, runs: int, item: float, planted: bool) -> Arra
 
 
 def reused(generator: Generator, runs: int, item: float, planted: bool) -> Array:
-    """Blocks of 4 rounds, each with a tree of its own; here with the noise of the first."""
-    own = [noise(WindowTree(4), _scale(3), 4, runs, generator) for _ in range(2)]
-    sums = np.concatenate([own[0], item + own[0 if planted else 1]], axis=1)
+    """Blocks of 4 rounds, each with its own tree; here the noise of the first is used again."""
+    block_noise = [noise(WindowTree(4), _scale(3), 4, runs, generator) for _ in range(2)]
+    sums = np.concatenate([block_noise[0], item + block_noise[0 if planted else 1]], axis=1)
     return np.concatenate([sums, sums[:, 4:] - sums[:, :4]], axis=1)
 
 
 def expired(generator: Generator, runs: int, item: float, planted: bool) -> Array:
     """The window before enters clean one block too early: its suffixes carry no noise."""
     scale, window = _scale(4), WindowTree(8)
-    units, own = unit_noise("gaussian", [generator], 16, runs), _seeded(generator)
+    units, later = unit_noise("gaussian", [generator], 16, runs), _seeded(generator)
 
     def fresh(count: int) -> Array:
-        return np.zeros((count, 1, runs)) if planted else unit_noise("gaussian", [own], count, runs)
+        return np.zeros((count, 1, runs)) if planted else unit_noise("gaussian", [later], count, runs)
 
     telling = np.array([4, 5, 6, 8, 9, 10, 12])  # where a node ends that holds the item, and round 4
     drawn = scale * window.next(window.init(16, 1, runs), units, fresh)[telling - 1, 0].T
@@ -303,14 +303,14 @@ CASES: Final[Mapping[str, Case]] = {
 
 def planted_rows(seed: int, repeats: int, runs: int = RUNS) -> pd.DataFrame:
     """How often the audit flags every case, right and wrong, with 95 % Clopper-Pearson bounds; one row a case."""
-    found = []
+    rows = []
     for number, (name, case) in enumerate(CASES.items()):
         row: dict[str, object] = {"bug": name, "repeats": repeats, "runs": case.size * runs}
         for planted, column in ((True, "caught"), (False, "false_alarms")):
             seeds = np.random.SeedSequence([seed, number, int(planted)]).spawn(repeats)
-            hits = sum(case.flagged(np.random.default_rng(each), runs, planted) for each in seeds)
+            hits = sum(case.flagged(np.random.default_rng(sequence), runs, planted) for sequence in seeds)
             row[column] = hits / repeats
             if planted:
                 row["caught_at_least"] = float(least_probability(np.array(hits), repeats, 0.05))
-        found.append(row)
-    return pd.DataFrame(found)
+        rows.append(row)
+    return pd.DataFrame(rows)

@@ -46,14 +46,14 @@ def findings(pairs: pd.DataFrame) -> pd.DataFrame:
     groups = pairs.groupby(["family", "learner", "variant"], sort=False)["audited"]
     best = pairs.assign(pairs=groups.transform("size")).loc[groups.idxmax()]
     numbers = best[["claimed", "accounted", "exact", "audited", "reached"]].to_numpy()
-    best["finding"] = [finding(*each) for each in numbers]
+    best["finding"] = [finding(*row) for row in numbers]
     columns = ["family", "learner", "variant", "claimed", "delta", "accounted", "exact", "audited", "finding", "pair",
                "pairs", "power", "false_positive_rate", "audited_mu", "runs", "significance", "reached"]  # fmt: skip
     return best[columns].reset_index(drop=True)
 
 
 def finding(claimed: float, accounted: float, exact: float, audited: float, reached: float = math.nan) -> str:
-    """The finding from the numbers. "keeps its claim": by its ledger, half of which at least is seen to be lost.
+    """The finding from the numbers. "keeps its claim": by its ledger, at least half of which is shown to be lost.
 
     What is shown to be lost is at most the exact loss, and that is at most what the ledger says: anything else is a
     contradiction, as is another noise in what is played than that of the plan.
@@ -74,17 +74,17 @@ def finding(claimed: float, accounted: float, exact: float, audited: float, reac
             return f"violates its claim: {shown / claimed:.3g} times, exact; {accounted / claimed:.3g} times proved"
         return f"not proved: its ledger proves {accounted / claimed:.3g} times its claim"
     attained = np.fmax(exact, audited)
-    said = "keeps its claim" if attained >= TELLING * accounted else UNINFORMATIVE
-    return said if accounted >= 0.9 * claimed else f"{said}, spends {accounted / claimed:.2g} of it"
+    text = "keeps its claim" if attained >= TELLING * accounted else UNINFORMATIVE
+    return text if accounted >= 0.9 * claimed else f"{text}, spends {accounted / claimed:.2g} of it"
 
 
 def write_audit(families: Sequence[Path], planted: Path, out: Path) -> None:
     """Write audit.*, audit_pairs.csv and planted.* into `out`."""
     pairs = pd.concat([parquet.read(path) for path in families], ignore_index=True)
-    found = findings(pairs)
+    table = findings(pairs)
     formats.write_csv(pairs, out / "audit_pairs.csv")
-    formats.write_csv(found, out / "audit.csv")
-    formats.write_captioned(_audit_text(found), CAPTION, out, "audit")
+    formats.write_csv(table, out / "audit.csv")
+    formats.write_captioned(_audit_text(table), CAPTION, out, "audit")
     bugs = parquet.read(planted)
     formats.write_csv(bugs, out / "planted.csv")
     shown = bugs.astype({"repeats": str, "runs": str})
@@ -93,11 +93,11 @@ def write_audit(families: Sequence[Path], planted: Path, out: Path) -> None:
     formats.write_captioned(shown.rename(columns=lambda name: name.replace("_", " ")), PLANTED_CAPTION, out, "planted")
 
 
-def _audit_text(found: pd.DataFrame) -> pd.DataFrame:
+def _audit_text(table: pd.DataFrame) -> pd.DataFrame:
     """The columns of audit.csv for readers, as text; first what keeps no claim."""
-    found = found.sort_values("finding", key=lambda words: words.map(_rank), kind="stable")
+    table = table.sort_values("finding", key=lambda values: values.map(_rank), kind="stable")
     numbers = {
-        title: [formats.significant(value) for value in found[column]]
+        title: [formats.significant(value) for value in table[column]]
         for title, column in (
             ("eps claimed", "claimed"),
             ("delta", "delta"),
@@ -106,11 +106,11 @@ def _audit_text(found: pd.DataFrame) -> pd.DataFrame:
             ("eps audited, at least", "audited"),
         )
     }
-    points = found[["audited", "power", "false_positive_rate"]].to_numpy()
+    points = table[["audited", "power", "false_positive_rate"]].to_numpy()
     point = [f"{power:.3g} / {rate:.3g}" if audited > 0 else formats.DASH for audited, power, rate in points]
     return pd.DataFrame({
-        "learner": found["learner"], "variant": found["variant"], **numbers, "finding": found["finding"],
-        "worst pair": found["pair"], "operating point": point,
+        "learner": table["learner"], "variant": table["variant"], **numbers, "finding": table["finding"],
+        "worst pair": table["pair"], "operating point": point,
     })  # fmt: skip
 
 
@@ -142,33 +142,33 @@ def faults(now: Tables, before: Tables) -> list[str]:
     and losses there are, not.
     """
     wrong = now.audit.loc[now.audit["finding"].str.startswith(("BROKEN", UNJUDGED))]
-    found = [
+    problems = [
         f"{row.learner}.{row.variant}: ledger {row.accounted:.4g}, exact {row.exact:.4g}, audited {row.audited:.4g}"
         for row in wrong.itertuples()
     ]
     for bug in now.planted.to_dict("records"):
         if not bug["caught"] >= CAUGHT:
-            found.append(f"planted bug {bug['bug']!r}: caught {bug['caught']:.0%} of the time")
+            problems.append(f"planted bug {bug['bug']!r}: caught {bug['caught']:.0%} of the time")
         if not bug["false_alarms"] <= 0:
-            found.append(f"planted bug {bug['bug']!r}: the right code was accused")
-    found += _changed(now.audit, before.audit, AUDIT.key, ("claimed", "delta", "accounted", "exact"))
-    found += _changed(now.planted, before.planted, PLANTED.key, ())
-    found += _changed(now.exact, before.exact, EXACT.key, ("claimed", "attained"))
-    return found
+            problems.append(f"planted bug {bug['bug']!r}: the right code was accused")
+    problems += _changed(now.audit, before.audit, AUDIT.key, ("claimed", "delta", "accounted", "exact"))
+    problems += _changed(now.planted, before.planted, PLANTED.key, ())
+    problems += _changed(now.exact, before.exact, EXACT.key, ("claimed", "attained"))
+    return problems
 
 
 def _changed(now: pd.DataFrame, before: pd.DataFrame, key: Sequence[str], numbers: Sequence[str]) -> list[str]:
     """Rows of one side only, and computed numbers that differ from the reference."""
-    found = []
+    problems = []
     both = before.merge(now, on=list(key), how="outer", suffixes=("_reference", ""), indicator=True)
     for row in both.to_dict("records"):
         name = ".".join(str(row[column]) for column in key if column != "family")
         if row["_merge"] != "both":
-            found.append(f"{name}: only in the {'reference' if row['_merge'] == 'left_only' else 'new audit'}")
+            problems.append(f"{name}: only in the {'reference' if row['_merge'] == 'left_only' else 'new audit'}")
             continue
         for column in numbers:
             old, new = row[f"{column}_reference"], row[column]
             if not np.isclose(old, new, rtol=LEDGER, atol=0, equal_nan=True):
                 word = column if column == "delta" else f"{column} eps"
-                found.append(f"{name}: {word} was {old:.6g} and is {new:.6g}")
-    return found
+                problems.append(f"{name}: {word} was {old:.6g} and is {new:.6g}")
+    return problems
