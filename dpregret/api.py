@@ -233,16 +233,16 @@ def learners() -> pd.DataFrame:
         [
             {
                 "name": name,
-                "variants": tuple(each.card.variants),
-                "title": each.card.title,
+                "variants": tuple(learner.card.variants),
+                "title": learner.card.title,
                 "family": family.name,
-                "paper": each.card.paper,
-                "reference": each.card.reference,
-                "private": each.card.private,
-                "windowed": each.card.windowed,
+                "paper": learner.card.paper,
+                "reference": learner.card.reference,
+                "private": learner.card.private,
+                "windowed": learner.card.windowed,
             }
             for family in FAMILIES.values()
-            for name, each in family.learners.items()
+            for name, learner in family.learners.items()
         ]
     )
 
@@ -260,9 +260,9 @@ def streams() -> pd.DataFrame:
 
     return pd.DataFrame(
         [
-            {"name": name, "title": each.title, "family": family.name, "traits": tuple(sorted(each.traits))}
+            {"name": name, "title": stream.title, "family": family.name, "traits": tuple(sorted(stream.traits))}
             for family in FAMILIES.values()
-            for name, each in family.streams.items()
+            for name, stream in family.streams.items()
         ]
     )
 

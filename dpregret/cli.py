@@ -1,7 +1,7 @@
 """The command `dpregret`: one word for everything that is done, in a clone or in a folder of results.
 
-It drives the same workflow as `snakemake`, whose command it prints, and hands the other words to the modules that know
-them: an option is in one place. Only what a command needs is imported, so that completion and help are instant.
+It drives the same workflow as `snakemake`, whose command it prints, and hands the other arguments to the modules
+that know them: an option is in one place. Only what a command needs is imported: completion and help are instant.
 """
 
 from __future__ import annotations
@@ -79,10 +79,10 @@ def results_of(profile: str) -> Path:
 
 def targets() -> set[str]:
     """Valid targets besides files: papers, and rules that make one thing."""
-    return {"all", "audit", *WHOLE, *papers(), *paper_words()}
+    return {"all", "audit", *WHOLE, *papers(), *paper_names()}
 
 
-def paper_words() -> list[str]:
+def paper_names() -> list[str]:
     """Short names of the papers."""
     return sorted(short_names(papers()).values())
 
@@ -97,21 +97,21 @@ def processors() -> int:
         return count
 
 
-def profile_option(about: str) -> Any:
+def profile_option(help_text: str) -> Any:
     """The option --profile, completed with the profiles that there are."""
-    return typer.Option("--profile", "-p", help=about, autocompletion=profile_names)
+    return typer.Option("--profile", "-p", help=help_text, autocompletion=profile_names)
 
 
 Profile = Annotated[str, profile_option("full, ci, quick, smoke, large, or a YAML file of yours.")]
 AnyProfile = Annotated[str | None, profile_option("Of this profile (of the newest run where not given).")]
-Paper = Annotated[str, typer.Argument(help="A paper, or the beginning of its name.", autocompletion=paper_words)]
+Paper = Annotated[str, typer.Argument(help="A paper, or the beginning of its name.", autocompletion=paper_names)]
 
 
 @app.callback(invoke_without_command=True)
 def version(
     context: typer.Context, shown: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
 ) -> None:
-    """Answer --version, and no words at all."""
+    """Answer --version, and a call without arguments."""
     if shown:
         import dpregret
 
@@ -125,10 +125,10 @@ def version(
 @app.command(context_settings=FURTHER)
 def run(
     context: typer.Context,
-    asked: Annotated[
+    requested: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="PAPER", help="Papers, rules or files; all where none is named.", autocompletion=paper_words
+            metavar="PAPER", help="Papers, rules or files; all where none is named.", autocompletion=paper_names
         ),
     ] = None,
     profile: Profile = "full",
@@ -147,24 +147,24 @@ def run(
     Snakemake's, whose command is printed.
     """
     root = workplace()
-    words = [*(asked or []), *context.args]
-    first = next((at for at, word in enumerate(words) if word.startswith("-")), len(words))
-    wanted, further = [seen_from(root, word) for word in words[:first]], words[first:]
+    arguments = [*(requested or []), *context.args]
+    first = next((at for at, arg in enumerate(arguments) if arg.startswith("-")), len(arguments))
+    goals, further = [seen_from(root, arg) for arg in arguments[:first]], arguments[first:]
     if "--config" in further or "-C" in further:
         stop("--config is Snakemake's: say --profile NAME, and --limits for limits")
     makes = targets()
-    for word in wanted:
-        if not re.search(r"[/.]", word) and word not in makes:
-            stop(not_allowed("paper or target", word, [*paper_words(), "all", "audit", "html_report"]))
+    for goal in goals:
+        if not re.search(r"[/.]", goal) and goal not in makes:
+            stop(not_allowed("paper or target", goal, [*paper_names(), "all", "audit", "html_report"]))
     short = short_names(papers())
-    wanted = [short.get(word, word) for word in wanted]
+    goals = [short.get(goal, goal) for goal in goals]
     profile = seen_from(root, profile)
     file = profile_path(profile)
     if not (root / file).is_file():
         stop(f"{profile}: no such file")
     config = ["--config", f"profile={profile}", *([f"limits={limits}"] if limits else [])]
     away = [] if root.resolve() == OWN else ["--snakefile", str(PACKAGE / "Snakefile")]
-    command = ["snakemake", *away, *wanted, "--cores", str(cores or processors()), *config, *further]
+    command = ["snakemake", *away, *goals, "--cores", str(cores or processors()), *config, *further]
     typer.echo(f"$ {shlex.join(command)}", err=True)
     os.chdir(root)
     os.execv(sys.executable, [sys.executable, "-P", "-m", *command])  # signals and the exit code are Snakemake's
@@ -203,20 +203,20 @@ def claims(
 def show(paper: str, profile: str | None, further: list[str]) -> NoReturn:
     """A table on the terminal, of the newest run (of a profile, if one is named), else of the reference."""
     os.chdir(workplace())
-    kept = reference()
+    committed = reference()
     if profile:
-        folders = [results_of(profile), kept / results_of(profile).relative_to("results")]
+        folders = [results_of(profile), committed / results_of(profile).relative_to("results")]
     else:
         runs = [file for part in ("", "*/") for file in Path("results").glob(f"{part}{paper}*/claims.csv")]
-        runs = [file for file in runs if not file.resolve().is_relative_to(kept.resolve())]
+        runs = [file for file in runs if not file.resolve().is_relative_to(committed.resolve())]
         folders = [max(runs, key=lambda file: file.stat().st_mtime_ns).parents[1]] if runs else []
-        folders.append(kept)
+        folders.append(committed)
     hand_over("paper_figs.tables.show:main", [paper, "--results", *map(str, folders), *further])
 
 
 @app.command()
 def report(
-    paper: Annotated[str | None, typer.Argument(help="A paper that was run alone.", autocompletion=paper_words)] = None,
+    paper: Annotated[str | None, typer.Argument(help="A paper that was run alone.", autocompletion=paper_names)] = None,
     profile: AnyProfile = None,
     show_it: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
 ) -> None:
@@ -231,12 +231,12 @@ def report(
     folders = [root / results_of(profile)] if profile else [results, *results.glob("*")]
     names = [name for name in papers() if name.startswith(paper)] if paper else ["", *papers()]
     if not names:
-        stop(not_allowed("paper", paper, paper_words()))
+        stop(not_allowed("paper", paper, paper_names()))
     pages = [folder / name / "report.html" for folder in folders for name in names]
-    found = [page for page in pages if page.is_file()]
-    if not found:
+    existing = [page for page in pages if page.is_file()]
+    if not existing:
         stop(f"{results} holds no report of what was asked for: dpregret run makes one")
-    newest = max(found, key=lambda page: page.stat().st_mtime_ns)
+    newest = max(existing, key=lambda page: page.stat().st_mtime_ns)
     typer.echo(os.path.relpath(newest))
     if show_it:
         import webbrowser
@@ -245,39 +245,39 @@ def report(
             stop("no browser here: open that file in one")
 
 
-def hand_over(function: str, words: list[str]) -> NoReturn:
-    """Do what a function of ours does with these words; its exit code is that of the command."""
-    raise typer.Exit(resolve_name(f"dpregret.{function}")(words) or 0)
+def hand_over(function: str, arguments: list[str]) -> NoReturn:
+    """Call a function of ours with these arguments; its exit code is that of the command."""
+    raise typer.Exit(resolve_name(f"dpregret.{function}")(arguments) or 0)
 
 
-def handed(name: str, function: str, about: str, default: Callable[[list[str]], list[str]] = list) -> None:
-    """A command whose options, and help, are those of a function; default: what words become before it reads them."""
+def delegate(name: str, function: str, help_text: str, default: Callable[[list[str]], list[str]] = list) -> None:
+    """A command whose options, and help, are those of a function. default: completes its arguments."""
 
     def command(context: typer.Context) -> None:
         hand_over(function, default(context.args))
 
-    app.command(name, help=about, context_settings={**FURTHER, "help_option_names": []})(command)
+    app.command(name, help=help_text, context_settings={**FURTHER, "help_option_names": []})(command)
 
 
-def compared(words: list[str]) -> list[str]:
+def compared(arguments: list[str]) -> list[str]:
     """Without folders: the reference and the run of the profile full."""
     root = workplace()
-    if any(not word.startswith("-") for word in words):
-        return words
+    if any(not arg.startswith("-") for arg in arguments):
+        return arguments
     os.chdir(root)
-    return [str(reference()), "results", *words]
+    return [str(reference()), "results", *arguments]
 
 
-def cached(words: list[str]) -> list[str]:
+def cached(arguments: list[str]) -> list[str]:
     """Without --to: where runs look for data."""
-    asked = {word.partition("=")[0] for word in words} & {"--to", "--pin", "-h", "--help"}
-    return words if asked else [*words, "--to", str(workplace() / "datasets" / "cache")]
+    options = {arg.partition("=")[0] for arg in arguments} & {"--to", "--pin", "-h", "--help"}
+    return arguments if options else [*arguments, "--to", str(workplace() / "datasets" / "cache")]
 
 
-def in_workplace(words: list[str]) -> list[str]:
-    """The same words, where results are."""
+def in_workplace(arguments: list[str]) -> list[str]:
+    """The same arguments, in the folder of the results."""
     os.chdir(workplace())
-    return words
+    return arguments
 
 
 IN_STUDY: Final = ("run", "table", "claims", "report", "check", "audit", "test", "gate", "advise")
@@ -286,7 +286,7 @@ PROFILED: Final = ("run", "table", "claims", "report", "check")
 
 
 def is_study(word: str) -> bool:
-    """Whether a word is a folder that a user means to be a study."""
+    """Whether an argument is a folder that a user means to be a study."""
     path = Path(word)
     if not word:
         return False
@@ -294,26 +294,26 @@ def is_study(word: str) -> bool:
     return path.is_dir() and inside and ("/" in word or word == "." or not (path / "claims.csv").exists())
 
 
-def within(words: list[str]) -> list[str] | None:
+def within(arguments: list[str]) -> list[str] | None:
     """The arguments relative to the study that they name; its folder becomes the working folder, for this process
     and for all that it starts. None where they name no study.
     """
-    if not words or words[0] not in IN_STUDY or study.FOLDER:
+    if not arguments or arguments[0] not in IN_STUDY or study.FOLDER:
         return None
-    command, *rest = words
-    place = next((at for at, word in enumerate(rest) if word[:1] != "-" and is_study(word)), None)
-    if place is None:
-        if command not in ("test", "gate") or any(word in ("-h", "--help") for word in rest):
+    command, *rest = arguments
+    position = next((at for at, arg in enumerate(rest) if arg[:1] != "-" and is_study(arg)), None)
+    if position is None:
+        if command not in ("test", "gate") or any(arg in ("-h", "--help") for arg in rest):
             return None
-        place = next((at for at, word in enumerate(rest) if word[:1] != "-"), -1)
-        if place < 0:
+        position = next((at for at, arg in enumerate(rest) if arg[:1] != "-"), -1)
+        if position < 0:
             raise ConfigError(f"{command}: name the folder of a study, as in `dpregret {command} ./my_study`")
-    folder = Path(rest.pop(place)).resolve()
-    found = list(study.mistakes(folder))
-    if found:
-        raise ConfigError(found)
-    rest = [str(Path(word).resolve()) if "/" in word and Path(word).exists() else word for word in rest]
-    options = {word.partition("=")[0] for word in rest}
+    folder = Path(rest.pop(position)).resolve()
+    mistakes = list(study.mistakes(folder))
+    if mistakes:
+        raise ConfigError(mistakes)
+    rest = [str(Path(arg).resolve()) if "/" in arg and Path(arg).exists() else arg for arg in rest]
+    options = {arg.partition("=")[0] for arg in rest}
     if command in PROFILED and not options & {"-p", "--profile", "-h", "--help"}:
         rest += ["--profile", study.PROFILE]
     if command == "advise" and "--results" not in options:
@@ -325,39 +325,39 @@ def within(words: list[str]) -> list[str] | None:
     return [command, *rest]
 
 
-handed(
+delegate(
     "check",
     "workflows.run.check:main",
     "Decide one claim of a paper: what it needs is played, or computed.",
     in_workplace,
 )
-handed("compare", "workflows.run.load:main", "Compare two runs: folders, archives or addresses.", compared)
-handed("advise", "workflows.advice:main", "Advise which learner to use in a setting of yours.")
+delegate("compare", "workflows.run.load:main", "Compare two runs: folders, archives or addresses.", compared)
+delegate("advise", "workflows.advice:main", "Advise which learner to use in a setting of yours.")
 if study.FOLDER:
-    handed("audit", "workflows.audit.own:main", "Audit the private learners of a study on neighbouring inputs.")
+    delegate("audit", "workflows.audit.own:main", "Audit the private learners of a study on neighbouring inputs.")
 else:
-    handed("audit", "workflows.mechanisms.own_mechanism:main", "Audit a mechanism of your own, exactly.")
-handed("new", "workflows.run.studies:new", "Write an example study: learner, loss, data, experiments, claims.")
-handed("test", "workflows.run.contracts:main", "Test the learners and streams of a study against their contracts.")
-handed("gate", "workflows.run.studies:gate", "Run, test, audit and compare a study with its reference.")
-handed("verify", "workflows.run.archive:main", "Verify a folder or an archive of results.")
-handed("fetch", "datasets.fetch:main", "Fetch a data set that is not shipped with it.", cached)
-handed("prune", "workflows.run.publish:main", "Delete results that no plan names.", in_workplace)
+    delegate("audit", "workflows.mechanisms.own_mechanism:main", "Audit a mechanism of your own, exactly.")
+delegate("new", "workflows.run.studies:new", "Write an example study: learner, loss, data, experiments, claims.")
+delegate("test", "workflows.run.contracts:main", "Test the learners and streams of a study against their contracts.")
+delegate("gate", "workflows.run.studies:gate", "Run, test, audit and compare a study with its reference.")
+delegate("verify", "workflows.run.archive:main", "Verify a folder or an archive of results.")
+delegate("fetch", "datasets.fetch:main", "Fetch a data set that is not shipped with it.", cached)
+delegate("prune", "workflows.run.publish:main", "Delete results that no plan names.", in_workplace)
 
 
-def called(words: list[str] | None) -> object:
+def called(arguments: list[str] | None) -> object:
     """The exit code of a command. On a study it is a second process, which works in the folder of the study."""
     try:
-        inside = within(sys.argv[1:] if words is None else words)
+        inside = within(sys.argv[1:] if arguments is None else arguments)
     except ConfigError as error:
         for line in error.problems:
             typer.echo(f"dpregret: {line}", err=True)
         return 2
     if inside is not None:
         os.execv(sys.executable, [sys.executable, "-P", "-m", "dpregret", *inside])
-    return app(args=words, prog_name="dpregret", standalone_mode=False)
+    return app(args=arguments, prog_name="dpregret", standalone_mode=False)
 
 
-def main(words: list[str] | None = None) -> NoReturn:
+def main(arguments: list[str] | None = None) -> NoReturn:
     """The command."""
-    boundary.end(lambda: called(words))
+    boundary.end(lambda: called(arguments))

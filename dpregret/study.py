@@ -32,8 +32,8 @@ NAME: Final = "[a-z][a-z0-9_]*"
 
 def folder() -> Path | None:
     """The folder of the study; None where the process works on the tree alone."""
-    named = os.environ.get(VARIABLE)
-    return Path(named) if named else None
+    path = os.environ.get(VARIABLE)
+    return Path(path) if path else None
 
 
 FOLDER: Final = folder()
@@ -65,7 +65,7 @@ def mistakes(study: Path) -> Iterator[str]:
             yield f"{path}: Python cannot import a file of this name: use letters, digits and _"
     for path in sorted({*study.glob("*.py"), *study.glob("algorithms/*.py")}):
         yield f"{path}: not read here; Python files of a study are in {', '.join(ROOMS)}"
-    for path in sorted(each for each in (study / "algorithms").glob("*/") if each.name[0] not in "._"):
+    for path in sorted(path for path in (study / "algorithms").glob("*/") if path.name[0] not in "._"):
         if path.is_dir() and f"algorithms/{path.name}" not in ROOMS:
             yield f"{path}: no family of this name: allowed are {', '.join(ROOMS[:-1])}"
 
@@ -74,7 +74,7 @@ def mount() -> None:
     """Let the packages of the tree look into the study too, after their own folders."""
     study = folder()
     for room in ROOMS if study else ():
-        place, package = str(Path(study or "") / room), f"{PACKAGE.name}.{room.replace('/', '.')}"
+        entry, package = str(Path(study or "") / room), f"{PACKAGE.name}.{room.replace('/', '.')}"
         path = importlib.import_module(package).__path__
-        if place not in path:
-            path.append(place)
+        if entry not in path:
+            path.append(entry)

@@ -547,7 +547,7 @@ class CompiledRounds:
         """
         rows, loops = losses.laid() or NO_ROWS, specialised(self.played, *self.kinds(losses.kind))
         for tile in self.tiles:
-            loss, held, _ = laid_out(losses.kind, rows if losses.own else (), losses.shared, tile.x.shape[1])
+            loss, held, _ = laid_out(losses.kind, rows if losses.per_run else (), losses.shared, tile.x.shape[1])
             totals = sums[:, tile.setting, tile.first : tile.first + tile.x.shape[1]]
             tile.sums[...] = totals
 
@@ -569,7 +569,7 @@ class CompiledRounds:
             np.ascontiguousarray(np.broadcast_to(array, shape), dtype=np.float64)
             for array in (gradient, 0.0 if noise is None else noise)
         )
-        alike = Losses.alike(loss, 1) if hasattr(type(loss), "own") else None
+        alike = Losses.alike(loss, 1) if hasattr(type(loss), "per_run") else None
         laid = () if alike is None else alike.laid()
         for tile in self.tiles:
             if alike is not None:

@@ -43,45 +43,45 @@ def end(command: Callable[[], object]) -> NoReturn:
         _open_streams()
         try:
             code = command()
-        except SystemExit as left:
-            if isinstance(left.__context__, OSError):  # what a parser of options makes of a closed pipe
-                raise left.__context__ from None
-            code = left.code
+        except SystemExit as exit_request:
+            if isinstance(exit_request.__context__, OSError):  # what a parser of options makes of a closed pipe
+                raise exit_request.__context__ from None
+            code = exit_request.code
         sys.stdout.flush()
     except BaseException as error:
         code = INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED
         with contextlib.suppress(OSError, ValueError):
             if debug:
                 traceback.print_exc()
-            print(shown(f"dpregret: {in_words(error)}"), file=sys.stderr)
+            print(shown(f"dpregret: {as_text(error)}"), file=sys.stderr)
     finally:
         _close_streams()
     sys.exit(code)
 
 
-def in_words(error: BaseException) -> str:
+def as_text(error: BaseException) -> str:
     """One line on an error: what it says; with its kind, unless it is a refusal in our words."""
-    told = getattr(error, "format_message", None)  # of the parser of options
-    if told is not None:
-        return " ".join(str(told()).split())
+    format_message = getattr(error, "format_message", None)  # of the parser of options
+    if format_message is not None:
+        return " ".join(str(format_message()).split())
     if isinstance(error, KeyboardInterrupt):
         return "interrupted"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else f"cannot read or write: {error.strerror}"
-    said = one_line(error)
+    message = one_line(error)
     if isinstance(error, ValueError) and type(error).__module__.startswith("dpregret."):
-        return said
-    return f"{type(error).__name__}{': ' * bool(said)}{said} ({DEBUG} shows where)"
+        return message
+    return f"{type(error).__name__}{': ' * bool(message)}{message} ({DEBUG} shows where)"
 
 
 def plain(value: Any) -> Any:
     """An answer in types of JSON: infinite and unknown numbers are null, a frame is a list of its rows."""
     from pydantic_core import to_jsonable_python
 
-    def other(value: Any) -> Any:
+    def fallback(value: Any) -> Any:
         return value.to_dict("records") if hasattr(value, "to_dict") else value.tolist()
 
-    return to_jsonable_python(value, inf_nan_mode="null", fallback=other)
+    return to_jsonable_python(value, inf_nan_mode="null", fallback=fallback)
 
 
 def as_json(value: Any) -> str:

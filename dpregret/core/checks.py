@@ -24,39 +24,39 @@ class LearnerFault(RuntimeError):  # noqa: N818  (a finding about a learner, not
 
 
 def numbers(
-    what: str, said: Any, shape: Sequence[int], low: float = -math.inf, high: float = math.inf, unknown: bool = False
+    what: str, values: Any, shape: Sequence[int], low: float = -math.inf, high: float = math.inf, unknown: bool = False
 ) -> Array:
     """A copy of real numbers of exactly this shape within [low, high].
 
     unknown: NaN is allowed. Raises LearnerFault.
     """
     try:
-        found = np.asarray(said)
+        array = np.asarray(values)
     except ValueError:  # ragged
         raise LearnerFault(f"{what}: no array of numbers") from None
-    if found.dtype.kind not in "fiu":
-        raise LearnerFault(f"{what}: of type {found.dtype}, expected real numbers")
-    if found.shape != tuple(shape):
-        raise LearnerFault(f"{what}: of shape {found.shape}, expected {tuple(shape)}")
-    fine = (found >= low) & (found <= high)
+    if array.dtype.kind not in "fiu":
+        raise LearnerFault(f"{what}: of type {array.dtype}, expected real numbers")
+    if array.shape != tuple(shape):
+        raise LearnerFault(f"{what}: of shape {array.shape}, expected {tuple(shape)}")
+    fine = (array >= low) & (array <= high)
     if unknown:
-        fine |= np.isnan(found)
+        fine |= np.isnan(array)
     if not fine.all():
-        raise LearnerFault(f"{what}: {found[~fine][0]:.6g}, must be {range_in_words(low, high, unknown)}")
-    return found.copy()
+        raise LearnerFault(f"{what}: {array[~fine][0]:.6g}, must be {range_in_words(low, high, unknown)}")
+    return array.copy()
 
 
 def range_in_words(low: float, high: float, unknown: bool = False) -> str:
     """``finite, at least 0, or unknown``; ends of `LARGEST` mean finite, infinite ends mean any number."""
-    words = ["finite"] if high == LARGEST else []
-    words += [f"at least {low:g}"] if low > -LARGEST else []
-    words += [f"at most {high:g}"] if high < LARGEST else []
-    return ", ".join([*(words or ["a number"]), *(["or unknown"] if unknown else [])])
+    parts = ["finite"] if high == LARGEST else []
+    parts += [f"at least {low:g}"] if low > -LARGEST else []
+    parts += [f"at most {high:g}"] if high < LARGEST else []
+    return ", ".join([*(parts or ["a number"]), *(["or unknown"] if unknown else [])])
 
 
-def finite(what: str, said: Any, shape: Sequence[int], low: float | None = None, unknown: bool = False) -> Array:
+def finite(what: str, values: Any, shape: Sequence[int], low: float | None = None, unknown: bool = False) -> Array:
     """The same, of finite numbers, at least `low`."""
-    return numbers(what, said, shape, -LARGEST if low is None else low, LARGEST, unknown)
+    return numbers(what, values, shape, -LARGEST if low is None else low, LARGEST, unknown)
 
 
 def check_shape(points: Any, shape: tuple[int, ...]) -> None:

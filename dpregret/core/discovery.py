@@ -1,4 +1,4 @@
-"""Finding classes by looking into a folder: what a new file defines is there without being listed anywhere."""
+"""Find the classes that the files of a folder define: a new file is found without being listed anywhere."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ def discover(package: str, base: Any, mark: str) -> dict[str, Any]:
     mark: an attribute that holds the name, or something that has one (a card). Raises ValueError when two classes
     share a name, ConfigError for a file that cannot be imported, or that ends or changes the process when it is.
     """
-    found: dict[str, Any] = {}
+    classes: dict[str, Any] = {}
     for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
         for item in vars(_imported(f"{package}.{module.name}")).values():
             if not (isinstance(item, type) and issubclass(item, base) and mark in vars(item)):
                 continue
-            if all(each is not item for each in vars(sys.modules[item.__module__]).values()):
+            if all(value is not item for value in vars(sys.modules[item.__module__]).values()):
                 item.__module__ = f"{package}.{module.name}"  # made by a function, which is elsewhere
             marked = vars(item)[mark]
             name = marked if isinstance(marked, str) else marked.name
-            if found.setdefault(name, item) is not item:
+            if classes.setdefault(name, item) is not item:
                 raise ValueError(f"two classes of {package} are named {name}")
-    return dict(sorted(found.items()))
+    return dict(sorted(classes.items()))
 
 
 def _imported(name: str) -> ModuleType:
@@ -48,10 +48,10 @@ def _imported(name: str) -> ModuleType:
             return importlib.import_module(name)
     except BaseException as fault:  # sys.exit too
         steps = traceback.extract_tb(fault.__traceback__)
-        own = [f"{step.filename}:{step.lineno}" for step in steps if "importlib" not in step.filename]
-        said = f"{type(fault).__name__}: {' '.join(str(fault).split())}"
+        frames = [f"{step.filename}:{step.lineno}" for step in steps if "importlib" not in step.filename]
+        message = f"{type(fault).__name__}: {' '.join(str(fault).split())}"
         if isinstance(fault, SyntaxError):  # no step of the file was taken
-            said, own = f"{type(fault).__name__}: {fault.msg}", [f"{fault.filename}:{fault.lineno}"]
-        raise ConfigError(f"{name} cannot be imported: {said} ({own[-1]})") from fault
+            message, frames = f"{type(fault).__name__}: {fault.msg}", [f"{fault.filename}:{fault.lineno}"]
+        raise ConfigError(f"{name} cannot be imported: {message} ({frames[-1]})") from fault
     finally:
         os.chdir(folder)

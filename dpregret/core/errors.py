@@ -14,18 +14,18 @@ LONGEST, HEAD, MOST_PROBLEMS = 1800, 1300, 50
 """Characters of a line, and of its beginning where it is shortened in the middle; lines of one refusal."""
 LONGEST_REASON: Final = 300
 LONGEST_WORD: Final = 80  # of which a nearest one is looked for
-KEPT: Final = Path(".snakemake") / "dpregret-fault.txt"
+FAULT_FILE: Final = Path(".snakemake") / "dpregret-fault.txt"
 
 
 class ConfigError(ValueError):
     """A configuration that cannot be run; ``problems`` holds a printable line per mistake, at most `MOST_PROBLEMS`."""
 
     def __init__(self, problems: Sequence[str] | str) -> None:
-        each = (problems,) if isinstance(problems, str) else tuple(problems)
-        further = len(each) - MOST_PROBLEMS
+        lines = (problems,) if isinstance(problems, str) else tuple(problems)
+        further = len(lines) - MOST_PROBLEMS
         if further > 0:
-            each = (*each[: MOST_PROBLEMS - 1], f"... and {further + 1} more")
-        self.problems = tuple(map(shown, each))
+            lines = (*lines[: MOST_PROBLEMS - 1], f"... and {further + 1} more")
+        self.problems = tuple(map(shown, lines))
         super().__init__("\n".join(self.problems))
 
 
@@ -38,7 +38,7 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        each if each.isprintable() or each == "\n" else each.encode("unicode_escape").decode() for each in text
+        char if char.isprintable() or char == "\n" else char.encode("unicode_escape").decode() for char in text
     )
 
 
@@ -49,38 +49,38 @@ def shown(line: str) -> str:
     return printable(line).replace("\n", "\\n")
 
 
-def fault(error: Exception, kept: Path = KEPT) -> str:
+def fault(error: Exception, file: Path = FAULT_FILE) -> str:
     """Return one line on an unforeseen error; where it was raised is written to a file that the line names."""
-    said = shown(f"{type(error).__name__}: {one_line(error)}")
+    message = shown(f"{type(error).__name__}: {one_line(error)}")
     try:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_text("".join(traceback.format_exception(error)), encoding="utf-8", errors="backslashreplace")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("".join(traceback.format_exception(error)), encoding="utf-8", errors="backslashreplace")
     except OSError:
-        return f"{said} (this is a fault of dpregret: please report it)"
-    return f"{said} (this is a fault of dpregret: please report it with {kept})"
+        return f"{message} (this is a fault of dpregret: please report it)"
+    return f"{message} (this is a fault of dpregret: please report it with {file})"
 
 
 def raised(error: BaseException) -> str:
-    """The message of an error in one line; with its kind and `place`, if it is not a plain refusal."""
+    """The message of an error in one line; with its kind and `location`, if it is not a plain refusal."""
     frames = traceback.extract_tb(error.__traceback__)
     refused = isinstance(error, ValueError) and (not frames or (frames[-1].line or "").startswith("raise"))
-    return one_line(error) if refused else in_words(error)
+    return one_line(error) if refused else as_text(error)
 
 
-def in_words(error: BaseException) -> str:
+def as_text(error: BaseException) -> str:
     """One line about what was raised, whatever it was, and where."""
     try:
-        said = one_line(error)[:LONGEST_REASON]
+        message = one_line(error)[:LONGEST_REASON]
     except BaseException:
-        said = "(its message cannot be read)"
-    return f"{type(error).__name__}{': ' * bool(said)}{said}{place(error)}"
+        message = "(its message cannot be read)"
+    return f"{type(error).__name__}{': ' * bool(message)}{message}{location(error)}"
 
 
-def place(error: BaseException) -> str:
+def location(error: BaseException) -> str:
     """` (my_descent.py:12)`: the innermost line of the study, or of any code where none of the study was running."""
     frames = traceback.extract_tb(error.__traceback__)
-    mine = [each for each in frames if study.FOLDER and Path(each.filename).is_relative_to(study.FOLDER)]
-    return "".join(f" ({Path(each.filename).name}:{each.lineno})" for each in (mine or frames)[-1:])
+    in_study = [frame for frame in frames if study.FOLDER and Path(frame.filename).is_relative_to(study.FOLDER)]
+    return "".join(f" ({Path(frame.filename).name}:{frame.lineno})" for frame in (in_study or frames)[-1:])
 
 
 def nearest(word: object, allowed: Iterable[str]) -> str:

@@ -55,5 +55,5 @@ def checksum(path: Path) -> str:
 def reference() -> Path:
     """The committed reference: below the working folder, else of the clone of this code, else of the package."""
     below, package = Path("results") / "reference", Path(__file__).resolve().parents[1]
-    found = (place for place in (below, package.parent / below) if place.is_dir())
-    return next(found, package / below)
+    folders = (folder for folder in (below, package.parent / below) if folder.is_dir())
+    return next(folders, package / below)

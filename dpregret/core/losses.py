@@ -1,8 +1,8 @@
 """Losses of one round as learners see them, batched over settings and runs.
 
-A loss is a NamedTuple: first the fields that are a run's own (`PerRun`), then what all runs share. Its text is written
-once, as plain loops over (d, runs): `slope_at`, `prox_at` where there is a closed form, `value_at` for who sees no
-slope (dpregret.core.oracles). Decorated with `loss` it also answers whole NumPy batches, by the same text.
+A loss is a NamedTuple: first the fields that each run has for itself (`PerRun`), then what all runs share. Its text is
+written once, as plain loops over (d, runs): `slope_at`, `prox_at` where there is a closed form, `value_at` for learners
+that see no slope (dpregret.core.oracles). Decorated with `loss` it also answers whole NumPy batches, by the same text.
 """
 
 import math
@@ -46,13 +46,13 @@ TILE = 4096  # numbers of points that are evaluated together: they stay in the p
 def loss(kind: type[Any]) -> Any:
     """Let a NamedTuple that has a `slope_at` or a `value_at` answer the methods of a `Loss` that these can.
 
-    own: names of its fields that are a run's own; they come first. vectors: whether each of these is a vector.
+    per_run: names of the fields that each run has for itself, which come first. vectors: which of these are vectors.
     """
     hints = typing.get_type_hints(kind, include_extras=True)
-    own = [name for name in kind._fields if hints[name] in (PerRun, PerRunNumber)]
-    if own != list(kind._fields[: len(own)]):
+    per_run = [name for name in kind._fields if hints[name] in (PerRun, PerRunNumber)]
+    if per_run != list(kind._fields[: len(per_run)]):
         raise TypeError(f"{kind.__name__}: fields of each run come first")
-    kind.own, kind.vectors = tuple(own), tuple(hints[name] == PerRun for name in own)
+    kind.per_run, kind.vectors = tuple(per_run), tuple(hints[name] == PerRun for name in per_run)
     for method in (value, value_and_gradient, gradient, prox):
         setattr(kind, method.__name__, method)
     return kind
@@ -64,8 +64,8 @@ def value(self: Any, points: Array) -> Array:
         return value_and_gradient(self, points)[0]
     shape, tiles = _tiles(self, points)
     values = np.empty(math.prod(shape))
-    for place, served, x, s in tiles:
-        specialised(_value, type(self))(served, x, values[place], s)
+    for part, served, x, s in tiles:
+        specialised(_value, type(self))(served, x, values[part], s)
     return values.reshape(shape)
 
 
@@ -78,10 +78,10 @@ def value_and_gradient(self: Any, points: Array) -> tuple[Array, Array]:
     """f and a subgradient at the points."""
     shape, tiles = _tiles(self, points)
     values, slopes = np.empty(math.prod(shape)), np.empty((math.prod(shape), points.shape[-1]))
-    for place, served, x, s in tiles:
+    for part, served, x, s in tiles:
         slope = np.empty_like(x)
-        specialised(_slope, type(self))(served, x, slope, values[place], s)
-        slopes[place] = slope.T
+        specialised(_slope, type(self))(served, x, slope, values[part], s)
+        slopes[part] = slope.T
     return values.reshape(shape), slopes.reshape(*shape, points.shape[-1])
 
 
@@ -89,9 +89,9 @@ def prox(self: Any, points: Array, step: float) -> Array:
     """argmin over R^d of step * f(x) + |x - point|^2 / 2."""
     shape, tiles = _tiles(self, points)
     moved = np.empty((math.prod(shape), points.shape[-1]))
-    for place, served, x, s in tiles:
+    for part, served, x, s in tiles:
         specialised(_prox, type(self))(served, x, float(step), s)
-        moved[place] = x.T
+        moved[part] = x.T
     return moved.reshape(*shape, points.shape[-1])
 
 
@@ -99,28 +99,28 @@ def _tiles(self: Any, points: Array) -> tuple[tuple[int, ...], Iterator[tuple[sl
     """The shape (...,) that points and the loss broadcast to; of some points at a time: where they are among all, the
     loss and copies of the points in columns, and scratch."""
     vectors = zip(map(np.asarray, self), self.vectors, strict=False)
-    given = [points, *(each if vector else each[..., None] for each, vector in vectors)]
-    shape = np.broadcast(*(each[..., 0] for each in given)).shape
-    rows = [_spread(each, shape).reshape(-1, each.shape[-1]) for each in given]
-    shared = [_shared(each) for each in self[len(self.own) :]]
+    arrays = [points, *(array if vector else array[..., None] for array, vector in vectors)]
+    shape = np.broadcast(*(array[..., 0] for array in arrays)).shape
+    rows = [_spread(array, shape).reshape(-1, array.shape[-1]) for array in arrays]
+    shared = [_shared(number) for number in self[len(self.per_run) :]]
 
     def tiles() -> Iterator[tuple[slice, Any, Array, Array]]:
-        some = max(1, TILE // points.shape[-1])
-        for first in range(0, len(rows[0]), some):
-            place = slice(first, first + some)
-            x, *fields = (each[place].T.astype(np.float64, order="C") for each in rows)
-            yield place, type(self)(*fields, *shared), x, np.empty((SCRATCH, x.shape[1]))
+        size = max(1, TILE // points.shape[-1])
+        for first in range(0, len(rows[0]), size):
+            part = slice(first, first + size)
+            x, *fields = (row[part].T.astype(np.float64, order="C") for row in rows)
+            yield part, type(self)(*fields, *shared), x, np.empty((SCRATCH, x.shape[1]))
 
     return shape, tiles()
 
 
-def _spread(given: Array, shape: tuple[int, ...]) -> Array:
+def _spread(array: Array, shape: tuple[int, ...]) -> Array:
     """(*shape, d): `numpy.broadcast_to`, which takes four times as long for a round of few points."""
-    if given.shape[:-1] == shape:
-        return given
-    found = np.empty((*shape, given.shape[-1]))
-    found[...] = given
-    return found
+    if array.shape[:-1] == shape:
+        return array
+    copy = np.empty((*shape, array.shape[-1]))
+    copy[...] = array
+    return copy
 
 
 def _shared(value: Any) -> Any:
@@ -150,17 +150,17 @@ def laid_out(
 ) -> tuple[Any, tuple[Array, ...], tuple[Array, ...]]:
     """(loss, held, rows): a loss of `runs` columns, the arrays in it that rounds are laid out in, and what is laid out.
 
-    rows: one (rounds or 1, runs or 1, d or 1) for each field that is a run's own.
+    rows: one (rounds or 1, runs or 1, d or 1) for each field of a run.
     """
-    held = tuple(np.zeros((each.shape[2], runs)) for each in rows)
+    held = tuple(np.zeros((row.shape[2], runs)) for row in rows)
     return kind(*held, *map(_shared, shared)), held or (np.zeros((1, runs)),), tuple(rows) or NO_ROWS
 
 
 @inlined
 def lay_out(rows, held, now, first):
     """Write round `now` of the runs from `first` on to what a loss holds; after the last run comes the first again."""
-    for each in range(len(rows)):
-        row, into = rows[each], held[each]
+    for field in range(len(rows)):
+        row, into = rows[field], held[field]
         apart, run = now if row.shape[0] > 1 else 0, first % row.shape[1]
         for r in range(into.shape[1]):
             for k in range(into.shape[0]):
@@ -171,8 +171,8 @@ def lay_out(rows, held, now, first):
 @inlined
 def lay_out_rounds(rows, held, now, rounds, runs):
     """Write the `rounds` rounds from `now` on to what a loss holds: all runs of the first one, then of the next."""
-    for each in range(len(rows)):
-        row, into = rows[each], held[each]
+    for field in range(len(rows)):
+        row, into = rows[field], held[field]
         for later in range(rounds):
             apart = now + later if row.shape[0] > 1 else 0
             for r in range(runs):
@@ -181,64 +181,64 @@ def lay_out_rounds(rows, held, now, rounds, runs):
                     into[k, later * runs + r] = row[apart, run, k]
 
 
-def in_columns(one: Any, runs: NDArray[np.int64]) -> Any:
-    """A loss, or a sum of some, as its text defines it: what is a run's own laid out for columns of these runs."""
+def in_columns(loss: Any, runs: NDArray[np.int64]) -> Any:
+    """A loss, or a sum of some, as its text defines it: the fields of each run laid out for columns of these runs."""
 
     def laid(name: str, value: Any) -> Any:
         if isinstance(value, tuple):
-            return tuple(in_columns(each, runs) for each in value)
-        if name not in getattr(one, "own", ()):
+            return tuple(in_columns(term, runs) for term in value)
+        if name not in getattr(loss, "per_run", ()):
             return _shared(value)
-        vector = one.vectors[one.own.index(name)]
+        vector = loss.vectors[loss.per_run.index(name)]
         rows = np.atleast_2d(value) if vector else np.atleast_1d(value)[:, None]
         return np.ascontiguousarray(rows[runs % len(rows)].T, dtype=np.float64)
 
-    return type(one)(*map(laid, one._fields, one))
+    return type(loss)(*map(laid, loss._fields, loss))
 
 
 class Losses(Sequence[Loss]):
-    """Losses of consecutive rounds, `kind(*own[t], *shared)` in round t, none of which is made before it is requested.
+    """Losses of consecutive rounds, `kind(*per_run[t], *shared)` in round t, each made when it is requested.
 
-    own: arrays (rounds, ...), or of one round if all are alike, one for each field that is a run's own. shared: the
+    per_run: arrays (rounds, ...), or of one round if all are alike, one for each field of a run. shared: the
     others, the same in all rounds.
     """
 
-    __slots__ = ("kind", "own", "rounds", "shared")
+    __slots__ = ("kind", "per_run", "rounds", "shared")
 
-    def __init__(self, kind: type[Any], own: Sequence[Array], shared: Sequence[Any], rounds: int | None = None):
-        self.kind, self.own, self.shared = kind, tuple(own), tuple(shared)
-        self.rounds = len(self.own[0]) if rounds is None else rounds
+    def __init__(self, kind: type[Any], per_run: Sequence[Array], shared: Sequence[Any], rounds: int | None = None):
+        self.kind, self.per_run, self.shared = kind, tuple(per_run), tuple(shared)
+        self.rounds = len(self.per_run[0]) if rounds is None else rounds
 
     @classmethod
-    def alike(cls, one: Any, rounds: int) -> "Losses":
+    def alike(cls, loss: Any, rounds: int) -> "Losses":
         """One loss in all rounds."""
-        own = [np.asarray(each)[None] for each in one[: len(one.own)]]
-        return cls(type(one), own, one[len(own) :], rounds)
+        per_run = [np.asarray(array)[None] for array in loss[: len(loss.per_run)]]
+        return cls(type(loss), per_run, loss[len(per_run) :], rounds)
 
     def __len__(self) -> int:
         return self.rounds
 
-    def __getitem__(self, place: Any) -> Any:
-        if isinstance(place, slice):
-            own = [each[place] if len(each) == self.rounds else each for each in self.own]
-            return Losses(self.kind, own, self.shared, len(range(self.rounds)[place]))
-        now = range(self.rounds)[place]
-        return self.kind(*(each[now if len(each) > 1 else 0] for each in self.own), *self.shared)
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            per_run = [array[index] if len(array) == self.rounds else array for array in self.per_run]
+            return Losses(self.kind, per_run, self.shared, len(range(self.rounds)[index]))
+        now = range(self.rounds)[index]
+        return self.kind(*(array[now if len(array) > 1 else 0] for array in self.per_run), *self.shared)
 
     def value(self, points: Array) -> Array:
         """Losses (..., runs, rounds) of points (..., runs, rounds, d), or (..., runs, 1, d): one in all rounds."""
         laid = zip(self.laid(), self.kind.vectors, strict=True)
-        own = [(each if vector else each[..., 0]).swapaxes(0, 1) for each, vector in laid]
-        found = value(self.kind(*own, *self.shared), points)
-        return np.broadcast_to(found, (*found.shape[:-1], self.rounds))
+        per_run = [(array if vector else array[..., 0]).swapaxes(0, 1) for array, vector in laid]
+        values = value(self.kind(*per_run, *self.shared), points)
+        return np.broadcast_to(values, (*values.shape[:-1], self.rounds))
 
     def laid(self) -> tuple[Array, ...]:
-        """Their own fields as `laid_out` takes them."""
-        found = []
-        for each, vector in zip(self.own, self.kind.vectors, strict=True):
-            wide = each if vector else each[..., None]
-            found.append(np.ascontiguousarray(wide if wide.ndim == 3 else wide[:, None], dtype=np.float64))
-        return tuple(found)
+        """Their fields of each run as `laid_out` takes them."""
+        arrays = []
+        for array, vector in zip(self.per_run, self.kind.vectors, strict=True):
+            wide = array if vector else array[..., None]
+            arrays.append(np.ascontiguousarray(wide if wide.ndim == 3 else wide[:, None], dtype=np.float64))
+        return tuple(arrays)
 
 
 class Rounds(Iterator[Loss]):
@@ -248,25 +248,25 @@ class Rounds(Iterator[Loss]):
     """
 
     def __init__(self, blocks: Iterable[Sequence[Loss]], horizon: int | None = None):
-        self._blocks, self._left = iter(blocks), horizon
-        self._held: Sequence[Loss] = ()
+        self._blocks, self._remaining = iter(blocks), horizon
+        self._block: Sequence[Loss] = ()
         self._done = 0
 
     def __next__(self) -> Loss:
-        found = self.take(1)
-        if not found:
+        losses = self.take(1)
+        if not losses:
             raise StopIteration
-        return found[0]
+        return losses[0]
 
     def take(self, count: int) -> Sequence[Loss]:
         """Some of the next losses: `count` or fewer, part of one block; none at the end."""
-        count = count if self._left is None else min(count, self._left)
-        if self._done == len(self._held) and count:
-            self._held, self._done = next(self._blocks, ()), 0
-        part = self._held[self._done : self._done + count]
+        count = count if self._remaining is None else min(count, self._remaining)
+        if self._done == len(self._block) and count:
+            self._block, self._done = next(self._blocks, ()), 0
+        part = self._block[self._done : self._done + count]
         self._done += len(part)
-        if self._left is not None:
-            self._left -= len(part)
+        if self._remaining is not None:
+            self._remaining -= len(part)
         return part
 
 
@@ -274,7 +274,7 @@ def in_rounds(losses: Iterable[Loss]) -> Rounds:
     """Losses as `Rounds`: a list is one block; of others no more are requested than are taken."""
     if isinstance(losses, Rounds):
         return losses
-    return Rounds([losses] if isinstance(losses, list | Losses) else ([each] for each in losses))
+    return Rounds([losses] if isinstance(losses, list | Losses) else ([loss] for loss in losses))
 
 
 def together(losses: Sequence[Loss]) -> Losses | None:
@@ -282,18 +282,18 @@ def together(losses: Sequence[Loss]) -> Losses | None:
     if isinstance(losses, Losses):
         return losses if losses.kind in slope_at.kinds else None
     first: Any = losses[0]
-    if type(first) not in slope_at.kinds or not hasattr(first, "own"):
+    if type(first) not in slope_at.kinds or not hasattr(first, "per_run"):
         return None
-    if all(each is first for each in losses):
+    if all(loss is first for loss in losses):
         return Losses.alike(first, len(losses))
-    count, shapes = len(first.own), [np.shape(each) for each in first]
+    count, shapes = len(first.per_run), [np.shape(array) for array in first]
     rows: list[Any] = list(losses)
-    for each in rows:
-        if type(each) is not type(first) or [np.shape(field) for field in each] != shapes:
+    for loss in rows:
+        if type(loss) is not type(first) or [np.shape(field) for field in loss] != shapes:
             return None
-        if any(mine is not its and np.any(mine != its) for mine, its in zip(each[count:], first[count:], strict=True)):
+        if any(mine is not its and np.any(mine != its) for mine, its in zip(loss[count:], first[count:], strict=True)):
             return None
-    return Losses(type(first), [np.stack([each[field] for each in rows]) for field in range(count)], first[count:])
+    return Losses(type(first), [np.stack([loss[field] for loss in rows]) for field in range(count)], first[count:])
 
 
 class LossBatch(Protocol):

@@ -62,21 +62,21 @@ def check_addresses() -> None:
     """Raise `ConfigError` where the limit on addresses is such that libraries fail, or hang, while they are loaded."""
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit != resource.RLIM_INFINITY and limit < LEAST_ADDRESSES * 1e9:
-        held = f"a process may have {limit / 1e9:.3g} GB of addresses here (ulimit -v)"
-        raise ConfigError(f"{held}, and needs {LEAST_ADDRESSES:g}")
+        message = f"a process may have {limit / 1e9:.3g} GB of addresses here (ulimit -v)"
+        raise ConfigError(f"{message}, and needs {LEAST_ADDRESSES:g}")
 
 
 def check_writable(folders: Iterable[str | Path]) -> None:
     """Raise `ConfigError`, one line a folder, where a file cannot be made in a folder or in what would hold it."""
     problems = []
     for folder in folders:
-        place = Path(folder).absolute()
-        while not os.path.lexists(place) and place != place.parent:
-            place = place.parent
+        existing = Path(folder).absolute()
+        while not os.path.lexists(existing) and existing != existing.parent:
+            existing = existing.parent
         try:
-            with tempfile.TemporaryFile(dir=place):
+            with tempfile.TemporaryFile(dir=existing):
                 pass
         except OSError as error:
-            problems.append(f"{folder}: cannot be written by this user: {error.strerror} ({place})")
+            problems.append(f"{folder}: cannot be written by this user: {error.strerror} ({existing})")
     if problems:
         raise ConfigError(problems)

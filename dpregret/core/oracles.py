@@ -136,8 +136,8 @@ def _call_value(number: int, x: Array, value: Array) -> None:
 
 def _call_slope(number: int, x: Array, gradient: Array, value: Array) -> None:
     """f and its subgradient at columns, by the loss of that number."""
-    found, slopes = _Objects.by_number[number].value_and_gradient(np.ascontiguousarray(x.T)[None])
-    value[...], gradient[...] = found[0], slopes[0].T
+    values, slopes = _Objects.by_number[number].value_and_gradient(np.ascontiguousarray(x.T)[None])
+    value[...], gradient[...] = values[0], slopes[0].T
 
 
 def _call_local_oracle(number: int, weights: Array, radius: float, length: float, cost: Array, x: Array) -> None:

@@ -46,7 +46,7 @@ class Stamp:
     @property
     def numbers(self) -> str:
         """Hash of all columns but the times: equal in two equal runs."""
-        lasting = {name: each for name, each in self.columns.items() if not name.startswith(TIMED)}
+        lasting = {name: digest for name, digest in self.columns.items() if not name.startswith(TIMED)}
         return hashlib.sha256(json.dumps(lasting).encode()).hexdigest()[:16]
 
     @classmethod
@@ -59,9 +59,9 @@ def write(frame: pd.DataFrame, output: Path, stamp: Stamp) -> None:
     """Write a frame with the stamp, its columns hashed, so that `output` appears whole or not at all."""
     table = pa.Table.from_pandas(frame, preserve_index=False)
     content = table.to_pandas()  # as it will be read
-    said = {"format": FORMAT, "config": stamp.config, "code": stamp.code, "labels": dict(stamp.labels)}
-    said["columns"] = {str(name): _digest(content[name]) for name in content}
-    stamped = table.replace_schema_metadata({**(table.schema.metadata or {}), KEY: json.dumps(said)})
+    metadata = {"format": FORMAT, "config": stamp.config, "code": stamp.code, "labels": dict(stamp.labels)}
+    metadata["columns"] = {str(name): _digest(content[name]) for name in content}
+    stamped = table.replace_schema_metadata({**(table.schema.metadata or {}), KEY: json.dumps(metadata)})
     with atomic_write(output) as temporary:
         pq.write_table(stamped, temporary)
 
@@ -69,16 +69,16 @@ def write(frame: pd.DataFrame, output: Path, stamp: Stamp) -> None:
 def read(file: Path | str, columns: Iterable[str] | None = None) -> pd.DataFrame:
     """Read a frame, or some columns of it, whose content is what was written. Raises StampError."""
     opened = _open(file)
-    stamp, wanted = _stamp(opened, file), list(columns) if columns is not None else None
+    stamp, names = _stamp(opened, file), list(columns) if columns is not None else None
     try:
-        frame: pd.DataFrame = opened.read(wanted).to_pandas()
-        found = {str(name): _digest(frame[name]) for name in frame}
+        frame: pd.DataFrame = opened.read(names).to_pandas()
+        digests = {str(name): _digest(frame[name]) for name in frame}
     except Exception as fault:  # of damaged bytes pyarrow raises nearly everything
         raise StampError(file, f"damaged; {AGAIN}") from fault
-    odd = [name for name in (wanted or stamp.columns) if found.get(name) != stamp.columns.get(name)]
-    odd += [name for name in found if name not in stamp.columns]
-    if odd:
-        raise StampError(file, f"column {odd[0]} is not what was written: edited or damaged; {AGAIN}")
+    changed = [name for name in (names or stamp.columns) if digests.get(name) != stamp.columns.get(name)]
+    changed += [name for name in digests if name not in stamp.columns]
+    if changed:
+        raise StampError(file, f"column {changed[0]} is not what was written: edited or damaged; {AGAIN}")
     return frame
 
 
@@ -92,11 +92,11 @@ def _open(file: Path | str) -> Any:
 def _stamp(opened: Any, file: Path | str) -> Stamp:
     """The stamp of an opened file."""
     try:
-        said = json.loads((opened.schema_arrow.metadata or {})[KEY])
-        if said["format"] != FORMAT:
-            raise StampError(file, f"format {said['format']!r}, this is {FORMAT}; {AGAIN}")
-        parts = {name: {str(key): str(each) for key, each in said[name].items()} for name in ("columns", "labels")}
-        return Stamp(str(said["config"]), str(said["code"]), **parts)
+        stamp = json.loads((opened.schema_arrow.metadata or {})[KEY])
+        if stamp["format"] != FORMAT:
+            raise StampError(file, f"format {stamp['format']!r}, this is {FORMAT}; {AGAIN}")
+        parts = {name: {str(key): str(value) for key, value in stamp[name].items()} for name in ("columns", "labels")}
+        return Stamp(str(stamp["config"]), str(stamp["code"]), **parts)
     except (KeyError, TypeError, AttributeError, RecursionError, json.JSONDecodeError, UnicodeDecodeError):
         raise StampError(file, f"does not say what it was made with: edited, or of another version; {AGAIN}") from None
 
@@ -111,8 +111,8 @@ def _digest(column: pd.Series) -> str:
         values = column.to_numpy(dtype="<f8")
         kind, parts = "number", [np.where(np.isnan(values), np.nan, values).tobytes()]
     else:
-        codes, words = pd.factorize(column)
-        kind, parts = "text", [json.dumps([str(each) for each in words]).encode(), codes.astype("<i8").tobytes()]
+        codes, levels = pd.factorize(column)
+        kind, parts = "text", [json.dumps([str(level) for level in levels]).encode(), codes.astype("<i8").tobytes()]
     digest = hashlib.sha256(kind.encode())
     for part in parts:
         digest.update(part)

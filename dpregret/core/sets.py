@@ -21,9 +21,9 @@ from dpregret.numerics.sums import dot, product, vecdot
 Oracle = Callable[[Array], Array]
 """Directions w (..., d) to vectors (..., d): subgradients, or normals of hyperplanes."""
 CHECK_EVERY: Final = 8
-"""Steps from one look at the gaps to the next."""
+"""Steps from one check of the gaps to the next."""
 PATIENCE: Final = 100
-"""Looks in which a gap that is small enough may fail to halve."""
+"""Checks in which a gap that is small enough may fail to halve."""
 
 
 class UnsupportedSet(ValueError):  # noqa: N818  (a set is unsupported; the name is part of the interface)

@@ -43,31 +43,31 @@ MESSAGES: Final = {
     "tuple_type": "must be a list",
     "literal_error": "must be one of {expected}",
 }
-"""Type of a pydantic error -> what is printed in place of its own words."""
+"""Type of a pydantic error -> what is printed instead of its message."""
 NAME_PATTERN: Final = r"^[a-z0-9][a-z0-9_-]*$"
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """Safe loader that reads ``1e-6`` as a number (YAML 1.2), where YAML 1.1 sees a word; compiled where it can be.
 
-    Dates are words, `<<` is a key like any other.
+    Dates are strings, `<<` is a key like any other.
     """
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         """Raises ConstructorError, with the line, for what is not a number, and for one too large to be a float."""
         try:
-            made = super().construct_object(node, deep)
+            value = super().construct_object(node, deep)
         except (ValueError, TypeError, LookupError, ArithmeticError):
             kind = node.tag.removeprefix(TAG)
             raise yaml.constructor.ConstructorError(None, None, f"this is not a {kind}", node.start_mark) from None
-        if isinstance(made, int) and made.bit_length() > LARGEST_POWER + 1:
+        if isinstance(value, int) and value.bit_length() > LARGEST_POWER + 1:
             raise yaml.constructor.ConstructorError(None, None, "too large a number", node.start_mark)
-        return made
+        return value
 
 
 _Loader.yaml_implicit_resolvers = {  # not the shared table
-    first: [(tag, pattern) for tag, pattern in each if tag in PLAIN]
-    for first, each in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    first: [(tag, pattern) for tag, pattern in resolvers if tag in PLAIN]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
@@ -85,11 +85,11 @@ class Source:
     lines: dict[KeyPath, int]
 
     def at(self, path: KeyPath) -> str:
-        """Return ``file:line: a.b[0]`` for the deepest part of the path that the file holds; entries go by their id."""
-        known = path
-        while known and known not in self.lines:
-            known = known[:-1]
-        line = self.lines.get(known)
+        """Return ``file:line: a.b[0]`` for the deepest part of the path in the file; entries by their id."""
+        held = path
+        while held and held not in self.lines:
+            held = held[:-1]
+        line = self.lines.get(held)
         where = self.name if line is None else f"{self.name}:{line}"
         return f"{where}: {dotted(self._named(path))}" if path else where
 
@@ -114,11 +114,11 @@ class Expanded:
 
     def at(self, path: KeyPath) -> str:
         """Return ``file:line: key`` in the terms of the file that holds the part."""
-        known = path
-        while known not in self.places:
-            known = known[:-1]
-        source, start = self.places[known]
-        return source.at((*start, *path[len(known) :]))
+        held = path
+        while held not in self.places:
+            held = held[:-1]
+        source, start = self.places[held]
+        return source.at((*start, *path[len(held) :]))
 
 
 Located = Source | Expanded
@@ -127,8 +127,8 @@ Located = Source | Expanded
 
 def dotted(path: KeyPath) -> str:
     """Write a key path as a person would: ``papers.x.epsilon[1]``."""
-    words = [f"[{part}]" if isinstance(part, int) else str(part) for part in path]
-    return ".".join(words).replace(".[", "[")
+    parts = [f"[{part}]" if isinstance(part, int) else str(part) for part in path]
+    return ".".join(parts).replace(".[", "[")
 
 
 def shown(path: Path) -> str:
@@ -156,7 +156,7 @@ def read_source(path: Path, name: str | None = None) -> Source:
         else:
             problems = [
                 f"{name}:{line}: {f'{dotted(where)}: ' * bool(where)}{message}"
-                for line, where, message in _look(node, (), lines)
+                for line, where, message in _read_lines(node, (), lines)
             ]
         data = None if problems else loader.construct_document(node)
     except RecursionError:
@@ -185,7 +185,7 @@ def entries(path: Path, fields: str) -> dict[str, Expanded]:
     return {str(name): Expanded(entry, {(): (source, (name,))}) for name, entry in source.data.items()}
 
 
-def _look(node: yaml.Node, path: KeyPath, lines: dict[KeyPath, int]) -> Iterator[tuple[int, KeyPath, str]]:
+def _read_lines(node: yaml.Node, path: KeyPath, lines: dict[KeyPath, int]) -> Iterator[tuple[int, KeyPath, str]]:
     """Note the line of every key; yield (line, key, message) for each key or value that a file may not hold."""
     line = node.start_mark.line + 1
     lines.setdefault(path, line)
@@ -196,20 +196,20 @@ def _look(node: yaml.Node, path: KeyPath, lines: dict[KeyPath, int]) -> Iterator
         yield line, path, f"is not valid YAML here: {kind} is neither word, number, list nor mapping"
     elif isinstance(node, yaml.SequenceNode):
         for position, item in enumerate(node.value):
-            yield from _look(item, (*path, position), lines)
+            yield from _read_lines(item, (*path, position), lines)
     elif isinstance(node, yaml.MappingNode):
         seen: dict[str, int] = {}
         for key, value in node.value:
             line = key.start_mark.line + 1
             if not isinstance(key, yaml.ScalarNode) or key.tag not in KEYS:
-                said = f"{key.value!r}" if isinstance(key, yaml.ScalarNode) else "this one"
-                yield line, path, f"a key must be a word, not {said} (quotes make a word of it)"
+                text = f"{key.value!r}" if isinstance(key, yaml.ScalarNode) else "this one"
+                yield line, path, f"a key must be a word, not {text} (quotes make a word of it)"
                 continue
             here = (*path, str(key.value))
             if key.value in seen:
                 yield line, here, f"repeated key (first on line {seen[key.value]})"
             seen[str(key.value)] = lines[here] = line
-            yield from _look(value, here, lines)
+            yield from _read_lines(value, here, lines)
 
 
 def expand(value: object) -> object:
@@ -218,21 +218,21 @@ def expand(value: object) -> object:
     Mappings are expanded value by value. Raises ValueError for what looks like a range and is none.
     """
     if isinstance(value, Mapping):
-        return {key: expand(each) for key, each in value.items()}
+        return {key: expand(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [number for each in value for number in (_numbers(each) if _is_range(each) else [expand(each)])]
+        return [number for item in value for number in (_numbers(item) if _is_range(item) else [expand(item)])]
     if not _is_range(value):
         return value
-    found = _numbers(value)
-    return found if ".." in str(value) else found[0]
+    numbers = _numbers(value)
+    return numbers if ".." in str(value) else numbers[0]
 
 
 def _numbers(text: object) -> list[int | float]:
     """The numbers of a power or a range."""
-    found = RANGE.fullmatch(str(text))
-    if found is None or (found[3] and (found[1] != found[3] or int(found[2]) >= int(found[4]))):
+    match = RANGE.fullmatch(str(text))
+    if match is None or (match[3] and (match[1] != match[3] or int(match[2]) >= int(match[4]))):
         raise ValueError("a range is written 2^8..2^17, with one base and a growing exponent")
-    base, first, last = int(found[1]), int(found[2]), int(found[4] or found[2])
+    base, first, last = int(match[1]), int(match[2]), int(match[4] or match[2])
     if base < 2 or max(-first, last) > LARGEST_POWER / math.log2(base):
         raise ValueError("powers of 2 and more, as far as a float can hold them, are numbers of a setting")
     return [base**power if power >= 0 else 1 / base**-power for power in range(first, last + 1)]
@@ -272,9 +272,9 @@ def validate(
             message = f"unknown key, allowed: {', '.join(allowed)}{nearest(key, allowed)}{elsewhere.get(key, '')}"
         elif kind == "union_tag_invalid":
             key = str(context["discriminator"]).strip("'").removesuffix("()").removesuffix("_of")
-            given = detail["input"].get(key) if isinstance(detail["input"], dict) else detail["input"]
+            value = detail["input"].get(key) if isinstance(detail["input"], dict) else detail["input"]
             where = (*where, key)
-            message = not_allowed(key, given, re.findall(r"'<?([^'<>]+)>?'", context["expected_tags"]))
+            message = not_allowed(key, value, re.findall(r"'<?([^'<>]+)>?'", context["expected_tags"]))
         else:
             message = _message(kind, detail, context, bool(_keys(model, detail["loc"])))
         problems[source.at(where)] = message
@@ -284,24 +284,24 @@ def validate(
 def in_order(problems: Sequence[str]) -> list[str]:
     """Problems by file and line, each once."""
 
-    def place(line: str) -> tuple[str, int, str]:
+    def order(line: str) -> tuple[str, int, str]:
         name, _, rest = line.partition(":")
         number = rest.partition(":")[0]
         return name, int(number) if number.isdigit() else 0, line
 
-    return sorted(set(problems), key=place)
+    return sorted(set(problems), key=order)
 
 
 def _message(kind: str, detail: Any, context: Mapping[str, Any], whole_entry: bool) -> str:
-    said = str(detail["msg"]).removeprefix("Value error, ").replace("Input should be", "must be")
+    text = str(detail["msg"]).removeprefix("Value error, ").replace("Input should be", "must be")
     if kind == "string_pattern_mismatch" and context["pattern"] == NAME_PATTERN:
-        said = "may hold small letters, digits, - and _ only"
+        text = "may hold small letters, digits, - and _ only"
     elif kind in MESSAGES:
-        said = MESSAGES[kind].format(**context)
+        text = MESSAGES[kind].format(**context)
     if kind == "missing" or (kind == "value_error" and whole_entry):
-        return said
+        return text
     hint = nearest(detail["input"], re.findall(r"'([^']+)'", context["expected"])) if kind == "literal_error" else ""
-    return f"{said}, not {_short(detail['input'])}{hint}"
+    return f"{text}, not {_short(detail['input'])}{hint}"
 
 
 def _short(value: object) -> str:
@@ -332,14 +332,14 @@ def _models(shape: Any, location: Sequence[str | int]) -> Iterator[type[BaseMode
     """The models that a place below a type may hold; a part of the place that begins with < is the tag of a union."""
     kind, inner = get_origin(shape), get_args(shape)
     if kind is Annotated:
-        tags = {each.tag for each in shape.__metadata__ if isinstance(each, Tag)}
+        tags = {tag.tag for tag in shape.__metadata__ if isinstance(tag, Tag)}
         if not tags or not str(*location[:1]).startswith("<"):
             yield from _models(inner[0], location)
         elif location[0] in tags:
             yield from _models(inner[0], location[1:])
     elif kind in (Union, UnionType):
-        for each in inner:
-            yield from _models(each, location)
+        for member in inner:
+            yield from _models(member, location)
     elif not location:
         yield from [shape] if hasattr(shape, "model_fields") else []
     elif hasattr(shape, "model_fields"):
@@ -347,5 +347,5 @@ def _models(shape: Any, location: Sequence[str | int]) -> Iterator[type[BaseMode
             if location[0] == (field.alias or name):
                 yield from _models(field.annotation, location[1:])
     else:
-        for each in inner[1:] if kind is dict else inner[:1]:
-            yield from _models(each, location[1:])
+        for member in inner[1:] if kind is dict else inner[:1]:
+            yield from _models(member, location[1:])

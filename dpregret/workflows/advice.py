@@ -55,7 +55,7 @@ examples:
   dpregret advise --rounds 2^16 --dimension 4 --epsilon 2 --feedback bandit --set ball --delta 0
   dpregret advise --rounds 1e6 --dimension 1024 --epsilon 0.5 --feedback experts --adversarial --why
   dpregret advise --rounds 20000 --dimension 100 --epsilon 1 --feedback erm --set l1-ball --json"""
-WORDS: Final = {"rounds": "T", "dimension": "d", "epsilon": "eps", "window": "W", "delta": "delta"}
+SYMBOLS: Final = {"rounds": "T", "dimension": "d", "epsilon": "eps", "window": "W", "delta": "delta"}
 DELTA: Final = 1e-6
 MOST_NUMBERS: Final = 2**24
 """Rounds (or numbers of a data set) beyond which nothing is made for the sake of a bound."""
@@ -134,10 +134,10 @@ def read_cells(results: Path | None, root: Path) -> tuple[pd.DataFrame, str]:
 
     Raises ConfigError in one line.
     """
-    tried = [results] if results is not None else [Path("results"), root / "results", reference()]
-    folder = next((each for each in tried if (each / FOLDER / CELLS).exists()), None)
+    folders = [results] if results is not None else [Path("results"), root / "results", reference()]
+    folder = next((candidate for candidate in folders if (candidate / FOLDER / CELLS).exists()), None)
     if folder is None:
-        raise ConfigError(f"no {FOLDER}/{CELLS} in {' or '.join(map(str, tried))}: run `make reproduce` first")
+        raise ConfigError(f"no {FOLDER}/{CELLS} in {' or '.join(map(str, folders))}: run `make reproduce` first")
     file = folder / FOLDER / CELLS
     try:
         cells = formats.read_csv(file, keep_default_na=False, na_values=[""])
@@ -167,26 +167,26 @@ def bound_of(
         return None
     pairs = (word.partition("=") for word in str(cell["options"]).split())
     options = {name: _number(value) for name, _, value in pairs}
-    known = {*family.experiment.model_fields, *inspect.signature(family.streams[stream]).parameters}
-    of_set = {name: options.pop(name) for name in [*options] if name not in known}
-    if "set_options" in known:
+    keys = {*family.experiment.model_fields, *inspect.signature(family.streams[stream]).parameters}
+    of_set = {name: options.pop(name) for name in [*options] if name not in keys}
+    if "set_options" in keys:
         options["set_options"] = of_set
     if "best_loss" in options:
         options["best_loss"] = [options["best_loss"]]
-    given = {
+    values = {
         "horizon": [request.rounds], "dimension": [request.dimension], "epsilon": [request.epsilon],
         "streams": [stream], "sets": str(cell["set"]), "runs": 2, "delta": request.delta or DELTA,
         "window": [window or "horizon"], "learners": {learner: [variant]},
     }  # fmt: skip
-    asked = experiment_of(family, given, options, windowed=False)
+    experiment = experiment_of(family, values, options, windowed=False)
     learner_class, draws = family.learners[learner], Draws(0, 2, data_dir)
-    play = next(iter(family.cells(asked, learner_class.card)))
+    play_cell = next(iter(family.cells(experiment, learner_class.card)))
     try:
-        problem = family.problem(play, asked, draws)
+        problem = family.problem(play_cell, experiment, draws)
     except (ValueError, OSError):  # a stream that has no such size, or data that are not there
         return None
-    made: Any = family.learner(learner_class, problem, play, asked, variant)
-    value = made.bound(request.rounds)[:, -1] if family.anytime else made.bound()
+    instance: Any = family.learner(learner_class, problem, play_cell, experiment, variant)
+    value = instance.bound(request.rounds)[:, -1] if family.anytime else instance.bound()
     bound = float(np.asarray(value, dtype=float)[0])
     return bound if math.isfinite(bound) else None
 
@@ -202,12 +202,12 @@ def advise(request: Request, cells: pd.DataFrame, source: str, data_dir: Path | 
     """Raises ConfigError in one line where nothing fits."""
     family = family_of(request.feedback)
     if family not in FAMILIES:
-        known = [*(FEEDBACK.get(name, name) for name in FAMILIES), POPULATION]
-        raise ConfigError(f"--feedback {request.feedback!r}: allowed are {', '.join(known)}")
-    own = cells.loc[cells["feedback"] == request.feedback]
-    problems = _problems(request, own, family)
-    place, rows = problems[0]
-    stream, set_name, _ = place
+        feedbacks = [*(FEEDBACK.get(name, name) for name in FAMILIES), POPULATION]
+        raise ConfigError(f"--feedback {request.feedback!r}: allowed are {', '.join(feedbacks)}")
+    measured = cells.loc[cells["feedback"] == request.feedback]
+    problems = _problems(request, measured, family)
+    problem, rows = problems[0]
+    stream, set_name, _ = problem
     private = rows.loc[rows["private"]]
     left_out: dict[str, str] = {}
     advised = []
@@ -217,16 +217,16 @@ def advise(request: Request, cells: pd.DataFrame, source: str, data_dir: Path | 
             left_out[str(learner)] = answer
         else:
             advised.append(answer)
-    for learner in sorted(set(own.loc[own["private"], "learner"]) - set(rows["learner"])):
+    for learner in sorted(set(measured.loc[measured["private"], "learner"]) - set(rows["learner"])):
         left_out[learner] = f"not measured on {stream}, {set_name}"
     if not advised:
         reason = next(iter(left_out.items()), ("", "nothing was measured"))
         raise ConfigError(f"no learner fits; {': '.join(reason)} ({len(left_out)} left out)")
     losses = stream_facts(family, FAMILIES[family].streams[stream]).losses
-    ranked = tuple(sorted(advised, key=lambda each: (each.guessed, each.regret, each.learner)))
-    others = tuple(dict.fromkeys(other for (other, *_), _ in problems if other != stream))
+    ranked = tuple(sorted(advised, key=lambda item: (item.guessed, item.regret, item.learner)))
+    others = tuple(dict.fromkeys(name for (name, *_), _ in problems if name != stream))
     constant, free = _constant(request, rows), _free(request, rows)
-    return Advice(request, source, *place, losses, constant, ranked, free, left_out, others)
+    return Advice(request, source, *problem, losses, constant, ranked, free, left_out, others)
 
 
 def _problems(request: Request, cells: pd.DataFrame, family: str) -> list[tuple[tuple[str, str, str], pd.DataFrame]]:
@@ -234,38 +234,38 @@ def _problems(request: Request, cells: pd.DataFrame, family: str) -> list[tuple[
     first."""
     if cells.empty:
         raise ConfigError(f"nothing was measured with feedback {request.feedback!r}")
-    streams = {name: each for name, each in FAMILIES[family].streams.items() if name in set(cells["stream"])}
-    facts = {name: stream_facts(family, each) for name, each in streams.items()}
-    words = {name: {name, *each.losses.split(", ")} for name, each in facts.items()}
-    for name, wanted, known in (
+    streams = {name: kind for name, kind in FAMILIES[family].streams.items() if name in set(cells["stream"])}
+    facts = {name: stream_facts(family, kind) for name, kind in streams.items()}
+    labels = {name: {name, *fact.losses.split(", ")} for name, fact in facts.items()}
+    for name, value, measured in (
         ("set", request.set, set(cells["set"])),
-        ("loss", request.loss, {word for own in words.values() for word in own}),
+        ("loss", request.loss, {label for names in labels.values() for label in names}),
     ):
-        if wanted is not None and wanted not in known:
-            measured = f"measured with this feedback are {', '.join(sorted(known))}"
-            raise ConfigError(f"--{name} {wanted!r}: {measured}{nearest(wanted, known)}")
+        if value is not None and value not in measured:
+            listed = f"measured with this feedback are {', '.join(sorted(measured))}"
+            raise ConfigError(f"--{name} {value!r}: {listed}{nearest(value, measured)}")
     allowed = {
         name
-        for name, each in streams.items()
-        if request.loss in (None, *words[name])
+        for name, kind in streams.items()
+        if request.loss in (None, *labels[name])
         if request.kind is None or facts[name].kind not in {STOCHASTIC, OBLIVIOUS} - {request.kind}
-        if each.columns in (None, request.dimension)
+        if kind.columns in (None, request.dimension)
     }
     ranked = []
     for key, rows in cells.groupby(["stream", "set", "options"], sort=True):
         stream, set_name, options = map(str, key)
         if stream in allowed and request.set in (None, set_name):
             fitting = rows["private"] & (rows["barred"] == "") & ((rows["delta"] == 0) | (request.delta > 0))
-            groups = [own for _, own in rows.loc[fitting].groupby("learner") if len(own) >= FEWEST]
+            groups = [part for _, part in rows.loc[fitting].groupby("learner") if len(part) >= FEWEST]
             within = sum(not beyond(own, request.row) for own in groups)
             order = -within, -len(groups), not streams[stream].tight
             ranked.append((order, (stream, set_name, options), rows))
     if not any(order[1] for order, _, _ in ranked):  # no private learner anywhere
         named = ("feedback", request.feedback), ("set", request.set), ("losses", request.loss), ("", request.kind)
-        wanted = ", ".join(f"{name} {value}".strip() for name, value in named if value)
+        terms = ", ".join(f"{name} {value}".strip() for name, value in named if value)
         where = f"d = {request.dimension}, delta = {request.delta:g}"
-        raise ConfigError(f"nothing that fits was measured: {wanted}, {where}")
-    return [(problem, rows) for _, problem, rows in sorted(ranked, key=lambda each: each[:2])]
+        raise ConfigError(f"nothing that fits was measured: {terms}, {where}")
+    return [(problem, rows) for _, problem, rows in sorted(ranked, key=lambda entry: entry[:2])]
 
 
 def _advised(request: Request, learner: str, pure: bool, cells: pd.DataFrame, data_dir: Path | None) -> Advised | str:
@@ -290,12 +290,12 @@ def _advised(request: Request, learner: str, pure: bool, cells: pd.DataFrame, da
         return one_line(refusal)
     predicted = Law(fine).predict(request.row)
     deltas = sorted(set(fine["delta"]))
-    if not pure and not any(math.isclose(request.delta, each) for each in deltas):
-        predicted.beyond["delta"] = "only " + ", ".join(f"{each:g}" for each in deltas)
+    if not pure and not any(math.isclose(request.delta, delta) for delta in deltas):
+        predicted.beyond["delta"] = "only " + ", ".join(f"{delta:g}" for delta in deltas)
     if window and not (fine["window"] > 0).any():
         predicted.beyond["window"] = "only the whole sequence"
     needs = sorted(learner_class.card.needs & {"best-loss", "linear", "smooth", "quadratic", "rank-one"})
-    notes = (*(f"needs {each}" for each in needs), *["as printed"] * variant.startswith("printed"))
+    notes = (*(f"needs {need}" for need in needs), *["as printed"] * variant.startswith("printed"))
     protects = "window" if window else "all"
     return _row(request, learner, predicted, fine, bound, protects=protects, pure=pure, notes=notes)
 
@@ -311,9 +311,9 @@ def _row(
     notes: tuple[str, ...] = (),
 ) -> Advised:
     """A learner's regret, at most its bound; calls of the nearest cell that was measured."""
-    apart = np.abs(np.log(cells["rounds"].to_numpy(dtype=float) / request.rounds))
-    apart = apart + np.abs(np.log(cells["dimension"].to_numpy(dtype=float) / request.dimension))
-    close = cells.iloc[int(np.argmin(apart))]
+    distance = np.abs(np.log(cells["rounds"].to_numpy(dtype=float) / request.rounds))
+    distance = distance + np.abs(np.log(cells["dimension"].to_numpy(dtype=float) / request.dimension))
+    close = cells.iloc[int(np.argmin(distance))]
     most = math.inf if bound is None else max(bound, predicted.low)
     return Advised(
         learner=learner,
@@ -331,8 +331,8 @@ def _row(
 
 def _constant(request: Request, cells: pd.DataFrame) -> float:
     """Regret of the constant point: linear in T, from the cells of the nearest dimension; excess risk as it is."""
-    apart = np.abs(np.log(cells["dimension"] / request.dimension))
-    near = cells.loc[apart <= apart.min() + 1e-9]
+    distance = np.abs(np.log(cells["dimension"] / request.dimension))
+    near = cells.loc[distance <= distance.min() + 1e-9]
     if request.feedback in AVERAGES:
         return float(near["trivial"].median())
     return float((near["trivial"] / near["rounds"]).median() * request.rounds)
@@ -341,119 +341,119 @@ def _constant(request: Request, cells: pd.DataFrame) -> float:
 def _free(request: Request, cells: pd.DataFrame) -> Advised | None:
     """The best learner without privacy on the same losses, or a private one without noise."""
     free, private = [], set(cells.loc[cells["private"], "learner"])
-    for learner, own in cells.loc[~cells["private"]].groupby("learner", sort=True):
-        if (own["regret"] > 0).sum() >= FEWEST:
+    for learner, part in cells.loc[~cells["private"]].groupby("learner", sort=True):
+        if (part["regret"] > 0).sum() >= FEWEST:
             name = f"{learner} without noise" if learner in private else str(learner)
-            free.append(_row(request, name, Law(own).predict(request.row), own))
-    return min(free, key=lambda each: each.regret, default=None)
+            free.append(_row(request, name, Law(part).predict(request.row), part))
+    return min(free, key=lambda row: row.regret, default=None)
 
 
-def _argument(allowed: Callable[[float], bool], wanted: str, text: str) -> float:
+def _argument(allowed: Callable[[float], bool], expected: str, text: str) -> float:
     """A number such as 0.5, 1e5 or 2^17. Raises argparse.ArgumentTypeError."""
     try:
         value = _size(text)
     except (ValueError, OverflowError):
         value = math.nan
     if not allowed(value):
-        raise argparse.ArgumentTypeError(f"{text!r}: give {wanted}")
+        raise argparse.ArgumentTypeError(f"{text!r}: give {expected}")
     return value
 
 
 def _whole(text: str, most: float = 2.0**40) -> int:
-    wanted = f"a whole number up to {formats.size(most)}, such as 1000, 1e5 or 2^17"
-    return int(_argument(lambda value: 1 <= value <= most and value == math.floor(value), wanted, text))
+    expected = f"a whole number up to {formats.size(most)}, such as 1000, 1e5 or 2^17"
+    return int(_argument(lambda value: 1 <= value <= most and value == math.floor(value), expected, text))
 
 
 def parser() -> argparse.ArgumentParser:
     """The arguments."""
     raw = argparse.RawDescriptionHelpFormatter
-    made = boundary.Parser(prog="dpregret advise", description=ABOUT, epilog=EXAMPLES, formatter_class=raw)
+    command = boundary.Parser(prog="dpregret advise", description=ABOUT, epilog=EXAMPLES, formatter_class=raw)
     size = partial(_whole, most=2.0**1000)
     positive = partial(_argument, lambda value: 0 < value < math.inf, "a positive number")
     share = partial(_argument, lambda value: 0 <= value < 1, "a number from 0 (pure privacy) to below 1")
     rounds = "number of rounds (erm, population: of records)"
-    made.add_argument("--rounds", type=_whole, required=True, metavar="T", help=rounds)
-    made.add_argument("--dimension", type=size, required=True, metavar="d", help="dimension, or number of experts")
-    made.add_argument("--epsilon", type=positive, required=True, help="privacy budget")
-    made.add_argument("--delta", type=share, default=DELTA, help="0: pure privacy only (default: 1e-6)")
-    made.add_argument("--window", type=_whole, metavar="W", help="protect the last W rounds only (default: all)")
+    command.add_argument("--rounds", type=_whole, required=True, metavar="T", help=rounds)
+    command.add_argument("--dimension", type=size, required=True, metavar="d", help="dimension, or number of experts")
+    command.add_argument("--epsilon", type=positive, required=True, help="privacy budget")
+    command.add_argument("--delta", type=share, default=DELTA, help="0: pure privacy only (default: 1e-6)")
+    command.add_argument("--window", type=_whole, metavar="W", help="protect the last W rounds only (default: all)")
     feedbacks = [*FEEDBACK.values(), POPULATION]
-    made.add_argument("--feedback", choices=feedbacks, default="full", help="what is seen (default: full)")
-    made.add_argument("--set", help="constraint set, such as ball or simplex (default: where most was measured)")
-    made.add_argument("--loss", help="class of losses (smooth, kinked, linear, realizable, ...) or name of a stream")
-    kinds = made.add_mutually_exclusive_group()
+    command.add_argument("--feedback", choices=feedbacks, default="full", help="what is seen (default: full)")
+    command.add_argument("--set", help="constraint set, such as ball or simplex (default: where most was measured)")
+    command.add_argument("--loss", help="class of losses (smooth, kinked, linear, realizable, ...) or name of a stream")
+    kinds = command.add_mutually_exclusive_group()
     kind = partial(kinds.add_argument, action="store_const", dest="kind")
     kind("--stochastic", const=STOCHASTIC, help="losses are drawn from one law")
     kind("--adversarial", const=OBLIVIOUS, help="any sequence that is fixed beforehand")
     whence = "folder of results (default: results where a run has finished, else the committed reference)"
-    made.add_argument("--results", type=Path, metavar="DIR", help=whence)
-    made.add_argument("--json", action="store_true", help="the same as JSON")
+    command.add_argument("--results", type=Path, metavar="DIR", help=whence)
+    command.add_argument("--json", action="store_true", help="the same as JSON")
     long = "every column, and of every other learner why it is not listed"
-    made.add_argument("--long", "--why", "--all", dest="why", action="store_true", help=long)
-    return made
+    command.add_argument("--long", "--why", "--all", dest="why", action="store_true", help=long)
+    return command
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print advice; return the exit code."""
     options = parser().parse_args(arguments)
-    request = Request(**{each.name: getattr(options, each.name) for each in fields(Request)})
-    found = advise(request, *read_cells(options.results, ROOT), ROOT / "datasets" / "cache")
-    print((_json if options.json else _text)(found, options.why), end="")
+    request = Request(**{field.name: getattr(options, field.name) for field in fields(Request)})
+    advice = advise(request, *read_cells(options.results, ROOT), ROOT / "datasets" / "cache")
+    print((_json if options.json else _text)(advice, options.why), end="")
     return 0
 
 
-def _json(found: Advice, why: bool) -> str:
-    content = plain(found)
+def _json(advice: Advice, why: bool) -> str:
+    content = plain(advice)
     if not why:
         del content["left_out"]
     return as_json(content)
 
 
-def _text(found: Advice, why: bool) -> str:
-    request, average = found.request, found.request.feedback in AVERAGES
+def _text(advice: Advice, why: bool) -> str:
+    request, average = advice.request, advice.request.feedback in AVERAGES
     window = f"windows of {request.served} rounds" if request.served else "everything"
-    kept = "pure eps-DP" if request.delta == 0 else f"eps at delta = {request.delta:g}"
+    privacy = "pure eps-DP" if request.delta == 0 else f"eps at delta = {request.delta:g}"
     sizes = f"{'n' if average else 'T'} = {request.rounds}, d = {formats.size(request.dimension)}"
-    title = f"{sizes}, eps = {request.epsilon:g} ({kept}), protecting {window}"
-    rows = [_line(str(rank), each, found, why) for rank, each in enumerate(found.learners, 1)]
-    rows += [_line("", found.free, found, why)] if found.free else []
+    title = f"{sizes}, eps = {request.epsilon:g} ({privacy}), protecting {window}"
+    rows = [_line(str(rank), row, advice, why) for rank, row in enumerate(advice.learners, 1)]
+    rows += [_line("", advice.free, advice, why)] if advice.free else []
     lines = [formats.terminal(pd.DataFrame(rows), title)]
     if not why:
         lines.append("~ extrapolated. --long adds ranges, the cost of a round, remarks, and why others are not listed.")
-    options = f" ({found.options})" if found.options else ""
-    place = f"the stream {found.stream}{options}, set {found.set}: {found.losses}"
-    lines.append(f"Predicted on {place}. From {found.source}.")
+    options = f" ({advice.options})" if advice.options else ""
+    problem = f"the stream {advice.stream}{options}, set {advice.set}: {advice.losses}"
+    lines.append(f"Predicted on {problem}. From {advice.source}.")
     word = "an excess risk" if average else "a regret"
-    lines.append(f"A constant point, private for nothing, has {word} of about {significant(found.constant)}.")
-    if found.others:
-        lines.append(f"Also measured: {', '.join(found.others)} (--loss NAME).")
+    lines.append(f"A constant point, private for nothing, has {word} of about {significant(advice.constant)}.")
+    if advice.others:
+        lines.append(f"Also measured: {', '.join(advice.others)} (--loss NAME).")
     if request.window is not None and request.served not in (0, request.window):
         lines.append(f"Windows are powers of two: {request.served} serves {request.window}.")
     if why:
-        lines += ["\nNot listed:", *(f"  {name}: {text}" for name, text in found.left_out.items())]
-    return "".join(f"{line}\n" for text in lines for each in text.splitlines() for line in formats.folded(each))
+        lines += ["\nNot listed:", *(f"  {name}: {text}" for name, text in advice.left_out.items())]
+    return "".join(f"{line}\n" for text in lines for part in text.splitlines() for line in formats.folded(part))
 
 
-def _line(rank: str, each: Advised, found: Advice, long: bool) -> dict[str, str]:
-    average = found.request.feedback in AVERAGES
+def _line(rank: str, row: Advised, advice: Advice, long: bool) -> dict[str, str]:
+    average = advice.request.feedback in AVERAGES
     shown = {
         "": rank or "-",
-        "learner": each.learner,
-        "excess risk" if average else "regret": "~" * bool(each.extrapolated and not long) + significant(each.regret),
-        "95 % interval": f"{significant(each.low)} to {significant(each.high)}",
-        "proved bound": significant(each.bound) if each.bound is not None else DASH,
+        "learner": row.learner,
+        "excess risk" if average else "regret": "~" * bool(row.extrapolated and not long) + significant(row.regret),
+        "95 % interval": f"{significant(row.low)} to {significant(row.high)}",
+        "proved bound": significant(row.bound) if row.bound is not None else DASH,
     }
     if not long:
         return shown
-    calls = [(f"{value:.3g}", name.replace("_", " ")) for name, value in each.calls.items()]
-    cost = [f"{count} {words.removesuffix('s') if count == '1' else words}" for count, words in calls]
+    calls = [(f"{value:.3g}", name.replace("_", " ")) for name, value in row.calls.items()]
+    cost = [f"{count} {unit.removesuffix('s') if count == '1' else unit}" for count, unit in calls]
     remarks = {
         "not private": not rank,
-        "pure": each.pure and found.request.delta > 0,
-        "protects everything": each.protects == "all" and found.request.served > 0,
-        "no better than a constant point": each.regret >= found.constant and bool(rank),
+        "pure": row.pure and advice.request.delta > 0,
+        "protects everything": row.protects == "all" and advice.request.served > 0,
+        "no better than a constant point": row.regret >= advice.constant and bool(rank),
     }
-    notes = [*each.notes, *(words for words, said in remarks.items() if said)]
+    notes = [*row.notes, *(remark for remark, applies in remarks.items() if applies)]
     cost_of = "cost of a fit" if average else "cost of a round"
-    beyond = "; ".join(f"{WORDS[name]} measured: {text}" for name, text in each.extrapolated.items())
+    beyond = "; ".join(f"{SYMBOLS[name]} measured: {text}" for name, text in row.extrapolated.items())
     return shown | {cost_of: ", ".join(cost) or DASH, "extrapolated": beyond, "remarks": "; ".join(notes)}

@@ -61,6 +61,6 @@ def test_the_innermost_line_of_the_study_is_named_not_that_of_a_library(tmp_path
     exec(compile(file.read_text(), str(file), "exec"), namespace)
     with pytest.raises(ValueError, match="Expecting") as outside:
         namespace["play"]()
-    assert "mine.py" not in errors.place(outside.value)
+    assert "mine.py" not in errors.location(outside.value)
     monkeypatch.setattr(errors.study, "FOLDER", tmp_path)
-    assert errors.place(outside.value) == " (mine.py:4)"
+    assert errors.location(outside.value) == " (mine.py:4)"

@@ -218,7 +218,7 @@ SERIES = {
 @pytest.mark.parametrize("losses", SERIES.values(), ids=SERIES)
 def test_what_is_laid_out_is_what_single_losses_hold(losses: Losses) -> None:
     part = losses[2:5]
-    for laid, own in zip(part.laid(), part.kind.own, strict=True):
+    for laid, own in zip(part.laid(), part.kind.per_run, strict=True):
         for now, one in enumerate(part):
             held = np.asarray(getattr(one, own))
             np.testing.assert_array_equal(laid[now].reshape(held.shape), held)

@@ -27,7 +27,7 @@ import pandas as pd
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, field_validator
 
 from dpregret.core.checks import LearnerFault, finite, numbers
-from dpregret.core.errors import in_words, not_allowed
+from dpregret.core.errors import as_text, not_allowed
 from dpregret.core.files import atomic_write
 from dpregret.core.yaml_source import KeyPath, expand
 from dpregret.paper_figs.judge.runs import check_rows
@@ -422,7 +422,7 @@ def blamed(where: str) -> Iterator[None]:
     except BaseException as fault:
         if isinstance(fault, MemoryError) or (isinstance(fault, OSError) and fault.errno in MACHINE):
             raise
-        raise LearnerFault(f"{fault if isinstance(fault, LearnerFault) else in_words(fault)}; {where}") from fault
+        raise LearnerFault(f"{fault if isinstance(fault, LearnerFault) else as_text(fault)}; {where}") from fault
 
 
 @contextmanager

@@ -225,8 +225,8 @@ def curves(windows: Sequence[int] = (16, 64, 256)) -> pd.DataFrame:
             for curve, allowed in CURVES.items():
                 excess = losses / allowed(ages, window)
                 worst = int(np.argmax(excess > excess.max() * (1 - ROUNDING)))
-                kept = "yes" if excess[worst] <= 1 + ROUNDING else "no"
-                rows.append((window, name, curve, kept, worst, worst / window, float(np.sqrt(excess[worst]))))
+                holds = "yes" if excess[worst] <= 1 + ROUNDING else "no"
+                rows.append((window, name, curve, holds, worst, worst / window, float(np.sqrt(excess[worst]))))
     columns = ["W", "mechanism", "curve", "kept", "worst age", "worst age / W", "noise factor"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -236,13 +236,13 @@ def curves(windows: Sequence[int] = (16, 64, 256)) -> pd.DataFrame:
 DELTA: Final = 1e-6
 BANDIT_DIMENSIONS: Final = (2, 4, 8, 16, 32)
 BANDIT_EPSILONS: Final = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-MOST: Final = 200  # T = 4^200 is looked at no more
+MOST: Final = 200  # T = 4^200 is the last one that is tried
 SHOWN: Final = 10  # T = 2^20, where bounds are shown side by side
 NOISES: Final = ("every value", "Laplace tree", "Gaussian tree")
 
 
 @dataclass(frozen=True)
-class Place:
+class Case:
     """T = 4^levels rounds in dimension n with budget (epsilon, DELTA)."""
 
     levels: int
@@ -297,11 +297,11 @@ def crossover() -> pd.DataFrame:
     rows = []
     for dimension in BANDIT_DIMENSIONS:
         for epsilon in BANDIT_EPSILONS:
-            every, *trees = (Place(SHOWN, dimension, epsilon).bound(noise) for noise in NOISES)
+            per_value, *trees = (Case(SHOWN, dimension, epsilon).bound(noise) for noise in NOISES)
             row: dict[str, float] = {"n": dimension, "eps": epsilon}
             row |= {f"log2 T*, {noise}": first_better(noise, dimension, epsilon) for noise in NOISES[1:]}
             for noise, tree in zip(NOISES[1:], trees, strict=True):
-                row[f"every value / {noise}, T = 2^20"] = every / tree
+                row[f"every value / {noise}, T = 2^20"] = per_value / tree
             row["limit"] = leading(dimension, epsilon) / leading(dimension, inf)
             rows.append(row)
     return pd.DataFrame(rows)
@@ -318,10 +318,10 @@ def leading(dimension: int, epsilon: float) -> float:
 def first_better(noise: str, dimension: int, epsilon: float) -> float:
     """log2 of the smallest T = 4^m from which a tree's bound stays below that of noise on every value; inf: none."""
     first = max(1, ceil(log2(dimension)))
-    places = [Place(levels, dimension, epsilon) for levels in range(first, MOST + 1)]
-    worse = np.flatnonzero([place.bound(noise) >= place.bound(NOISES[0]) for place in places])
+    cases = [Case(levels, dimension, epsilon) for levels in range(first, MOST + 1)]
+    worse = np.flatnonzero([case.bound(noise) >= case.bound(NOISES[0]) for case in cases])
     after = int(worse[-1]) + 1 if len(worse) else 0
-    return 2.0 * (first + after) if after < len(places) else inf
+    return 2.0 * (first + after) if after < len(cases) else inf
 
 
 # The tables

@@ -1,4 +1,4 @@
-"""Bring your own mechanism: the exact loss of correlated noise, read off code that this project has never seen.
+"""Bring your own mechanism: the exact loss of correlated noise, computed from code of the user.
 
 The code may be one of three things, each made by a function of the user. Arguments are passed by name, those it has
 of the fields of `Claim` and, where noise is drawn, `generator` and `dimension`.
@@ -84,8 +84,8 @@ class Claim:
         if self.participations > 1 and self.window < self.rounds:
             raise OwnNoiseError("participations above 1 are for the whole sequence: leave the window out")
         if (self.participations - 1) * self.separation >= self.rounds:
-            apart = f"{self.participations} participations {self.separation} rounds apart"
-            raise OwnNoiseError(f"{apart} need more than {self.rounds} rounds")
+            participations = f"{self.participations} participations {self.separation} rounds apart"
+            raise OwnNoiseError(f"{participations} need more than {self.rounds} rounds")
 
 
 @contextmanager
@@ -99,17 +99,17 @@ def blamed(what: str) -> Iterator[None]:
         raise OwnNoiseError(f"{what}: {type(error).__name__}: {one_line(error)}") from error
 
 
-def load(place: str) -> Callable[..., Any]:
+def load(reference: str) -> Callable[..., Any]:
     """The function named by `my_noise.py:make`."""
-    path, _, name = place.rpartition(":")
+    path, _, name = reference.rpartition(":")
     if not path or not name:
-        raise OwnNoiseError(f"{place}: expected FILE.py:FUNCTION")
+        raise OwnNoiseError(f"{reference}: expected FILE.py:FUNCTION")
     if not Path(path).is_file():
         raise OwnNoiseError(f"{path}: there is no such file")
     with blamed(f"{path}: cannot be imported"):
         defined = runpy.run_path(path, run_name="own_noise")
     if not callable(defined.get(name)):
-        functions = sorted(each for each, value in defined.items() if inspect.isfunction(value))
+        functions = sorted(key for key, value in defined.items() if inspect.isfunction(value))
         raise OwnNoiseError(f"{path}: has no function {name!r}, there are: {', '.join(functions) or 'none'}")
     return defined[name]
 
@@ -119,23 +119,25 @@ def noise_matrix(make: Callable[..., Any], claim: Claim, per_item: bool = True) 
 
     per_item: a streaming matrix makes the noise of single items. Raises OwnNoiseError.
     """
-    made = make if "generator" in inspect.signature(make).parameters else _call(make, asdict(claim))
-    if isinstance(made, PrefixSums):
+    source = make if "generator" in inspect.signature(make).parameters else _call(make, asdict(claim))
+    if isinstance(source, PrefixSums):
         budget = Budget(claim.epsilon, claim.delta)
-        return calibrate("gaussian", budget, claim.sensitivity, made.nodes_per_item) * materialise(made, claim.rounds)
-    if isinstance(made, tuple) and len(made) == 2 and hasattr(made[0], "multiply_next"):
-        return _streamed(*made, claim.rounds, per_item)
-    if hasattr(made, "multiply_next"):
+        return calibrate("gaussian", budget, claim.sensitivity, source.nodes_per_item) * materialise(
+            source, claim.rounds
+        )
+    if isinstance(source, tuple) and len(source) == 2 and hasattr(source[0], "multiply_next"):
+        return _streamed(*source, claim.rounds, per_item)
+    if hasattr(source, "multiply_next"):
         raise OwnNoiseError("a streaming matrix comes with its standard deviation: return (matrix, sd)")
-    if not callable(made):
-        wanted = "a function of a generator, (streaming matrix, sd) or PrefixSums"
-        raise OwnNoiseError(f"expected {wanted}, got {type(made).__name__}")
-    return _drawn(made, claim)
+    if not callable(source):
+        expected = "a function of a generator, (streaming matrix, sd) or PrefixSums"
+        raise OwnNoiseError(f"expected {expected}, got {type(source).__name__}")
+    return _drawn(source, claim)
 
 
-def _streamed(matrix: Any, given: Any, rounds: int, per_item: bool) -> Array:
+def _streamed(matrix: Any, deviation: Any, rounds: int, per_item: bool) -> Array:
     with blamed("the standard deviation is not a number"):
-        sd = float(given)
+        sd = float(deviation)
     if not 0 < sd < np.inf:
         raise OwnNoiseError(f"the standard deviation of a streaming matrix must be positive, got {sd}")
 
@@ -147,8 +149,8 @@ def _streamed(matrix: Any, given: Any, rounds: int, per_item: bool) -> Array:
                 rows.append(row)
         return _checked(rows, rounds, rounds)
 
-    found = _read_off(multiplied, rounds, rounds)
-    return sd * (np.cumsum(found, axis=0) if per_item else found)
+    items = _read_off(multiplied, rounds, rounds)
+    return sd * (np.cumsum(items, axis=0) if per_item else items)
 
 
 class _Probe:
@@ -178,8 +180,8 @@ class _Probe:
 
 def _drawn(noise: Callable[..., Any], claim: Claim) -> Array:
     def played(probe: _Probe) -> Array:
-        found = _call(noise, {**asdict(claim), "generator": probe, "dimension": probe.dimension})
-        return _checked(found, claim.rounds, probe.dimension)
+        noise_rows = _call(noise, {**asdict(claim), "generator": probe, "dimension": probe.dimension})
+        return _checked(noise_rows, claim.rounds, probe.dimension)
 
     counted = _Probe(None, 1)
     played(counted)
@@ -202,14 +204,14 @@ def _read_off(play: Callable[[Array], Array], draws: int, dimension: int) -> Arr
     wrong = np.abs(played - matrix @ real) > rounding * size
     if wrong.any():
         first = int(np.flatnonzero(wrong.any(axis=1))[0]) + 1
-        said = "the noise is not a fixed linear map of its draws, coordinate by coordinate"
-        raise OwnNoiseError(f"{said}: not in round {first}")
+        message = "the noise is not a fixed linear map of its draws, coordinate by coordinate"
+        raise OwnNoiseError(f"{message}: not in round {first}")
     return matrix
 
 
-def _checked(found: Any, rounds: int, dimension: int) -> Array:
+def _checked(answer: Any, rounds: int, dimension: int) -> Array:
     with blamed("the noise is not an array of numbers"):
-        array = np.asarray(found)
+        array = np.asarray(answer)
     if array.dtype.kind not in "iuf" or array.dtype.itemsize < 4:
         raise OwnNoiseError(f"the noise must be numbers of at least single precision, got {array.dtype}")
     if array.shape != (rounds, dimension):
@@ -222,9 +224,9 @@ def _checked(found: Any, rounds: int, dimension: int) -> Array:
 def _call(function: Callable[..., Any], offered: Mapping[str, Any]) -> Any:
     signature, name = inspect.signature(function), getattr(function, "__name__", type(function).__name__)
     with blamed(f"{name} may have the arguments {', '.join(offered)}"):
-        wanted = signature.bind(**{key: value for key, value in offered.items() if key in signature.parameters})
+        arguments = signature.bind(**{key: value for key, value in offered.items() if key in signature.parameters})
     with blamed(f"{name} failed"):
-        return function(*wanted.args, **wanted.kwargs)
+        return function(*arguments.args, **arguments.kwargs)
 
 
 @dataclass(frozen=True, repr=False)
@@ -309,8 +311,8 @@ def _page(verdict: Verdict) -> Iterator[str]:
     whole, several = claim.window >= rounds, claim.participations > 1
     epsilon_of = partial(gaussian_epsilon, delta=claim.delta)
     scope = "the whole sequence" if whole else f"a window of {claim.window} rounds"
-    apart = f", {claim.participations} participations {claim.separation} rounds apart" if several else ""
-    yield f"{rounds} rounds, privacy of {scope}, sensitivity {claim.sensitivity:g}{apart}"
+    participations = f", {claim.participations} participations {claim.separation} rounds apart" if several else ""
+    yield f"{rounds} rounds, privacy of {scope}, sensitivity {claim.sensitivity:g}{participations}"
     yield f"A: lower triangular ones, {rounds} x {rounds}"
     yield f"B: {rounds} x {noise.shape[1]} (noise of each prefix sum by draw); its corner:"
     for row in noise[:CORNER, :CORNER]:
@@ -337,8 +339,8 @@ def _page(verdict: Verdict) -> Iterator[str]:
         yield f"   no Gaussian noise has a mean below {bound:.6g}: this is {mean / bound:.4g} times as much"
     delivered = epsilon_of(verdict.mu)
     yield f"claimed: epsilon {claim.epsilon:g} at delta {claim.delta:g}; delivered: epsilon {delivered:.6g}"
-    judged = "keeps its claim" if verdict.kept else "VIOLATES ITS CLAIM"
-    yield f"verdict: {judged}, spends {delivered / claim.epsilon:.4g} of it"
+    judgement = "keeps its claim" if verdict.kept else "VIOLATES ITS CLAIM"
+    yield f"verdict: {judgement}, spends {delivered / claim.epsilon:.4g} of it"
 
 
 def _equal(values: Array) -> list[tuple[int, int, float]]:
@@ -361,8 +363,8 @@ def _positive(text: str) -> float:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read, audit, print."""
-    about = "Exact audit of your own correlated noise for prefix sums."
-    parser = boundary.Parser(prog="dpregret audit", description=about)
+    description = "Exact audit of your own correlated noise for prefix sums."
+    parser = boundary.Parser(prog="dpregret audit", description=description)
     parser.add_argument("mechanism", help="FILE.py:FUNCTION (example: docs/examples/my_noise.py)")
     parser.add_argument("--rounds", type=int, default=512, help="outputs (default 512)")
     parser.add_argument("--window", type=int, help="rounds that an item stays protected (default: all)")
@@ -381,25 +383,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--minutes", type=_positive, default=60.0, help="most that it may take (default 60)")
     memory = "most memory that it may take (default: any)"
     parser.add_argument("--gigabytes", type=_positive, default=np.inf, help=memory)
-    given = parser.parse_args(arguments)
-    bounds = child.Bounds(given.minutes, given.gigabytes, ("--minutes", "--gigabytes"))
-    return child.judged(lambda: _judged(given), given.mechanism, bounds)
+    options = parser.parse_args(arguments)
+    bounds = child.Bounds(options.minutes, options.gigabytes, ("--minutes", "--gigabytes"))
+    return child.judged(lambda: _judged(options), options.mechanism, bounds)
 
 
-def _judged(given: argparse.Namespace) -> tuple[int, list[str]]:
+def _judged(options: argparse.Namespace) -> tuple[int, list[str]]:
     """Exit code and page."""
     try:
-        given.window = given.rounds if given.window is None else given.window
-        claim = Claim(**{each.name: getattr(given, each.name) for each in fields(Claim)})
-        verdict = audit(noise_matrix(load(given.mechanism), claim, not given.sums), claim)
+        options.window = options.rounds if options.window is None else options.window
+        claim = Claim(**{field.name: getattr(options, field.name) for field in fields(Claim)})
+        verdict = audit(noise_matrix(load(options.mechanism), claim, not options.sums), claim)
     except OwnNoiseError as error:
         return 2, [str(error)]
-    if given.save is not None:
+    if options.save is not None:
         ones = np.tril(np.ones((claim.rounds, claim.rounds)))
-        np.savez(given.save, A=ones, B=verdict.noise, item_mu=verdict.item_mu, age_mu=verdict.age_mu)
+        np.savez(options.save, A=ones, B=verdict.noise, item_mu=verdict.item_mu, age_mu=verdict.age_mu)
     code = 0 if verdict.kept else 1
-    if given.json:
+    if options.json:
         names = ("claim", "kept", "mu", "epsilon", "singular", "item_mu", "by_age")
-        content = {"mechanism": given.mechanism, **{name: getattr(verdict, name) for name in names}}
+        content = {"mechanism": options.mechanism, **{name: getattr(verdict, name) for name in names}}
         return code, [as_json(content).rstrip("\n")]
     return code, [str(verdict)]

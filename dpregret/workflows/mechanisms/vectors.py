@@ -28,67 +28,67 @@ FIRST = 8  # coefficients printed
 
 def make() -> dict[str, Any]:
     """The file, with all of its numbers computed."""
-    made: dict[str, Any] = json.loads(TARGET.read_text(encoding="utf-8"))
-    for each in made["gaussian_mu"]:
-        each["mu"] = gaussian_mu(Budget(each["epsilon"], each["delta"]))
-    made["root"]["coefficients"] = root_coefficients(4 * FIRST).tolist()
-    made["root"]["inverse"] = inverse_root_coefficients(4 * FIRST).tolist()
-    made["trees"] = {
+    document: dict[str, Any] = json.loads(TARGET.read_text(encoding="utf-8"))
+    for row in document["gaussian_mu"]:
+        row["mu"] = gaussian_mu(Budget(row["epsilon"], row["delta"]))
+    document["root"]["coefficients"] = root_coefficients(4 * FIRST).tolist()
+    document["root"]["inverse"] = inverse_root_coefficients(4 * FIRST).tolist()
+    document["trees"] = {
         "tree": trees.BinaryTree(64).noisy_nodes(63).tolist(),
         "reduced_tree": trees.VarianceReducedTree(64).noisy_nodes(63).tolist(),
     }
-    window, horizon = made["lower_bounds"]["window"], made["lower_bounds"]["horizon"]
+    window, horizon = document["lower_bounds"]["window"], document["lower_bounds"]["horizon"]
     for table, function in (
-        (made["root"]["landau"], landau),
+        (document["root"]["landau"], landau),
         (window, toeplitz.window_optimum),
         (horizon, lambda size: toeplitz.sequence_lower_bound(size - 1)),
     ):
         table.update({size: function(int(size)) for size in table})
     for kind in ("window", "horizon"):
-        made[f"{kind}s"] = [entry(each, kind) for each in made[f"{kind}s"]]
-    return made
+        document[f"{kind}s"] = [entry(row, kind) for row in document[f"{kind}s"]]
+    return document
 
 
-def entry(known: Mapping[str, Any], kind: str) -> dict[str, Any]:
+def entry(values: Mapping[str, Any], kind: str) -> dict[str, Any]:
     """The numbers of one mechanism over a horizon, or after its first windows; kind: `horizon` or `window`."""
-    maker: Any = {**vars(trees), **vars(toeplitz)}[known["mechanism"]]
-    given = {each.name: known[each.name] for each in fields(maker) if each.name in known}
-    mechanism, size = maker(**given), known[kind]
+    maker: Any = {**vars(trees), **vars(toeplitz)}[values["mechanism"]]
+    parameters = {field.name: values[field.name] for field in fields(maker) if field.name in values}
+    mechanism, size = maker(**parameters), values[kind]
     variances = mechanism.noisy_nodes(size - 1) if kind == "horizon" else mechanism.noisy_nodes(2 * size)[size:]
     most, mean = float(variances.max()), float(variances.mean())
     if isinstance(mechanism, toeplitz.WindowBuffers):  # fading, so they keep creeping up
         most = mean = mechanism.symbol().square_sum()
     charged = float(mechanism.nodes_per_item)
-    made = {"mechanism": known["mechanism"], kind: size, "charged": charged, "max_variance": most}
-    made |= {"mean_variance": mean, "max_error": charged * most, "mean_error": charged * mean}
+    row = {"mechanism": values["mechanism"], kind: size, "charged": charged, "max_variance": most}
+    row |= {"mean_variance": mean, "max_error": charged * most, "mean_error": charged * mean}
     if isinstance(mechanism, toeplitz.Toeplitz):
-        made["h"] = mechanism.noise_coefficients(FIRST).tolist()
-        made["c"] = mechanism.strategy_coefficients(FIRST).tolist()
+        row["h"] = mechanism.noise_coefficients(FIRST).tolist()
+        row["c"] = mechanism.strategy_coefficients(FIRST).tolist()
         if kind == "window":
             losses = np.square(mechanism.loss_by_age(4 * size)) * mechanism.nodes_per_item
-            made["squared_loss_at_ages"] = {str(age - 1): float(losses[age - 1]) for age in range(size, 5 * size, size)}
+            row["squared_loss_at_ages"] = {str(age - 1): float(losses[age - 1]) for age in range(size, 5 * size, size)}
     if isinstance(mechanism, toeplitz.WindowBuffers | toeplitz.BufferedToeplitz):
         fitted = mechanism.symbol() if isinstance(mechanism, toeplitz.WindowBuffers) else mechanism.strategy()
-        made |= {"buffers": mechanism.buffers, "decays": list(fitted.poles), "zeros": list(fitted.zeros)}
-        made["weights"] = fitted.weights.tolist()
-    return made | given
+        row |= {"buffers": mechanism.buffers, "decays": list(fitted.poles), "zeros": list(fitted.zeros)}
+        row["weights"] = fitted.weights.tolist()
+    return row | parameters
 
 
-def differences(found: Any, expected: Any, place: str = "") -> Iterator[str]:
+def differences(actual: Any, expected: Any, path: str = "") -> Iterator[str]:
     """One line for each place where two documents differ by more than the tolerance."""
-    if isinstance(found, dict) and isinstance(expected, dict):
-        for key in sorted(found.keys() ^ expected.keys()):
-            yield f"{place}.{key}: stands in one only"
-        for key in found.keys() & expected.keys():
-            yield from differences(found[key], expected[key], f"{place}.{key}")
-    elif isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):
-        for position, pair in enumerate(zip(found, expected, strict=True)):
-            yield from differences(*pair, f"{place}[{position}]")
-    elif isinstance(found, float) and isinstance(expected, float | int):
-        if abs(found - expected) > TOLERANCE * max(1.0, abs(expected)):
-            yield f"{place}: {found!r}, should be {expected!r}"
-    elif found != expected:
-        yield f"{place}: {found!r}, should be {expected!r}"
+    if isinstance(actual, dict) and isinstance(expected, dict):
+        for key in sorted(actual.keys() ^ expected.keys()):
+            yield f"{path}.{key}: stands in one only"
+        for key in actual.keys() & expected.keys():
+            yield from differences(actual[key], expected[key], f"{path}.{key}")
+    elif isinstance(actual, list) and isinstance(expected, list) and len(actual) == len(expected):
+        for position, pair in enumerate(zip(actual, expected, strict=True)):
+            yield from differences(*pair, f"{path}[{position}]")
+    elif isinstance(actual, float) and isinstance(expected, float | int):
+        if abs(actual - expected) > TOLERANCE * max(1.0, abs(expected)):
+            yield f"{path}: {actual!r}, should be {expected!r}"
+    elif actual != expected:
+        yield f"{path}: {actual!r}, should be {expected!r}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -96,19 +96,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = boundary.Parser(prog="python -m dpregret.workflows.mechanisms.vectors")
     parser.add_argument("file", nargs="?", type=Path, default=TARGET, help="the JSON file")
     parser.add_argument("--check", action="store_true", help="compare the file with this code")
-    given = parser.parse_args(arguments)
-    if not given.check:
-        given.file.write_text(json.dumps(make(), indent=1) + "\n", encoding="utf-8")
+    options = parser.parse_args(arguments)
+    if not options.check:
+        options.file.write_text(json.dumps(make(), indent=1) + "\n", encoding="utf-8")
         return 0
     try:
-        with opened(given.file) as file:
+        with opened(options.file) as file:
             vectors = json.load(file)
     except (OSError, ValueError) as error:
-        print(f"{given.file}: cannot be read: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"{options.file}: cannot be read: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
-    found = list(differences(vectors, make()))
-    print("\n".join(found[:20]) if found else f"{given.file}: agrees")
-    return 1 if found else 0
+    problems = list(differences(vectors, make()))
+    print("\n".join(problems[:20]) if problems else f"{options.file}: agrees")
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dpregret.core.errors import LONGEST_REASON, in_words, printable
+from dpregret.core.errors import LONGEST_REASON, as_text, printable
 from dpregret.core.machine import bounded_memory
 
 LOOK = 0.2  # seconds between looks at a child that says nothing
@@ -133,7 +133,7 @@ def _be(function: Callable[[Say], Any], writer: Connection, bounds: Bounds, log:
         with bounded_memory(bounds.gigabytes):
             answer["answer"] = function(lambda where: writer.send_bytes(json.dumps(where[:LONGEST_REASON]).encode()))
     except BaseException as fault:  # sys.exit too
-        answer["fault"] = in_words(fault)
+        answer["fault"] = as_text(fault)
         if isinstance(fault, MemoryError) and bounds.gigabytes < float("inf"):
             answer["fault"] = f"out of memory: more than {bounds.gigabytes:g} GB (limit {bounds.names[1]})"
     with contextlib.suppress(Exception):  # before the last word, after which it is ended

@@ -13,7 +13,7 @@ import pandas as pd
 
 from dpregret.core import parquet
 from dpregret.core.checks import LearnerFault
-from dpregret.core.errors import in_words, printable
+from dpregret.core.errors import as_text, printable
 from dpregret.core.parquet import Stamp
 from dpregret.paper_figs.judge.runs import RunsError, empty_row
 from dpregret.workflows.families import FAMILIES
@@ -100,7 +100,7 @@ def store_play(
         logging.exception("%s.%s failed", play.learner, play.variant)
         return {"failed": str(fault)}
     except (OSError, RunsError) as fault:
-        return {"stop": f"{play.learner}.{play.variant}: {in_words(fault)}"}
+        return {"stop": f"{play.learner}.{play.variant}: {as_text(fault)}"}
     return {"failed": ""}
 
 

@@ -34,7 +34,7 @@ from dpregret.numerics.elementary import exp
 from dpregret.numerics.random import Uniforms
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
-from dpregret.workflows.mechanisms.exact import NOISES, Place, crossover, first_better, leading
+from dpregret.workflows.mechanisms.exact import NOISES, Case, crossover, first_better, leading
 
 FREE, PRIVATE = Budget(math.inf), Budget(4.0, 1e-6)
 EVERY = [(name, variant) for name, kind in learners("bandits").items() for variant in kind.card.variants]
@@ -321,8 +321,8 @@ def test_steps_are_the_best_of_the_leading_terms(epsilon: float) -> None:
     assert 2 * a + 1 / (2 * b) + b * growth / (2 * a**2) == pytest.approx(wanted)
     if math.isfinite(epsilon):
         assert 0 < leading(size, epsilon) - wanted * math.sqrt(size) < 4  # what is free of n
-        assert Place(120, size, epsilon).bound(NOISES[0]) / 2.0**180 == pytest.approx(leading(size, epsilon), rel=1e-6)
-        assert Place(120, size, epsilon).bound(NOISES[1]) / 2.0**180 == pytest.approx(leading(size, math.inf), rel=1e-6)
+        assert Case(120, size, epsilon).bound(NOISES[0]) / 2.0**180 == pytest.approx(leading(size, epsilon), rel=1e-6)
+        assert Case(120, size, epsilon).bound(NOISES[1]) / 2.0**180 == pytest.approx(leading(size, math.inf), rel=1e-6)
 
 
 def test_without_privacy_it_is_private_bandit_without_noise() -> None:
@@ -347,7 +347,7 @@ def test_closed_bounds_are_those_of_the_learners(levels: int, dimension: int, ep
     names = ("noisy-value-bandit", "private-bandit-laplace", "private-bandit-gaussian")
     for noise, name in zip(NOISES, names, strict=True):
         learner = make([Budget(epsilon, 1e-6)], 4**levels, dimension, kind=learners("bandits")[name])
-        assert Place(levels, dimension, epsilon).bound(noise) == pytest.approx(learner.bound()[0] / 2, rel=1e-12)
+        assert Case(levels, dimension, epsilon).bound(noise) == pytest.approx(learner.bound()[0] / 2, rel=1e-12)
 
 
 def test_trees_win_from_the_crossover_on_and_not_before() -> None:
@@ -355,8 +355,8 @@ def test_trees_win_from_the_crossover_on_and_not_before() -> None:
         levels = first_better(noise, 4, 1.0) / 2
         assert levels == int(levels)
         for step, wins in ((-1, False), (0, True), (7, True)):
-            place = Place(int(levels) + step, 4, 1.0)
-            assert (place.bound(noise) < place.bound(NOISES[0])) is wins
+            case = Case(int(levels) + step, 4, 1.0)
+            assert (case.bound(noise) < case.bound(NOISES[0])) is wins
     table = crossover()
     laplace, gaussian = (table[f"log2 T*, {noise}"] for noise in NOISES[1:])
     assert (laplace > 20).all()  # beyond what is played
