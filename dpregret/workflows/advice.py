@@ -257,7 +257,7 @@ def _problems(request: Request, cells: pd.DataFrame, family: str) -> list[tuple[
         if stream in allowed and request.set in (None, set_name):
             fitting = rows["private"] & (rows["barred"] == "") & ((rows["delta"] == 0) | (request.delta > 0))
             groups = [part for _, part in rows.loc[fitting].groupby("learner") if len(part) >= FEWEST]
-            within = sum(not beyond(own, request.row) for own in groups)
+            within = sum(not beyond(part, request.row) for part in groups)
             order = -within, -len(groups), not streams[stream].tight
             ranked.append((order, (stream, set_name, options), rows))
     if not any(order[1] for order, _, _ in ranked):  # no private learner anywhere

@@ -185,8 +185,8 @@ def test_killed_refused_and_edited_runs_are_resumed_and_end_equal(finished: Chec
     """Code is edited under a job, a job and the main process are killed."""
     root, words = copied.root, (COMPLETE, "--cores", "2", *MINE)
     child = root / CHILD
-    head, tail = child.read_text().split("    word: dict[str, Any] =")
-    child.write_text(f"{head}{HOLD}    word: dict[str, Any] ={tail}")
+    head, tail = child.read_text().split("    answer: dict[str, Any] =")
+    child.write_text(f"{head}{HOLD}    answer: dict[str, Any] ={tail}")
     for folder in ("store", "made/runs", "made/tables", "made/complete"):
         shutil.rmtree(root / "results" / folder)
 

@@ -134,7 +134,7 @@ class _PlanMaker:
         self.shown: dict[str, tuple[str, str]] = {}
         self.parts: dict[str, dict[str, Any]] = {}
         self.names = facts.display_names()
-        self.names_key = short(self.names)
+        self.name_key = short(self.names)
 
     def plan(self, read: Mapping[str, str]) -> dict[str, Any]:
         """All of it in types of JSON."""
@@ -244,12 +244,10 @@ class _PlanMaker:
         files = [*TABLES, *(f"{name}.{form}" for name in wide for form in PAGES)]
         files += [f"gains.{form}" for form in PAGES if claims.gains]
         self._show(folder, f"{paper}/", files)
-        made["figures"] = self._make(figures, (runs, *further), decides, self.names_key, texts=[paper])
+        made["figures"] = self._make(figures, (runs, *further), decides, self.name_key, texts=[paper])
         made["complete.txt"] = self._make(f"complete/{paper}", (runs, tables))
         shows = (runs, tables, figures, *further)
-        made["report.html"] = self._make(
-            f"paper_report/{paper}", shows, decides, profile, self.names_key, texts=[paper]
-        )
+        made["report.html"] = self._make(f"paper_report/{paper}", shows, decides, profile, self.name_key, texts=[paper])
         self.shown.update({f"{paper}/{name}": (file, "") for name, file in made.items()})
 
     def _whole(self, papers: list[str], simulations: int) -> list[str]:
@@ -260,7 +258,7 @@ class _PlanMaker:
         all_facts = facts.facts(self.config, {})
         compared = [*(sorted(map(repr, part.items())) for part in (all_facts.experiments, all_facts.streams))]
         compared.append(sorted(all_facts.stochastic_only))
-        folder = self._make("winners/all", (*runs, *audit, "exact_losses/all"), decides, compared, self.names_key)
+        folder = self._make("winners/all", (*runs, *audit, "exact_losses/all"), decides, compared, self.name_key)
         files = ["winners.csv", "winners.md"]
         files += [f"winners/{name}.csv" for name in ("cells", "profiles_figure")]
         files += [f"winners/{name}.{form}" for name in ("profiles", "coverage") for form in PAGES]
@@ -275,7 +273,7 @@ class _PlanMaker:
         self._show(folder, "", ["errata.md"])
         further = [name for name in self.made if name.split("/")[0] in ("oracles", "exact")]
         shown = [*tables, *further, "winners/all", *audit, *validation]
-        settings = (decides, self.config.profile, self.names_key)
+        settings = (decides, self.config.profile, self.name_key)
         self.shown["report.html"] = (self._make("html_report/all", (*runs, *shown), *settings, texts=papers), "")
         return [*shown, "errata_page/all", "html_report/all", *(f"complete/{paper}" for paper in papers)]
 

@@ -479,7 +479,7 @@ class Hinge(NamedTuple):
     """A user's loss, max(0, <slope, x>) + <slope, slope>/9."""
 
     slope: np.ndarray
-    own = ()
+    per_run = ()
     vectors = ()
 
 
