@@ -11,7 +11,7 @@ import pytest
 
 from dpregret.core import parquet
 from dpregret.paper_figs.figures import style
-from dpregret.paper_figs.figures.style import Plate
+from dpregret.paper_figs.figures.style import PanelFigure
 from dpregret.paper_figs.judge.claims import Claim
 from dpregret.paper_figs.judge.runs import check_columns
 from dpregret.paper_figs.validation.simulate import Law, Sweep, make_claim
@@ -68,10 +68,10 @@ def only_png(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(style, "FORMS", ("png",))
 
 
-def plates_of(monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], object]) -> dict[str, Plate]:
+def figures_of(monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], object]) -> dict[str, PanelFigure]:
     """What would be saved, by its name."""
-    found: dict[str, Plate] = {}
-    monkeypatch.setattr(Plate, "save", lambda plate, stem: [found.setdefault(stem.name, plate)])
+    found: dict[str, PanelFigure] = {}
+    monkeypatch.setattr(PanelFigure, "save", lambda figure, stem: [found.setdefault(stem.name, figure)])
     write(Path())
     return found
 

@@ -11,7 +11,7 @@ import pytest
 from planted import by_samples, expert_sweep, lambda_grid, risk_claim, risk_frame
 
 from dpregret.paper_figs.figures import compare, sweep
-from dpregret.paper_figs.figures.style import Page
+from dpregret.paper_figs.figures.style import Theme
 from dpregret.paper_figs.figures.write import write_figures
 from dpregret.paper_figs.judge.cells import EDGE, best_regularisation, collect_cells
 from dpregret.paper_figs.judge.claims import Claim, ClaimsError, FigureEntry, load_claims
@@ -101,9 +101,9 @@ def test_tables_speak_of_excess_risk(risk_runs: Path, tmp_path: Path) -> None:
 
 
 def test_every_figure_is_written(risk_runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plates = planted.plates_of(monkeypatch, lambda out: write_figures(risk_runs, PAPERS / "talwar_2015", out))
+    figures = planted.figures_of(monkeypatch, lambda out: write_figures(risk_runs, PAPERS / "talwar_2015", out))
     swept = {f"sweep_{name}" for name in ("gd_samples", "l1_dimension", "lasso_samples")}
-    assert set(plates) == swept | {"exponent_gd_samples", "privacy_cost_real_digits"}
+    assert set(figures) == swept | {"exponent_gd_samples", "privacy_cost_real_digits"}
 
 
 SIZES = (16, 64, 256, 1024, 4096, 16384)
@@ -197,15 +197,15 @@ def expert_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_figures_show_crossing_winner_and_best_lambda(expert_runs: Path) -> None:
     runs, claims = read_runs(expert_runs), load_claims(PAPERS / "asi_et_al_2023" / "claims.yaml")
     entries = {(entry.type, entry.experiment): entry for entry in claims.figures}
-    crossed = sweep.sweep(Page(), runs, claims, entries["sweep", "experts-horizon"])
+    crossed = sweep.sweep(Theme(), runs, claims, entries["sweep", "experts-horizon"])
     assert crossed.data().set_index("series").loc["crossing", "x"] == pytest.approx(1e6)  # 40 T^(1/3) = 4000
     entry = FigureEntry(type="sweep", experiment="experts-horizon", parameter="horizon", scaled=1 / 3)
-    data = sweep.sweep(Page(), runs, claims, entry).data()
+    data = sweep.sweep(Theme(), runs, claims, entry).data()
     drawn = data.loc[(data["series"] == "shrinking dartboard, zcdp") & (data["what"] == "mean"), "y"]
     assert drawn.to_numpy() == pytest.approx(40.0, rel=0.05)
-    shares = compare.winners(Page(), runs, claims, entries["winners", "winners"])
+    shares = compare.winners(Theme(), runs, claims, entries["winners", "winners"])
     assert len(shares.panels[0].axis.texts) == len(shares.data()) == 2 * 9
-    best = sweep.exponent(Page(), runs, claims, entries["exponent", "smooth-lambda"]).data()
+    best = sweep.exponent(Theme(), runs, claims, entries["exponent", "smooth-lambda"]).data()
     assert best.loc[best["what"] == "mean", "x"].to_numpy() == pytest.approx(np.array(HORIZONS))
     entry = FigureEntry(type="bounds", experiment="experts-theorem", parameter="experts")
-    assert [panel.title for panel in sweep.bounds(Page(), runs, claims, entry).panels] == ["sparse vector, pure"]
+    assert [panel.title for panel in sweep.bounds(Theme(), runs, claims, entry).panels] == ["sparse vector, pure"]

@@ -6,12 +6,11 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from planted import planted_paper, plates_of, write_runs
+from planted import figures_of, planted_paper, write_runs
 
 from dpregret.core import parquet
-from dpregret.paper_figs.figures import compare
-from dpregret.paper_figs.figures import write as figures
-from dpregret.paper_figs.figures.style import MOST, Curve, Look, Page, Plate, look
+from dpregret.paper_figs.figures import compare, write
+from dpregret.paper_figs.figures.style import MOST, Curve, CurveStyle, PanelFigure, Theme, style_context
 from dpregret.paper_figs.figures.sweep import Series, panels_of
 from dpregret.paper_figs.judge.claims import ClaimsFile, load_claims
 from dpregret.paper_figs.judge.result_tables import read_jobs, write_jobs
@@ -166,31 +165,31 @@ def costs() -> pd.DataFrame:
 def test_every_figure_is_drawn_with_its_data(paper_runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before, file = dict(mpl.rcParams), tmp_path / "costs.parquet"
     parquet.write(costs(), file, parquet.Stamp("", ""))
-    plates = plates_of(monkeypatch, lambda out: figures.write_figures(paper_runs, PAPER, out, file, names=NAMES))
+    figures = figures_of(monkeypatch, lambda out: write.write_figures(paper_runs, PAPER, out, file, names=NAMES))
     assert dict(mpl.rcParams) == before
     exponents = {f"exponent_{parameter}" for parameter in ("dimension", "epsilon")}
-    assert set(plates) == exponents | {"regret_horizon", "printed_errata", "oracle_costs"}
-    data = plates["exponent_dimension"].data()
+    assert set(figures) == exponents | {"regret_horizon", "printed_errata", "oracle_costs"}
+    data = figures["exponent_dimension"].data()
     assert set(data["series"]) >= {"WDP-COCOP (Gamma), corrected", "predicted law"}
     assert not data["series"].str.contains("wdp-cocop").any()
     slopes = data.set_index("what")["y"]["local slope of response over law"]
     assert slopes.to_numpy() == pytest.approx(np.zeros(4), abs=1e-9)  # of a planted power
-    assert plates["exponent_dimension"].finding.startswith("Law $d$: reproduced")
-    regret = plates["regret_horizon"]
+    assert figures["exponent_dimension"].finding.startswith("Law $d$: reproduced")
+    regret = figures["regret_horizon"]
     assert len(regret.panels[0].axis.collections) == 2  # bands
     assert regret.data().loc[lambda data: data["what"] == "mean", "low"].notna().all()
 
 
 def test_files_have_the_same_bytes_every_time(tmp_path: Path) -> None:
-    with look():
-        plates = [compare.costs(Page(), costs()) for _ in range(2)]
-        first, second = (plate.save(tmp_path / str(number) / "costs") for number, plate in enumerate(plates))
+    with style_context():
+        figures = [compare.costs(Theme(), costs()) for _ in range(2)]
+        first, second = (figure.save(tmp_path / str(number) / "costs") for number, figure in enumerate(figures))
     assert [path.suffix for path in first] == [".pdf", ".png", ".svg", ".csv"]
     for one, two in zip(first, second, strict=True):
         assert one.read_bytes() == two.read_bytes()
     assert b"CreationDate" not in first[0].read_bytes()
     assert b"/FontFile2" in first[0].read_bytes()  # TrueType, embedded
-    corner = plates[0].panels[0].axis.get_position(original=True).min
+    corner = figures[0].panels[0].axis.get_position(original=True).min
     assert corner.tolist() == corner.round(9).tolist()  # else they are so mostly: the layout's last bits are not
 
 
@@ -199,7 +198,7 @@ def test_a_panel_holds_six_curves_with_open_markers_where_nothing_is_fitted() ->
     parts = panels_of(series)
     assert max(map(len, parts)) <= MOST
     assert [each for part in parts for each in part] == series
-    panel, black = Plate(1).panels[0], Look((0, 0, 0), "o")
+    panel, black = PanelFigure(1).panels[0], CurveStyle((0, 0, 0), "o")
     panel.curve("one", Curve(np.array([1.0, 2.0]), np.ones(2), hollow=np.array([True, False])), black)
     marked, opened = panel.axis.lines
     assert (marked.get_markerfacecolor(), opened.get_markerfacecolor()) == ((0, 0, 0), "white")

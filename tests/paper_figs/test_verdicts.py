@@ -12,7 +12,7 @@ from planted import logarithmic
 
 from dpregret.algorithms.privacy.series import landau as landau_of
 from dpregret.paper_figs.figures.compare import crossover
-from dpregret.paper_figs.figures.style import Page
+from dpregret.paper_figs.figures.style import Theme
 from dpregret.paper_figs.judge import cells, result_tables
 from dpregret.paper_figs.judge.cells import BATCH, ODDS, best_regularisation, collect_cells, mean_root, quantiles
 from dpregret.paper_figs.judge.claims import Claim, ClaimsError, ClaimsFile, Gain, Measure
@@ -518,14 +518,14 @@ def test_a_crossover_is_drawn_where_it_was_computed_and_measured() -> None:
         ],
         columns=["learner", "horizon", "epsilon", "dimension", "run", "regret"],
     ).assign(experiment="a", variant="corrected", status="ok", set="ball", stream="cone")
-    plate = crossover(Page(), table, runs)
-    assert [panel.title for panel in plate.panels] == ["Laplace tree", "Gaussian tree"]
-    data = plate.data()
+    figure = crossover(Theme(), table, runs)
+    assert [panel.title for panel in figure.panels] == ["Laplace tree", "Gaussian tree"]
+    data = figure.data()
     assert list(data.loc[data["panel"] == "2 Gaussian tree", "y"]) == [2**24, 2**30, 2**22, 2**28]
     measured = data.loc[data["what"] == "who had the smaller regret"].set_index("series")["y"]
     found = [measured[f"measured, {word}"] for word in ("tree ahead", "every value ahead", "undecided")]
     assert found == [64, 16, 256]
-    assert crossover(Page(), table, pd.DataFrame()).panels
+    assert crossover(Theme(), table, pd.DataFrame()).panels
 
 
 def private(runs: int, **settings: object) -> pd.DataFrame:

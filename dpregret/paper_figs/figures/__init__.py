@@ -1,1 +1,1 @@
-"""Figures for a paper: their style, the look of every algorithm, their words, and one module a kind of figure."""
+"""Figures for a paper: their style, the curve styles of algorithms, and one module per kind of figure."""

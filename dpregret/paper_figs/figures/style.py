@@ -1,9 +1,9 @@
-"""One style for all figures: words, sizes of a paper's columns, fonts, axes, and the looks of algorithms; figures with
-their panels, their words and the data behind them; files of the same bytes every time.
+"""One style for all figures: labels, column widths of a paper, fonts, axes, and the curve styles of algorithms; figures
+with their panels, their captions and the data behind them. The same data give files of the same bytes.
 
-An algorithm has the same colour and marker in all figures. It has a hue (`HUES`; others take one by the letters of
-their name), a learner without privacy is grey. Within a hue every variant has a shade and marker of its own; what a
-paper prints is dashed.
+An algorithm has the same colour and marker in all figures. Its hue is in `HUES`; the hue of others follows from a
+hash of their name. A learner without privacy is grey. Within a hue every variant has its own shade and marker; a
+variant as printed is dashed.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ COORDINATES: Final[Mapping[Parameter, str]] = {
     "experts": r"$\log_2$ of the number of experts $d$",
     "corners": r"$\log_2$ of the number of corners $k$",
 }
-"""Where the axis of a fit is not the parameter itself."""
+"""Axis labels of fits whose coordinate is not the parameter itself."""
 RESPONSES: Final = {
     **RESPONSE_AXES, "overhead": "regret above the non-private one", "log_slope": r"$dR\,/\,d\ln T$",
     "noise": "mean norm of the noise", "optimum": r"best $\lambda$",
@@ -64,7 +64,7 @@ _MATH: Final = (
 
 
 def tidy(text: str) -> str:
-    """A name for a figure: a dollar sign is one, and what is mathematics is set as such."""
+    """A name for a figure: dollar signs are escaped, and known mathematical terms are written in LaTeX."""
     text = text.replace("\\", "/").replace("$", r"\$")
     for pattern, formula in _MATH:
         text = re.sub(pattern, formula.replace("\\", r"\\"), text)
@@ -84,7 +84,7 @@ def symbol_of(parameter: Parameter, response: Response = "regret") -> str:
 
 
 def number(value: float) -> str:
-    """A number with three digits at most: a power of two from 64 on, and what is long, as mathematics."""
+    """At most three significant digits; powers of two from 64 on, and numbers with an exponent, in LaTeX."""
     if math.isinf(value):
         return r"$\infty$"
     if value >= 64 and math.log2(value).is_integer():
@@ -109,7 +109,7 @@ def fixed(name: str, value: float | str) -> str:
 
 
 def span(counts: Iterable[float]) -> str:
-    """The one number that all are, or `8 to 32`."""
+    """`16` where all counts are equal, else `8 to 32`."""
     low, high = min(counts), max(counts)
     return f"{low:.0f}" if low == high else f"{low:.0f} to {high:.0f}"
 
@@ -117,7 +117,7 @@ def span(counts: Iterable[float]) -> str:
 ONE_COLUMN, TWO_COLUMNS = 3.4, 7.0
 """Widths of a figure in a two-column paper, inches."""
 SMALL: Final = 7.0
-"""Size of captions, and of what is written into panels, points."""
+"""Font size of captions and of text in panels, points."""
 Colour = tuple[float, float, float]
 INK: Final[Colour] = (0.15, 0.15, 0.15)
 GUIDE: Final[Colour] = (0.35, 0.35, 0.35)
@@ -167,57 +167,58 @@ STEPS: Final = ("blue", "vermilion", "green", "purple", "orange", "sky")
 SHEET: Final = Path(__file__).with_name("templates") / "paper.mplstyle"
 
 
-def look() -> AbstractContextManager[None]:
-    """Draw inside this context: it sets the style and restores the caller's settings."""
+def style_context() -> AbstractContextManager[None]:
+    """A context that sets the style for drawing and restores the caller's settings."""
     return sheets.context(["default", SHEET])
 
 
 def shaded(colour: Colour, share: float) -> Colour:
     """The colour mixed with white (share > 0) or black (share < 0)."""
     towards = 1.0 if share > 0 else 0.0
-    red, green, blue = (part + abs(share) * (towards - part) for part in colour)
+    red, green, blue = (channel + abs(share) * (towards - channel) for channel in colour)
     return red, green, blue
 
 
 @dataclass(frozen=True)
-class Look:
-    """How a curve is drawn."""
+class CurveStyle:
+    """Colour, marker and dash of a curve."""
 
     colour: Colour
     marker: str
     dash: Dash = "-"
 
-    def without_noise(self) -> Look:
+    def without_noise(self) -> CurveStyle:
         """The same algorithm without privacy: grey, dotted, its own marker."""
         return replace(self, colour=(0.4, 0.4, 0.4), dash=DOTTED)
 
 
-class Looks:
-    """The looks of all algorithms in `names`, and of others as they come."""
+class CurveStyles:
+    """The curve styles of all algorithms in `names`, and of others in the order of their first use."""
 
     def __init__(self, names: Mapping[str, str]):
-        self._known: dict[str, Look] = {}
+        self._styles: dict[str, CurveStyle] = {}
         self._used: Counter[str] = Counter()
         rank = {key: index for index, key in enumerate(HUES)}
         keys = [key for key in names if "." in key.strip(".") and ":" not in key and not key.startswith(".")]
         for key in sorted(keys, key=lambda key: (rank.get(key, rank.get(key.partition(".")[0], len(rank))), key)):
             self.at(key)
 
-    def of(self, learner: str, variant: str, private: bool = True) -> Look:
-        """The look of a learner's variant; one without privacy is never coloured."""
+    def of(self, learner: str, variant: str, private: bool = True) -> CurveStyle:
+        """The style of a learner's variant; one without privacy is always grey."""
         key = f"{learner}.{variant}"
-        if key not in self._known:
+        if key not in self._styles:
             hue = hue_of(key) if private else GREY
             turn, start = self._used[hue], 7 * list(PALETTE).index(hue)
             self._used[hue] += 1
             dash = DASHED if variant.startswith("printed") else "-"
             marker = MARKERS[(start + turn) % len(MARKERS)]
-            self._known[key] = Look(shaded(PALETTE[hue], SHADES[turn // len(MARKERS) % len(SHADES)]), marker, dash)
-        found = self._known[key]
-        return found if private or hue_of(key) == GREY else found.without_noise()
+            colour = shaded(PALETTE[hue], SHADES[turn // len(MARKERS) % len(SHADES)])
+            self._styles[key] = CurveStyle(colour, marker, dash)
+        style = self._styles[key]
+        return style if private or hue_of(key) == GREY else style.without_noise()
 
-    def at(self, key: str) -> Look:
-        """The look of a private learner.variant."""
+    def at(self, key: str) -> CurveStyle:
+        """The style of a private learner.variant."""
         return self.of(*key.partition(".")[::2])
 
 
@@ -227,9 +228,9 @@ def hue_of(key: str) -> str:
     return HUES.get(key) or HUES.get(learner) or list(PALETTE)[crc32(learner.encode()) % (len(PALETTE) - 1)]
 
 
-def stepped(number: int) -> Look:
-    """The look of the n-th value of a parameter, which is no algorithm."""
-    return Look(PALETTE[STEPS[number % len(STEPS)]], MARKERS[number % len(MARKERS)])
+def stepped(number: int) -> CurveStyle:
+    """The style of the n-th value of a parameter, where curves are not algorithms."""
+    return CurveStyle(PALETTE[STEPS[number % len(STEPS)]], MARKERS[number % len(MARKERS)])
 
 
 def log_axis(axis: Axes, which: str, values: Iterable[float] = (), base: int = 10) -> None:
@@ -266,7 +267,7 @@ FORMS: Final = ("pdf", "png", "svg")
 COLUMNS: Final = ("panel", "series", "x", "y", "low", "high", "what")
 TITLE_SIZE: Final = 9.0
 FULL: Final = 8
-"""Entries of a legend; more of them are below their panels."""
+"""Most entries of a common legend; with more, each panel has a legend below it."""
 LINE: Final = 0.135
 """Height of a line of a legend or of small print, inches."""
 
@@ -288,21 +289,23 @@ class Curve(NamedTuple):
         return self._replace(means=self.means / factor, reach=None if self.reach is None else self.reach / factor)
 
 
-class Page:
-    """The settings of all figures: names of identifiers, and looks of algorithms."""
+class Theme:
+    """Names of identifiers and curve styles of algorithms, the same in all figures."""
 
     def __init__(self, names: Mapping[str, str] | None = None):
         self.names = names or {}
-        self.looks = Looks(self.names)
+        self.styles = CurveStyles(self.names)
 
     def name(self, key: str) -> str:
         """The displayed name of an identifier, or the identifier without its hyphens."""
         return tidy(self.names.get(key, key.rpartition(":")[2].replace("-", " ").replace(".", ", ")))
 
-    def setting(self, rows: pd.DataFrame, how: str, but: Iterable[str] = ()) -> str:
-        """Small print: how many runs, `how` they are drawn, and the set, losses, sizes and budget that all share,
-        without the parameters (or columns) in `but`, which the figure shows."""
-        shown = {"horizon" if name in LENGTHS else VALUE_COLUMN.get(name, name) for name in but}
+    def small_print(self, rows: pd.DataFrame, how: str, without: Iterable[str] = ()) -> str:
+        """Small print: the number of runs, `how` they are drawn, and the set, losses, sizes and budget that all share.
+
+        without: parameters (or columns) that are left out, since the figure shows them.
+        """
+        shown_columns = {"horizon" if name in LENGTHS else VALUE_COLUMN.get(name, name) for name in without}
         excess = "iterations" in rows and rows["iterations"].notna().any()
         symbols = {
             "stream": "",
@@ -316,7 +319,7 @@ class Page:
         }
         private = rows.loc[np.isfinite(rows["epsilon"])]
         parts = []
-        for column in [column for column in symbols if column in rows and column not in shown]:
+        for column in [column for column in symbols if column in rows and column not in shown_columns]:
             values = (private if column in ("window", "epsilon", "delta") else rows)[column].dropna().unique()
             if len(values) == 1 and values[0] not in ("", 0):
                 symbol, name = symbols[column], f"{column}:{values[0]}"
@@ -326,39 +329,39 @@ class Page:
 
 
 class Panel:
-    """Axes of a plate; whatever is drawn through it is kept as data too."""
+    """One panel of a figure; everything drawn through its methods is recorded in the data of the figure."""
 
-    def __init__(self, plate: Plate, number: int):
-        self.plate, self.number = plate, number
-        self.axis: Axes = plate.figure.add_subplot(plate.down, plate.across, number)
+    def __init__(self, figure: PanelFigure, number: int):
+        self.figure, self.number = figure, number
+        self.axis: Axes = figure.mpl_figure.add_subplot(figure.down, figure.across, number)
         self.entries: dict[str, Line2D] = {}
 
     @property
     def title(self) -> str:
-        """What is above it."""
+        """The title above the panel."""
         return self.axis.get_title(loc="left") or self.axis.get_title()
 
     def curve(
-        self, name: str, drawn: Curve, look: Look, what: str = "mean", band: bool = True, legend: str | None = None
+        self, name: str, curve: Curve, style: CurveStyle, what: str = "mean", band: bool = True, key: str | None = None
     ) -> None:
         """Means with their half widths as a band (or bars); hollow cells have open markers."""
-        axis, x, y, reach = self.axis, drawn.values, drawn.means, drawn.reach
-        line: Style = {"color": look.colour, "linestyle": look.dash, "marker": look.marker}
+        axis, x, y, reach = self.axis, curve.values, curve.means, curve.reach
+        line: Style = {"color": style.colour, "linestyle": style.dash, "marker": style.marker}
         logarithmic = axis.get_yscale() == "log"
-        shown = np.isfinite(y) & ((y > 0) | (not logarithmic))
-        hollow = np.zeros(len(x), dtype=bool) if drawn.hollow is None else drawn.hollow
-        axis.plot(x[shown], y[shown], **line)
+        visible = np.isfinite(y) & ((y > 0) | (not logarithmic))
+        hollow = np.zeros(len(x), dtype=bool) if curve.hollow is None else curve.hollow
+        axis.plot(x[visible], y[visible], **line)
         ends: tuple[Values, Values] = ((), ())
         if reach is not None:
             below, above = np.broadcast_to(reach, (2, len(y)))
             low, high = ends = np.maximum(y - below, 0.05 * np.abs(y)) if logarithmic else y - below, y + above
             if band:
-                axis.fill_between(x[shown], low[shown], high[shown], color=look.colour, alpha=0.18, linewidth=0)
+                axis.fill_between(x[visible], low[visible], high[visible], color=style.colour, alpha=0.18, linewidth=0)
             else:
-                axis.vlines(x[shown], low[shown], high[shown], color=look.colour, linewidth=0.8)
-        open_ones: Style = {"linestyle": "none", "markerfacecolor": "white", "zorder": 3}
-        axis.plot(x[shown & hollow], y[shown & hollow], **{**line, **open_ones})
-        label = name if legend is None else legend
+                axis.vlines(x[visible], low[visible], high[visible], color=style.colour, linewidth=0.8)
+        open_markers: Style = {"linestyle": "none", "markerfacecolor": "white", "zorder": 3}
+        axis.plot(x[visible & hollow], y[visible & hollow], **{**line, **open_markers})
+        label = name if key is None else key
         if label:
             self.key(label, **line)
         self.keep(name, x, y, *ends, what)
@@ -366,49 +369,49 @@ class Panel:
             self.keep(name, x[hollow], y[hollow], what=f"{what}, not fitted (hollow)")
 
     def line(
-        self, name: str, x: Values, y: Values, what: str, text: str = "", key: str = "", up: str = "bottom", **look: Any
+        self, name: str, x: Values, y: Values, what: str, text: str = "", key: str = "", up: str = "bottom", **kw: Any
     ) -> None:
-        """A law or a bound without markers; `text` is written at its lower end, `up` as in text.
+        """A law or a bound without markers; `text` is written at its lower end, `up` as in `text`.
 
-        key: in the legend.
+        key: entry of the legend. kw: arguments of matplotlib.
         """
-        look = {"color": INK, "linestyle": DASHED, "linewidth": 0.8, **look}
+        kw = {"color": INK, "linestyle": DASHED, "linewidth": 0.8, **kw}
         x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-        self.axis.plot(x, y, **look)
+        self.axis.plot(x, y, **kw)
         if text:
             end = -1 if y[-1] < y[0] else 0
             self.text((float(x[end]), float(y[end])), text, "right" if end else "left", up)
         if key:
-            self.key(key, **look)
+            self.key(key, **kw)
         self.keep(name, x, y, what=what)
 
     def text(self, at: tuple[float, float], text: str, across: str, up: str, **options: Any) -> None:
-        """A few letters beside a line, on a white ground; across, up: which side of the text is at the point."""
+        """Short text beside a line, on a white background; across, up: which side of the text is at the point."""
         ground = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.3}
         small: Style = {"fontsize": SMALL, "color": INK, "zorder": 6, "bbox": ground}
         self.axis.annotate(text, at, ha=across, va=up, **small, **options)
 
-    def key(self, label: str, **look: Any) -> None:
+    def key(self, label: str, **options: Any) -> None:
         """An entry of the legend."""
-        self.entries[label] = self.plate.entries.setdefault(label, Line2D([], [], **look))
+        self.entries[label] = self.figure.entries.setdefault(label, Line2D([], [], **options))
 
     def keep(self, name: str, x: Iterable[Any], y: Values, low: Values = (), high: Values = (), what: str = "") -> None:
-        """Numbers that are drawn, for the data file."""
+        """Record drawn numbers for the data file."""
         for row in zip_longest(x, y, low, high, fillvalue=np.nan):
-            self.plate.rows.append((self.number, name, *row, what))
+            self.figure.rows.append((self.number, name, *row, what))
 
 
-class Plate:
-    """`count` panels in reading order, `height` inches each, and the data of all in the order in which they were drawn.
+class PanelFigure:
+    """`count` panels in reading order, `height` inches each, and their data in the order of drawing.
 
-    One panel alone is for one column of a paper unless `wide`. finding: what the data show, in a sentence (may be
-    empty). setting: where, in small print.
+    A single panel is one paper column wide unless `wide`. finding: what the data show, in a sentence (may be empty).
+    setting: the experiment's setting, in small print.
     """
 
     def __init__(self, count: int, across: int = 3, height: float = 1.75, wide: bool = False):
         self.width = TWO_COLUMNS if wide or count > 1 else ONE_COLUMN
-        self.figure = Figure(figsize=(self.width, height), layout="constrained")
-        FigureCanvasAgg(self.figure)
+        self.mpl_figure = Figure(figsize=(self.width, height), layout="constrained")
+        FigureCanvasAgg(self.mpl_figure)
         self.height, self.across = height, min(across, count)
         self.down = -(-count // self.across)
         self.finding, self.setting = "", ""
@@ -416,10 +419,10 @@ class Plate:
         self.entries: dict[str, Line2D] = {}
         self.panels = [Panel(self, number) for number in range(1, count + 1)]
 
-    def key(self, label: str, **look: Any) -> None:
+    def key(self, label: str, **options: Any) -> None:
         """An entry of the legend that belongs to all panels."""
         for panel in self.panels:
-            panel.key(label, **look)
+            panel.key(label, **options)
 
     def same_heights(self, panels: Sequence[Panel]) -> None:
         """Give some panels the same limits, so that they can be compared."""
@@ -435,28 +438,28 @@ class Plate:
 
     def lay_out(self) -> None:
         """The finding above the panels, legend and setting below them; the panels keep their height."""
-        figure, letters = self.figure, 23 * self.width
+        figure, characters = self.mpl_figure, 23 * self.width
         self.finding = self.finding[:1].upper() + self.finding[1:]
-        title, foot = _filled(self.finding, 0.75 * letters), _filled(self.setting, letters)
-        looks = {(line.get_color(), line.get_marker(), str(line.get_linestyle())) for line in self.entries.values()}
-        apart = not len(looks) == len(self.entries) <= FULL
+        title, foot = _wrapped(self.finding, 0.75 * characters), _wrapped(self.setting, characters)
+        styles = {(line.get_color(), line.get_marker(), str(line.get_linestyle())) for line in self.entries.values()}
+        separate = not len(styles) == len(self.entries) <= FULL
         longest = max((len(_bare(label)) for label in self.entries), default=0)
-        columns = max(1, min(4, len(self.entries), int(0.9 * letters / (longest + 12))))
-        rows = 0 if apart else -(-len(self.entries) // columns)
+        columns = max(1, min(4, len(self.entries), int(0.9 * characters / (longest + 12))))
+        rows = 0 if separate else -(-len(self.entries) // columns)
         for panel in self.panels:
             if panel.axis.get_yscale() == "log":
                 readable_log(panel.axis)
             panel.axis.set_visible(panel.axis.has_data())
-            if apart and panel.entries:
+            if separate and panel.entries:
                 below: Style = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.27), "borderpad": 0.5}
                 panel.axis.legend(panel.entries.values(), panel.entries, **below)
-        if apart:
+        if separate:
             longer = [len(panel.entries) for panel in self.panels]
             rows += 1 + sum(max(longer[start : start + self.across]) for start in range(0, len(longer), self.across))
         lines = rows + 1.2 * (title.count("\n") + 1) + foot.count("\n") + 2
         figure.set_size_inches(self.width, self.down * self.height + LINE * lines)
         figure.suptitle(title, x=0.01, ha="left", fontsize=TITLE_SIZE, weight="bold")
-        entries, pad = ({}, 0.5) if apart else (self.entries, None)
+        entries, pad = ({}, 0.5) if separate else (self.entries, None)
         small: Style = {"title": foot, "title_fontsize": SMALL, "borderpad": pad}
         legend = figure.legend(entries.values(), entries, loc="outside lower center", ncols=columns, **small)
         legend.get_title().set(color=(0.3, 0.3, 0.3), linespacing=1.0)
@@ -468,29 +471,29 @@ class Plate:
 
     def save(self, stem: Path, data: str = "") -> list[Path]:
         """Write `stem`.pdf, .png and .svg without dates or versions, and the data as `stem`.csv, or `data`.csv; return
-        the paths. The PNG keeps what is seen, in words, as its title."""
+        the paths. The title in the metadata of the PNG is the finding and the setting."""
         self.lay_out()
-        about = _bare(". ".join(text.rstrip(".") for text in (self.finding, self.setting) if text))
+        title = _bare(". ".join(text.rstrip(".") for text in (self.finding, self.setting) if text))
         table = stem.with_name(f"{data or stem.name}.csv")
         formats.write_csv(self.data(), table)
-        nothing: dict[str, dict[str, str | None]] = {
+        metadata: dict[str, dict[str, str | None]] = {
             "pdf": {"CreationDate": None, "ModDate": None, "Creator": None, "Producer": None},
-            "png": {"Software": None, **({"Title": about} if about else {})},
+            "png": {"Software": None, **({"Title": title} if title else {})},
             "svg": {"Date": None, "Creator": None},
         }
         paths = {form: stem.with_name(f"{stem.name}.{form}") for form in FORMS}
         for form, path in paths.items():
-            self.figure.savefig(path, metadata=nothing[form])
+            self.mpl_figure.savefig(path, metadata=metadata[form])
         return [*paths.values(), table]
 
 
 def _bare(text: str) -> str:
-    """Words without the signs of mathematics."""
+    """Text without the signs of mathematics."""
     return re.sub(r"[$\\{}]", "", text)
 
 
-def _filled(text: str, letters: float) -> str:
-    """Lines of about so many letters; mathematics is not torn apart."""
-    whole = re.sub(r"\$[^$]*\$", lambda formula: formula[0].replace(" ", "\N{NO-BREAK SPACE}"), text)
-    lines = textwrap.fill(whole, int(letters), break_long_words=False, break_on_hyphens=False)
+def _wrapped(text: str, characters: float) -> str:
+    """Wrap at about so many characters, never within mathematics."""
+    unbroken = re.sub(r"\$[^$]*\$", lambda formula: formula[0].replace(" ", "\N{NO-BREAK SPACE}"), text)
+    lines = textwrap.fill(unbroken, int(characters), break_long_words=False, break_on_hyphens=False)
     return lines.replace("\N{NO-BREAK SPACE}", " ")

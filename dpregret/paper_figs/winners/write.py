@@ -1,4 +1,4 @@
-"""What is known of who wins, written to results/winners.csv and .md and the folder results/winners; with it performance
+"""The table of winners, written to results/winners.csv and .md and the folder results/winners, and performance
 profiles (Dolan & More 2002): the share of problems that a learner solves within a factor of the best.
 
     rho_s(tau) = share of the problems on which s competed with regret_s <= tau min over learners of the regret.
@@ -20,13 +20,13 @@ import pandas as pd
 import seaborn
 
 from dpregret.paper_figs.figures import style
-from dpregret.paper_figs.figures.style import MOST, Page, Plate, Style
+from dpregret.paper_figs.figures.style import MOST, PanelFigure, Style, Theme
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.winners import table as measuring
 from dpregret.paper_figs.winners.laws import coverage
 from dpregret.paper_figs.winners.table import CALLS, GUARANTEE, PROBLEM, SETTING, Facts
 
-KEPT: Final = (
+CELL_COLUMNS: Final = (
     *PROBLEM, *GUARANTEE, "learner", "private", "runs", "regret", "error", "trivial", "bound", *CALLS, "barred",
 )  # fmt: skip
 """Columns of the table of cells, from which `dpregret advise` predicts."""
@@ -56,12 +56,12 @@ CLASSES: Final = {"full": "full information", "bandit": "bandit feedback", "expe
 
 
 def write_winners(files: Sequence[Path], facts: Facts, results: Path, names: Mapping[str, str] | None = None) -> None:
-    """Tables and figure of a run whose files of rows are given.
+    """Write the tables and the figure of a run from its files of rows.
 
-    `results` is the folder of results; `names`: identifier -> what people write.
+    `results` is the folder of results; `names`: identifier -> displayed name.
     """
     cells = measuring.measure(measuring.read_rows(files, facts), facts)
-    table, found = measuring.winners(cells), ratios(cells)
+    table, ratio_table = measuring.winners(cells), ratios(cells)
     formats.write_csv(table, results / measuring.TABLE)
     tally, contested = measuring.counts(table), table["algorithms"] > 1
     out = results / measuring.FOLDER
@@ -69,16 +69,16 @@ def write_winners(files: Sequence[Path], facts: Facts, results: Path, names: Map
     caption = COUNTED.format(verdicts=verdicts, settings=len(table), contested=int(contested.sum()))
     out.mkdir(parents=True, exist_ok=True)
     formats.write_captioned(tally, caption, results, "winners")
-    kept = cells[[name for name in KEPT if name in cells]]
-    formats.write_csv(kept.assign(dimension=kept["dimension"].map(formats.size)), out / measuring.CELLS)
-    for name, frame, said in (
-        ("profiles", profiles(found), PROFILED),
+    cell_table = cells[[name for name in CELL_COLUMNS if name in cells]]
+    formats.write_csv(cell_table.assign(dimension=cell_table["dimension"].map(formats.size)), out / measuring.CELLS)
+    for name, frame, description in (
+        ("profiles", profiles(ratio_table), PROFILED),
         ("coverage", coverage(cells), COVERED),
     ):
         formats.write_csv(frame, out / f"{name}.csv")
-        formats.write_captioned(frame.rename(columns=lambda name: name.replace("_", " ")), said, out, name)
-    with style.look():
-        profile_figure(found, Page(names)).save(out / measuring.PROFILES, data=f"{measuring.PROFILES}_figure")
+        formats.write_captioned(frame.rename(columns=lambda name: name.replace("_", " ")), description, out, name)
+    with style.style_context():
+        profile_figure(ratio_table, Theme(names)).save(out / measuring.PROFILES, data=f"{measuring.PROFILES}_figure")
 
 
 def ratios(cells: pd.DataFrame) -> pd.DataFrame:
@@ -93,60 +93,60 @@ def ratios(cells: pd.DataFrame) -> pd.DataFrame:
     longest = competing.groupby(SETTING)["rounds"].transform("max")
     competing = competing.loc[competing["rounds"] == longest]
     least = competing.groupby(SETTING)["regret"].transform("min")
-    found = competing.assign(ratio=competing["regret"] / least, problem=competing.groupby(SETTING).ngroup())
-    return found.loc[least > 0, ["feedback", "problem", "learner", "ratio"]].reset_index(drop=True)
+    table = competing.assign(ratio=competing["regret"] / least, problem=competing.groupby(SETTING).ngroup())
+    return table.loc[least > 0, ["feedback", "problem", "learner", "ratio"]].reset_index(drop=True)
 
 
-def profiles(found: pd.DataFrame) -> pd.DataFrame:
+def profiles(ratio_table: pd.DataFrame) -> pd.DataFrame:
     """One row a learner: number of its problems, share within each of FACTORS, median ratio; the best first."""
-    within = {f"within {tau:g}": found["ratio"] <= tau * (1 + 1e-9) for tau in FACTORS}
-    grouped = found.assign(**within).groupby(["feedback", "learner"], sort=True)
-    table = grouped[list(within)].mean().assign(**{"median ratio": grouped["ratio"].median()})
-    table.insert(0, "problems", grouped.size())
+    within = {f"within {tau:g}": ratio_table["ratio"] <= tau * (1 + 1e-9) for tau in FACTORS}
+    grouped = ratio_table.assign(**within).groupby(["feedback", "learner"], sort=True)
+    shares = grouped[list(within)].mean().assign(**{"median ratio": grouped["ratio"].median()})
+    shares.insert(0, "problems", grouped.size())
     order = ["feedback", "problems", "learner"]
-    return table.reset_index().sort_values(order, ascending=[True, False, True], ignore_index=True)
+    return shares.reset_index().sort_values(order, ascending=[True, False, True], ignore_index=True)
 
 
-def profile_figure(found: pd.DataFrame, page: Page) -> Plate:
+def profile_figure(table: pd.DataFrame, theme: Theme) -> PanelFigure:
     """A panel a feedback class: rho against tau of the learners with most problems, best median first."""
-    measured = sorted(set(found["feedback"]))
+    measured = sorted(set(table["feedback"]))
     classes = [*(name for name in CLASSES if name in measured), *(name for name in measured if name not in CLASSES)]
-    plate = Plate(max(1, len(classes)), 2, height=2.0, wide=True)
-    plate.finding = "No two algorithms were measured under the same guarantee"
+    figure = PanelFigure(max(1, len(classes)), 2, height=2.0, wide=True)
+    figure.finding = "No two algorithms were measured under the same guarantee"
     first: list[tuple[int, float, str, str]] = []
-    for panel, name in zip(plate.panels, classes, strict=False):
-        axis, own, title = panel.axis, found.loc[found["feedback"] == name], CLASSES.get(name, name)
-        shown = _shown_learners(own)
-        widest = max(1.5, min(WIDEST, 1.1 * float(own.loc[own["learner"].isin(shown), "ratio"].max())))
+    for panel, name in zip(figure.panels, classes, strict=False):
+        axis, group, title = panel.axis, table.loc[table["feedback"] == name], CLASSES.get(name, name)
+        learners = _shown_learners(group)
+        widest = max(1.5, min(WIDEST, 1.1 * float(group.loc[group["learner"].isin(learners), "ratio"].max())))
         style.log_axis(axis, "x", [tick for tick in (TICKS if widest < NARROW else COARSE) if tick <= widest])
         axis.set(xlim=(1.0, widest), ylim=(0.0, 1.03), ylabel="share of its problems")
-        axis.set(xlabel=r"factor $\tau$ of the least regret", title=f"{title}, {own['problem'].nunique()} problems")
-        for learner in shown:
-            values = np.clip(own.loc[own["learner"] == learner, "ratio"].to_numpy() / (1 + 1e-9), 1.0, None)
-            look, text, count = page.looks.at(learner), page.name(learner), len(values)
-            drawn: Style = {"color": look.colour, "linestyle": look.dash, "marker": look.marker}
+        axis.set(xlabel=r"factor $\tau$ of the least regret", title=f"{title}, {group['problem'].nunique()} problems")
+        for learner in learners:
+            values = np.clip(group.loc[group["learner"] == learner, "ratio"].to_numpy() / (1 + 1e-9), 1.0, None)
+            curve_style, text, count = theme.styles.at(learner), theme.name(learner), len(values)
+            options: Style = {"color": curve_style.colour, "linestyle": curve_style.dash, "marker": curve_style.marker}
             steps, weights = np.unique(values, return_counts=True)
-            every = (1, max(1, len(steps) // 5))
-            x, y = [*steps, WIDEST], [*weights, 0]  # nothing at the end, up to which it is drawn
-            seaborn.ecdfplot(x=x, weights=y, ax=axis, markevery=every, **drawn)
+            step = (1, max(1, len(steps) // 5))
+            x, y = [*steps, WIDEST], [*weights, 0]  # a step of weight zero, so that the curve reaches the end
+            seaborn.ecdfplot(x=x, weights=y, ax=axis, markevery=step, **options)
             taus = np.unique([1.0, *steps[steps <= WIDEST], WIDEST])
             shares = (values[:, None] <= taus).mean(axis=0)
-            panel.key(text, **drawn)
+            panel.key(text, **options)
             panel.keep(f"{text} ({count})", taus, shares, what="share of its problems within the factor")
             first.append((count, float(shares[0]), text, title))
     if first:
-        count, part, text, where = max(first)
-        plate.finding = f"{text} has the least regret in {part:.0%} of its {count} problems ({where})"
-    plate.setting = (
+        count, share, text, where = max(first)
+        figure.finding = f"{text} has the least regret in {share:.0%} of its {count} problems ({where})"
+    figure.setting = (
         "Performance profiles: share of a learner's own problems that it solves within a factor of the least regret of "
         f"any learner with the same guarantee; at most {MOST} learners a panel, those with most problems. The problems "
         "were chosen by us and are no random sample."
     )
-    return plate
+    return figure
 
 
-def _shown_learners(own: pd.DataFrame) -> list[str]:
+def _shown_learners(group: pd.DataFrame) -> list[str]:
     """The learners with most problems, those of the least median ratio first."""
-    by = own.groupby("learner")["ratio"].agg(["size", "median"]).sort_values("size", ascending=False, kind="stable")
+    by = group.groupby("learner")["ratio"].agg(["size", "median"]).sort_values("size", ascending=False, kind="stable")
     by = by.loc[by["size"] >= min(FEWEST, by["size"].max())]
     return [str(name) for name in by.head(MOST).sort_values("median", kind="stable").index]
