@@ -1,6 +1,6 @@
-"""From the tidy rows to the cells of one sweep: which rows, paired how, and which cells may be fitted.
+"""From tidy rows to the cells of one sweep: selection of rows, pairing, and which cells may be fitted.
 
-The saturation rule of the whole product is declared here and nowhere else.
+The saturation rule is declared here and nowhere else.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ SATURATED_DISPLACEMENT: Final = 1.0
 """... or when the noise displaces the minimiser by more than this many radii of the set."""
 
 USED, SATURATED, EARLY, FAILED, CAPPED = "used", "saturated", "pre-asymptotic", "failed", "capped"
-EDGE: Final = "at the edge"  # its best regularisation lies at an end of the tried ones
+EDGE: Final = "at the edge"  # its best regularisation is the smallest or the largest that was tried
 STATES: Final = (SATURATED, EARLY, FAILED, CAPPED, EDGE)
 """Why a cell is not fitted."""
 SETTINGS: Final = ("set", "dimension", "window", "epsilon", "delta", "strong_convexity")
 LENGTHS: Final = ("horizon", "samples")
-"""Parameters that say how long a run is."""
+"""Parameters that set the length of a run."""
 COUPLED: Final = {
     **dict.fromkeys(LENGTHS, ("horizon",)), "width": ("set", "dimension"), "mu": ("epsilon",), "delta": ("delta",),
 }  # fmt: skip
@@ -107,8 +107,8 @@ def swept_rows(frame: pd.DataFrame, claim: Claim) -> pd.DataFrame:
         rows = _join_start(rows, series if claim.parameter != "horizon" else rows, claim)
     rows["response"] = _response(rows, frame, claim)
     if claim.response == "calls" or (claim.response == "noise" and claim.bound == "explicit"):
-        most = rows.get("most_calls", np.nan) * rows["checkpoint"]
-        rows["bound"] = most if claim.response == "calls" else rows.get("noise_floor", np.nan)
+        most_calls = rows.get("most_calls", np.nan) * rows["checkpoint"]
+        rows["bound"] = most_calls if claim.response == "calls" else rows.get("noise_floor", np.nan)
     return quantiles(rows) if claim.parameter == "beta" else rows
 
 
@@ -122,32 +122,32 @@ def select_rows(
 ) -> pd.DataFrame:
     """Rows of one learner in one experiment on one stream; raises NotRun naming what is absent."""
     rows = frame
-    wanted = {"experiment": experiment, "learner": learner, "variant": variant, "stream": stream, **(where or {})}
-    for column, value in wanted.items():
+    conditions = {"experiment": experiment, "learner": learner, "variant": variant, "stream": stream, **(where or {})}
+    for column, value in conditions.items():
         before = rows
         if column not in rows.columns:
             raise ClaimsError(f"'where' names {column!r}, which is not a column of a run")
         exact = isinstance(value, str) or not is_numeric_dtype(rows[column])
-        kept = rows[column] == value if exact else np.isclose(rows[column].astype(float), value)
-        rows = _filtered(rows, np.asarray(kept))
+        matches = rows[column] == value if exact else np.isclose(rows[column].astype(float), value)
+        rows = _filtered(rows, np.asarray(matches))
         if rows.empty:
-            shown = value if isinstance(value, str) else f"{value:g}"
+            text = value if isinstance(value, str) else f"{value:g}"
             if broken := crashes(before):
                 raise NotRun(broken[0])
-            raise NotRun(f"no rows with {column} = {shown} for {learner}.{variant} in {experiment}")
+            raise NotRun(f"no rows with {column} = {text} for {learner}.{variant} in {experiment}")
     return rows
 
 
 def _filtered(rows: pd.DataFrame, mask: NDArrayBool) -> pd.DataFrame:
-    """Rows of a mask, without a copy where they are neighbours: as rows of one learner are in a sorted frame."""
-    places = np.flatnonzero(mask)
-    if len(places) and places[-1] - places[0] + 1 == len(places):
-        return rows.iloc[places[0] : places[-1] + 1]
-    return rows.take(places)
+    """Rows of a mask, without a copy where they are contiguous, as the rows of a learner in a sorted frame are."""
+    positions = np.flatnonzero(mask)
+    if len(positions) and positions[-1] - positions[0] + 1 == len(positions):
+        return rows.iloc[positions[0] : positions[-1] + 1]
+    return rows.take(positions)
 
 
 def _optimum_cells(frame: pd.DataFrame, claim: Claim) -> Cells:
-    """One cell a value of the parameter: the regularisation of smallest mean regret, over all variants of the pattern.
+    """One cell per value of the parameter: the regularisation of smallest mean regret over the variants of the pattern.
 
     The minimum is that of a parabola in log(regularisation) through the best variant and its neighbours. Responses are
     jackknife pseudo-values, one a run, whose mean is the estimate: intervals then follow as for any response.
@@ -164,43 +164,43 @@ def _optimum_cells(frame: pd.DataFrame, claim: Claim) -> Cells:
     if "regularisation" not in rows.columns or rows["regularisation"].isna().any():
         raise NotRun(f"the rows of {claim.learner} in {claim.experiment} tell no regularisation")
     groups = rows.groupby(VALUE_COLUMN[claim.parameter], sort=True)
-    found = [best_regularisation(cell) for _, cell in groups]
-    length = len(found)
+    optima = [best_regularisation(cell) for _, cell in groups]
+    length = len(optima)
     ends = groups[["checkpoint", "dimension", "delta"]].mean()
     return Cells(
         values=ends.index.to_numpy(dtype=float),
-        responses=np.stack([samples for samples, _ in found], axis=1),
+        responses=np.stack([samples for samples, _ in optima], axis=1),
         bounds=np.full(length, np.nan),
         regrets=np.full(length, np.nan),
         checkpoints=ends["checkpoint"].to_numpy(dtype=float),
         dimensions=ends["dimension"].to_numpy(dtype=float),
         deltas=ends["delta"].to_numpy(dtype=float),
-        status=tuple(USED if inside else EDGE for _, inside in found),
+        status=tuple(USED if inside else EDGE for _, inside in optima),
         needed=ends["checkpoint"].to_numpy(dtype=float),
         tight=bool(rows["tight"].all()),
     )
 
 
 def best_regularisation(cell: pd.DataFrame) -> tuple[Array, bool]:
-    """Jackknife pseudo-values (runs,) of a cell's best regularisation, and whether it lies inside the tried ones.
+    """Jackknife pseudo-values (runs,) of a cell's best regularisation, and whether it lies within the tried range.
 
     `cell`: rows of several variants (columns regularisation, run, regret).
     """
     table = cell.pivot_table(index="run", columns="regularisation", values="regret").dropna()  # runs of all variants
     tried, regrets = np.log(table.columns.to_numpy(dtype=float)), table.to_numpy(dtype=float)
     total, runs = regrets.sum(axis=0), len(regrets)
-    place = int(np.argmin(total))
-    if not 0 < place < len(tried) - 1:
-        return np.full(runs, np.exp(tried[place])), False
-    near = slice(place - 1, place + 2)
+    best = int(np.argmin(total))
+    if not 0 < best < len(tried) - 1:
+        return np.full(runs, np.exp(tried[best])), False
+    near = slice(best - 1, best + 2)
 
     def bottom(means: Array) -> float:
-        curvature, slope, _ = np.polyfit(tried[near] - tried[place], np.log(means[near]), 2)
-        return float(np.exp(tried[place] - slope / (2 * curvature)))
+        curvature, slope, _ = np.polyfit(tried[near] - tried[best], np.log(means[near]), 2)
+        return float(np.exp(tried[best] - slope / (2 * curvature)))
 
-    whole = bottom(total / runs)
-    others = np.array([bottom((total - each) / (runs - 1)) for each in regrets])
-    return np.asarray(runs * whole - (runs - 1) * others, dtype=np.float64), True
+    estimate = bottom(total / runs)
+    others = np.array([bottom((total - row) / (runs - 1)) for row in regrets])
+    return np.asarray(runs * estimate - (runs - 1) * others, dtype=np.float64), True
 
 
 def _end_rows(series: pd.DataFrame, parameter: str) -> pd.DataFrame:
@@ -210,10 +210,10 @@ def _end_rows(series: pd.DataFrame, parameter: str) -> pd.DataFrame:
     if parameter in ("epsilon", "mu", "delta"):
         series = series.loc[np.isfinite(series["epsilon"])]
     horizons, checkpoints = series["horizon"].to_numpy(), series["checkpoint"].to_numpy()
-    kept = checkpoints == horizons
+    selected = checkpoints == horizons
     if parameter in LENGTHS:
-        kept = np.where(series["anytime"], horizons == horizons.max(), kept)
-    return _filtered(series, kept)
+        selected = np.where(series["anytime"], horizons == horizons.max(), selected)
+    return _filtered(series, selected)
 
 
 def _refuse_ambiguity(rows: pd.DataFrame, claim: Claim) -> None:
@@ -223,9 +223,9 @@ def _refuse_ambiguity(rows: pd.DataFrame, claim: Claim) -> None:
     for column in (*SETTINGS, "horizon"):
         if column in swept or column not in rows.columns:
             continue
-        found = sorted(rows[column].dropna().unique())
-        if len(found) > 1:
-            listed = ", ".join(str(value) for value in found[:6])
+        values = sorted(rows[column].dropna().unique())
+        if len(values) > 1:
+            listed = ", ".join(str(value) for value in values[:6])
             raise ClaimsError(
                 f"claim {claim.id!r}: experiment {claim.experiment} holds several values of {column} ({listed}); "
                 f"fix one with where: {{{column}: ...}}"
@@ -268,11 +268,11 @@ def _response(rows: pd.DataFrame, frame: pd.DataFrame, claim: Claim) -> Array:
 def _counterpart_regret(rows: pd.DataFrame, frame: pd.DataFrame, claim: Claim, counterpart: Counterpart) -> Array:
     """Regret of the non-private counterpart on the same losses: same experiment, stream, set, dimension and run."""
     where = {key: value for key, value in claim.where.items() if key in ("set", "dimension")} | counterpart.where
-    found = select_rows(frame, counterpart.learner, counterpart.variant, claim.experiment, claim.stream, where)
-    found = found.sort_values("horizon", kind="stable")
+    baseline = select_rows(frame, counterpart.learner, counterpart.variant, claim.experiment, claim.stream, where)
+    baseline = baseline.sort_values("horizon", kind="stable")
     same = rows.columns.intersection(list(SETTINGS)).difference(["window", "epsilon", "delta"])
-    keys = ["run", *same, "checkpoint", *([] if found["anytime"].all() else ["horizon"])]
-    table = found.drop_duplicates(keys, keep="last")[[*keys, "regret"]].rename(columns={"regret": "counterpart"})
+    keys = ["run", *same, "checkpoint", *([] if baseline["anytime"].all() else ["horizon"])]
+    table = baseline.drop_duplicates(keys, keep="last")[[*keys, "regret"]].rename(columns={"regret": "counterpart"})
     joined = rows[keys].merge(table, on=keys, how="left", validate="many_to_one")["counterpart"]
     if joined.isna().any():
         raise NotRun(f"the counterpart {counterpart.learner}.{counterpart.variant} lacks rows in {claim.experiment}")
@@ -286,8 +286,8 @@ def quantiles(rows: pd.DataFrame) -> pd.DataFrame:
     independent as runs are. Further columns are means over the batch; runs that fill no batch are left out.
     """
     batch = rows["run"] // BATCH
-    whole = batch.map(batch.value_counts()) == BATCH
-    numbers = rows.loc[whole].groupby(batch.loc[whole])
+    complete = batch.map(batch.value_counts()) == BATCH
+    numbers = rows.loc[complete].groupby(batch.loc[complete])
     status = "ok" if (rows["status"] == "ok").all() else "failed"
     means = numbers.mean(numeric_only=True).assign(status=status, tight=bool(rows["tight"].all()))
     means = means.assign(run=means.index)
@@ -327,7 +327,7 @@ def pivot(rows: pd.DataFrame, claim: Claim) -> Cells:
 
 
 def _means(rows: pd.DataFrame, cell: np.ndarray) -> pd.DataFrame:
-    """Means over the runs of each cell of what decides its mark; of `capped` the largest."""
+    """Means over the runs of each cell of the columns that decide its status; the maximum of `capped`."""
     averaged = ["regret", "trivial_regret", "displacement", "bound", "checkpoint", "dimension", "window", "delta"]
     rows = rows.assign(displacement_start=rows.get("displacement_start", rows["displacement"]))
     means = rows[[*averaged, "displacement_start"]].astype(float).groupby(cell).mean()
@@ -335,7 +335,7 @@ def _means(rows: pd.DataFrame, cell: np.ndarray) -> pd.DataFrame:
 
 
 def _status(mean: Mapping[Hashable, float], claim: Claim) -> tuple[str, float]:
-    """Mark of a cell with these means, and the rounds it would take.
+    """Status of a cell with these means, and the number of rounds from which it would be usable.
 
     A log slope must start late enough and unsaturated, at T / 8.
     Saturation does not disqualify a cell for a claim of linear regret (it is the claim), for an explicit or a lower
@@ -346,9 +346,9 @@ def _status(mean: Mapping[Hashable, float], claim: Claim) -> tuple[str, float]:
     noise_time = mean["displacement"] * rounds  # in rounds
     early = span * max(float(rule.rounds), rule.windows * mean["window"], rule.noise_times * noise_time)
     by_noise, by_regret = displacement * rounds / SATURATED_DISPLACEMENT, 0.0
-    most = SATURATED_SHARE * mean["trivial_regret"]
-    if mean["regret"] > most:
-        excess = mean["regret"] / most if most > 0 else math.inf
+    limit = SATURATED_SHARE * mean["trivial_regret"]
+    if mean["regret"] > limit:
+        excess = mean["regret"] / limit if limit > 0 else math.inf
         by_regret = rounds * excess ** (1 / _decay(claim))
     exempt = (
         claim.type in ("linear", "below", "stated")
@@ -375,12 +375,12 @@ def _decay(claim: Claim) -> float:
 def setting(rows: pd.DataFrame, besides: Sequence[str] = ()) -> str:
     """The common setting of rows of runs, such as `T = 65536, d = 4, W = 16, eps = 8`; `besides` is left out."""
     symbols = {"horizon": "T", "samples": "n", "dimension": "d", "window": "W", "epsilon": "eps", "delta": "delta"}
-    found = []
+    parts = []
     for name, symbol in symbols.items():
         values = set(map(float, rows[name])) if name in rows and name not in besides else set()
         if len(values) == 1 and np.isfinite(value := values.pop()) and value > 0:
-            found.append(f"{symbol} = {value:.10g}")
-    return ", ".join(found)
+            parts.append(f"{symbol} = {value:.10g}")
+    return ", ".join(parts)
 
 
 def coordinate(claim: Claim, values: Array) -> Array:
@@ -408,12 +408,12 @@ def mean_root(windows: Array) -> Array:
     At position j of a block of W = 2^m a sum holds m + 1 - v2(j) noisy nodes, v2 the trailing zeros: i of them at
     W / 2^(i+1) positions for i < m, m at the last one. A_W is 1 at W = 1 and about sqrt(log2 W) later.
     """
-    found = []
+    roots = []
     for window in windows:
         depth = round(float(np.log2(window)))
         zeros = np.arange(depth)
-        found.append(float(np.sum(0.5 ** (zeros + 1) * np.sqrt(depth + 1 - zeros)) + 0.5**depth))
-    return np.array(found)
+        roots.append(float(np.sum(0.5 ** (zeros + 1) * np.sqrt(depth + 1 - zeros)) + 0.5**depth))
+    return np.array(roots)
 
 
 def direction(claim: Claim) -> int:
@@ -427,7 +427,7 @@ def direction(claim: Claim) -> int:
 
 
 def log_factor(claim: Claim, rate: Rate, cells: Cells) -> Array:
-    """Logarithm of what the claimed rate has besides the power of the parameter, one number a cell.
+    """Logarithm of the claimed rate without the power of the parameter, one number per cell.
 
     For a log slope over T the law is differenced like the response: (law(T) - law(T / 8)) / ln 8, so that
     regret ~ ln T predicts a constant.
@@ -439,7 +439,7 @@ def log_factor(claim: Claim, rate: Rate, cells: Cells) -> Array:
     if claim.response == "log_slope" and claim.parameter == "horizon":
         start = replace(cells, values=cells.values / SLOPE_SPAN, checkpoints=cells.checkpoints / SLOPE_SPAN)
         law, before = (
-            each.values**rate.power * np.log(_argument(rate, each)) ** rate.log_power for each in (cells, start)
+            sweep.values**rate.power * np.log(_argument(rate, sweep)) ** rate.log_power for sweep in (cells, start)
         )
         return np.asarray(np.log((law - before) / np.log(SLOPE_SPAN)) - rate.power * np.log(cells.values))
     if rate.log_power == 0:
@@ -450,7 +450,7 @@ def log_factor(claim: Claim, rate: Rate, cells: Cells) -> Array:
 
 
 def _argument(rate: Rate, cells: Cells) -> Array:
-    """The argument of the logarithm in a law, one number a cell; in that of a tail the values are 1 / beta."""
+    """The argument of the logarithm in a law, one number per cell; in a law of beta the values are 1 / beta."""
     if rate.log_argument in ("n/delta", "T/delta"):
         return cells.checkpoints / cells.deltas
     return {

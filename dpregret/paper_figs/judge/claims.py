@@ -48,7 +48,7 @@ LOG_ARGUMENTS: Final[Mapping[str, tuple[LogArgument, ...]]] = {
     "beta": ("d/beta",),
     "delta": ("T/delta", "n/delta"),
 }
-"""Parameters whose rates may have a logarithm -> what it may be of, besides the parameter."""
+"""Parameter whose rates may have a logarithm -> its allowed arguments besides the parameter."""
 
 
 class Strict(BaseModel):
@@ -357,34 +357,34 @@ class ClaimsFile(Strict):
         for number, claim in enumerate(claims):
             if isinstance(claim, dict):
                 stated = "provenance" in data and claim.get("origin", "paper") == "paper"
-                own = {"provenance": data["provenance"]} if stated else {}
-                claims[number] = {**common, **own, **claim}
+                provenance = {"provenance": data["provenance"]} if stated else {}
+                claims[number] = {**common, **provenance, **claim}
         return {**data, "claims": claims}
 
     def with_claims_of_learners(self) -> ClaimsFile:
-        """The same, with the claims of rows that name none: those of the row's learner.variant, if no other row has it.
+        """A copy in which rows without claims get those of their learner.variant, if no other row has it.
 
-        In place of `exponents` stands, for every parameter, the first claim that states a rate of the regret or excess
-        risk or of its slope in ln T; in place of `also` all other claims, in the order of the file.
+        `exponents` then has, for every parameter, the first claim that states a rate of the regret or excess risk or of
+        its slope in ln T; `also` has all other claims, in the order of the file.
         """
         rows = Counter((row.learner, row.variant) for row in self.rows)
 
-        def whole(row: TableRow) -> TableRow:
+        def completed(row: TableRow) -> TableRow:
             if rows[row.learner, row.variant] > 1:
                 return row
-            own = [claim for claim in self.claims if (claim.learner, claim.variant) == (row.learner, row.variant)]
+            claims = [claim for claim in self.claims if (claim.learner, claim.variant) == (row.learner, row.variant)]
             exponents: dict[Parameter, str] = {}
-            for claim in own:
+            for claim in claims:
                 if claim.rate is not None and claim.response in (self.response, "log_slope"):
                     exponents.setdefault(claim.parameter, claim.id)
             if "exponents" in row.model_fields_set:
                 exponents = row.exponents
-            also = tuple(claim.id for claim in own if claim.id not in exponents.values())
+            also = tuple(claim.id for claim in claims if claim.id not in exponents.values())
             return row.model_copy(
                 update={"exponents": exponents, "also": row.also if "also" in row.model_fields_set else also}
             )
 
-        tables = (table.model_copy(update={"rows": tuple(map(whole, table.rows))}) for table in self.tables)
+        tables = (table.model_copy(update={"rows": tuple(map(completed, table.rows))}) for table in self.tables)
         return self.model_copy(update={"tables": tuple(tables)})
 
     @property
@@ -421,7 +421,7 @@ class Answer(Strict):
 
 
 class Erratum(Strict):
-    """A place of a paper that a reader should know of: place, printed, right, why; its measured effect, or why none.
+    """A remark on a place of a paper: place, printed, right, why; its measured effect, or the reason for having none.
 
     kind: `mistake` (in print), `convention` (a reader could take it otherwise), `loose` (valid, and weaker than needed)
     or `reading` (ours, the paper may mean something else). Only a mistake that was read in the paper counts as one.
@@ -496,17 +496,17 @@ def load_paper(folder: Path | str) -> PaperTexts:
 
 
 def located_paper(folder: Path | str) -> tuple[PaperTexts, Located, Located | None]:
-    """The same with the places of all claims, and of all errata where there are any."""
+    """The same with the positions of all keys in the claims file, and in the errata file if there is one."""
     claims, source = _claims(Path(folder) / "claims.yaml")
     file = Path(folder) / "errata.yaml"
     errata, written = load_errata(file) if file.exists() else (ErrataFile(paper=claims.paper, errata=()), None)
-    known = {"claim": [claim.id for claim in claims.claims], "erratum": [erratum.id for erratum in errata.errata]}
-    named = [(source, each) for each in _names_in_claims(claims)]
-    named += [(written or source, each) for each in _names_in_errata(errata)]
+    ids = {"claim": [claim.id for claim in claims.claims], "erratum": [erratum.id for erratum in errata.errata]}
+    references = [(source, reference) for reference in _names_in_claims(claims)]
+    references += [(written or source, reference) for reference in _names_in_errata(errata)]
     _refuse(
-        f"{where.at(place)}: unknown {kind} {name!r}{nearest(name, known[kind])}"
-        for where, (place, kind, name) in named
-        if name not in known[kind]
+        f"{where.at(key_path)}: unknown {kind} {name!r}{nearest(name, ids[kind])}"
+        for where, (key_path, kind, name) in references
+        if name not in ids[kind]
     )
     return PaperTexts(claims, errata, load_changes(folder)), source, written
 
@@ -518,10 +518,10 @@ def _names_in_claims(claims: ClaimsFile) -> Iterator[tuple[KeyPath, str, str]]:
             yield ("claims", number, "errata", position), "erratum", name
         for key, text in (("says", claim.statement), ("check", claim.check)):
             yield from ((("claims", number, key), "claim", name) for name in cited_claims(text))
-    for place, row in _rows(claims):
-        yield from (((*place, "errata", position), "erratum", name) for position, name in enumerate(row.errata))
-        yield from (((*place, "exponents"), "claim", name) for name in row.exponents.values())
-        yield from (((*place, "also"), "claim", name) for name in row.also)
+    for key_path, row in _rows(claims):
+        yield from (((*key_path, "errata", position), "erratum", name) for position, name in enumerate(row.errata))
+        yield from (((*key_path, "exponents"), "claim", name) for name in row.exponents.values())
+        yield from (((*key_path, "also"), "claim", name) for name in row.also)
 
 
 def _names_in_errata(errata: ErrataFile) -> Iterator[tuple[KeyPath, str, str]]:
@@ -541,7 +541,7 @@ def load_changes(folder: Path | str) -> Changes:
     data: Any = source_of(path).data
     try:
         return {
-            claim: tuple(f"{each['commit']} ({each['date']}): {each['what']}" for each in commits)
+            claim: tuple(f"{change['commit']} ({change['date']}): {change['what']}" for change in commits)
             for claim, commits in (data or {}).items()
         }
     except (KeyError, TypeError, AttributeError):
@@ -549,8 +549,8 @@ def load_changes(folder: Path | str) -> Changes:
 
 
 def cited_claims(text: str) -> list[str]:
-    """Ids that a text cites: what stands after `claim` or `claims`, has a hyphen and begins with a small letter."""
-    return [name.strip("`") for found in _CITED.finditer(text) for name in re.findall(_ID, found[1])]
+    """Ids that a text cites: words after `claim` or `claims` with a hyphen that begin with a small letter."""
+    return [name.strip("`") for match in _CITED.finditer(text) for name in re.findall(_ID, match[1])]
 
 
 def load_errata(path: Path) -> tuple[ErrataFile, Located]:
@@ -566,7 +566,7 @@ def _claims(path: Path) -> tuple[ClaimsFile, Located]:
     further = {0: (SETTINGS, GUARANTEES), 2: (AT,), 4: (AT,)}
     claims = validate(ClaimsFile, source, further, ClaimsError).with_claims_of_learners()
     _unique(source, [(("claims", number, "id"), claim.id) for number, claim in enumerate(claims.claims)])
-    _unique(source, [((*place, "id"), row.id) for place, row in _rows(claims)])
+    _unique(source, [((*key_path, "id"), row.id) for key_path, row in _rows(claims)])
     _unique(source, [(("figures", number), figure.name) for number, figure in enumerate(claims.figures)])
     return claims, source
 
@@ -587,7 +587,7 @@ def source_of(path: Path) -> Source:
 
 
 def _named(path: Path) -> Source:
-    """A file whose paper is the folder that it lies in."""
+    """A file with the name of its folder as its paper."""
     source = source_of(path)
     if not isinstance(source.data, dict):
         raise ClaimsError(f"{source.name}: must be a mapping")
@@ -597,7 +597,7 @@ def _named(path: Path) -> Source:
 
 
 def _filled_in(source: Source) -> Expanded:
-    """Every claim with the keys of its setting, every row of a table with those of its guarantee."""
+    """Fill in the keys of `at`: settings in claims, guarantees in table rows."""
     data: Any = deepcopy(source.data)
     shared = {section: data.pop(section, {}) for section in (SETTINGS, GUARANTEES)}
     _refuse(
@@ -609,8 +609,8 @@ def _filled_in(source: Source) -> Expanded:
         for name, entry in entries.items()
         if not isinstance(entry, dict)
     )
-    places: dict[KeyPath, tuple[Source, KeyPath]] = {(): (source, ())}  # what is inherited, where it stands
-    filled, problems = Expanded(data, places), []
+    origins: dict[KeyPath, tuple[Source, KeyPath]] = {(): (source, ())}  # inherited key -> where it is written
+    filled, problems = Expanded(data, origins), []
     tables = enumerate(_listed(data, "tables"))
     lists: list[tuple[KeyPath, str, list[Any]]] = [(("claims",), SETTINGS, _listed(data, "claims"))]
     lists += [(("tables", number, "rows"), GUARANTEES, _listed(table, "rows")) for number, table in tables]
@@ -618,34 +618,34 @@ def _filled_in(source: Source) -> Expanded:
         for number, entry in enumerate(entries):
             if not isinstance(entry, dict):
                 continue
-            here, inherited = (*where, number), {}
+            path, inherited = (*where, number), {}
             if AT in entry:
                 name = entry.pop(AT)
                 if isinstance(name, str) and name in shared[section]:
                     inherited = shared[section][name]
                 else:
-                    problems.append(f"{source.at((*here, AT))}: {not_allowed(section[:-1], name, shared[section])}")
-                places.update({(*here, key): (source, (section, name, key)) for key in inherited if key not in entry})
+                    problems.append(f"{source.at((*path, AT))}: {not_allowed(section[:-1], name, shared[section])}")
+                origins.update({(*path, key): (source, (section, name, key)) for key in inherited if key not in entry})
             entries[number] = {**inherited, **entry}
             empty = [key for key, value in entries[number].items() if value is None]
-            problems += [f"{filled.at((*here, key))}: is empty: leave this key out" for key in empty]
+            problems += [f"{filled.at((*path, key))}: is empty: leave this key out" for key in empty]
     _refuse(in_order(problems))
     return filled
 
 
 def _listed(holder: object, key: str) -> list[Any]:
-    """The list that is there, if there is one."""
+    """The list at a key, empty if there is none."""
     entries = holder.get(key) if isinstance(holder, dict) else None
     return entries if isinstance(entries, list) else []
 
 
 def _unique(source: Located, names: Iterable[tuple[KeyPath, str]]) -> None:
     seen: dict[str, KeyPath] = {}
-    for place, name in names:
+    for key_path, name in names:
         if name in seen:
             first = source.at(seen[name]).split(": ", 1)[0]
-            raise ClaimsError(f"{source.at(place)}: {name!r} occurs twice, first at {first}")
-        seen[name] = place
+            raise ClaimsError(f"{source.at(key_path)}: {name!r} occurs twice, first at {first}")
+        seen[name] = key_path
 
 
 def _refuse(problems: Iterable[str]) -> None:

@@ -60,7 +60,7 @@ class Estimate(NamedTuple):
 
 
 UNKNOWN = Estimate(float("nan"), float("nan"), float("nan"))
-"""A number that was not found."""
+"""An estimate that does not exist."""
 
 
 @dataclass(frozen=True)
@@ -127,21 +127,21 @@ def functionals(responses: Array, weights: Array, replicates: int = REPLICATES) 
     means = responses.mean(axis=-2)
     if not (means > 0).all():
         raise NoExponent("the mean response is not positive in some cell")
-    reach, found = t_quantile(runs), []
-    for own, error in zip(weights, _errors(responses.reshape(-1, runs, cells), weights, replicates), strict=True):
-        value, half = np.log(means) @ own, reach * error.reshape(lead)
-        found.append((value, value - half, value + half))
-    return found
+    reach, intervals = t_quantile(runs), []
+    for row, error in zip(weights, _errors(responses.reshape(-1, runs, cells), weights, replicates), strict=True):
+        value, half = np.log(means) @ row, reach * error.reshape(lead)
+        intervals.append((value, value - half, value + half))
+    return intervals
 
 
 def _errors(responses: Array, weights: Array, replicates: int) -> Array:
     """Standard errors (functionals, data sets) without the bias of few runs; responses (data sets, runs, cells)."""
     runs, unresolved = responses.shape[1], 0
     counts = resampling_counts(runs, replicates)
-    found = np.empty((len(weights), len(responses)))
+    errors = np.empty((len(weights), len(responses)))
     for first in range(0, len(responses), IN_CACHE):
-        own = slice(first, first + IN_CACHE)
-        resampled = counts @ responses[own]  # (data sets, replicates, cells)
+        chunk = slice(first, first + IN_CACHE)
+        resampled = counts @ responses[chunk]  # (data sets, replicates, cells)
         resampled /= runs
         resolved = None if resampled.min() > 0 else (resampled > 0).all(axis=-1)
         if resolved is not None:
@@ -149,11 +149,11 @@ def _errors(responses: Array, weights: Array, replicates: int) -> Array:
             resampled[~resolved] = np.nan
         logs = np.log(resampled, out=resampled)
         spread = np.std if resolved is None else np.nanstd
-        error = np.stack([spread(logs @ each, axis=-1) for each in weights]) * np.sqrt(runs / (runs - 1))
-        found[:, own] = np.maximum(error, _rare_errors(responses[own], weights))
+        error = np.stack([spread(logs @ row, axis=-1) for row in weights]) * np.sqrt(runs / (runs - 1))
+        errors[:, chunk] = np.maximum(error, _rare_errors(responses[chunk], weights))
     if unresolved > UNRESOLVED_SHARE * len(responses) * replicates:
         raise NoExponent("the response is not resolved from zero in some cell: more runs are needed")
-    return found
+    return errors
 
 
 def largest_run(responses: Array) -> Array:
@@ -171,8 +171,8 @@ def _spread(responses: Array) -> Array:
 def _shares(spread: Array) -> Array:
     """The largest share of one run in the spread of each cell, (..., cells).
 
-    Of 16 normal runs the largest has 0.2 to 0.5, at most 15/16 is possible. A share near that says that an event was
-    seen once: cells that have not seen it know nothing of its size.
+    Of 16 normal runs the largest has 0.2 to 0.5, at most 15/16 is possible. A share near that means that
+    an event occurred once; cells without the event carry no information on its size.
     """
     total: Array = spread.sum(axis=-2)
     return np.divide(spread.max(axis=-2), total, out=np.zeros_like(total), where=total > ROUNDING**2)
@@ -188,14 +188,14 @@ def _rare_errors(responses: Array, weights: Array) -> Array:
     seen = _shares(spread) > RARE
     if not seen.any():
         return np.zeros((len(weights), len(responses)))
-    place = spread.argmax(axis=-2)
+    largest = spread.argmax(axis=-2)
     runs = responses.shape[-2]
     total = responses.sum(axis=-2)
-    others = total - np.take_along_axis(responses, place[..., None, :], axis=-2)[..., 0, :]
+    others = total - np.take_along_axis(responses, largest[..., None, :], axis=-2)[..., 0, :]
     ratio = total / runs / np.maximum(others / (runs - 1), ROUNDING * total)
     jump = np.where(seen, np.abs(np.log(ratio)), 0.0).max(axis=-1)
     expected = (seen.sum(axis=-1) + 1) / seen.shape[-1]
-    return np.stack([jump * np.sqrt(each @ each * expected) for each in weights])
+    return np.stack([jump * np.sqrt(row @ row * expected) for row in weights])
 
 
 def level(responses: Array) -> Estimate:
@@ -206,7 +206,7 @@ def level(responses: Array) -> Estimate:
 
 def _estimates(responses: Array, weights: Array) -> list[Estimate]:
     """`functionals` of one data set."""
-    return [Estimate(*map(float, each)) for each in functionals(responses, weights)]
+    return [Estimate(*map(float, interval)) for interval in functionals(responses, weights)]
 
 
 def fit_power(
@@ -222,17 +222,17 @@ def fit_power(
     cells = len(coordinate)
     if cells < MINIMUM_CELLS:
         raise NoExponent(f"{cells} usable cells, {MINIMUM_CELLS} needed")
-    bent = _bends(coordinate)
-    raw, *parts = _estimates(responses, np.stack([slope_weights(coordinate), *bent]))
+    halves = _bends(coordinate)
+    raw, *parts = _estimates(responses, np.stack([slope_weights(coordinate), *halves]))
     law = log_factor + power * coordinate
     ratio = np.log(responses.mean(axis=0)) - law
     if scattered:
         raw = raw.widened(scatter(ratio, coordinate))
     log_aware = raw.shifted(-float(log_factor @ slope_weights(coordinate)))
     lower, upper, bend = (
-        (part.shifted(-float(law @ own)) for part, own in zip(parts, bent, strict=True)) if bent else (UNKNOWN,) * 3
+        (part.shifted(-float(law @ row)) for part, row in zip(parts, halves, strict=True)) if halves else (UNKNOWN,) * 3
     )
-    ends = [float(ratio[kept] @ slope_weights(coordinate[kept])) for kept in (slice(1, None), slice(None, -1))]
+    ends = [float(ratio[subset] @ slope_weights(coordinate[subset])) for subset in (slice(1, None), slice(None, -1))]
     local = tuple(float(slope) for slope in local_slopes(ratio, coordinate)[1])
     normalised, largest = log_aware.shifted(-power), float(largest_run(responses))
     return PowerFit(raw, log_aware, normalised, local, min(ends), max(ends), lower, upper, bend, largest)
@@ -243,30 +243,30 @@ def _bends(coordinate: Array) -> list[Array]:
     has no extent."""
     order = np.argsort(coordinate, kind="stable")
     size = (len(order) + 1) // 2
-    found = []
-    for own in (order[:size], order[-size:]):
-        if np.ptp(coordinate[own]) == 0:
+    halves = []
+    for half in (order[:size], order[-size:]):
+        if np.ptp(coordinate[half]) == 0:
             return []
         weights = np.zeros(len(coordinate))
-        weights[own] = slope_weights(coordinate[own])
-        found.append(weights)
-    return [*found, found[1] - found[0]]
+        weights[half] = slope_weights(coordinate[half])
+        halves.append(weights)
+    return [*halves, halves[1] - halves[0]]
 
 
 def scatter(ratio: Array, coordinate: Array) -> float:
     """Half the t interval of the slope of `ratio` (cells,) from the scatter of the cells about their line."""
     centred = coordinate - coordinate.mean()
     residual = ratio - ratio.mean() - centred * float(ratio @ slope_weights(coordinate))
-    free = len(ratio) - 2
-    error = np.sqrt(residual @ residual / free / (centred @ centred))
-    return float(special.stdtrit(free, 0.5 + LEVEL / 2) * error)
+    freedom = len(ratio) - 2
+    error = np.sqrt(residual @ residual / freedom / (centred @ centred))
+    return float(special.stdtrit(freedom, 0.5 + LEVEL / 2) * error)
 
 
 def local_slopes(ratio: Array, coordinate: Array) -> tuple[Array, Array]:
     """Middles of neighbouring different coordinates (sorted), and the slopes of `ratio` between them."""
     steps = np.diff(coordinate)
-    apart = steps > 0
-    return ((coordinate[1:] + coordinate[:-1]) / 2)[apart], np.diff(ratio)[apart] / steps[apart]
+    distinct = steps > 0
+    return ((coordinate[1:] + coordinate[:-1]) / 2)[distinct], np.diff(ratio)[distinct] / steps[distinct]
 
 
 def compare_log_law(horizons: Array, means: Array) -> tuple[float, Array, float]:

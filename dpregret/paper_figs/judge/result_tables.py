@@ -40,12 +40,12 @@ FORMS: Final = {
         needed=("claim", "verdict"),
         key=("claim",),
         numbers=NUMBERS,
-        words={"verdict": frozenset(words)},
+        allowed={"verdict": frozenset(verdicts)},
         intervals=INTERVALS,
     )
-    for kind, words in (("claim", CLAIMS), ("check", CHECKS))
+    for kind, verdicts in (("claim", CLAIMS), ("check", CHECKS))
 }
-"""Kind of line -> what its file has to look like; tables of older runs lack some columns."""
+"""Kind of line -> required form of its file; tables of older runs lack some columns."""
 
 
 def number(record: Mapping[Any, object], name: str = NUMBER[0]) -> str:
@@ -77,11 +77,11 @@ def read_lines(folder: Path, text: bool = False, needed: Sequence[str] = ()) -> 
         for kind, name in FILES.items()
         if kind == "claim" or (folder / name).exists()
     ]
-    found = pd.concat([frame for frame in frames if len(frame)] or frames[:1], ignore_index=True)
-    if found["claim"].duplicated().any():
-        name = found.loc[found["claim"].duplicated(), "claim"].iloc[0]
+    lines = pd.concat([frame for frame in frames if len(frame)] or frames[:1], ignore_index=True)
+    if lines["claim"].duplicated().any():
+        name = lines.loc[lines["claim"].duplicated(), "claim"].iloc[0]
         raise DamageError(f"{folder}: {name!r} is both a claim and a check")
-    return found.fillna({"why": ""}) if "why" in found else found.assign(why="")
+    return lines.fillna({"why": ""}) if "why" in lines else lines.assign(why="")
 
 
 JOBS: Final = "jobs.csv"
@@ -112,11 +112,11 @@ def write_jobs(runs: pd.DataFrame, out: Path, profile: str) -> None:
     failed = runs["status"].where(runs["status"] != "ok")
     jobs = runs.assign(status=failed, delivered=promised, noise_scale=scales).groupby(list(JOB_KEY), sort=True)
     how = {"status": "first", "run": "nunique", "violation": "max", "delivered": "max", "noise_scale": "mean"}
-    found = jobs.agg({**how, **dict.fromkeys(HASHES.values(), "first")}).rename(columns={"run": "runs"})
-    delivered = found["delivered"].where(np.isfinite(found["delivered"]))
-    found = found.assign(profile=profile, delivered=delivered, noise_scale=np.exp(found["noise_scale"]))
-    levels = pd.DataFrame([_level(own) for _, own in jobs], index=found.index)
-    table = found.fillna({"status": "ok"}).join(levels).reset_index()
+    summary = jobs.agg({**how, **dict.fromkeys(HASHES.values(), "first")}).rename(columns={"run": "runs"})
+    delivered = summary["delivered"].where(np.isfinite(summary["delivered"]))
+    summary = summary.assign(profile=profile, delivered=delivered, noise_scale=np.exp(summary["noise_scale"]))
+    levels = pd.DataFrame([_level(job) for _, job in jobs], index=summary.index)
+    table = summary.fillna({"status": "ok"}).join(levels).reset_index()
     formats.write_csv(table[[*JOBS_COLUMNS]], out / JOBS)
 
 
@@ -140,7 +140,7 @@ PRIVACY_ROUNDING: Final = 1e-6
 """Relative slack of privacy comparisons: epsilon is found to about this accuracy."""
 
 LEAST: Final = 0.01
-"""The smallest epsilon at which statements are tried."""
+"""The smallest epsilon at which statements are tested."""
 
 
 @dataclass(frozen=True)
@@ -164,11 +164,11 @@ class ExactLoss:
 
     def __str__(self) -> str:
         lost = formats.significant(self.attained)
-        said = f"loses eps = {lost} where {self.claimed:g} is claimed, exactly: {self.on}"
+        sentence = f"loses eps = {lost} where {self.claimed:g} is claimed, exactly: {self.on}"
         if not self.refutes or math.isnan(self.fails_from):
-            return said
+            return sentence
         where = f"from eps = {self.fails_from:.3g} on" if self.fails_from else f"down to eps = {LEAST}, the least tried"
-        return f"{said}; fails {where}"
+        return f"{sentence}; fails {where}"
 
     @classmethod
     def read(cls, path: Path) -> dict[str, ExactLoss]:
@@ -200,13 +200,13 @@ GAIN_COLUMNS: Final = (
 def ratio(first: Array, second: Array) -> fits.Estimate:
     """Mean of `first` over mean of `second`, (runs,) each, with the t interval of jackknife pseudo-values.
 
-    Of different numbers of runs the first ones are taken, which are the same.
+    If the numbers of runs differ, the first ones, which both have, are used.
     """
     runs = min(len(first), len(second))
     first, second = first[:runs], second[:runs]
-    whole = first.mean() / second.mean()
+    estimate = first.mean() / second.mean()
     others = (first.sum() - first) / (second.sum() - second)
-    return fits.mean_interval(np.asarray(runs * whole - (runs - 1) * others, dtype=np.float64))
+    return fits.mean_interval(np.asarray(runs * estimate - (runs - 1) * others, dtype=np.float64))
 
 
 def gains(runs: pd.DataFrame, claims: ClaimsFile) -> pd.DataFrame:
@@ -218,15 +218,15 @@ def gains(runs: pd.DataFrame, claims: ClaimsFile) -> pd.DataFrame:
 
 def _gain_rows(runs: pd.DataFrame, gain: Gain) -> Iterator[dict[str, object]]:
     runs = runs.loc[runs["experiment"] == gain.experiment]
-    own = runs.loc[(runs["learner"] == gain.learner) & (runs["variant"] == gain.over)]
+    numerator = runs.loc[(runs["learner"] == gain.learner) & (runs["variant"] == gain.over)]
     for name, value in gain.where.items():
-        own = own.loc[own[name] == value]
-    settings = {str(stream): setting(rows, besides=(gain.parameter,)) for stream, rows in own.groupby("stream")}
+        numerator = numerator.loc[numerator[name] == value]
+    settings = {str(stream): setting(rows, besides=(gain.parameter,)) for stream, rows in numerator.groupby("stream")}
     for stream in sorted(set(runs.loc[runs["learner"] == gain.learner, "stream"]) - {""}):
         for variant in gain.variants:
             try:
                 (first, first_noise), (second, second_noise) = (
-                    _response_and_noise(runs, gain, each, stream) for each in (gain.over, variant)
+                    _response_and_noise(runs, gain, name, stream) for name in (gain.over, variant)
                 )
             except NotRun:
                 continue
@@ -240,7 +240,7 @@ def _gain_rows(runs: pd.DataFrame, gain: Gain) -> Iterator[dict[str, object]]:
                     "with": variant,
                     "over": gain.over,
                     "experiment": gain.experiment,
-                    "where": " ".join(f"{key}={each}" for key, each in gain.where.items()),
+                    "where": " ".join(f"{key}={fixed}" for key, fixed in gain.where.items()),
                     "stream": stream,
                     "parameter": gain.parameter,
                     "value": value,
@@ -255,20 +255,20 @@ def _gain_rows(runs: pd.DataFrame, gain: Gain) -> Iterator[dict[str, object]]:
 
 def _response_and_noise(runs: pd.DataFrame, gain: Gain, variant: str, stream: str) -> list[Cells]:
     """Cells of a variant, the gain's learner's own or name.variant; raises NotRun."""
-    learner, _, own = variant.rpartition(".")
+    learner, _, suffix = variant.rpartition(".")
     symbol = labels_of(gain.response).symbols[gain.parameter]
-    named = {"id": GAINS, "source": "", "says": "", "learner": learner or gain.learner, "variant": own}
+    named = {"id": GAINS, "source": "", "says": "", "learner": learner or gain.learner, "variant": suffix}
     swept = {name: getattr(gain, name) for name in Swept.model_fields}
     claim = Claim.model_validate({**swept, **named, "stream": stream, "rate": Rate(symbol, 1.0)})
     noise = claim.model_copy(update={"response": "noise", "counterpart": None})
-    return [collect_cells(runs, each) for each in (claim, noise)]
+    return [collect_cells(runs, measured) for measured in (claim, noise)]
 
 
 def write_gains(runs: pd.DataFrame, claims: ClaimsFile, out: Path) -> None:
     """Write gains.csv with numbers, and gains.md with intervals in words."""
-    found = gains(runs, claims)
-    formats.write_csv(found, out / f"{GAINS}.csv")
-    text = found.assign(value=found["value"].map("{:g}".format)).fillna("").astype("str")
+    table = gains(runs, claims)
+    formats.write_csv(table, out / f"{GAINS}.csv")
+    text = table.assign(value=table["value"].map("{:g}".format)).fillna("").astype("str")
     for kind, name in (("noise", "noise ratio"), ("ratio", "ratio")):
-        text[name] = [number(row, kind) or formats.DASH for row in found.to_dict("records")]
+        text[name] = [number(row, kind) or formats.DASH for row in table.to_dict("records")]
     formats.write_captioned(text[list(GAIN_COLUMNS)], GAINED, out, GAINS)

@@ -37,7 +37,7 @@ LIMITS: Final[Mapping[str, Limit]] = {
 
 
 def first_fault(rows: pd.DataFrame) -> str | None:
-    """A sentence about the first number of finished rows that cannot be; None where all can. Missing columns pass."""
+    """A sentence about the first impossible number in finished rows, else None. Missing columns pass."""
     for name, limit in LIMITS.items():
         if name in rows:
             values = rows[name].to_numpy(dtype=np.float64)
@@ -48,7 +48,7 @@ def first_fault(rows: pd.DataFrame) -> str | None:
 
 
 def check_rows(rows: pd.DataFrame, domain: Any | None) -> None:
-    """Raise LearnerFault for a number of a play that cannot be, or points outside the set (where there is one)."""
+    """Raise LearnerFault for an impossible number of a play, or points outside the set (if there is one)."""
     if fault := first_fault(rows):
         raise LearnerFault(fault)
     if domain is not None and "violation" in rows:
@@ -56,7 +56,7 @@ def check_rows(rows: pd.DataFrame, domain: Any | None) -> None:
 
 
 class Kind(NamedTuple):
-    """A kind of column. holds: whether a dtype is one; dtype: what it is read as, None for as it is."""
+    """A kind of column. holds: whether a dtype is of this kind; dtype: the dtype after reading, None: unchanged."""
 
     name: str
     holds: Callable[[Any], bool]
@@ -64,12 +64,12 @@ class Kind(NamedTuple):
     empty: object
 
 
-TEXT: Final = Kind("text", lambda each: types.is_string_dtype(each) or types.is_object_dtype(each), "str", "")
+TEXT: Final = Kind("text", lambda dtype: types.is_string_dtype(dtype) or types.is_object_dtype(dtype), "str", "")
 FLAG: Final = Kind("flag", types.is_bool_dtype, "bool", False)
 INTEGER: Final = Kind("integer", types.is_integer_dtype, "int64", 0)
 SIZE: Final = Kind("size", types.is_integer_dtype, None, 0)
 NUMBER: Final = Kind(
-    "number", lambda each: types.is_numeric_dtype(each) and not types.is_bool_dtype(each), "float64", math.nan
+    "number", lambda dtype: types.is_numeric_dtype(dtype) and not types.is_bool_dtype(dtype), "float64", math.nan
 )
 
 COLUMNS: Final[Mapping[str, Kind]] = {
@@ -139,13 +139,13 @@ def read_runs(runs_dir: Path | str, columns: Collection[str] | None = None) -> p
         raise RunsError(f"{root}: no Parquet file of runs")
     always = {*KEY, "status", "config_hash"}
     declared = COLUMNS if columns is None else {name: COLUMNS[name] for name in COLUMNS if name in {*always, *columns}}
-    wanted = None if columns is None else [*declared, *OPTIONS]
-    frames = [check_columns(read_file(file, wanted), str(file), declared) for file in files]
+    needed = None if columns is None else [*declared, *OPTIONS]
+    frames = [check_columns(read_file(file, needed), str(file), declared) for file in files]
     return check_runs(pd.concat(frames, ignore_index=True), str(root))
 
 
 def by_experiment(runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Experiment -> its rows: to look for some among them takes less time than among all."""
+    """Experiment -> its rows, in which a selection takes less time than in all rows."""
     return {str(name): rows for name, rows in runs.groupby("experiment", sort=False)}
 
 
@@ -161,7 +161,7 @@ def crashes(frame: pd.DataFrame) -> list[str]:
 
 
 def read_file(file: Path, columns: Collection[str] | None) -> pd.DataFrame:
-    """The columns of a file that there are, without a check of what they hold; raises RunsError for another file."""
+    """Those of some columns that a file has, unchecked; raises RunsError for a file that is no results file."""
     try:
         return parquet.read(file, columns)
     except parquet.StampError as fault:
@@ -176,28 +176,28 @@ def check_columns(frame: pd.DataFrame, origin: str, declared: Mapping[str, Kind]
     """
     if missing := [name for name in declared if name not in frame.columns]:
         raise RunsError(f"{origin}: missing columns {', '.join(missing)}")
-    there = frame.dtypes.to_dict()
+    actual = frame.dtypes.to_dict()
     for name, kind in declared.items():
-        whole = kind == SIZE and types.is_float_dtype(there[name]) and bool((frame[name] % 1 == 0).all())
-        if not whole and not kind.holds(there[name]):
-            raise RunsError(f"{origin}: column {name} holds {there[name]}, expected {kind.name}")
+        integral = kind == SIZE and types.is_float_dtype(actual[name]) and bool((frame[name] % 1 == 0).all())
+        if not integral and not kind.holds(actual[name]):
+            raise RunsError(f"{origin}: column {name} holds {actual[name]}, expected {kind.name}")
     dtypes = {name: kind.dtype for name, kind in declared.items() if kind.dtype is not None}
     further = [name for name in OPTIONAL if name in frame.columns]
-    if odd := [name for name in further if not types.is_numeric_dtype(there[name])]:  # flags count as numbers
-        raise RunsError(f"{origin}: column {odd[0]} holds {there[odd[0]]}, expected {NUMBER.name}")
+    if odd := [name for name in further if not types.is_numeric_dtype(actual[name])]:  # flags count as numbers
+        raise RunsError(f"{origin}: column {odd[0]} holds {actual[odd[0]]}, expected {NUMBER.name}")
     done = frame["status"] == "ok"
     if fault := first_fault(frame if done.all() else frame.loc[done]):
         raise RunsError(f"{origin}: a row with status ok that cannot be: {fault}")
     costs = COST_COLUMNS if declared is COLUMNS else ()
     missing_costs = dict.fromkeys((name for name in costs if name not in further), float("nan"))
     dtypes |= dict.fromkeys(further, "float64")
-    other = {name: dtype for name, dtype in dtypes.items() if there[name] != dtype}
-    known = frame[[*declared, *further]]
-    return (known.astype(other) if other else known).assign(**missing_costs)  # a cast takes its time by columns
+    casts = {name: dtype for name, dtype in dtypes.items() if actual[name] != dtype}
+    checked = frame[[*declared, *further]]
+    return (checked.astype(casts) if casts else checked).assign(**missing_costs)  # casts are slow
 
 
 def check_runs(frame: pd.DataFrame, origin: str) -> pd.DataFrame:
-    """Check what only shows across files; return the rows sorted by `KEY`.
+    """Check consistency across files; return the rows sorted by `KEY`.
 
     Raises RunsError for two configurations of one experiment (half of the files are stale then), and for a row that
     occurs twice.
@@ -206,9 +206,9 @@ def check_runs(frame: pd.DataFrame, origin: str) -> pd.DataFrame:
     if mixed := [str(experiment) for _, experiment in hashes[hashes > 1].index]:
         raise RunsError(f"{origin}: files of different configurations in experiment {', '.join(mixed)}; rerun it")
     key = [*KEY, *(name for name in OPTIONS if name in frame.columns)]
-    twice = frame.duplicated(key)
-    if twice.any():
-        first = frame.loc[twice].iloc[0]
+    duplicated = frame.duplicated(key)
+    if duplicated.any():
+        first = frame.loc[duplicated].iloc[0]
         where = ", ".join(f"{name}={first[name]}" for name in key)
         raise RunsError(f"{origin}: the same row twice: {where}")
     return frame.sort_values(key, kind="stable", ignore_index=True)

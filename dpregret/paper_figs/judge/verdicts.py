@@ -46,7 +46,7 @@ NOTICED: Final = 0.95
 AIM: Final = 0.97
 """... and the one that is aimed at for normal responses."""
 NODES: Final = 200
-"""Quantiles of each chi variable that stand for its distribution."""
+"""Number of quantiles that represent each chi distribution."""
 WITH_LOGARITHM: Final = (*LENGTHS, "dimension")
 """Parameters whose laws have or could have a logarithm; that of experts and windows is the parameter itself."""
 
@@ -54,7 +54,7 @@ WITH_LOGARITHM: Final = (*LENGTHS, "dimension")
 @lru_cache(maxsize=64)
 def reach(runs: int) -> float:
     """c above: how many standard errors beyond the tolerance a slope must lie to be noticed."""
-    from scipy import stats  # a third of a second, which who prints a table does not wait for
+    from scipy import stats  # takes a third of a second; printing a table does not need it
 
     freedom = runs - 1
     levels = (np.arange(NODES) + 0.5) / NODES
@@ -176,9 +176,9 @@ def judge_claims(
 def _row(claim: Claim, judgement: Judgement) -> dict[str, object]:
     numbers: dict[str, object] = {}
     for name, value in vars(judgement).items():
-        own = value.columns(name) if isinstance(value, fits.Estimate) else {name: value}
+        columns = value.columns(name) if isinstance(value, fits.Estimate) else {name: value}
         # below 1e-9 there is rounding only
-        numbers |= {key: round(each, 9) + 0.0 if isinstance(each, float) else each for key, each in own.items()}
+        numbers |= {key: round(entry, 9) + 0.0 if isinstance(entry, float) else entry for key, entry in columns.items()}
     return {
         "kind": claim.kind,
         "claim": claim.id,
@@ -206,7 +206,7 @@ def judge(
 
 
 def judge_cells(runs: pd.DataFrame, claim: Claim, cells: Cells, exact: ExactLosses = NOTHING) -> Judgement:
-    """The same of a line whose cells are there."""
+    """The same for a line whose cells are collected."""
     if claim.type == "private":
         return judge_private(runs, claim, cells, exact.get(claim.exact))
     judged = judge_bounded(claim, cells) if claim.type in ("below", "stated") else judge_exponent(runs, claim, cells)
@@ -239,7 +239,7 @@ def rate_text(claim: Claim) -> str:
 
 
 def _undecided(cells: Cells, reason: str = "", **more: Any) -> Judgement:
-    """An undecided judgement that says which cells there are."""
+    """An inconclusive judgement that lists the used and the excluded cells."""
     lost = {state: cells.values[np.array(cells.status) == state] for state in cell.STATES}
     excluded = " | ".join(f"{state}: {listed(values)}" for state, values in lost.items() if len(values))
     used, count = listed(cells.values[cells.used]), len(cells.responses)
@@ -264,16 +264,16 @@ def judge_private(runs: pd.DataFrame, claim: Claim, cells: Cells, exact: ExactLo
     if not len(ratio) or not np.isfinite(ratio).all():
         missing = "the runs carry no delivered epsilon"
         return Judgement(word.INCONCLUSIVE, missing, resolution_of="none: no delivered epsilon")
-    kept, upper = ratio.max() <= 1 + PRIVACY_ROUNDING, claim.accounting == "upper"
-    verdict = word.REPRODUCED if kept else word.VIOLATED
+    holds, upper = ratio.max() <= 1 + PRIVACY_ROUNDING, claim.accounting == "upper"
+    verdict = word.REPRODUCED if holds else word.VIOLATED
     reason = f"delivers {ratio.min():.3g} to {ratio.max():.3g} times the claimed eps"
     resolved: dict[str, Any] = {"resolution": PRIVACY_ROUNDING, "resolution_of": FACTOR}
     if exact is not None and exact.refutes:
         verdict, upper = word.VIOLATED, False
         reason = f"{exact}; in the runs the ledger proves at most {ratio.max():.3g} times the claimed eps"
     elif claim.kind == "check":
-        verdict = word.HOLDS if kept else word.FAILS
-    elif upper and not kept:
+        verdict = word.HOLDS if holds else word.FAILS
+    elif upper and not holds:
         verdict = word.INCONCLUSIVE
         proved = f"the ledger proves {ratio.max():.3g} times the claimed eps only"
         reason = f"{proved}: an upper bound, no violation is shown"
@@ -284,7 +284,7 @@ def judge_private(runs: pd.DataFrame, claim: Claim, cells: Cells, exact: ExactLo
 
 @dataclass(frozen=True)
 class Standing:
-    """How the means of a sweep stand to an explicit bound, by intervals that hold jointly with 95 %.
+    """The means of a sweep compared with an explicit bound, by joint 95 % intervals.
 
     `ratios` (cells,) are mean / bound, for a lower bound bound / mean; `crossed` the values of the parameter where the
     bound is broken, `held` whether it is kept in every cell.
@@ -297,13 +297,13 @@ class Standing:
 
 def standing(cells: Cells, lower: bool = False) -> Standing:
     """Compare every cell with its bound."""
-    values, low, high = np.array([fits.mean_interval(each, len(cells.values)) for each in cells.responses.T]).T
+    values, low, high = np.array([fits.mean_interval(sample, len(cells.values)) for sample in cells.responses.T]).T
     broken = high < cells.bounds if lower else low > cells.bounds
-    kept = low >= cells.bounds if lower else high <= cells.bounds
+    within = low >= cells.bounds if lower else high <= cells.bounds
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.asarray(cells.bounds / values if lower else values / cells.bounds, dtype=np.float64)
     crossed = "; ".join(f"{value:g}" for value in cells.values[broken])
-    return Standing(ratios, crossed, cell.FAILED not in cells.status and bool(kept.all()))
+    return Standing(ratios, crossed, cell.FAILED not in cells.status and bool(within.all()))
 
 
 def judge_bounded(claim: Claim, cells: Cells) -> Judgement:
@@ -316,27 +316,27 @@ def judge_bounded(claim: Claim, cells: Cells) -> Judgement:
     resolved: dict[str, Any] = {"resolution_of": "factor of the stated bound" if stated else NO_BOUND}
     if not np.isfinite(cells.bounds).all():
         return Judgement(word.INCONCLUSIVE, "the runs carry no explicit bound", **resolved)
-    shown = _undecided(cells, **resolved)
+    undecided = _undecided(cells, **resolved)
     cells = cells.fitted() if lower else cells
     if not len(cells.values):
-        return replace(shown, reason="no cell is asymptotic")
+        return replace(undecided, reason="no cell is asymptotic")
     means = standing(replace(cells, bounds=cells.bounds * (1 + ROUNDING)) if stated else cells, lower)
     noun = {"excess": "excess", "noise": "noise", "calls": "number of calls"}.get(claim.response, "regret")
     largest = float(means.ratios.max())
     most = f"up to {significant(largest, 3)} times the stated value"
     if means.crossed and stated:
         reason = f"{most}; exceeded at {means.crossed}"
-        return replace(shown, verdict=word.VIOLATED, reason=reason, resolution=ROUNDING)
+        return replace(undecided, verdict=word.VIOLATED, reason=reason, resolution=ROUNDING)
     if means.crossed:
         side = "below" if lower else "above"
-        return replace(shown, verdict=word.FAILS, reason=f"mean {noun} {side} the bound at {means.crossed}")
+        return replace(undecided, verdict=word.FAILS, reason=f"mean {noun} {side} the bound at {means.crossed}")
     if means.held and stated:
         reason = f"{most}, in {len(cells.values)} cells"
-        return replace(shown, verdict=word.REPRODUCED, reason=reason, resolution=1 - largest)
+        return replace(undecided, verdict=word.REPRODUCED, reason=reason, resolution=1 - largest)
     if means.held:
         most = f"at least {1 / largest:.4g}" if lower else f"at most {largest:.3g}"
-        return replace(shown, verdict=word.HOLDS, reason=f"{most} of the bound in {len(cells.values)} cells")
-    return replace(shown, reason=f"an interval of the mean {noun} contains the bound, or runs failed")
+        return replace(undecided, verdict=word.HOLDS, reason=f"{most} of the bound in {len(cells.values)} cells")
+    return replace(undecided, reason=f"an interval of the mean {noun} contains the bound, or runs failed")
 
 
 def judge_exponent(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Judgement:
@@ -350,8 +350,8 @@ def judge_exponent(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Judgement:
     over_sets, lower = claim.parameter in SETS, claim.side == "lower"
     try:
         fit = fits.fit_power(fitted.responses, axis, factor, rate.power, over_sets)
-    except fits.NoExponent as nothing:
-        return _undecided(cells, f"no exponent: {nothing}")
+    except fits.NoExponent as fault:
+        return _undecided(cells, f"no exponent: {fault}")
     sign = direction(claim)  # positive slopes outgrow the bound from here on
     growth, bend = fit.normalised.signed(sign), fit.bend.signed(-1 if lower else 1)
     late = (fit.upper if (sign > 0) != lower else fit.lower).signed(sign)
@@ -418,20 +418,20 @@ def decide(growth: fits.Estimate, tolerance: float, runs: int, lower: bool = Fal
 
 
 def _bent(side: Side, tolerance: float, late: fits.Estimate, bend: fits.Estimate) -> str:
-    """Why the end of the range takes back what the whole range says; empty where it does not.
+    """Why the late half of the range contradicts the slope of the whole range; empty if it does not.
 
     A match must not end wholly outside the tolerance, and what lies outside must not end wholly inside it. A response
     that outgrows its law without an explicit bound must have one power.
     """
-    shown = f"slope {number(late.value, 3)} in the late half"
+    slope = f"slope {number(late.value, 3)} in the late half"
     if side == "matches" and (late.low > tolerance or late.high < -tolerance):
-        return f"{shown}, outside the tolerance: not one power on this grid"
+        return f"{slope}, outside the tolerance: not one power on this grid"
     if side == "keeps" and late.low >= -tolerance:
-        return f"{shown}, which rises into the tolerance: not below the bound yet"
+        return f"{slope}, which rises into the tolerance: not below the bound yet"
     if side == "outgrows" and late.high <= tolerance:
-        return f"{shown}, which falls into the tolerance: not above the bound yet"
+        return f"{slope}, which falls into the tolerance: not above the bound yet"
     if side == "outgrows" and bend.low > tolerance:
-        return f"{shown}, {number(bend.value, 3)} more than in the other: no power on this grid"
+        return f"{slope}, {number(bend.value, 3)} more than in the other: no power on this grid"
     return ""
 
 
@@ -485,17 +485,17 @@ def _outgrown(runs: pd.DataFrame, claim: Claim, cells: Cells, law: Array) -> tup
 
 
 def _totals(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Cells | None:
-    """The sweep of what the explicit bound is about, all cells."""
+    """All cells of the quantity that the explicit bound limits; None if there is none."""
     if claim.response == "noise":
         return cells if claim.bound == "explicit" else None
     if claim.response in ("calls", "draws", "optimum"):
         return None
     response = "excess" if claim.response == "excess" else "regret"
     if claim.response == response and claim.counterpart is None and claim.side == "upper":
-        return cells  # no mark but a failure matters
-    whole = claim.model_copy(update={"response": response, "counterpart": None, "type": "below"})
+        return cells  # of all statuses only a failure matters
+    total_claim = claim.model_copy(update={"response": response, "counterpart": None, "type": "below"})
     try:
-        return collect_cells(runs, whole)
+        return collect_cells(runs, total_claim)
     except NotRun:
         return None
 
@@ -523,7 +523,7 @@ def _too_few(claim: Claim, cells: Cells) -> str:
         rounds = first * step ** (fits.MINIMUM_CELLS - 1)
     else:
         rounds = float(np.sort(cells.needed)[fits.MINIMUM_CELLS - 1])
-    if not math.isfinite(rounds):  # whatever is played, a cell is saturated
+    if not math.isfinite(rounds):  # at any length some cell is saturated
         return text
     length = word.labels_of(claim.response).length
     return f"{text}; it would take {length} of about 2^{math.ceil(np.log2(max(rounds, 2)))}"

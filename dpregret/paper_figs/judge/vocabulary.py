@@ -1,4 +1,4 @@
-"""The words of verdicts, parameters and responses: what each means, and how pages write it; the notation of rates.
+"""Verdicts, parameters and responses: their meanings and how pages write them; the notation of rates.
 
 A rate is written `T^0.5 ln(T)^1.5`, `ln T`, `eps^-1`, `1` in claims files and tables: symbol^power times log^log_power.
 The logarithm is ln of T, n or of what is in brackets, log2 of a dimension. A power of one is left out, as is a factor
@@ -72,11 +72,11 @@ VALUE_COLUMN: Final = {
 }  # fmt: skip
 """Parameter -> the column of a run that holds its values."""
 COUNTED: Final = {"noise": "noise_norm", "draws": "draws"}
-"""Responses that a column holds as they are."""
+"""Response -> the column of a run that holds it."""
 
 
 @dataclass(frozen=True)
-class Words:
+class Vocabulary:
     """Text for tables and figures.
 
     `response` is a table column; `unit` is what operations are counted per; `length` is the symbol of T or n;
@@ -95,8 +95,8 @@ _SYMBOLS: Final = {
     "epsilon": "eps", "mu": "mu_gdp", "best_loss": "L*", "length": "k",
     "convexity": "mu", "beta": "(ln 1/beta)", "delta": "(ln 1/delta)",
 }  # fmt: skip
-REGRET: Final = Words("regret", "round", "T", "linear regret", _SYMBOLS)
-EXCESS: Final = Words(
+REGRET: Final = Vocabulary("regret", "round", "T", "linear regret", _SYMBOLS)
+EXCESS: Final = Vocabulary(
     "excess", "iteration", "n", "plateau",
     {**_SYMBOLS, "samples": "n", "dimension": "p", "width": "G", "corners": "(log2 k)",
      "curvature": "Gamma", "smoothness": "lambda"},
@@ -109,7 +109,7 @@ RESPONSE_AXES: Final = {
 }  # fmt: skip
 
 
-def labels_of(response: Response) -> Words:
+def labels_of(response: Response) -> Vocabulary:
     """The vocabulary that goes with a response."""
     return EXCESS if response == "excess" else REGRET
 
@@ -172,27 +172,27 @@ def law(text: str, symbol: str = "") -> str:
     try:
         return f"${side}{parse(rate).latex(symbol)}$"
     except ValueError:
-        known = {">=": r"$\ge$", "<=": r"$\le$", "eps": r"$\varepsilon$"}
-        return " ".join(known.get(word, word) for word in text.split(" "))
+        signs = {">=": r"$\ge$", "<=": r"$\le$", "eps": r"$\varepsilon$"}
+        return " ".join(signs.get(word, word) for word in text.split(" "))
 
 
 def parse(text: object) -> Rate:
     """Read a rate; raises ValueError for what is none."""
     if isinstance(text, Rate):
         return text
-    found = _RATE.fullmatch(str(text))
-    if found is None:
+    match = _RATE.fullmatch(str(text))
+    if match is None:
         raise ValueError(FORM)
-    symbol, power, log, word, bracketed, log_power, nodes = found.groups("")
+    symbol, power, log, word, bracketed, log_power, nodes = match.groups("")
     argument = word or bracketed
-    named: dict[str, LogArgument] = {each: each for each in get_args(LogArgument)[1:]}
+    named: dict[str, LogArgument] = {name: name for name in get_args(LogArgument)[1:]}
     if argument in named:
         of = named[argument]
     elif argument and symbol and argument != symbol:
         raise ValueError(f"logarithms are of {symbol} or of {', '.join(named)}, not of {argument!r}")
     else:
         symbol, of = symbol or argument, "parameter"
-    powers = _number(power) if found[1] else 0.0, _number(log_power) if log else 0.0
+    powers = _number(power) if match[1] else 0.0, _number(log_power) if log else 0.0
     return Rate(symbol, *powers, of, "log2" if log == "log2" else "ln", bool(nodes))
 
 

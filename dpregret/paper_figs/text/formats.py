@@ -1,7 +1,7 @@
 """Numbers as text, one frame as CSV and Markdown with the same bytes every time, and tables read back.
 
-Text leaves the house here and by templates, and acts nowhere: see escaping.py. A damaged table is refused in one line
-with file, line and column.
+All text that is written is escaped, here or by templates: see escaping.py. A damaged table is refused in one line with
+file, line and column.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def write_captioned(frame: pd.DataFrame, caption: str, out: Path, name: str) -> 
 
 
 def write_forms(out: Path, name: str, **forms: str) -> None:
-    """Write what one thing is in several forms, as {name}.{form}."""
+    """Write one thing in several formats, as {name}.{form}."""
     for form, text in forms.items():
         (out / f"{name}.{form}").write_text(text, encoding="utf-8")
 
@@ -116,10 +116,10 @@ def columns(rows: Sequence[Sequence[str]], indent: int = 0) -> list[list[str]] |
     """
     rows, room = [[_bound(printable(cell)) for cell in row] for row in rows], line_width() - indent
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    words = [max(len(word) for cell in column for word in cell.split(" ")) for column in zip(*rows, strict=True)]
+    longest = [max(len(word) for cell in column for word in cell.split(" ")) for column in zip(*rows, strict=True)]
     for _ in range(sum(widths) + GAP * (len(widths) - 1) - room):
-        widest = max(range(len(widths)), key=lambda at: (widths[at] > words[at], widths[at]), default=0)
-        if widths[widest] <= words[widest]:
+        widest = max(range(len(widths)), key=lambda at: (widths[at] > longest[at], widths[at]), default=0)
+        if widths[widest] <= longest[widest]:
             return None
         widths[widest] -= 1
     wrapped = ([folded(cell, wide) for cell, wide in zip(row, widths, strict=True)] for row in rows)
@@ -133,8 +133,8 @@ def columns(rows: Sequence[Sequence[str]], indent: int = 0) -> list[list[str]] |
 
 
 def _bound(text: str) -> str:
-    """An interval stays on a line."""
-    return re.sub(r"(?<=\[)[^][]*(?=\])", lambda found: found.group().replace(" ", "\xa0"), text)
+    """Keep each interval on one line."""
+    return re.sub(r"(?<=\[)[^][]*(?=\])", lambda match: match.group().replace(" ", "\xa0"), text)
 
 
 def folded(text: str, width: int = 0, indent: str = "") -> list[str]:
@@ -175,8 +175,8 @@ class Form:
     """The required form of a table.
 
     needed: columns that must be there, besides `key` and `filled`. key: columns that no two rows share. numbers:
-    columns of finite numbers, where they are there; an empty cell is NaN, except in `filled`. words: column -> what it
-    may say. intervals: names of columns X of numbers with X_low <= X <= X_high, all three or none. rows: whether
+    columns of finite numbers, where they are there; an empty cell is NaN, except in `filled`. allowed: column ->
+    allowed values. intervals: names of columns X of numbers with X_low <= X <= X_high, all three or none. rows: whether
     there must be a row below the header.
     """
 
@@ -184,7 +184,7 @@ class Form:
     key: Sequence[str] = ()
     numbers: Sequence[str] = ()
     filled: Sequence[str] = ()
-    words: Mapping[str, Set[str]] = field(default_factory=dict)
+    allowed: Mapping[str, Set[str]] = field(default_factory=dict)
     intervals: Sequence[str] = ()
     rows: bool = False
 
@@ -200,27 +200,27 @@ def read_table(path: Path, form: Form, text: bool = False) -> pd.DataFrame:
     if form.rows and frame.empty:
         raise DamageError(f"{path}:1: no row below the header")
 
-    def refuse(name: str, wrong: pd.Series, said: str) -> None:
+    def refuse(name: str, wrong: pd.Series, fault: str) -> None:
         for row in np.flatnonzero(wrong)[:1]:
-            raise DamageError(f"{path}:{lines[row]}: column {name}: {frame[name][row]!r} {said}")
+            raise DamageError(f"{path}:{lines[row]}: column {name}: {frame[name][row]!r} {fault}")
 
     for name in (*form.key, *form.filled):
         refuse(name, frame[name] == "", "is empty")
     if form.key:
         refuse(form.key[0], frame.duplicated([*form.key]), f"has the {' and '.join(form.key)} of a row above")
-    for name, allowed in form.words.items():
-        refuse(name, ~frame[name].isin(allowed), f"is unknown, allowed: {', '.join(sorted(allowed))}")
+    for name, values in form.allowed.items():
+        refuse(name, ~frame[name].isin(values), f"is unknown, allowed: {', '.join(sorted(values))}")
     bounded = [f"{name}{end}" for name in form.intervals for end in ("_low", "", "_high")]
     names = list(dict.fromkeys((*form.numbers, *form.filled, *bounded)))
-    there = [name for name in names if name in frame]
+    present = [name for name in names if name in frame]
     numbers = frame.reindex(columns=names).apply(pd.to_numeric, errors="coerce").astype(float)
-    for name in there:
+    for name in present:
         refuse(name, (frame[name] != "") & ~np.isfinite(numbers[name]), "is no finite number")
     for name in form.intervals:
         value, low, high = (numbers[f"{name}{end}"] for end in ("", "_low", "_high"))
         within = (low <= value) & (value <= high)
         refuse(name, ~within & (value.notna() | low.notna() | high.notna()), "is not within its interval")
-    return frame if text else frame.assign(**numbers[there])
+    return frame if text else frame.assign(**numbers[present])
 
 
 def _cells(path: Path) -> tuple[list[int], pd.DataFrame]:
@@ -243,6 +243,6 @@ def _cells(path: Path) -> tuple[list[int], pd.DataFrame]:
         raise DamageError(f"{path}:{line}: not UTF-8") from None
     except csv.Error as fault:
         raise DamageError(f"{path}:{reader.line_num}: {fault}") from None
-    if twice := [name for name in rows[0] if rows[0].count(name) > 1]:
-        raise DamageError(f"{path}:1: column {twice[0]!r} stands twice")
+    if duplicates := [name for name in rows[0] if rows[0].count(name) > 1]:
+        raise DamageError(f"{path}:1: column {duplicates[0]!r} stands twice")
     return lines[1:], pd.DataFrame(rows[1:], columns=rows[0], dtype=str)
