@@ -133,7 +133,7 @@ def test_readme_and_front_page_show_the_same_findings_in_the_same_order(results:
     places = [front.find(marked_up(sentence)) for each in found for sentence in (each.title, each.text)]
     assert places == sorted(places)
     assert places[0] > -1
-    assert all(marked_up(item.found) in front.split('id="refuted"')[1] for each in found for item in each.items)
+    assert all(marked_up(item.reason) in front.split('id="refuted"')[1] for each in found for item in each.items)
 
 
 def test_curves_are_the_means_of_the_runs_with_their_intervals(results: Path) -> None:

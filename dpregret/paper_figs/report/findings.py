@@ -34,7 +34,7 @@ from dpregret.paper_figs.text.formats import DASH, read_csv
 from dpregret.paper_figs.text.formula import marked_up, unicode
 
 Names = Mapping[str, str]
-"""Identifier -> what people write; the identifiers are `learner`, `learner.variant`, `stream:name` and `set:name`."""
+"""Identifier -> displayed name; the identifiers are `learner`, `learner.variant`, `stream:name` and `set:name`."""
 NOBODY: Final[Names] = MappingProxyType({})
 
 
@@ -77,7 +77,7 @@ def read_captioned(path: Path, title: str) -> View:
 
 
 def read_all(folder: Path, titles: Mapping[str, str]) -> list[View]:
-    """The tables {name}.md of a folder that there are; titles: name -> title."""
+    """The existing tables {name}.md of a folder; titles: name -> title."""
     paths = {folder / f"{name}.md": title for name, title in titles.items()}
     return [read_captioned(path, title) for path, title in paths.items() if path.exists()]
 
@@ -97,28 +97,28 @@ def write_errata_page(results: Path, papers: Sequence[str], texts: Path, out: Pa
 
     `texts` holds a folder of YAML files for each paper.
     """
-    sections = [each for paper in papers if (each := section(results, load_paper(texts / paper)))["entries"]]
+    sections = [view for paper in papers if (view := section(results, load_paper(texts / paper)))["entries"]]
     refuted = refutations(results, texts, papers)
-    page = templates("md").get_template("errata.md.j2").render(sections=sections, refuted=refuted)
-    (out / "errata.md").write_text(page, encoding="utf-8")
+    text = templates("md").get_template("errata.md.j2").render(sections=sections, refuted=refuted)
+    (out / "errata.md").write_text(text, encoding="utf-8")
 
 
 def templates(form: str = "html") -> jinja2.Environment:
     """The templates of a form, in which formulas of sentences are shown by the filter `maths`."""
-    made = environment(TEMPLATES, form)
-    made.filters["maths"] = unicode if form == "md" else lambda text: Markup(marked_up(text))
-    return made
+    env = environment(TEMPLATES, form)
+    env.filters["maths"] = unicode if form == "md" else lambda text: Markup(marked_up(text))
+    return env
 
 
 def section(results: Path, paper: PaperTexts) -> View:
-    """The errata of one paper beside what was measured: how many effects are measured, how many are mistakes in print,
-    how many are not."""
+    """The errata of one paper with their measured effects, and the counts of measured effects, mistakes in print and
+    other remarks."""
     claims, folder = paper.claims, results / paper.claims.paper
     rows = {row["erratum"]: row for row in records(folder / "errata.csv")}
     lines = lines_of(folder)
-    entries = [_entry(each, rows[each.id], lines, claims, results) for each in paper.errata.errata]
-    mistakes = sum((each.kind, each.provenance) == ("mistake", "printed") for each in paper.errata.errata)
-    measured = sum(bool(each["effect"]) for each in entries)
+    entries = [_entry(erratum, rows[erratum.id], lines, claims, results) for erratum in paper.errata.errata]
+    mistakes = sum((erratum.kind, erratum.provenance) == ("mistake", "printed") for erratum in paper.errata.errata)
+    measured = sum(bool(entry["effect"]) for entry in entries)
     counts = {"measured": measured, "mistakes": mistakes, "other": len(entries) - mistakes}
     return {"paper": claims.paper, "title": claims.title, "entries": entries, **counts}
 
@@ -131,7 +131,7 @@ def _entry(erratum: Erratum, row: Record, lines: Mapping[str, Record], claims: C
         where = f" ({row['setting']})" if row.get("setting", DASH) not in ("", DASH) else ""
         printed, corrected = row["as printed"], row["corrected"]
         effect = f"{row['quantity']}: {printed} as printed, {corrected} in {row['against']}{ratio}{where}"
-        figures = [each.name for each in claims.figures if each.experiment == erratum.experiment]
+        figures = [figure.name for figure in claims.figures if figure.experiment == erratum.experiment]
         links = [f"{claims.paper}/figures/{name}.png" for name in figures]
         links.append(f"{claims.paper}/runs/{erratum.experiment}.parquet")
     note = row["note"] or ("" if effect or erratum.claims else row["status"])
@@ -147,12 +147,12 @@ def _entry(erratum: Erratum, row: Record, lines: Mapping[str, Record], claims: C
 
 
 def _evidence(line: Record | None) -> str:
-    """What a claim shows: its number and verdict, or what was found about privacy."""
+    """The number and the verdict of a claim, and what was found about privacy."""
     if line is None:
         return NOT_RUN
-    said = ", ".join(filter(None, (result_tables.number(line), line["verdict"])))
+    sentence = ", ".join(filter(None, (result_tables.number(line), line["verdict"])))
     private = line["type"] == "private" and line["verdict"] != NOT_RUN
-    return said + (f", {of_privacy(line['reason'])}" if private else "")
+    return sentence + (f", {of_privacy(line['reason'])}" if private else "")
 
 
 FILE: Final = "findings.yaml"
@@ -201,20 +201,20 @@ class FindingsFile(Strict):
 
 
 class Item(NamedTuple):
-    """A refuted statement: where it is printed, what it says in our words, what was found, and the remarks that derive
-    it."""
+    """A refuted statement: where it is printed, the statement in our words, the reason of its verdict, and the
+    errata that derive it."""
 
     paper: str
     claim: str
     place: str
     statement: str
-    found: str
+    reason: str
     remarks: tuple[str, ...]
 
     @property
     def loss(self) -> tuple[float, float] | None:
         """The lost and the claimed epsilon of an exact refutation."""
-        numbers = _LOSS.match(self.found)
+        numbers = _LOSS.match(self.reason)
         return (float(numbers[1]), float(numbers[2])) if numbers else None
 
 
@@ -236,30 +236,30 @@ def load_findings(texts: Path) -> tuple[Finding, ...]:
 
 def headlines(results: Path, texts: Path, papers: Sequence[str]) -> tuple[Headline, ...]:
     """The findings of a run that its tables support, in the order of the file."""
-    found = []
+    shown = []
     for entry in load_findings(texts):
         try:
-            found.append(_refuted(entry, results, texts, papers) if entry.refuted else _filled(entry, results, papers))
+            shown.append(_refuted(entry, results, texts, papers) if entry.refuted else _filled(entry, results, papers))
         except _MissingError:
             continue
-    return tuple(found)
+    return tuple(shown)
 
 
 def refutations(results: Path, texts: Path, papers: Sequence[str]) -> tuple[Item, ...]:
     """Statements of papers, as printed there, whose claims of privacy are violated in the tables of a run."""
-    found = []
+    items = []
     for claims in (load_paper(texts / paper).claims for paper in papers):
         lines = _lines(results, claims.paper)
         for claim in (claim for claim in claims.claims if claim.refutable):
             line = lines.get(claim.id, {})
             if line.get("verdict") == VIOLATED:
                 place, reason = f"{claims.cite or claims.paper}, {claim.source}", of_privacy(line["reason"])
-                found.append(Item(claims.paper, claim.id, place, claim.statement, reason, claim.errata))
-    return tuple(found)
+                items.append(Item(claims.paper, claim.id, place, claim.statement, reason, claim.errata))
+    return tuple(items)
 
 
 def of_privacy(reason: str) -> str:
-    """What was found about privacy, without what the runs show besides."""
+    """What was found about privacy, without the results of the runs."""
     return reason.split("; in the runs")[0]
 
 
@@ -278,18 +278,18 @@ def _filled(entry: Finding, results: Path, papers: Sequence[str]) -> Headline:
     folder, lines = results / entry.paper, _lines(results, entry.paper)
     if any(lines.get(claim, {}).get("verdict") != verdict for claim, verdict in entry.claims.items()):
         raise _MissingError
-    known = _gained(entry.gains, folder) if entry.gains else {}
+    ratios = _gained(entry.gains, folder) if entry.gains else {}
 
-    def number(found: re.Match[str]) -> str:
-        name, column = found.groups()
-        text = _of_erratum(folder, name, column) if column else known.get(name)
+    def number(match: re.Match[str]) -> str:
+        name, column = match.groups()
+        text = _of_erratum(folder, name, column) if column else ratios.get(name)
         if text is None and name in lines:
             text = result_tables.number(lines[name])
         if not text:
             raise _MissingError
         return text
 
-    title, text = (re.sub(r"\{([^:}]+)(?:: ([^}]+))?\}", number, each) for each in (entry.title, entry.text))
+    title, text = (re.sub(r"\{([^:}]+)(?:: ([^}]+))?\}", number, sentence) for sentence in (entry.title, entry.text))
     return Headline(**{**dict(entry), "title": title, "text": text})
 
 
@@ -303,33 +303,33 @@ def _lines(results: Path, paper: str) -> dict[str, Record]:
 def _of_erratum(folder: Path, erratum: str, column: str) -> str:
     """A column of a measured erratum without its interval; empty where there is none."""
     rows = records(folder / "errata.csv")
-    own: Record = next((row for row in rows if (row["erratum"], row["status"]) == (erratum, MEASURED)), {})
-    value = own.get(column, "")
+    effect: Record = next((row for row in rows if (row["erratum"], row["status"]) == (erratum, MEASURED)), {})
+    value = effect.get(column, "")
     return "" if value == formats.DASH else value.partition(" [")[0]
 
 
-def _gained(wanted: Gains, folder: Path) -> dict[str, str]:
+def _gained(gains: Gains, folder: Path) -> dict[str, str]:
     path = folder / "gains.csv"
     if not path.exists():
         raise _MissingError
     rows = formats.read_csv(path, keep_default_na=False)
-    for name, value in wanted.model_dump(by_alias=True, exclude={"values"}).items():
+    for name, value in gains.model_dump(by_alias=True, exclude={"values"}).items():
         rows = rows.loc[rows[name] == value]
-    own: pd.DataFrame = rows.drop_duplicates("value").set_index("value")
-    if "setting" not in own or not set(wanted.values) <= set(own.index):
+    by_value: pd.DataFrame = rows.drop_duplicates("value").set_index("value")
+    if "setting" not in by_value or not set(gains.values) <= set(by_value.index):
         raise _MissingError
-    ratios = ", ".join(f"{ratio:.1f}" for ratio in own.loc[list(wanted.values), "ratio"])
-    return {"ratios": ratios, "setting": str(own["setting"].iloc[0])}
+    ratios = ", ".join(f"{ratio:.1f}" for ratio in by_value.loc[list(gains.values), "ratio"])
+    return {"ratios": ratios, "setting": str(by_value["setting"].iloc[0])}
 
 
-def markdown(found: Sequence[Headline]) -> str:
+def markdown(findings: Sequence[Headline]) -> str:
     """The findings as a numbered list of a document at the top of the repository, one line each."""
     text = []
-    for index, each in enumerate(found, 1):
-        losses = ("eps = {:g} for {:g}".format(*item.loss) if item.loss else item.found for item in each.items)
-        items = "; ".join(f"{item.place} ({loss})" for item, loss in zip(each.items, losses, strict=True))
-        whole = f"{each.text} Loss for claim: {items}." if items else each.text
-        text.append(f"{index}. **[{_written(each.title)}]({each.page}).** {_written(whole)}\n")
+    for index, finding in enumerate(findings, 1):
+        losses = ("eps = {:g} for {:g}".format(*item.loss) if item.loss else item.reason for item in finding.items)
+        items = "; ".join(f"{item.place} ({loss})" for item, loss in zip(finding.items, losses, strict=True))
+        sentence = f"{finding.text} Loss for claim: {items}." if items else finding.text
+        text.append(f"{index}. **[{_written(finding.title)}]({finding.page}).** {_written(sentence)}\n")
     return "".join(text)
 
 

@@ -1,5 +1,5 @@
-"""Put the page together: read a folder of results, what it shows of each paper, of its interactive curves (means over
-runs with intervals, one row per cell of every experiment) and of winners, fill the template."""
+"""Build the report: read a folder of results, prepare each paper, its interactive curves (means over runs with
+intervals, one row per cell of every experiment) and the winners, and fill the template."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ KINDS: Final = {
 }
 """Kind of a line, in words -> its origin; checks of any origin are apart."""
 BROKEN: Final = " failed: "
-"""Stands in the reason of a claim that was not judged because a learner failed."""
+"""Part of the reason of a claim that was not judged because a learner failed."""
 HIDDEN: Final = (BOUND_LATEX, "errata", "verdicts", "saturated cells")
 COLOURS: Final = 128
 """Figures are embedded with a palette of n colours: a third of the size, no difference to the eye."""
@@ -54,10 +54,10 @@ SMALL: Final = 640
 
 
 def counted(tested: Iterable[View]) -> dict[str, dict[str, int]]:
-    """Kind of line, as far as there are some -> verdict -> number."""
+    """Kind of line -> verdict -> number of lines; without zeros."""
     numbers = Counter((view["kind"], view["verdict"]) for view in tested)
-    found = {kind: {word: numbers[kind, word] for word in ORDER if numbers[kind, word]} for kind in KINDS}
-    return {kind: own for kind, own in found.items() if own}
+    counts = {kind: {word: numbers[kind, word] for word in ORDER if numbers[kind, word]} for kind in KINDS}
+    return {kind: verdicts for kind, verdicts in counts.items() if verdicts}
 
 
 def paper_view(results: Path, claims: ClaimsFile, errata: View, names: Names, changes: Changes) -> View:
@@ -70,9 +70,9 @@ def paper_view(results: Path, claims: ClaimsFile, errata: View, names: Names, ch
     folder = results / claims.paper
     lines = findings.lines_of(folder)
     figures = [_figure(path, claims) for path in sorted((folder / "figures").glob("*.png"))]
-    drawn = {figure["name"] for figure in figures}
-    known = [claim for claim in claims.claims if claim.id in lines]
-    views = tuple(claim_view(claim, lines[claim.id], claims, drawn, names, changes) for claim in known)
+    figure_names = {figure["name"] for figure in figures}
+    present = [claim for claim in claims.claims if claim.id in lines]
+    views = tuple(claim_view(claim, lines[claim.id], claims, figure_names, names, changes) for claim in present)
     tested = tuple(view for view in views if not view["absent"])
     ids = {view["id"] for view in tested}
     effects = [row for row in findings.records(folder / "errata.csv") if row["status"] == MEASURED]
@@ -91,23 +91,23 @@ def paper_view(results: Path, claims: ClaimsFile, errata: View, names: Names, ch
         "effects": effects,
         "measured_on": {row["erratum"]: row["against"].partition(".")[0] for row in effects},
         "costs": findings.records(folder / "costs.csv"),
-        "further": [{**each, "name": f"{claims.paper}-{each['name']}"} for each in findings.read_all(folder, titles)],
+        "further": [{**view, "name": f"{claims.paper}-{view['name']}"} for view in findings.read_all(folder, titles)],
         "counts": counts,
-        "stated": {kind: own for kind, own in counts.items() if kind in stated},
+        "stated": {kind: verdicts for kind, verdicts in counts.items() if kind in stated},
     }
 
 
 def claim_view(
-    claim: Claim, record: Record, claims: ClaimsFile, drawn: set[str], names: Names, changes: Changes
+    claim: Claim, record: Record, claims: ClaimsFile, figure_names: set[str], names: Names, changes: Changes
 ) -> View:
-    """A claim, or a consistency check, with its verdict and with what leads to its data.
+    """A claim, or a consistency check, with its verdict and the links to its data.
 
-    record: its row of claims.csv or checks.csv; drawn: the figures there are. name: of the learner, as people write it.
+    record: its row of claims.csv or checks.csv; figure_names: the existing figures. name: of the learner, as displayed.
     law: HTML. symbol: of what is swept. number: the claim's number on every page. absent: whether this run leaves the
     line out; one whose learner failed is not left out. changed: commits that changed what the line is judged by after
     its first reference, and what we know of why.
     """
-    figures = [entry for entry in claims.figures if entry.experiment == claim.experiment and entry.name in drawn]
+    figures = [entry for entry in claims.figures if entry.experiment == claim.experiment and entry.name in figure_names]
     figures.sort(key=lambda entry: entry.parameter != claim.parameter)
     origin = CHECK if record["kind"] == CHECK else record["origin"]
     origin = "reconstructed" if (origin, claim.provenance) == ("paper", "reconstructed") else origin
@@ -117,7 +117,7 @@ def claim_view(
         "claim": claim,
         "record": record,
         "verdict": verdict,
-        "kind": next(name for name, each in KINDS.items() if each == origin),
+        "kind": next(name for name, group in KINDS.items() if group == origin),
         "check": origin == CHECK,
         "absent": verdict == NOT_RUN and BROKEN not in record["reason"],
         "refutes": verdict == VIOLATED and origin == "paper",
@@ -139,18 +139,18 @@ def _table(folder: Path, claims: ClaimsFile, number: int, tested: set[str]) -> V
     the claim of its number; absent: nothing of it is in this run.
     """
     table, name = claims.tables[number], f"table_{number + 1}"
-    whole, printed = folder / f"{name}_all.csv", folder / f"{name}.html"
-    shown = Markup(fragment_of(printed.read_text(encoding="utf-8"))) if whole.exists() and printed.exists() else None
-    found = findings.records(whole if whole.exists() else folder / f"{name}.csv")
+    full, printed = folder / f"{name}_all.csv", folder / f"{name}.html"
+    fragment = Markup(fragment_of(printed.read_text(encoding="utf-8"))) if full.exists() and printed.exists() else None
+    records = findings.records(full if full.exists() else folder / f"{name}.csv")
     rows = []
-    for record, entry in zip(found, table.rows, strict=True):
+    for record, entry in zip(records, table.rows, strict=True):
         exponents = reversed(entry.exponents.items())  # the first one of a column counts
         by_column = {f"{symbol_of(claims, parameter)} exponent": claim for parameter, claim in exponents}
         empty = record.get("operation counted") == formats.DASH
         absent = empty and bool(entry.claim_ids()) and tested.isdisjoint(entry.claim_ids())
         rows.append({"record": record, "entry": entry, "claims": by_column, "absent": absent})
-    columns = [name for name in (found[0] if found else ()) if name not in HIDDEN]
-    return {"caption": table.caption, "printed": shown, "columns": columns, "rows": rows}
+    columns = [name for name in (records[0] if records else ()) if name not in HIDDEN]
+    return {"caption": table.caption, "printed": fragment, "columns": columns, "rows": rows}
 
 
 def _figure(path: Path, claims: ClaimsFile) -> View:
@@ -169,7 +169,7 @@ def _figure(path: Path, claims: ClaimsFile) -> View:
         "width": width,
         "height": height,
         "experiment": experiment,
-        "files": [each.name for each in beside if each.exists()],
+        "files": [file.name for file in beside if file.exists()],
     }
 
 
@@ -179,10 +179,10 @@ def embedded(path: Path, width: int = 0) -> tuple[str, tuple[int, int], str]:
 
     with Image.open(path) as image:
         title = str(image.info.get("Title", ""))
-        whole = image.convert("RGB")
+        picture = image.convert("RGB")
         if width:
-            whole.thumbnail((width, image.height))
-        reduced = whole.quantize(COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+            picture.thumbnail((width, image.height))
+        reduced = picture.quantize(COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
         buffer = io.BytesIO()
         reduced.save(buffer, "PNG", compress_level=6)
         return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode(), image.size, title
@@ -194,7 +194,7 @@ VARIABLES: Final = ("stream", "set", "checkpoint", "dimension", "window", "epsil
 """Variables for the horizontal axis or to hold fixed; `checkpoint` is T (or n)."""
 NUMBERS: Final = ("mean", "low", "high", "bound", "trivial", "runs")
 READ: Final = ("anytime", "regret", "trivial_regret", "bound")
-"""The columns of runs that it reads, besides those that identify rows."""
+"""Columns of runs that the report reads, besides those that identify rows."""
 LABELS: Final = {
     "stream": "losses", "set": "set", "dimension": "dimension", "window": "window W", "epsilon": "eps",
     "delta": "delta", "best_loss": "loss of the best expert L*", "length": "rounds that tell the experts apart",
@@ -215,32 +215,32 @@ def explorer(runs: pd.DataFrame, claims: ClaimsFile, names: Names = NOBODY) -> d
     """
     rows = runs.loc[runs["status"] == "ok"]
     longest = rows.groupby(["experiment", *SERIES])["horizon"].transform("max")
-    shown = np.where(rows["anytime"], rows["horizon"] == longest, rows["checkpoint"] == rows["horizon"])
-    rows = rows.loc[shown & (rows["checkpoint"] > 1)]
+    selected = np.where(rows["anytime"], rows["horizon"] == longest, rows["checkpoint"] == rows["horizon"])
+    rows = rows.loc[selected & (rows["checkpoint"] > 1)]
     rows = rows.assign(window=rows["window"].where(rows["window"].between(1, rows["horizon"] - 1)))
     private = np.isfinite(rows["epsilon"])
     rows = rows.assign(epsilon=rows["epsilon"].where(private), delta=rows["delta"].where(private))
-    words = labels_of(claims.response)
+    labels = labels_of(claims.response)
     experiments = rows.groupby("experiment", sort=True)
     return {
-        "response": words.response,
+        "response": labels.response,
         "labels": {**LABELS, "checkpoint": "records n" if claims.problem == "erm" else "horizon T (rounds)"},
         "experiments": {str(name): _experiment(group, names) for name, group in experiments},
     }
 
 
-def unclaimed(shown: dict[str, Any], claims: ClaimsFile, titles: Mapping[str, str]) -> Iterator[View]:
+def unclaimed(explored: dict[str, Any], claims: ClaimsFile, titles: Mapping[str, str]) -> Iterator[View]:
     """Of each experiment that no claim is about, the means at the longest length, from what `explorer` shows."""
     claimed = {claim.experiment for claim in claims.claims}
-    for name, found in ((name, each) for name, each in shown["experiments"].items() if name not in claimed):
-        cells = pd.DataFrame(found["rows"], columns=["series", *found["variables"], *NUMBERS], dtype=object)
+    for name, data in ((name, data) for name, data in explored["experiments"].items() if name not in claimed):
+        cells = pd.DataFrame(data["rows"], columns=["series", *data["variables"], *NUMBERS], dtype=object)
         if "checkpoint" in cells:
             cells = cells.loc[cells["checkpoint"] == cells["checkpoint"].max()]
         texts = cells.map(in_cell)
         columns = {
-            "learner": [found["names"][series] for series in cells["series"]],
-            **{shown["labels"][each]: texts[each] for each in found["variables"]},
-            shown["response"]: texts["mean"],
+            "learner": [data["names"][series] for series in cells["series"]],
+            **{explored["labels"][variable]: texts[variable] for variable in data["variables"]},
+            explored["response"]: texts["mean"],
             "95 %": "[" + texts["low"] + ", " + texts["high"] + "]",
             "runs": texts["runs"],
         }
@@ -248,12 +248,12 @@ def unclaimed(shown: dict[str, Any], claims: ClaimsFile, titles: Mapping[str, st
         yield findings.text_table(f"{claims.paper}-{name}", titles.get(name) or name, caption, columns, rows)
 
 
-def _experiment(rows: pd.DataFrame, known: Names) -> dict[str, Any]:
+def _experiment(rows: pd.DataFrame, display_names: Names) -> dict[str, Any]:
     varying = [name for name in VARIABLES if name in rows.columns and rows[name].nunique(dropna=False) > 1]
     private = rows["epsilon"].notna()
     silent = ~private & private.groupby([rows[name] for name in SERIES]).transform("any")
-    words = (" " + rows["variant"]).replace(" plain", "") + silent.map({True: SILENT, False: ""})
-    rows = rows.assign(series=rows["learner"] + words, silent=silent)
+    suffix = (" " + rows["variant"]).replace(" plain", "") + silent.map({True: SILENT, False: ""})
+    rows = rows.assign(series=rows["learner"] + suffix, silent=silent)
     ordered = rows.sort_values("epsilon", kind="stable", na_position="last").drop_duplicates("series")
     series = ordered["series"].tolist()
     groups = rows.groupby(["series", *varying], sort=True, dropna=False)
@@ -265,7 +265,7 @@ def _experiment(rows: pd.DataFrame, known: Names) -> dict[str, Any]:
     constant = {name: _plain(rows[name].iloc[0]) for name in VARIABLES if name in rows.columns and name not in varying}
     return {
         "series": series,
-        "names": [learner_name(known, learner, variant) + SILENT * alone for learner, variant, alone in who],
+        "names": [learner_name(display_names, learner, variant) + SILENT * alone for learner, variant, alone in who],
         "printed": [name for name in series if "printed" in name],
         "variables": varying,
         "constant": {name: value for name, value in constant.items() if value is not None},
@@ -277,7 +277,7 @@ def _experiment(rows: pd.DataFrame, known: Names) -> dict[str, Any]:
 
 
 def in_cell(value: Any) -> str:
-    """A word, a number with three digits, or a dash for what a learner has not."""
+    """Text, a number with three significant digits, or a dash for a missing value."""
     if value is None or isinstance(value, str):
         return value or DASH
     return str(value) if isinstance(value, int) else significant(value)
@@ -298,7 +298,7 @@ FILTERS: Final = {
     "dimension": "dimension", "rounds": "T (or n)", "window": "window W", "epsilon": "eps", "delta": "delta",
     "verdict": "verdict",
 }  # fmt: skip
-"""Column -> what its filter is called."""
+"""Column -> label of its filter."""
 SHOWN: Final = {
     "stream": "stream", "set": "set", "dimension": "d", "rounds": "T or n", "window": "W", "epsilon": "eps",
     "delta": "delta", "winner": "least regret", "regret": "regret", "of_constant": "of the constant point's",
@@ -306,7 +306,7 @@ SHOWN: Final = {
     "bound_of": "least bound", "bound_over_regret": "bound / least regret", "bound_gap": "its regret / least",
     "reference": "not private", "price": "price of privacy", "barred": "barred, less regret",
 }  # fmt: skip
-"""Column -> head of the page's table."""
+"""Column -> heading in the page's table."""
 LEARNERS: Final = ("winner", "second", "bound_of", "reference")
 """Columns that hold a learner and its variant."""
 PARTS: Final = {
@@ -319,22 +319,22 @@ def winners_view(results: Path, names: Names) -> dict[str, Any]:
     """The winners of a folder of results; empty where there is no table of winners.
 
     columns: heads; rows: settings with several algorithms at their largest T; data: JSON of all for the filters.
-    answer: who wins, in one sentence. `names`: identifier -> what people write, which stands before the identifiers.
+    answer: who wins, in one sentence. `names`: identifier -> displayed name, written before the identifier.
     """
     if not (results / TABLE).exists():
         return {}
     table = formats.read_csv(results / TABLE, keep_default_na=False, na_values=[""])
     table = table.fillna({name: "" for name in table if not pd.api.types.is_numeric_dtype(table[name])})
-    shown = pd.DataFrame({name: _worded(table, name) for name in {**FILTERS, **SHOWN}})
+    texts = pd.DataFrame({name: _as_text(table, name) for name in {**FILTERS, **SHOWN}})
     longest = table["rounds"] == table.groupby(SETTING, dropna=False)["rounds"].transform("max")
     contested = table["algorithms"] > 1
-    learners = sorted({name for column in LEARNERS for name in shown[column] if "." in name})
-    data = _packed(shown.assign(contested=contested.map({True: "yes", False: ""})))
+    learners = sorted({name for column in LEARNERS for name in texts[column] if "." in name})
+    data = _packed(texts.assign(contested=contested.map({True: "yes", False: ""})))
     folder = results / FOLDER
     return {
         "answer": _answer(table.loc[contested], names),
         "columns": [*SHOWN.values()],
-        "rows": shown.loc[longest & contested, list(SHOWN)].to_numpy().tolist(),
+        "rows": texts.loc[longest & contested, list(SHOWN)].to_numpy().tolist(),
         "settings": len(table),
         "data": {**data, "names": {name: learner_name(names, *name.split(".", 1)) for name in learners}},
         "counts": findings.read_captioned(results / "winners.md", "How often each learner is the one of least regret"),
@@ -350,14 +350,14 @@ def _answer(contested: pd.DataFrame, names: Names) -> str:
     if useful.empty:
         return "No setting of this run has several algorithms of which one beats a constant point."
     counts = useful.value_counts()
-    most, count = str(counts.index[0]), int(counts.iloc[0])
+    winner, count = str(counts.index[0]), int(counts.iloc[0])
     return (
-        f"No learner wins everywhere. {learner_name(names, *most.split('.', 1))} most often has the least regret: in "
+        f"No learner wins everywhere. {learner_name(names, *winner.split('.', 1))} most often has the least regret: in "
         f"{count} of the {len(useful)} settings with several algorithms in which the winner beats a constant point."
     )
 
 
-def _worded(table: pd.DataFrame, name: str) -> pd.Series:
+def _as_text(table: pd.DataFrame, name: str) -> pd.Series:
     """A column as text, with its interval where it has one."""
     values = table[name]
     if name == "stream":
@@ -376,12 +376,12 @@ def _worded(table: pd.DataFrame, name: str) -> pd.Series:
     return texts
 
 
-def _packed(shown: pd.DataFrame) -> dict[str, Any]:
-    """Columns as lists of distinct words and numbers of these: texts repeat a lot."""
+def _packed(table: pd.DataFrame) -> dict[str, Any]:
+    """Columns as distinct texts and codes of these, since texts repeat a lot."""
     columns = {}
-    for name in shown:
-        codes, words = pd.factorize(shown[name])
-        columns[str(name)] = {"words": [str(word) for word in words], "codes": codes.tolist()}
+    for name in table:
+        codes, texts = pd.factorize(table[name])
+        columns[str(name)] = {"words": [str(word) for word in texts], "codes": codes.tolist()}
     return {"shown": list(SHOWN), "filters": FILTERS, "columns": columns}
 
 
@@ -394,7 +394,7 @@ VALIDATION: Final = {
 ORACLES: Final = ("linear oracle", "local oracle", "gauge", "projection", "projection (solver)")
 VENDOR: Final = TEMPLATES / "vendor"
 SCRIPTS: Final = ("helpers.js", "explorer.js", "find.js", "winners.js", "report.js")
-"""Our scripts in the order in which they run; what one offers the next is in `window.dpregret`."""
+"""Our scripts in the order in which they run; they share functions in `window.dpregret`."""
 
 
 class ReportError(ValueError):
@@ -406,7 +406,7 @@ class Run:
     """The run that the report shows. profile: its name; option: what `--config profile=` takes, empty for the full
     profile.
 
-    config: hash of the configuration. names: what people write for identifiers.
+    config: hash of the configuration. names: identifier -> displayed name.
     """
 
     profile: str = "full"
@@ -420,7 +420,7 @@ class Run:
         return "results" if self.profile == "full" else f"results/{self.profile}"
 
     def command(self, paper: str, claim: str) -> str:
-        """Decide a claim, by what it needs alone."""
+        """The command that judges a claim and plays only what it needs."""
         return f"dpregret check {paper} {claim}" + (f" --profile {self.option}" if self.option else "")
 
 
@@ -444,9 +444,9 @@ def write_report(
         )
         rows = read_runs(runs / paper, columns=READ)
         crashed += crashes(rows)
-        shown = explorer(rows, written.claims, run.names)
-        curves[paper] = {**shown, "titles": {name: unicode(title) for name, title in experiments.items()}}
-        further[paper] = list(unclaimed(shown, written.claims, experiments))
+        explored = explorer(rows, written.claims, run.names)
+        curves[paper] = {**explored, "titles": {name: unicode(title) for name, title in experiments.items()}}
+        further[paper] = list(unclaimed(explored, written.claims, experiments))
     tested = [(view, line) for view in views for line in view["tested"]]
     winners, scripts = winners_view(results, run.names), page_scripts()
     template = findings.templates()
@@ -463,7 +463,7 @@ def write_report(
         called=partial(learner_name, run.names),
         number=result_tables.number,
     )
-    page = template.get_template("report.html.j2").render(
+    html = template.get_template("report.html.j2").render(
         papers=views,
         unclaimed=further,
         crashed=crashed,
@@ -474,7 +474,7 @@ def write_report(
         pictures={(view["paper"], figure["name"]): figure for view in views for figure in view["figures"]},
         counts=counted(line for _, line in tested),
         verdicts={line["verdict"] for _, line in tested},
-        privacy=[(view, told) for view in views if (told := _privacy(view))],
+        privacy=[(view, sentence) for view in views if (sentence := _privacy(view))],
         audit=findings.read_all(results, AUDIT),
         validation=findings.read_all(results, VALIDATION),
         oracles=_oracle_costs(results, list(papers)),
@@ -489,17 +489,17 @@ def write_report(
         again=lambda paper, view: (Run() if view["absent"] else run).command(paper, view["id"]),
     )
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(page, encoding="utf-8")
+    out.write_text(html, encoding="utf-8")
 
 
 def vendored() -> list[dict[str, str]]:
-    """The scripts of others, as vendor.yaml names them, in the order in which they must be loaded."""
+    """The third-party scripts of vendor.yaml, in loading order."""
     return yaml.safe_load((VENDOR / "vendor.yaml").read_text(encoding="utf-8"))
 
 
 def page_scripts() -> list[str]:
     """The texts of all scripts of the page, in order; each can stand inside a script element."""
-    files = [*(VENDOR / each["file"] for each in vendored()), *(TEMPLATES / name for name in SCRIPTS)]
+    files = [*(VENDOR / library["file"] for library in vendored()), *(TEMPLATES / name for name in SCRIPTS)]
     texts = [file.read_text(encoding="utf-8") for file in files]
     assert not any("</script" in text.lower() for text in texts)
     return texts
@@ -557,23 +557,23 @@ def _privacy(view: View) -> str:
 
 def _oracle_costs(results: Path, papers: Sequence[str]) -> View | None:
     """Microseconds of every oracle of every set, and how many linear oracle calls one projection costs."""
-    found = [parquet.read(path) for paper in papers if (path := results / paper / "oracles.parquet").exists()]
-    if not found:
+    frames = [parquet.read(path) for paper in papers if (path := results / paper / "oracles.parquet").exists()]
+    if not frames:
         return None
-    measured = pd.concat(found)
+    measured = pd.concat(frames)
     costs = measured.groupby(["set", "dimension", "operation"], sort=True)["seconds"].min().unstack()
     operations = [name for name in ORACLES if name in costs.columns]
     cheapest = costs[[name for name in operations if name.startswith("projection")]].min(axis=1)
-    shown = (1e6 * costs[operations]).assign(**{"projection / linear oracle": cheapest / costs["linear oracle"]})
+    table = (1e6 * costs[operations]).assign(**{"projection / linear oracle": cheapest / costs["linear oracle"]})
     caption = (
         "Microseconds of CPU time a vector, best of several warm batched calls (the solver takes one vector at a "
         f"time). Projection over linear oracle: the cheapest projection; {DASH} where there is none."
     )
     if "gauge" in costs.columns:
         price = measured.groupby(["set", "dimension"], sort=True)["steepness"].first() ** 2
-        shown = shown.assign(**{"projection / gauge": cheapest / costs["gauge"], "(1 + R/r)^2": price})
+        table = table.assign(**{"projection / gauge": cheapest / costs["gauge"], "(1 + R/r)^2": price})
         caption += (
             " Where the last but one is above the last, gauge descent has the smaller bound for equal oracle time."
         )
-    shown = shown.map(significant).reset_index()
-    return findings.text_table("oracles", "Projection against linear oracle", caption, shown, shown.to_numpy())
+    table = table.map(significant).reset_index()
+    return findings.text_table("oracles", "Projection against linear oracle", caption, table, table.to_numpy())

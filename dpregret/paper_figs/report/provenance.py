@@ -60,10 +60,10 @@ def job_times(folder: Path) -> pd.DataFrame:
     return table.assign(**{name: pd.to_numeric(table[name], errors="coerce") for name in NUMBERS})
 
 
-def git(folder: Path, *words: str) -> str | None:
+def git(folder: Path, *arguments: str) -> str | None:
     """The output of git in a folder; None where it is no repository, or there is no git."""
     try:
-        done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True, timeout=30)
+        done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=True, timeout=30)
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()

@@ -25,14 +25,14 @@ from dpregret.paper_figs.text.formats import DamageError, read_table
 
 FRONT: Final = "lou_cheung_2020"
 """The paper whose table the README shows."""
-SAID: Final = {
+SOURCES: Final = {
     "paper": "claims that the paper states",
     "reconstructed": "claims that the paper states, text reconstructed",
     "derived": "claims derived here",
     "baseline": "claims of baselines",
     "check": "consistency checks",
 }
-"""Who says a line -> what a page calls its lines."""
+"""Who states a line -> what a page calls these lines."""
 
 
 class ReadmeError(ValueError):
@@ -46,14 +46,14 @@ def verdict_table(reference: Path, papers: Path) -> pd.DataFrame:
     `papers` holds a folder for each paper, with its claims file.
     """
     lines = _lines(reference, papers)
-    by = {said: lines.loc[lines["said"] == said] for said in SAID}
+    by = {source: lines.loc[lines["stated_by"] == source] for source in SOURCES}
     cited = by["paper"].groupby(["paper", "cite"])
-    groups = {f"[{plain(cite)}]({paper}.md)": each for (paper, cite), each in cited}
+    groups = {f"[{plain(cite)}]({paper}.md)": group for (paper, cite), group in cited}
     if len(groups) > 1:
         groups["**what the papers state**"] = by["paper"]
     groups["stated, text reconstructed"] = by["reconstructed"]
     groups |= {"derived here": by["derived"], "baselines": by["baseline"]}
-    counted = {name: {"all": len(each), **_counted(each, CLAIMS)} for name, each in groups.items() if len(each)}
+    counted = {name: {"all": len(group), **_counted(group, CLAIMS)} for name, group in groups.items() if len(group)}
     table = pd.DataFrame.from_dict(counted, orient="index").drop(columns=NOT_RUN)
     return table.loc[:, table.any()].astype(str).rename_axis("claims of").reset_index()
 
@@ -61,26 +61,26 @@ def verdict_table(reference: Path, papers: Path) -> pd.DataFrame:
 def counts(reference: Path, papers: Path, paper: str) -> str:
     """A list of the verdicts on one paper: what it states, what is derived here, baselines, consistency checks."""
     lines = _lines(reference, papers)
-    by = {said: lines.loc[(lines["paper"] == paper) & (lines["said"] == said)] for said in SAID}
-    return "".join(f"- {len(own)} {SAID[said]}: {_in_words(own)}\n" for said, own in by.items() if len(own))
+    by = {source: lines.loc[(lines["paper"] == paper) & (lines["stated_by"] == source)] for source in SOURCES}
+    return "".join(f"- {len(rows)} {SOURCES[source]}: {_in_words(rows)}\n" for source, rows in by.items() if len(rows))
 
 
 def _lines(reference: Path, papers: Path) -> pd.DataFrame:
-    """All lines of the papers, chapters left out, with the columns `paper`, `cite` and `said` (one of SAID)."""
+    """All lines of the papers, chapters left out, with the columns `paper`, `cite` and `stated_by` (of SOURCES)."""
     frames = []
     for paper in _judged(reference):
         texts = load_claims(papers / paper / "claims.yaml")
         if not texts.chapter:
-            found = read_lines(reference / paper).assign(paper=paper, cite=texts.cite or paper)
+            lines = read_lines(reference / paper).assign(paper=paper, cite=texts.cite or paper)
             reconstructed = [claim.id for claim in texts.claims if claim.provenance != "printed"]
-            unread = (found["origin"] == "paper") & found["claim"].isin(reconstructed)
-            said = found["origin"].mask(unread, "reconstructed").mask(found["kind"] == "check", "check")
-            frames.append(found.assign(said=said))
+            unread = (lines["origin"] == "paper") & lines["claim"].isin(reconstructed)
+            source = lines["origin"].mask(unread, "reconstructed").mask(lines["kind"] == "check", "check")
+            frames.append(lines.assign(stated_by=source))
     return pd.concat(frames, ignore_index=True)
 
 
-def _counted(lines: pd.DataFrame, words: Iterable[str]) -> dict[Any, int]:
-    return lines["verdict"].value_counts().reindex(list(words), fill_value=0).to_dict()
+def _counted(lines: pd.DataFrame, order: Iterable[str]) -> dict[Any, int]:
+    return lines["verdict"].value_counts().reindex(list(order), fill_value=0).to_dict()
 
 
 def _in_words(lines: pd.DataFrame) -> str:
@@ -98,7 +98,7 @@ def verdicts(reference: Path, papers: Path) -> str:
 def totals(reference: Path, papers: Path) -> str:
     """One line: printed claims by verdict, and audited learners that violate their claim."""
     lines = _lines(reference, papers)
-    stated, unread = lines.loc[lines["said"] == "paper"], (lines["said"] == "reconstructed").sum()
+    stated, unread = lines.loc[lines["stated_by"] == "paper"], (lines["stated_by"] == "reconstructed").sum()
     audit = formats.read_csv(reference / "audit" / "audit.csv", keep_default_na=False)
     violating = audit["finding"].str.startswith("violates").sum()
     return (
@@ -179,8 +179,8 @@ def changed_sentence(reference: Path, papers: Path) -> str:
 def meanings() -> str:
     """The verdicts and what they mean, claims before checks."""
     tables = [
-        pd.DataFrame([{name: word, "meaning": meaning} for word, meaning in words.items()])
-        for name, words in (("claim", CLAIMS), ("consistency check", CHECKS))
+        pd.DataFrame([{name: word, "meaning": meaning} for word, meaning in vocabulary.items()])
+        for name, vocabulary in (("claim", CLAIMS), ("consistency check", CHECKS))
     ]
     return "\n".join(formats.markdown(table) for table in tables)
 

@@ -60,19 +60,19 @@ UNDECIDED: Final = (word.INCONCLUSIVE, word.STEEPER, word.STEEPER_HELD)
 INDENT: Final = 2
 """Spaces on a terminal before what is beneath a row."""
 Sentence = Annotated[str, AfterValidator(checked)]
-"""Words with formulas between dollars."""
+"""Text with formulas between dollars."""
 Record = Mapping[Hashable, Any]
 
 
 class Part(Strict):
-    """The print of a paper in a cell or in a part of it, and the claims that measure it, by side."""
+    """What a paper prints in a cell or in a part of one, and the claims that measure it, by side."""
 
     rate: Sentence
     measured: dict[Sentence, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(default_factory=dict)
 
 
 def _parts(cell: Any) -> list[Any]:
-    """The parts of a cell, which the file writes in short where there is one, or where one is a sentence."""
+    """The parts of a cell; the file may write a single part without a list, and a sentence without `rate`."""
     parts = cell if isinstance(cell, list) else [cell]
     return [{"rate": part} if isinstance(part, str | int | float) else part for part in parts]
 
@@ -82,7 +82,7 @@ Cell = Annotated[tuple[Part, ...], BeforeValidator(_parts)]
 
 
 class Column(Strict):
-    """A column: its head, what is above it where columns are grouped, and its share of the width."""
+    """A column: its heading, the heading of its group if columns are grouped, and its share of the width."""
 
     head: Sentence
     above: Sentence = ""
@@ -95,7 +95,7 @@ class Column(Strict):
 
 
 class PrintedTable(Strict):
-    """A table: what the paper calls it, what it is about, in our words, and what has to be known to read it."""
+    """A table: its name in the paper, a caption in our words, and notes that are needed to read it."""
 
     name: str
     caption: Sentence
@@ -115,42 +115,42 @@ def load_printed(folder: Path | str, claims: ClaimsFile) -> PrintedTable | None:
     source = source_of(path)
     table = validate(PrintedTable, source, error=ClaimsError)
     faults = _faults(table, {claim.id for claim in claims.claims})
-    if problems := [f"{source.at(place)}: {fault}" for place, fault in faults]:
+    if problems := [f"{source.at(key_path)}: {fault}" for key_path, fault in faults]:
         raise ClaimsError(in_order(problems))
     return table
 
 
-def _faults(table: PrintedTable, known: Collection[str]) -> Iterator[tuple[KeyPath, str]]:
+def _faults(table: PrintedTable, claims: Collection[str]) -> Iterator[tuple[KeyPath, str]]:
     for line, row in enumerate(table.rows):
         if len(row) != len(table.columns):
             yield ("rows", line), f"{len(row)} cells, the table has {len(table.columns)} columns"
         for index, cell in enumerate(row):
             for position, part in enumerate(cell):
-                place: KeyPath = ("rows", line, index, *([position] if len(cell) > 1 else []))
+                key_path: KeyPath = ("rows", line, index, *([position] if len(cell) > 1 else []))
                 for side, ids in part.measured.items():
                     for name in ids:
-                        if name not in known:
-                            yield (*place, "measured", side), not_allowed("claim", name, known)
+                        if name not in claims:
+                            yield (*key_path, "measured", side), not_allowed("claim", name, claims)
 
 
 def as_printed(claims: ClaimsFile, table: Table) -> PrintedTable:
     """A table of a claims file in the form of a printed one, for a paper that has no `printed.yaml`."""
     rows = []
     for row in table.rows:
-        bound = row.bound_latex if "$" in row.bound_latex else _words(row.bound_text)
+        bound = row.bound_latex if "$" in row.bound_latex else _as_text(row.bound_text)
         ids = tuple(dict.fromkeys(row.exponents.values()))
-        parts = [Part(rate=_words(text)) for text in (row.label, row.privacy, row.operation)]
+        parts = [Part(rate=_as_text(text)) for text in (row.label, row.privacy, row.operation)]
         parts.append(Part(rate=bound, measured={row.group or "measured": ids} if ids else {}))
         rows.append(tuple((part,) for part in parts))
     widths = {"algorithm": 1.6, "privacy": 1.0, "operation": 1.2, "bound": 4.0}
     columns = tuple(Column(head=head, width=width) for head, width in widths.items())
     return PrintedTable.model_construct(
-        name="", caption=_words(table.caption), notes="", columns=columns, rows=tuple(rows)
+        name="", caption=_as_text(table.caption), notes="", columns=columns, rows=tuple(rows)
     )
 
 
-def _words(text: str) -> str:
-    """Words without a formula."""
+def _as_text(text: str) -> str:
+    """Text without formulas."""
     return text.replace("$", "")
 
 
@@ -179,7 +179,7 @@ class FilledTable(NamedTuple):
         return [claim for part in parts for ids in part.measured.values() for claim in ids]
 
     def lines(self) -> list[Line]:
-        """Those that were run."""
+        """The lines of the claims that were run."""
         return [self.run[claim] for claim in self.claims() if claim in self.run]
 
     def notes(self) -> list[str]:
@@ -190,12 +190,12 @@ class FilledTable(NamedTuple):
 
 
 def not_here(missing: int, among: int) -> str:
-    """Said once, below a table."""
+    """The note below a table about claims that were not run."""
     return f"Not in this profile: {missing} of the {among} claims that stand beneath rates."
 
 
 def fill(printed: PrintedTable, claims: ClaimsFile, judged: pd.DataFrame) -> FilledTable:
-    """Verdicts (rows of claims.csv and checks.csv) put beneath the rates that they are about."""
+    """The table with verdicts (rows of claims.csv and checks.csv) beneath their rates."""
     run = {row["claim"]: _line(row, claims) for row in judged.to_dict("records") if row["verdict"] != NOT_RUN}
     return FilledTable(claims.paper, claims.cite, printed, run)
 
@@ -224,24 +224,24 @@ def frame(table: FilledTable) -> pd.DataFrame:
         for column, cell in zip(table.printed.columns, row, strict=True):
             head = f"{column.above}: {column.head}" if column.above else column.head
             for index, part in enumerate(cell, 1):
-                place = {"row": str(position), "column": head, "part": str(index), "printed": part.rate}
+                location = {"row": str(position), "column": head, "part": str(index), "printed": part.rate}
                 beneath = [{"side": name, **line} for name, run in table.sides(part) for line in run]
                 missing = [claim for ids in part.measured.values() for claim in ids if claim not in table.run]
                 beneath += [{"claim": claim, "verdict": NOT_RUN, "sign": MARKS[NOT_RUN][0]} for claim in missing]
-                lines += [{**place, **line} for line in beneath or [{}]]
-    found = pd.DataFrame(lines, columns=list(COLUMNS), dtype=str).fillna("")
-    return found.assign(**{name: found[name].map(in_text) for name in ("column", "printed", "side", "law")})
+                lines += [{**location, **line} for line in beneath or [{}]]
+    text = pd.DataFrame(lines, columns=list(COLUMNS), dtype=str).fillna("")
+    return text.assign(**{name: text[name].map(in_text) for name in ("column", "printed", "side", "law")})
 
 
 def markdown_page(table: FilledTable) -> str:
-    """A file of Markdown: what the table is, the table, and what has to be known to read it."""
+    """A Markdown file: the caption, the table, and its notes."""
     name = f"{table.printed.name}. " if table.printed.name else ""
     notes = [plain(in_text(note)) for note in table.notes()]
     return "\n\n".join([plain(name + in_text(table.printed.caption)), markdown(frame(table)), *notes]) + "\n"
 
 
 def _measured(lines: pd.DataFrame) -> pd.DataFrame:
-    """Those of the lines that are about a claim that was run."""
+    """The lines of claims that were run."""
     return lines.loc[(lines["claim"] != "") & (lines["verdict"] != NOT_RUN)]
 
 
@@ -251,7 +251,7 @@ def markdown(lines: pd.DataFrame) -> str:
     rows = []
     for _, row in lines.groupby("row", sort=False):
         cells = [list(_in_markdown(row.loc[row["column"] == head])) for head in heads]
-        rows += [dict(zip(heads, each, strict=True)) for each in zip_longest(*cells, fillvalue="")]
+        rows += [dict(zip(heads, line, strict=True)) for line in zip_longest(*cells, fillvalue="")]
     return formats.markdown(pd.DataFrame(rows, columns=heads), raw=heads).removesuffix("\n")
 
 
@@ -294,8 +294,8 @@ def _worst(lines: pd.DataFrame) -> str:
             f"regret like {law}^{power.partition(' ')[0]}" if power else "privacy" if law == PRIVACY else verdict
             for law, power, verdict in zip(failed["law"], failed["power"], failed["verdict"], strict=True)
         )
-    for sign, words in (("?", UNDECIDED), ("↓", (word.BELOW, word.ABOVE))):
-        if count := lines["sign"].isin([MARKS[each][0] for each in words]).sum():
+    for sign, verdicts in (("?", UNDECIDED), ("↓", (word.BELOW, word.ABOVE))):
+        if count := lines["sign"].isin([MARKS[verdict][0] for verdict in verdicts]).sum():
             return f"{sign} {count} of {len(lines)}"
     return f"✓ {len(lines)} of {len(lines)}"
 
@@ -340,7 +340,7 @@ def _beneath(row: pd.DataFrame) -> Iterator[list[str] | str]:
                 yield heading
             before = line["side"]
             verdict = f"{line['sign']} {line['verdict']}"
-            yield [str(each) for each in (line["law"], line["power"], verdict, line["resolution"], line["claim"])]
+            yield [str(cell) for cell in (line["law"], line["power"], verdict, line["resolution"], line["claim"])]
 
 
 TEMPLATES: Final = Path(__file__).with_name("templates")
@@ -348,7 +348,7 @@ STYLE: Final = (TEMPLATES / "printed.css").read_text(encoding="utf-8")
 
 
 def environment(folder: Path, form: str = "html", **options: Any) -> jinja2.Environment:
-    """Where templates are found and how text gets into them: escaped. Those of LaTeX write `<< >>` and `<% %>`."""
+    """The environment of the templates in a folder; it escapes text. LaTeX templates use `<< >>` and `<% %>`."""
     if form == "tex":
         signs = {"block": ("<%", "%>"), "variable": ("<<", ">>"), "comment": ("<#", "#>")}
         for name, (start, end) in signs.items():
@@ -378,7 +378,7 @@ def _page(table: FilledTable, form: str, **more: Any) -> str:
         table=table,
         columns=columns,
         above=above if any(heads) else [],
-        widths=sum(each.width for each in columns),
+        widths=sum(column.width for column in columns),
         marks=MARKS,
         formula=lambda sentence: Markup(written(sentence)),
         **more,
@@ -391,11 +391,11 @@ def html_page(table: FilledTable) -> str:
 
 
 def fragment_of(page: str) -> str:
-    """The table in what `html_page` wrote, without a style. Raises ValueError for anything else."""
-    found = re.search(r"<main>\n(.*)</main>", page, re.DOTALL)
-    if found is None:
+    """The table in a page from `html_page`, without its style. Raises ValueError for any other text."""
+    match = re.search(r"<main>\n(.*)</main>", page, re.DOTALL)
+    if match is None:
         raise ValueError("no page of a printed table")
-    return found[1]
+    return match[1]
 
 
 def slug(text: object) -> str:

@@ -26,7 +26,7 @@ from dpregret.paper_figs.text.formats import DamageError, Form, read_table
 LINES: Final = ("claim", "verdict", "origin", "learner", "variant", "rate", *NUMBER, "reason")
 """The columns of lines."""
 COMMITTED: Final = "REFERENCE (committed), not your run: "
-"""Heads what is shown of the reference."""
+"""Heading of tables from the reference."""
 _RESOLVED: Final = ("resolution", "resolution_log")
 PLAIN: Final = Form(needed=("algorithm",))
 """A table of text."""
@@ -44,9 +44,9 @@ def find_paper(name: str, results: Path) -> Path:
     Raises LookupError in one line that names what there is.
     """
     papers = sorted(path.parent.name for path in results.glob("*/claims.csv"))
-    found = [paper for paper in papers if paper == name] or [paper for paper in papers if paper.startswith(name)]
-    if len(found) == 1 and name:
-        return results / found[0]
+    matches = [paper for paper in papers if paper == name] or [paper for paper in papers if paper.startswith(name)]
+    if len(matches) == 1 and name:
+        return results / matches[0]
     raise LookupError(f"{results}: {not_allowed('paper with results', name, papers)}")
 
 
@@ -57,7 +57,7 @@ def lines_table(lines: pd.DataFrame, long: bool = False) -> pd.DataFrame:
     reason; a table of an older run has no resolution.
     """
     rows = []
-    for row in lines.sort_values("verdict", key=lambda words: words == NOT_RUN, kind="stable").to_dict("records"):
+    for row in lines.sort_values("verdict", key=lambda verdicts: verdicts == NOT_RUN, kind="stable").to_dict("records"):
         verdict = CLAIMS[NOT_RUN] if row["verdict"] == NOT_RUN else row["verdict"]
         shown = {"claim": row["claim"], "law": row["rate"], "measured": number(row) or formats.DASH, "verdict": verdict}
         if long:

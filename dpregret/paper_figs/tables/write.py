@@ -29,7 +29,7 @@ from dpregret.paper_figs.text.formats import DASH
 CALLED: Final = ("projection", "linear oracle", "local oracle")
 """Operations with their calls per round, and CPU seconds per round and run spent in them."""
 FURTHER: Final = ("gauge", "separation")
-"""Those that only some papers' learners call: a table has them where one does."""
+"""Operations that only some learners call; a table has their columns if one does."""
 MEASURED_HERE: Final = "runs measured here"
 
 
@@ -50,10 +50,10 @@ def costs_table(runs: pd.DataFrame, claims: ClaimsFile) -> pd.DataFrame:
     called = {name: name.replace(" ", "_") for name in (*CALLED, *FURTHER) if f"{name.replace(' ', '_')}s" in timed}
     costs = per_unit(timed).fillna({f"{column}s": 0.0 for column in called.values()})
     groups = pd.concat([timed[keys], costs], axis="columns").groupby(keys, sort=True)
-    found = groups.mean().join(1e6 * groups.median().add_suffix(" median")).assign(runs=groups.size()).reset_index()
+    means = groups.mean().join(1e6 * groups.median().add_suffix(" median")).assign(runs=groups.size()).reset_index()
     rows = [(row.learner, row.variant, row.label, row.operation) for row in claims.rows]
-    known = pd.DataFrame(rows, columns=["learner", "variant", "algorithm", "operation claimed"])
-    table = known.drop_duplicates(["learner", "variant"]).merge(found, on=["learner", "variant"])
+    algorithms = pd.DataFrame(rows, columns=["learner", "variant", "algorithm", "operation claimed"])
+    table = algorithms.drop_duplicates(["learner", "variant"]).merge(means, on=["learner", "variant"])
     shown = table[["algorithm", "variant", "set", "dimension", "runs", "operation claimed"]]
     shown = shown.rename(columns={"runs": MEASURED_HERE}).assign(dimension=shown["dimension"].map(formats.size))
     for name, column in called.items():
@@ -108,8 +108,8 @@ def write_tables(
     judged["changed"] = [len(changes.get(claim, ())) for claim in judged["claim"]]
     result_tables.write_lines(judged, out)
     result_tables.write_jobs(runs, out, profile)
-    own = printed.load_printed(paper, claims) or printed.as_printed(claims, claims.tables[0])
-    table_1 = printed.fill(own, claims, judged)
+    paper_table = printed.load_printed(paper, claims) or printed.as_printed(claims, claims.tables[0])
+    table_1 = printed.fill(paper_table, claims, judged)
     formats.write_csv(printed.frame(table_1), out / "table_1.csv")
     texts = {"md": printed.markdown_page(table_1), "tex": printed.latex(table_1), "html": printed.html_page(table_1)}
     formats.write_forms(out, "table_1", **texts)
@@ -170,7 +170,7 @@ def symbol_of(claims: ClaimsFile, parameter: str) -> str:
 
 
 def _delivered(ledger: float, epsilon: float) -> str:
-    """The epsilon that the ledger proves; above the promise it says no more than that."""
+    """The epsilon that the ledger proves; above the promised one it is only an upper bound."""
     return f"{'at most ' if ledger > epsilon * (1 + PRIVACY_ROUNDING) else ''}{formats.significant(ledger)}"
 
 
@@ -229,8 +229,8 @@ def last_rows(selected: pd.DataFrame, largest: Sequence[str]) -> pd.DataFrame:
     for column in largest:
         rows = rows.loc[rows[column] == rows[column].max()]
     if rows.empty:
-        words = "{learner}.{variant} has no finished run in {experiment}"
-        raise NotRun(words.format_map(selected.iloc[0].to_dict()))
+        sentence = "{learner}.{variant} has no finished run in {experiment}"
+        raise NotRun(sentence.format_map(selected.iloc[0].to_dict()))
     return rows
 
 
@@ -301,18 +301,18 @@ def write_errata(
 
 
 def _erratum(runs: pd.DataFrame, erratum: Erratum, experiments: Collection[str] | None) -> dict[str, str]:
-    found = dict.fromkeys(EMPTY, formats.DASH)
+    effect = dict.fromkeys(EMPTY, formats.DASH)
     status, note = NOT_MEASURABLE, erratum.reason
     if erratum.measure is not None and erratum.experiment is not None:
         try:
             if experiments is not None and erratum.experiment not in experiments:
                 raise NotRun(f"experiment {erratum.experiment} is not in this profile")
-            found, status = measure(runs, erratum.measure, erratum.experiment), MEASURED
+            effect, status = measure(runs, erratum.measure, erratum.experiment), MEASURED
         except (NotRun, fits.NoExponent) as missing:
             status, note = NOT_RUN, str(missing)
     copied = {name: getattr(erratum, name) for name in ("kind", "provenance", "place", "printed", "right", "why")}
-    about = {"claims": " ".join(erratum.claims), "experiment": erratum.experiment or formats.DASH, "note": note}
-    return {"erratum": erratum.id, **copied, "status": status, **found, **about}
+    references = {"claims": " ".join(erratum.claims), "experiment": erratum.experiment or formats.DASH, "note": note}
+    return {"erratum": erratum.id, **copied, "status": status, **effect, **references}
 
 
 def measure(runs: pd.DataFrame, what: Measure, experiment: str) -> dict[str, str]:

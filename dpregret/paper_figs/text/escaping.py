@@ -1,6 +1,6 @@
-"""Text of strangers, shown as it is: neither a formula of a spreadsheet nor markup, and no sign that a terminal obeys.
+"""Untrusted text, escaped so that it acts neither as a spreadsheet formula, nor as markup, nor on a terminal.
 
-Names, claims, errata and the last words of a learner that failed are in every table. All writers pass them through
+Names, claims, errata and the error messages of learners that failed are in every table. All writers pass them through
 here (formats.py); templates of HTML and LaTeX escape them.
 """
 
@@ -55,7 +55,7 @@ _TEX = str.maketrans(
         "\\": r"\textbackslash ",
         "~": r"\textasciitilde ",
         "^": r"\textasciicircum ",
-        **{each: f"\\{each}" for each in "&%$#_{}"},
+        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     }
 )
 

@@ -40,7 +40,7 @@ _LOWERED: Final = re.compile(rf"(?:(?<![\w-])({_NAME})|(?<=\w)(\|))_(?:\{{([^{{}
 
 def unicode(sentence: str) -> str:
     """The sentence in one line, with Greek letters, roots and signs."""
-    shown = _LETTER.sub(lambda found: GREEK[found[1]], printable(sentence))
+    shown = _LETTER.sub(lambda match: GREEK[match[1]], printable(sentence))
     for pattern, letter in _CAPITALS:
         shown = pattern.sub(letter, shown)
     for typed, sign in _TYPED:
@@ -51,18 +51,18 @@ def unicode(sentence: str) -> str:
 def marked_up(sentence: str) -> str:
     """HTML of the sentence, with powers raised and indices lowered."""
     shown = _SCIENTIFIC.sub(_power_of_ten, html.escape(unicode(sentence)))
-    shown = _RAISED.sub(lambda found: f"<sup>{(found[1] or found[2]).replace('-', '−')}</sup>", shown)
+    shown = _RAISED.sub(lambda match: f"<sup>{(match[1] or match[2]).replace('-', '−')}</sup>", shown)
     shown = _LOWERED.sub(_index, shown)
     return re.sub(r"\blog2\b", "log<sub>2</sub>", shown)
 
 
-def _index(found: re.Match[str]) -> str:
-    index = found[3] or found[4] or found[5]
-    return f"{found[1] or found[2]}<sub>{index.replace('-', '−')}</sub>"
+def _index(match: re.Match[str]) -> str:
+    index = match[3] or match[4] or match[5]
+    return f"{match[1] or match[2]}<sub>{index.replace('-', '−')}</sub>"
 
 
-def _power_of_ten(found: re.Match[str]) -> str:
-    digits, sign, power = found.groups()
+def _power_of_ten(match: re.Match[str]) -> str:
+    digits, sign, power = match.groups()
     front = "" if digits == "1" else f"{digits}·"
     return f"{front}10<sup>{'−' if sign == '-' else ''}{power}</sup>"
 
@@ -80,7 +80,7 @@ EMPTY: Final = frozenset(["", *"()[]{}/"])
 """Invalid halves of a fraction: LaTeX takes the next sign where a half is missing."""
 _UP, _DOWN = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"), str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _GLYPHS: Final = str.maketrans("-ϵϕ", "−εφ")
-"""One glyph a letter: that of the sentences."""
+"""One glyph per letter, the same as in sentences."""
 _ACCENTS: Final = {"~": "\u0303", "^": "\u0302", "¯": "\u0304"}
 _SIGNS: Final[dict[str, Kind]] = {
     **dict.fromkeys("([{⌊⌈⟨", "open"),
@@ -219,7 +219,7 @@ def _atom(element: Element) -> Piece:
     shown = element.text or ""
     if element.tag == "mtext":
         return Piece(shown.replace("\xa0", " "), "text")
-    shown = "".join(unicodedata.normalize("NFKC", each) if each > "\uffff" or each in "ϵϕ" else each for each in shown)
+    shown = "".join(unicodedata.normalize("NFKC", sign) if sign > "\uffff" or sign in "ϵϕ" else sign for sign in shown)
     if shown in _SIGNS:
         return Piece(shown, _SIGNS[shown])
     return Piece(shown, "function" if len(shown) > 1 and shown.isalpha() else "letter")
