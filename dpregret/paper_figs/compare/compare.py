@@ -37,8 +37,8 @@ def read_folder(folder: Path) -> pd.DataFrame:
     frames = [
         read_lines(file.parent, needed=(*SAME, *FITTED)).assign(paper=file.resolve().parent.name) for file in files
     ]
-    found = pd.concat(frames, ignore_index=True)
-    return found.loc[found["verdict"] != NOT_RUN]
+    lines = pd.concat(frames, ignore_index=True)
+    return lines.loc[lines["verdict"] != NOT_RUN]
 
 
 def compare(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
@@ -60,7 +60,7 @@ def compare(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     sides_differ = both["side"] == "left_only", both["side"] == "right_only"
     verdict = both["verdict_a"] != both["verdict_b"]
     what = np.select([*sides_differ, other, beyond, verdict], [ONLY_A, ONLY_B, OTHER, BEYOND, VERDICT], default=NOTHING)
-    found = pd.DataFrame(
+    table = pd.DataFrame(
         {
             "paper": both["paper"],
             "claim": both["claim"],
@@ -73,7 +73,7 @@ def compare(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
             "what": pd.Categorical(what, [BEYOND, VERDICT, OTHER, ONLY_A, ONLY_B, NOTHING], ordered=True),
         }
     )
-    moved = found.loc[found["what"] != NOTHING].sort_values(["what", "paper", "claim"], ignore_index=True)
+    moved = table.loc[table["what"] != NOTHING].sort_values(["what", "paper", "claim"], ignore_index=True)
     return moved.astype({"what": "str"})
 
 
@@ -92,17 +92,17 @@ def summary(first: pd.DataFrame, second: pd.DataFrame, moved: pd.DataFrame) -> s
 
 def _fitted(both: pd.DataFrame, side: str) -> list[str]:
     columns = both[[f"fitted_{side}", f"fitted_low_{side}", f"fitted_high_{side}"]].to_numpy(dtype=float)
-    return [formats.with_interval(Estimate(*each), 3) if np.isfinite(each[0]) else formats.DASH for each in columns]
+    return [formats.with_interval(Estimate(*row), 3) if np.isfinite(row[0]) else formats.DASH for row in columns]
 
 
 def main(
     arguments: Sequence[str] | None = None,
-    read: Callable[[str], pd.DataFrame] = lambda place: read_folder(Path(place)),
+    read: Callable[[str], pd.DataFrame] = lambda name: read_folder(Path(name)),
     where: str = "a folder of results, such as results/reference, or that of one paper",
 ) -> int:
     """Print what differs; exit code 2 when the two cannot be compared.
 
-    read: the lines of what is at a place, which `where` describes. The command that reads archives and addresses
+    read: gives the lines of a name, which `where` describes. The command that reads archives and addresses
     too is `workflows/run/load.py`.
     """
     parser = boundary.Parser(prog="dpregret compare", description=__doc__)
@@ -117,16 +117,16 @@ def main(
     except (CompareError, DamageError, OSError) as fault:
         print(f"compare: {one_line(fault)}", file=sys.stderr)
         return 2
-    said = summary(first, second, moved)
+    sentence = summary(first, second, moved)
     if options.json:
         rows = moved.rename(columns=lambda name: name.replace(" ", "_"))
-        print(as_json({"a": options.a, "b": options.b, "summary": said, "moved": rows}), end="")
+        print(as_json({"a": options.a, "b": options.b, "summary": sentence, "moved": rows}), end="")
         return 0
     if len(moved):
         both = {side: moved[f"exponent of {side}"] + " " + moved[f"verdict of {side}"] for side in "AB"}
         few = moved[["claim", "what"]].assign(**both)
         print(formats.terminal(moved if options.long else few, printable(f"A: {options.a}   B: {options.b}")))
-    print(said)
+    print(sentence)
     return 0
 
 

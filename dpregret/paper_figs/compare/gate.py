@@ -1,6 +1,6 @@
-"""The gate: do the tables of a run still say what the committed reference says? What cannot be compared fails.
+"""The gate: compares the tables of a run with the committed reference. Tables that cannot be compared fail.
 
-Words, tolerances and cells are equal, ledgers and scales of noise to 1e-5. A number with an interval may differ by
+Text, tolerances and cells must be equal, ledgers and scales of noise to 1e-5. A number with an interval may differ by
 chance: Welch's t test of both errors (Welch, Biometrika 34, 1947), at a rate of false alarms that all numbers share.
 A verdict may change to a neighbouring one where a number that decides it has crossed its border, by chance.
 """
@@ -77,14 +77,14 @@ class Tables(NamedTuple):
 
 def papers(folder: Path) -> dict[str, Path]:
     """Folders of papers below a folder of results, by name; the folder itself where it is that of a paper."""
-    found = {file.parent for name in (*FILES.values(), JOBS) for file in folder.glob(f"*/{name}")}
-    return {path.name: path for path in sorted(found)} or {folder.resolve().name: folder}
+    folders = {file.parent for name in (*FILES.values(), JOBS) for file in folder.glob(f"*/{name}")}
+    return {path.name: path for path in sorted(folders)} or {folder.resolve().name: folder}
 
 
 def compare(now: Tables, before: Tables, planned: Hashed | None = None) -> tuple[list[str], str]:
     """One line for whatever left the reference, with its name; and in words what was compared.
 
-    planned: the jobs that the plan of now names; a table of others is stale. Raises GateError where the two are of
+    planned: the jobs of the current plan; a table of other jobs is stale. Raises GateError where the two are of
     different profiles, or the reference holds no number.
     """
     profiles = [sorted(set(side.jobs["profile"])) for side in (now, before)]
@@ -94,41 +94,41 @@ def compare(now: Tables, before: Tables, planned: Hashed | None = None) -> tuple
     count = sum(len(numbers(old)) for _, _, old in pairs if old)
     if not count:
         raise GateError("the reference holds no number to compare with")
-    found = [] if planned is None else _stale(now.jobs, planned)
+    findings = [] if planned is None else _stale(now.jobs, planned)
     sides = {"results": set(now.lines["paper"]), "reference": set(before.lines["paper"])}
     alone = sides["results"] ^ sides["reference"]
-    found += [f"{paper}: only in the {side}" for side in sides for paper in sorted(alone & sides[side])]
+    findings += [f"{paper}: only in the {side}" for side in sides for paper in sorted(alone & sides[side])]
     for name, new, old in pairs:
         if (new or old or {})["paper"] in alone:
             continue
         if new is None or old is None:
-            found.append(f"{name}: only in the {'reference' if new is None else 'results'}")
-        elif said := [*(_line if "claim" in new else _job)(new, old), *moved(new, old, FALSE_ALARM / count)]:
-            found.append(f"{name}: {'; '.join(said)}")
-    return found, f"gate: {len(before.lines)} lines and {len(before.jobs)} jobs, {count} numbers"
+            findings.append(f"{name}: only in the {'reference' if new is None else 'results'}")
+        elif differences := [*(_line if "claim" in new else _job)(new, old), *moved(new, old, FALSE_ALARM / count)]:
+            findings.append(f"{name}: {'; '.join(differences)}")
+    return findings, f"gate: {len(before.lines)} lines and {len(before.jobs)} jobs, {count} numbers"
 
 
 def numbers(row: Row, lengths: bool = True) -> dict[str, tuple[float, float]]:
     """Numbers of a line or job with their standard errors over runs, those that it has.
 
-    lengths: an error that itself is found from n runs has a relative error of 1 / sqrt(2 (n - 1)); the resolution is a
+    lengths: an error that is estimated from n runs has a relative error of 1 / sqrt(2 (n - 1)); the resolution is a
     multiple of it beside the offset of the slope. Both are compared as logarithms.
     """
-    free = row["runs"] - 1
-    found = {
-        name: (row[name], (row[f"{name}_high"] - row[f"{name}_low"]) / 2 / stats.t.ppf(0.5 + fits.LEVEL / 2, free))
+    freedom = row["runs"] - 1
+    pairs = {
+        name: (row[name], (row[f"{name}_high"] - row[f"{name}_low"]) / 2 / stats.t.ppf(0.5 + fits.LEVEL / 2, freedom))
         for name in ESTIMATES
         if np.isfinite(row.get(name, np.nan))
     }
-    found = {name: (value, np.hypot(error, ROUNDING * max(1.0, abs(value)))) for name, (value, error) in found.items()}
-    if lengths and row.get("resolution_of") == POWER and "fitted" in found:
-        own = 1 / np.sqrt(2 * free)
-        found["log of the error"] = np.log(found["fitted"][1]), own
-        found["log of the resolution"] = (
+    pairs = {name: (value, np.hypot(error, ROUNDING * max(1.0, abs(value)))) for name, (value, error) in pairs.items()}
+    if lengths and row.get("resolution_of") == POWER and "fitted" in pairs:
+        relative_error = 1 / np.sqrt(2 * freedom)
+        pairs["log of the error"] = np.log(pairs["fitted"][1]), relative_error
+        pairs["log of the resolution"] = (
             np.log(row["resolution"]),
-            np.hypot(own, found["normalised"][1] / row["resolution"]),
+            np.hypot(relative_error, pairs["normalised"][1] / row["resolution"]),
         )
-    return found
+    return pairs
 
 
 def moved(now: Row, before: Row, level: float) -> Iterator[str]:
@@ -140,21 +140,21 @@ def moved(now: Row, before: Row, level: float) -> Iterator[str]:
             was_there, is_there = (f"{side[name][0]:.4g}" if name in side else "none" for side in (old, new))
             yield f"{name} was {was_there}, is {is_there}"
             continue
-        (value, error), (was, of_it) = new[name], old[name]
+        (value, error), (old_value, old_error) = new[name], old[name]
         runs = now["runs"], before["runs"]
         chance = stats.ttest_ind_from_stats(
-            value, error * runs[0] ** 0.5, runs[0], was, of_it * runs[1] ** 0.5, runs[1], equal_var=False
+            value, error * runs[0] ** 0.5, runs[0], old_value, old_error * runs[1] ** 0.5, runs[1], equal_var=False
         ).pvalue
         if not chance >= level:
-            apart = abs(value - was) / np.hypot(error, of_it)
-            yield f"{name} was {was:.4g}, is {value:.4g}: {apart:.3g} standard errors apart"
+            distance = abs(value - old_value) / np.hypot(error, old_error)
+            yield f"{name} was {old_value:.4g}, is {value:.4g}: {distance:.3g} standard errors apart"
 
 
 def _line(now: Row, before: Row) -> Iterator[str]:
     yield from (f"{name} was {before[name]!r}, is {now[name]!r}" for name in ABOUT if before[name] != now[name])
-    words = {before["verdict"], now["verdict"]}
-    near = INCONCLUSIVE in words or words == {REPRODUCED, UP_TO_LOGS}  # between any other two an interval straddles
-    if len(words) > 1 and not (near and crossed(now, before)):
+    pair = {before["verdict"], now["verdict"]}
+    near = INCONCLUSIVE in pair or pair == {REPRODUCED, UP_TO_LOGS}  # between any other two an interval straddles
+    if len(pair) > 1 and not (near and crossed(now, before)):
         yield f"verdict was {before['verdict']!r}, is {now['verdict']!r}"
 
 
@@ -174,29 +174,29 @@ def _job(now: Row, before: Row) -> Iterator[str]:
         yield f"status was {before['status']}, is {now['status']}"
     if not (now["violation"] <= 10 * max(before["violation"], VIOLATION) or np.isnan(before["violation"])):
         yield f"violation of the set was {before['violation']:.2g}, is {now['violation']:.2g}"
-    for name, words in (("delivered", "delivered over claimed eps"), ("noise_scale", "scale of the noise")):
+    for name, label in (("delivered", "delivered over claimed eps"), ("noise_scale", "scale of the noise")):
         if not np.isclose(now[name], before[name], rtol=LEDGER, atol=0, equal_nan=True):
-            yield f"{words} was {before[name]:.6g}, is {now[name]:.6g}"
+            yield f"{label} was {before[name]:.6g}, is {now[name]:.6g}"
 
 
 def _stale(jobs: pd.DataFrame, planned: Hashed) -> list[str]:
-    """Jobs that the plan of now does not name so, by their hashes, and those that it names and are not there."""
-    there = {
+    """Jobs whose hashes are not those of the current plan, and planned jobs that are missing."""
+    hashes = {
         tuple(row[name] for name in JOB): tuple(row[name] for name in HASHES.values())
         for row in jobs.to_dict("records")
     }
     return [
         f"{_named(dict(zip(JOB, key, strict=True)))}: stale, the plan of now has {planned.get(key, 'no such job')}"
-        for key in {**there, **planned}
-        if there.get(key) != planned.get(key)
+        for key in {**hashes, **planned}
+        if hashes.get(key) != planned.get(key)
     ]
 
 
 def _pairs(now: pd.DataFrame, before: pd.DataFrame, key: Sequence[str]) -> Iterator[tuple[str, Row | None, Row | None]]:
     """Rows of equal key with their name, in the order of the reference; None where a side has none."""
     new, old = ({tuple(row[name] for name in key): row for row in side.to_dict("records")} for side in (now, before))
-    for each in {**old, **new}:
-        yield _named(old.get(each) or new[each]), new.get(each), old.get(each)
+    for row_key in {**old, **new}:
+        yield _named(old.get(row_key) or new[row_key]), new.get(row_key), old.get(row_key)
 
 
 def _named(row: Row) -> str:
@@ -211,8 +211,8 @@ def report(findings: Sequence[str], counted: str, results: str = "") -> str:
         return f"{counted}: all as in the reference\n"
     lines = [*findings]
     if results:
-        kept = results.replace("results", "results/reference", 1)
-        lines.append(f"to see what differs: .venv/bin/dpregret compare {kept} {results}")
+        reference = results.replace("results", "results/reference", 1)
+        lines.append(f"to see what differs: .venv/bin/dpregret compare {reference} {results}")
         lines.append(f"if it is meant: make reference RUNS={results}")
     return "\n".join([*lines, f"{counted}: {len(findings)} left the reference", ""])
 
@@ -227,12 +227,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         now, before = (papers(folder) for folder in (options.current, options.reference))
         if len(now) == len(before) == 1:  # folders of any name
             before = dict(zip(now, before.values(), strict=True))
-        found, counted = compare(Tables.read(now), Tables.read(before))
+        findings, counted = compare(Tables.read(now), Tables.read(before))
     except (GateError, DamageError, OSError) as fault:
         print(f"gate: cannot compare: {fault}", file=sys.stderr)
         return INCOMPARABLE
-    print(report(found, counted), end="")
-    return MOVED if found else 0
+    print(report(findings, counted), end="")
+    return MOVED if findings else 0
 
 
 if __name__ == "__main__":

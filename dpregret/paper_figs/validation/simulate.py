@@ -1,4 +1,4 @@
-"""Are the fits right? Planted rates and planted failures, simulated; what comes out are tables.
+"""Validation of the fits: simulations with planted rates and planted failures, and tables of their results.
 
 `Sweep` has synthetic results with a planted law, in the columns of real ones. `intervals` says how often a 95 %
 interval holds the true exponent, `verdicts` how often planted curves get the verdict that they deserve, `resolutions`
@@ -41,8 +41,8 @@ def own_and_common(generator: np.random.Generator, shape: tuple[int, ...]) -> Ar
 class Sweep:
     """One learner in one experiment; `law` gives the mean regret.
 
-    The explicit bound is `bound`, without one `bound_factor` times the mean. A run lies off by `spread` times one
-    normal number in all cells, and by a log-normal factor of its own, of deviation `scatter`, in each cell.
+    The explicit bound is `bound`, without one `bound_factor` times the mean. A run deviates by `spread` times one
+    normal number in all cells, and by an independent log-normal factor of deviation `scatter` in each cell.
     """
 
     law: Law
@@ -69,8 +69,8 @@ class Sweep:
     def frame(self) -> pd.DataFrame:
         """Rows as `read_runs` gives them."""
         frames = [self._cell(value) for value in self.values]
-        whole = pd.concat(frames, ignore_index=True).assign(regret=self.regrets())
-        return check_columns(whole, "planted")
+        rows = pd.concat(frames, ignore_index=True).assign(regret=self.regrets())
+        return check_columns(rows, "planted")
 
     def regrets(self) -> Array:
         """Regrets of all rows in their order: all that depends on the seed."""
@@ -78,11 +78,11 @@ class Sweep:
         generator = np.random.default_rng(self.seed)
         shift = generator.normal(size=self.runs)  # common to all cells of a run
         shift -= shift.mean()
-        found = []
+        parts = []
         for value in self.values:
-            own = np.exp(self.scatter * generator.normal(size=checkpoint.shape) - self.scatter**2 / 2)
-            found.append(self.law(checkpoint, value) * (1 + self.spread * shift[run]) * own)
-        return np.concatenate(found)
+            factors = np.exp(self.scatter * generator.normal(size=checkpoint.shape) - self.scatter**2 / 2)
+            parts.append(self.law(checkpoint, value) * (1 + self.spread * shift[run]) * factors)
+        return np.concatenate(parts)
 
     def _index(self) -> tuple[Any, Any]:
         """Run and checkpoint of every row of a cell."""
@@ -92,10 +92,10 @@ class Sweep:
 
     def _cell(self, value: float) -> pd.DataFrame:
         run, checkpoint = self._index()
-        own = ("experiment", "learner", "variant", "stream", "tight", "horizon", "anytime")
+        copied = ("experiment", "learner", "variant", "stream", "tight", "horizon", "anytime")
         rows = {
             "paper": "lou_cheung_2020",
-            **{name: getattr(self, name) for name in own},
+            **{name: getattr(self, name) for name in copied},
             "set": "ball",
             "dimension": 4,
             "window": 16,
@@ -133,7 +133,7 @@ def make_claim(**changes: object) -> Claim:
         "variant": "corrected", "experiment": "horizon", "stream": "norm-kink", "parameter": "horizon",
         "rate": "T^0.5", "from": 256,
     }  # fmt: skip
-    changes = {{"asymptotic_from": "from", "statement": "says"}.get(key, key): each for key, each in changes.items()}
+    changes = {{"asymptotic_from": "from", "statement": "says"}.get(key, key): value for key, value in changes.items()}
     return Claim.model_validate({**base, **changes})
 
 
@@ -158,14 +158,14 @@ CAPTIONS: Final = {
 
 @dataclass(frozen=True)
 class Case:
-    """A planted curve, and what is to be said about it: a verdict, and words that the reason holds.
+    """A planted curve, the verdict that it deserves, and a phrase that the reason contains.
 
     `sweep` and `claim` hold what differs from an ordinary sweep and from the claim T^0.5.
     """
 
     law: Law
     verdict: str
-    words: str = ""
+    phrase: str = ""
     sweep: Mapping[str, object] = field(default_factory=dict)
     claim: Mapping[str, object] = field(default_factory=dict)
 
@@ -238,8 +238,8 @@ def intervals(simulations: int, seed: int = 1) -> pd.DataFrame:
         generator = np.random.default_rng([seed, runs, cells, round(100 * spread)])
         laws = POWER * axis + factor
         planted = (np.tile(laws, (count, 1)) for count in _batches(simulations))
-        fitted = [_slopes(generator, each, runs, spread, axis, factor) for each in planted]
-        value, low, high = (np.concatenate(each) for each in zip(*fitted, strict=True))
+        fitted = [_slopes(generator, planted_laws, runs, spread, axis, factor) for planted_laws in planted]
+        value, low, high = (np.concatenate(parts) for parts in zip(*fitted, strict=True))
         rows.append(
             {
                 "runs": runs,
@@ -276,8 +276,8 @@ def resolutions(simulations: int, seed: int = 1) -> pd.DataFrame:
             for index, shape in enumerate((axis, factor / leverage)):
                 off = laws + np.where(up, change, -change)[:, None] * shape
                 _, low, high = _slopes(generator, off, runs, spread, axis, claimed)
-                told = (low > claim.tol) | (high < -claim.tol)
-                seen[index] += told[up].sum(), told[~up].sum()
+                detected = (low > claim.tol) | (high < -claim.tol)
+                seen[index] += detected[up].sum(), detected[~up].sum()
         mean, played = float(np.concatenate(stated).mean()), simulations // 2
         row: dict[str, float] = {
             "runs": runs, "spread": spread, "cells": cells, "offset": offset, "simulations": simulations,
@@ -298,7 +298,7 @@ def _swept(horizons: Array) -> Cells:
 
 def verdicts(simulations: int, seed: int = 1) -> pd.DataFrame:
     """Share of simulations in which each of `CASES` is judged as it deserves, and the most frequent other verdict."""
-    found = []
+    results = []
     for number, (name, case) in enumerate(CASES.items()):
         judged = []
         sweep = Sweep(case.law, **{"spread": 0.1, "scatter": 0.1, **case.sweep})  # type: ignore[arg-type]
@@ -307,17 +307,17 @@ def verdicts(simulations: int, seed: int = 1) -> pd.DataFrame:
         for simulation in range(simulations):
             drawn = replace(sweep, seed=[seed, number, simulation]).regrets()[rows.index]
             judged.append(judge_cells(runs, claim, pivot(rows.assign(regret=drawn, response=drawn), claim)))
-        wrong = [each.verdict for each in judged if each.verdict != case.verdict or case.words not in each.reason]
-        found.append(
+        wrong = [item.verdict for item in judged if item.verdict != case.verdict or case.phrase not in item.reason]
+        results.append(
             {
                 "curve": name,
-                "deserves": f"{case.verdict}{f' ({case.words})' if case.words else ''}",
+                "deserves": f"{case.verdict}{f' ({case.phrase})' if case.phrase else ''}",
                 "simulations": simulations,
                 "right": 1 - len(wrong) / simulations,
                 "else": max(sorted(wrong), key=wrong.count) if wrong else formats.DASH,
             }
         )
-    return pd.DataFrame(found)
+    return pd.DataFrame(results)
 
 
 def write_validation(out: Path, simulations: int) -> None:

@@ -1,4 +1,4 @@
-"""Regret that was not measured, from cells that were: a power law with what it leaves over, interpolated.
+"""Predict regret that was not measured from measured cells: a power law with interpolated residuals.
 
 For one learner on one stream, set and kind of privacy let x = (ln T, ln d, ln eps, ln(1 + log2 W)) (experts:
 ln(1 + log2 d) for ln d; without a window W = T, and the last coordinate is left out where a learner never has one) and
@@ -38,7 +38,7 @@ LEVEL: Final = 10.0
 """Standard deviation of b0."""
 LENGTHS, SPREADS, NUGGETS = (1.0, 2.0, 4.0), (0.03, 0.1, 0.3, 1.0), (0.003, 0.03, 0.15)
 FEWEST: Final = 3
-"""Cells of which a law is made."""
+"""Least number of cells of a law."""
 QUANTILE: Final = 1.96
 BEND: Final = 0.05
 """Standard deviation of what a power changes by beyond the measured range."""
@@ -89,16 +89,16 @@ def used_by(cells: pd.DataFrame) -> list[str]:
     return [name for name in PARAMETERS if name not in idle]
 
 
-def beyond(cells: pd.DataFrame, asked: pd.DataFrame) -> dict[str, str]:
+def beyond(cells: pd.DataFrame, row: pd.DataFrame) -> dict[str, str]:
     """Parameters of a setting (one row) outside what was measured, with the range."""
-    found, feedback = {}, str(cells["feedback"].iloc[0])
-    values, measured = coordinates(asked, feedback).iloc[0], coordinates(cells, feedback)
+    ranges, feedback = {}, str(cells["feedback"].iloc[0])
+    values, measured = coordinates(row, feedback).iloc[0], coordinates(cells, feedback)
     for name in used_by(cells):
         if not measured[name].min() - SAME <= values[name] <= measured[name].max() + SAME:
-            own = cells[name].where(cells[name] > 0, cells["rounds"])
-            least, most = own.min(), own.max()
-            found[name] = f"only {least:.10g}" if least == most else f"{least:.10g} to {most:.10g}"
-    return found
+            column = cells[name].where(cells[name] > 0, cells["rounds"])
+            least, most = column.min(), column.max()
+            ranges[name] = f"only {least:.10g}" if least == most else f"{least:.10g} to {most:.10g}"
+    return ranges
 
 
 def setting(rounds: float, dimension: float, epsilon: float, window: float = 0) -> pd.DataFrame:
@@ -121,7 +121,7 @@ class Law:
         self.start = self.points.mean(axis=0)
         self.response = np.log(means)
         self.middle = float(self.response.mean())
-        self.fit = max(self._fits(), key=lambda each: each.likelihood)
+        self.fit = max(self._fits(), key=lambda fit: fit.likelihood)
 
     @cached_property
     def prior(self) -> tuple[Array, Array]:
@@ -132,28 +132,28 @@ class Law:
             mean = mean - np.array([name == "rounds" for name in self.used])
         return mean, deviation
 
-    def _trend(self, one: Array, other: Array) -> Array:
+    def _trend(self, first: Array, second: Array) -> Array:
         """Covariance of b0 + <b, x>."""
         deviation = self.prior[1]
-        product: Array = ((one - self.start) * deviation) @ ((other - self.start) * deviation).T
+        product: Array = ((first - self.start) * deviation) @ ((second - self.start) * deviation).T
         return product + LEVEL**2
 
-    def _smooth(self, one: Array, other: Array, length: float, spread: float) -> Array:
+    def _smooth(self, first: Array, second: Array, length: float, spread: float) -> Array:
         """Covariance of g."""
-        square = ((one[:, None, :] - other[None, :, :]) ** 2).sum(axis=2)
+        square = ((first[:, None, :] - second[None, :, :]) ** 2).sum(axis=2)
         return spread**2 * np.exp(-square / (2 * length**2))
 
     def _expected(self, points: Array) -> Array:
         return self.middle + (points - self.start) @ self.prior[0]
 
     def _fits(self) -> Iterator[Fit]:
-        trend, apart = self._trend(self.points, self.points), self.response - self._expected(self.points)
+        trend, residual = self._trend(self.points, self.points), self.response - self._expected(self.points)
         for length, spread in itertools.product(LENGTHS, SPREADS):
             smooth = trend + self._smooth(self.points, self.points, length, spread)
             for nugget in NUGGETS:
                 factor = linalg.cho_factor(smooth + np.diag(self.noise + nugget**2), lower=True)
-                weights = linalg.cho_solve(factor, apart)
-                likelihood = -0.5 * float(apart @ weights) - float(np.log(np.diag(factor[0])).sum())
+                weights = linalg.cho_solve(factor, residual)
+                likelihood = -0.5 * float(residual @ weights) - float(np.log(np.diag(factor[0])).sum())
                 yield Fit(length, spread, nugget, factor, weights, likelihood)
 
     @cached_property
@@ -172,18 +172,18 @@ class Law:
         """ln(mean regret) at other settings, and its standard deviation, caution included."""
         points, fit = coordinates(cells, self.feedback)[self.used].to_numpy(), self.fit
         across = self._trend(points, self.points) + self._smooth(points, self.points, fit.length, fit.spread)
-        own = np.diag(self._trend(points, points)) + fit.spread**2 + fit.nugget**2
-        left = own - np.einsum("ij,ji->i", across, linalg.cho_solve(fit.factor, across.T))
+        variance = np.diag(self._trend(points, points)) + fit.spread**2 + fit.nugget**2
+        remaining = variance - np.einsum("ij,ji->i", across, linalg.cho_solve(fit.factor, across.T))
         outside = np.maximum(self.points.min(axis=0) - points, 0) + np.maximum(points - self.points.max(axis=0), 0)
         bend = BEND**2 * (outside**2).sum(axis=1)
         mean: Array = self._expected(points) + across @ fit.weights
-        return mean, self.caution * np.sqrt(np.maximum(left, fit.nugget**2) + bend)
+        return mean, self.caution * np.sqrt(np.maximum(remaining, fit.nugget**2) + bend)
 
-    def predict(self, asked: pd.DataFrame) -> Prediction:
+    def predict(self, row: pd.DataFrame) -> Prediction:
         """At one setting (a row)."""
-        mean, deviation = (float(each[0]) for each in self.predicted(asked))
+        mean, deviation = (float(values[0]) for values in self.predicted(row))
         reach = QUANTILE * deviation
-        return Prediction(np.exp(mean), np.exp(mean - reach), np.exp(mean + reach), beyond(self.cells, asked))
+        return Prediction(np.exp(mean), np.exp(mean - reach), np.exp(mean + reach), beyond(self.cells, row))
 
 
 def coverage(cells: pd.DataFrame) -> pd.DataFrame:
@@ -195,10 +195,10 @@ def coverage(cells: pd.DataFrame) -> pd.DataFrame:
     """
     tested = []
     private = cells.loc[cells["private"]]
-    for (feedback, *_), own in private.assign(pure=private["delta"] == 0).groupby(list(GROUP), sort=True):
-        if (own["regret"] > 0).sum() < FEWEST:
+    for (feedback, *_), group in private.assign(pure=private["delta"] == 0).groupby(list(GROUP), sort=True):
+        if (group["regret"] > 0).sum() < FEWEST:
             continue
-        law = Law(own)
+        law = Law(group)
         residuals, deviations = law.left_out
         if len(residuals) > FEWEST:
             tested.append((feedback, "each cell", residuals, law.caution * deviations))
@@ -209,8 +209,8 @@ def coverage(cells: pd.DataFrame) -> pd.DataFrame:
             wide = np.sqrt(deviation**2 + law.noise[ends])
             tested.append((feedback, "largest T", law.response[ends] - mean, wide))
     columns = ["feedback", "left_out", "error", "width"]
-    each = pd.DataFrame(tested, columns=columns).explode(["error", "width"]).astype({"error": float, "width": float})
-    each = each.assign(error=each["error"].abs(), width=QUANTILE * each["width"])
-    found = each.assign(held=each["error"] <= each["width"]).groupby(["feedback", "left_out"], sort=True)
-    shown = {"cells": ("held", "size"), "held": ("held", "mean"), "error": ("error", "median")}
-    return found.agg(**shown, width=("width", "median")).reset_index()
+    tests = pd.DataFrame(tested, columns=columns).explode(["error", "width"]).astype({"error": float, "width": float})
+    tests = tests.assign(error=tests["error"].abs(), width=QUANTILE * tests["width"])
+    grouped = tests.assign(held=tests["error"] <= tests["width"]).groupby(["feedback", "left_out"], sort=True)
+    aggregates = {"cells": ("held", "size"), "held": ("held", "mean"), "error": ("error", "median")}
+    return grouped.agg(**aggregates, width=("width", "median")).reset_index()

@@ -11,11 +11,11 @@ its options), set, dimension and number of rounds T (or of records); learners me
 
 For a setting with k learners of the same guarantee, the winner w and a rival j, run by run on the same losses (where
 runs differ: on their own), d = regret_j - regret_w has a one-sided t test with p_j = P(t_{n-1} > mean d / s.e.). To
-say that w is the best all rivals have to be beaten (intersection-union test), and w was chosen by looking:
+say that w is the best all rivals have to be beaten (intersection-union test), and w was chosen from the data:
 
     p = min(1, k max_j p_j),
 
-Bonferroni over who might have been chosen; for k = 2 it is the two-sided test. Holm's correction over all contested
+Bonferroni over the possible choices; for k = 2 it is the two-sided test. Holm's correction over all contested
 settings keeps the probability of one wrong "wins" in the whole table at 5 %, whatever the settings share, as far as the
 differences are near normal: p of 1e-4 from 8 to 32 runs rest on tails that skewed differences do not have. A winner
 that a constant point beats does not win: it protects less than that point, and loses more. A ratio of
@@ -96,15 +96,15 @@ class Sample(NamedTuple):
 
 def refutations(audit: pd.DataFrame, exact: pd.DataFrame) -> dict[str, str]:
     """learner.variant -> why it does not keep what it claims: by an exact loss, or by the audit."""
-    found = {}
+    reasons = {}
     for row in audit.to_dict("records"):
         finding = str(row["finding"])
         if finding.startswith(("violates", "BROKEN")):
-            found[f"{row['learner']}.{row['variant']}"] = finding.split(":")[0]
+            reasons[f"{row['learner']}.{row['variant']}"] = finding.split(":")[0]
     for row in exact.to_dict("records"):
         if float(row["attained"]) > float(row["claimed"]) * (1 + SLACK):
-            found[str(row["name"])] = f"loses eps = {row['attained']:.3g} where {row['claimed']:.3g} is claimed"
-    return found
+            reasons[str(row["name"])] = f"loses eps = {row['attained']:.3g} where {row['claimed']:.3g} is claimed"
+    return reasons
 
 
 def read_refutations(*files: Path) -> dict[str, str]:
@@ -120,17 +120,17 @@ def read_rows(files: Iterable[Path], facts: Facts) -> pd.DataFrame:
     """
     frames = []
     for path in sorted(files):
-        about = facts.experiments.get((path.parents[1].name, path.parent.name))
-        if about is None:
+        experiment = facts.experiments.get((path.parents[1].name, path.parent.name))
+        if experiment is None:
             raise RunsError(f"{path}: of an experiment that the configuration does not have")
-        frames.append(comparable(read_file(path, _READ), about))
+        frames.append(comparable(read_file(path, _READ), experiment))
     frames = [frame for frame in frames if len(frame)]
     if not frames:
         raise RunsError("no run of a learner that can be compared")
     return pd.concat(frames, ignore_index=True)
 
 
-def comparable(rows: pd.DataFrame, about: ExperimentFacts) -> pd.DataFrame:
+def comparable(rows: pd.DataFrame, experiment: ExperimentFacts) -> pd.DataFrame:
     """Of one experiment's rows those that can be compared (see above), with the columns of PROBLEM and GUARANTEE."""
     rounds, horizon = rows["checkpoint"].to_numpy(), rows["horizon"].to_numpy()
     exponent = np.log2(np.maximum(rounds, 1)) / 2
@@ -138,38 +138,38 @@ def comparable(rows: pd.DataFrame, about: ExperimentFacts) -> pd.DataFrame:
     on_the_way = rows["anytime"].to_numpy() & (rounds >= LEAST_ROUNDS) & (exponent == np.round(exponent))
     private = np.isfinite(rows["epsilon"].to_numpy())
     window = rows["window"].to_numpy()
-    whole = (window < 1) | (window >= rounds)
+    windowless = (window < 1) | (window >= rounds)
     made_for = (window < 1) | (window < 2 * rounds)
-    kept = (rows["status"] == "ok").to_numpy() & (ends | on_the_way) & (~private | ~whole | made_for)
-    taken: pd.DataFrame = rows.loc[kept]
-    named = {"anytime": "told", "checkpoint": "rounds"}
+    selected = (rows["status"] == "ok").to_numpy() & (ends | on_the_way) & (~private | ~windowless | made_for)
+    taken: pd.DataFrame = rows.loc[selected]
+    named = {"checkpoint": "rounds"}
     options = [name for name in OPTIONS if name in taken]
     columns = {
-        "feedback": taken["stream"].map(dict(about.feedback)),
+        "feedback": taken["stream"].map(dict(experiment.feedback)),
         "learner": taken["learner"] + "." + taken["variant"],
-        "private": private[kept],
-        "window": np.where(whole | ~private, 0, window)[kept],
-        "delta": np.where(private, rows["delta"], 0.0)[kept],
-        "made_for": np.where(whole, window, 0)[kept],
-        "options": _options(taken[options], about.options),
+        "private": private[selected],
+        "window": np.where(windowless | ~private, 0, window)[selected],
+        "delta": np.where(private, rows["delta"], 0.0)[selected],
+        "made_for": np.where(windowless, window, 0)[selected],
+        "options": _options(taken[options], experiment.options),
     }
-    return taken.rename(columns=named).assign(**columns).drop(columns=["variant", "status", "told", *options])
+    return taken.rename(columns=named).assign(**columns).drop(columns=["variant", "status", "anytime", *options])
 
 
 def _options(columns: pd.DataFrame, fixed: Mapping[str, object]) -> Array:
     """``name=value`` of every option of a row, in order of names; fixed: those that are the same in all rows."""
-    constant = {name: _worded(name, value) for name, value in fixed.items()}
+    constant = {name: _as_text(name, value) for name, value in fixed.items()}
     if not len(columns.columns):
         return np.full(len(columns), " ".join(word for _, word in sorted(constant.items())), dtype=object)
     number = columns.groupby([*columns], dropna=False, sort=False).ngroup().to_numpy()
     texts = []
     for row in columns.iloc[np.unique(number, return_index=True)[1]].to_dict("records"):
-        varied = {str(name): _worded(name, value) for name, value in row.items() if not np.isnan(value)}
+        varied = {str(name): _as_text(name, value) for name, value in row.items() if not np.isnan(value)}
         texts.append(" ".join(word for _, word in sorted((constant | varied).items())))
     return np.array(texts, dtype=object)[number]
 
 
-def _worded(name: object, value: object) -> str:
+def _as_text(name: object, value: object) -> str:
     return f"{name}={value:.10g}" if isinstance(value, int | float) else f"{name}={value}"
 
 
@@ -198,24 +198,24 @@ def measure(rows: pd.DataFrame, facts: Facts) -> pd.DataFrame:
     delivered = grouped["delivered_epsilon"].max()
     proved = [f"its ledger proves eps = {epsilon:.3g} only" for epsilon in delivered]
     refuted = [facts.refuted.get(learner, "") for learner in cells["learner"]]
-    kept = delivered <= cells["epsilon"] * (1 + SLACK)
-    barred = np.where(cells["private"], np.where(kept, refuted, proved), "")
-    about = [facts.streams[each] for each in zip(cells["feedback"], cells["stream"], strict=True)]
-    kind = np.array([each.kind for each in about])
+    holds = delivered <= cells["epsilon"] * (1 + SLACK)
+    barred = np.where(cells["private"], np.where(holds, refuted, proved), "")
+    streams = [facts.streams[pair] for pair in zip(cells["feedback"], cells["stream"], strict=True)]
+    kind = np.array([stream.kind for stream in streams])
     promised = (kind == STOCHASTIC) | ~cells["learner"].str.split(".").str[0].isin(facts.stochastic_only)
     bound = cells["bound"].where(promised)
-    losses = [each.losses for each in about]
+    losses = [stream.losses for stream in streams]
     cuts = np.flatnonzero(np.diff(rows["cell"].to_numpy())) + 1
     parts = (np.split(rows[name].to_numpy(), cuts) for name in ("run", "regret", "trivial_regret"))
-    samples = [Sample(*each) for each in zip(*parts, strict=True)]
+    samples = [Sample(*arrays) for arrays in zip(*parts, strict=True)]
     cells = cells.assign(barred=barred, losses=losses, kind=kind, bound=bound, sample=pd.Series(samples, dtype=object))
     return cells.reset_index(drop=True)
 
 
 def _without_constants(rows: pd.DataFrame, key: list[str]) -> pd.DataFrame:
     """All but cells without privacy in which every run has the regret of the constant point: they are that point."""
-    apart = (rows["regret"] - rows["trivial_regret"]).abs() > SAME * rows["trivial_regret"].abs().clip(lower=1.0)
-    return rows.loc[rows["private"] | apart.groupby([rows[name] for name in key]).transform("any")]
+    differs = (rows["regret"] - rows["trivial_regret"]).abs() > SAME * rows["trivial_regret"].abs().clip(lower=1.0)
+    return rows.loc[rows["private"] | differs.groupby([rows[name] for name in key]).transform("any")]
 
 
 LEVEL: Final = 0.05
@@ -241,22 +241,22 @@ Cell = Mapping[Any, Any]
 _NOBODY: Final[Cell] = {"learner": "", "bound": np.nan, "regret": np.nan, "could_be_private": False}
 
 
-def paired(one: Sample, other: Sample) -> tuple[Array, Array] | None:
+def paired(rival: Sample, winner: Sample) -> tuple[Array, Array] | None:
     """Regrets on the runs that both have, if the losses were the same (decided by the constant point's regret); or
     None."""
-    _, first, second = np.intersect1d(one.runs, other.runs, assume_unique=True, return_indices=True)
+    _, first, second = np.intersect1d(rival.runs, winner.runs, assume_unique=True, return_indices=True)
     if len(first) < 2:
         return None
-    apart = np.abs(one.trivial[first] - other.trivial[second])
-    if (apart > SAME * np.maximum(1.0, np.abs(one.trivial[first]))).any():
+    difference = np.abs(rival.trivial[first] - winner.trivial[second])
+    if (difference > SAME * np.maximum(1.0, np.abs(rival.trivial[first]))).any():
         return None
-    return one.regret[first], other.regret[second]
+    return rival.regret[first], winner.regret[second]
 
 
-def _same_losses(one: Sample, other: Sample) -> bool:
-    """Streams may be aimed at an eps: without privacy they are others. Other runs of the same law are the same."""
-    means = float(one.trivial.mean()), float(other.trivial.mean())
-    return paired(one, other) is not None or abs(means[0] - means[1]) <= _NEAR * abs(means[0])
+def _same_losses(first: Sample, second: Sample) -> bool:
+    """Whether the losses agree: a stream may depend on eps. Other runs of the same law count as the same losses."""
+    means = float(first.trivial.mean()), float(second.trivial.mean())
+    return paired(first, second) is not None or abs(means[0] - means[1]) <= _NEAR * abs(means[0])
 
 
 def ratio(rival: Sample, winner: Sample) -> Estimate:
@@ -269,21 +269,21 @@ def ratio(rival: Sample, winner: Sample) -> Estimate:
     value = means[0] / means[1]
     if min(len(over), len(under)) < 2:
         return Estimate(value, np.nan, np.nan)
-    _, error, free = _apart(over / means[0], under / means[1], both is not None)
-    reach = float(t_quantile(free + 1)) * error
+    _, error, freedom = _difference(over / means[0], under / means[1], both is not None)
+    reach = float(t_quantile(freedom + 1)) * error
     return Estimate(value, value * np.exp(-reach), value * np.exp(reach))
 
 
-def _apart(one: Array, other: Array, pairs: bool) -> tuple[float, float, float]:
+def _difference(first: Array, second: Array, pairs: bool) -> tuple[float, float, float]:
     """The difference of two means, its standard error, and the degrees of freedom: of pairs, or Welch's."""
     if pairs:
-        apart = one - other
-        return float(apart.mean()), float(np.std(apart, ddof=1)) / np.sqrt(len(apart)), len(apart) - 1.0
-    mean, parts = float(one.mean() - other.mean()), [float(np.var(each, ddof=1)) / len(each) for each in (one, other)]
+        gaps = first - second
+        return float(gaps.mean()), float(np.std(gaps, ddof=1)) / np.sqrt(len(gaps)), len(gaps) - 1.0
+    mean, parts = float(first.mean() - second.mean()), [float(np.var(x, ddof=1)) / len(x) for x in (first, second)]
     total = parts[0] + parts[1]
     if not total:
-        return mean, 0.0, min(len(one), len(other)) - 1.0
-    spent = sum(part**2 / (len(each) - 1) for part, each in zip(parts, (one, other), strict=True))
+        return mean, 0.0, min(len(first), len(second)) - 1.0
+    spent = sum(part**2 / (len(x) - 1) for part, x in zip(parts, (first, second), strict=True))
     return mean, float(np.sqrt(total)), total**2 / spent
 
 
@@ -293,10 +293,10 @@ def beaten(rival: Sample, winner: Sample) -> float:
     over, under = both or (rival.regret, winner.regret)
     if min(len(over), len(under)) < 2:
         return 1.0
-    mean, error, free = _apart(over, under, both is not None)
+    mean, error, freedom = _difference(over, under, both is not None)
     if error <= SAME * abs(mean):
         return 0.5 if mean == 0 else float(mean < 0)
-    return float(special.stdtr(free, -mean / error))
+    return float(special.stdtr(freedom, -mean / error))
 
 
 def holm(p: Array) -> Array:
@@ -314,22 +314,22 @@ def winners(cells: pd.DataFrame) -> pd.DataFrame:
     """
     settings, private = defaultdict(list), cells.loc[cells["private"], "learner"]
     reference: dict[tuple[Any, ...], Cell] = {}
-    for own in cells.assign(could_be_private=cells["learner"].isin(private)).to_dict("records"):
-        problem = tuple(own[name] for name in PROBLEM)
-        if own["private"]:
-            settings[problem, tuple(own[name] for name in GUARANTEE)].append(own)
-        elif problem not in reference or own["regret"] < reference[problem]["regret"]:
-            reference[problem] = own
+    for cell in cells.assign(could_be_private=cells["learner"].isin(private)).to_dict("records"):
+        problem = tuple(cell[name] for name in PROBLEM)
+        if cell["private"]:
+            settings[problem, tuple(cell[name] for name in GUARANTEE)].append(cell)
+        elif problem not in reference or cell["regret"] < reference[problem]["regret"]:
+            reference[problem] = cell
     rows = []
     for (problem, guarantee), rivals in sorted(settings.items()):
         ranked = sorted(rivals, key=lambda cell: (cell["regret"], cell["learner"]))
         competing = [cell for cell in ranked if not cell["barred"]]
         if competing:
-            free = reference.get(problem)
-            free = free if free and _same_losses(competing[0]["sample"], free["sample"]) else None
+            baseline = reference.get(problem)
+            baseline = baseline if baseline and _same_losses(competing[0]["sample"], baseline["sample"]) else None
             barred = [cell for cell in ranked if cell["barred"] and cell["regret"] < competing[0]["regret"]]
             key = dict(zip((*PROBLEM, *GUARANTEE), (*problem, *guarantee), strict=True))
-            rows.append(key | _setting(competing, barred, free))
+            rows.append(key | _setting(competing, barred, baseline))
     table = pd.DataFrame(rows, columns=[*PROBLEM, *GUARANTEE, *COLUMNS])
     table["p_holm"] = holm(table["p"].to_numpy(dtype=float))
     useless, tied = table["of_constant"] > 1, (table["ratio"] - 1).abs() <= SAME
@@ -340,9 +340,9 @@ def winners(cells: pd.DataFrame) -> pd.DataFrame:
 def _setting(competing: Sequence[Cell], barred: Sequence[Cell], reference: Cell | None) -> dict[str, Any]:
     """Columns of a setting; both lists by mean regret."""
     winner, rivals = competing[0], competing[1:]
-    own, regret = winner["sample"], winner["regret"]
-    second, free = rivals[0] if rivals else _NOBODY, reference or _NOBODY
-    p = min(1.0, len(competing) * max(beaten(each["sample"], own) for each in rivals)) if rivals else np.nan
+    sample, regret = winner["sample"], winner["regret"]
+    second, baseline = rivals[0] if rivals else _NOBODY, reference or _NOBODY
+    p = min(1.0, len(competing) * max(beaten(rival["sample"], sample) for rival in rivals)) if rivals else np.nan
     proved = min((cell for cell in competing if cell["bound"] > 0), key=lambda cell: cell["bound"], default=_NOBODY)
     reach = float(t_quantile(max(2, winner["runs"]))) * winner["error"]
     return {
@@ -354,14 +354,14 @@ def _setting(competing: Sequence[Cell], barred: Sequence[Cell], reference: Cell 
         "high": regret + reach,
         "of_constant": _over(regret, winner["trivial"]),
         "second": second["learner"],
-        **_ratio("ratio", second, own),
+        **_ratio("ratio", second, sample),
         "p": p,
         "least_bound": proved["bound"],
         "bound_of": proved["learner"],
         "bound_over_regret": _over(proved["bound"], regret),
-        **_ratio("bound_gap", proved, own),
-        "reference": f"{free['learner']}{' without noise' * free['could_be_private']}",
-        "price": _over(regret, free["regret"]),
+        **_ratio("bound_gap", proved, sample),
+        "reference": f"{baseline['learner']}{' without noise' * baseline['could_be_private']}",
+        "price": _over(regret, baseline["regret"]),
         "barred": "".join(f"{cell['learner']}: {cell['barred']}" for cell in barred[:1]),
     }
 
@@ -371,8 +371,8 @@ def _ratio(name: str, cell: Cell, winner: Sample) -> dict[str, float]:
     return (ratio(cell["sample"], winner) if "sample" in cell else UNKNOWN).columns(name)
 
 
-def _over(one: float, other: float) -> float:
-    return float(one / other) if one > 0 and other > 0 else float("nan")
+def _over(numerator: float, denominator: float) -> float:
+    return float(numerator / denominator) if numerator > 0 and denominator > 0 else float("nan")
 
 
 def counts(table: pd.DataFrame) -> pd.DataFrame:
