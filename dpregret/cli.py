@@ -1,4 +1,4 @@
-"""The command `dpregret`: one word for everything that is done, in a clone or in a folder of results.
+"""The command `dpregret`, in a clone or in a folder of results.
 
 It drives the same workflow as `snakemake`, whose command it prints, and hands the other arguments to the modules
 that know them: an option is in one place. Only what a command needs is imported: completion and help are instant.
@@ -25,7 +25,7 @@ from dpregret.workflows.plan.read import WHOLE, papers, profile_names, profile_p
 
 PACKAGE: Final = Path(__file__).resolve().parent
 OWN: Final = PACKAGE.parent
-"""The clone that this code lies in, if it lies in one."""
+"""The clone that holds this code, if there is one."""
 FURTHER: Final = {"allow_extra_args": True, "ignore_unknown_options": True}
 HELP: Final = {"help_option_names": ["-h", "--help"]}
 ABOUT: Final = """What private online and projection-free algorithms cost, measured against what their papers claim.
@@ -67,12 +67,12 @@ def workplace() -> Path:
 
 
 def seen_from(root: Path, word: str) -> str:
-    """A path as the clone sees it; any other word as it is."""
+    """A path relative to the clone; any other argument unchanged."""
     return os.path.relpath(word, root) if "/" in word or word.endswith((".yaml", ".yml")) else word
 
 
 def results_of(profile: str) -> Path:
-    """Where the results of a profile are, from the clone on."""
+    """The folder of the results of a profile, relative to the clone."""
     name = Path(profile).stem if profile.endswith((".yaml", ".yml")) else profile
     return Path("results") if name == "full" else Path("results") / name
 
@@ -152,9 +152,9 @@ def run(
     goals, further = [seen_from(root, arg) for arg in arguments[:first]], arguments[first:]
     if "--config" in further or "-C" in further:
         stop("--config is Snakemake's: say --profile NAME, and --limits for limits")
-    makes = targets()
+    known_targets = targets()
     for goal in goals:
-        if not re.search(r"[/.]", goal) and goal not in makes:
+        if not re.search(r"[/.]", goal) and goal not in known_targets:
             stop(not_allowed("paper or target", goal, [*paper_names(), "all", "audit", "html_report"]))
     short = short_names(papers())
     goals = [short.get(goal, goal) for goal in goals]
@@ -163,8 +163,8 @@ def run(
     if not (root / file).is_file():
         stop(f"{profile}: no such file")
     config = ["--config", f"profile={profile}", *([f"limits={limits}"] if limits else [])]
-    away = [] if root.resolve() == OWN else ["--snakefile", str(PACKAGE / "Snakefile")]
-    command = ["snakemake", *away, *goals, "--cores", str(cores or processors()), *config, *further]
+    snakefile = [] if root.resolve() == OWN else ["--snakefile", str(PACKAGE / "Snakefile")]
+    command = ["snakemake", *snakefile, *goals, "--cores", str(cores or processors()), *config, *further]
     typer.echo(f"$ {shlex.join(command)}", err=True)
     os.chdir(root)
     os.execv(sys.executable, [sys.executable, "-P", "-m", *command])  # signals and the exit code are Snakemake's
@@ -269,7 +269,7 @@ def compared(arguments: list[str]) -> list[str]:
 
 
 def cached(arguments: list[str]) -> list[str]:
-    """Without --to: where runs look for data."""
+    """Without --to: the folder in which runs look for data."""
     options = {arg.partition("=")[0] for arg in arguments} & {"--to", "--pin", "-h", "--help"}
     return arguments if options else [*arguments, "--to", str(workplace() / "datasets" / "cache")]
 

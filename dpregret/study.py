@@ -1,4 +1,4 @@
-"""A study: a folder outside of the tree that is laid out like the tree, and is found as if it lay in it.
+"""A study: a folder outside of the tree that is laid out like the tree, and is used as a part of it.
 
     my_study/algorithms/online/my_descent.py    dpregret.algorithms.online.my_descent
     my_study/datasets/my_losses.py              dpregret.datasets.my_losses
@@ -71,7 +71,7 @@ def mistakes(study: Path) -> Iterator[str]:
 
 
 def mount() -> None:
-    """Let the packages of the tree look into the study too, after their own folders."""
+    """Add the folders of the study to the search paths of the packages, after their own folders."""
     study = folder()
     for room in ROOMS if study else ():
         entry, package = str(Path(study or "") / room), f"{PACKAGE.name}.{room.replace('/', '.')}"

@@ -1,7 +1,7 @@
-"""The boundary of every command: whatever is raised is one line on standard error, and exit code 2.
+"""The boundary of every command: every exception is one line on standard error, and exit code 2.
 
-Exit codes: 0 done or kept, 1 violated or differs, 2 could not be judged, 130 interrupted. `--debug` among the words
-shows the traceback too. `--json` prints the answer as JSON.
+Exit codes: 0 done or kept, 1 violated or differs, 2 could not be judged, 130 interrupted. `--debug` shows the
+traceback too. `--json` prints the answer as JSON.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def end(command: Callable[[], object]) -> NoReturn:
         try:
             code = command()
         except SystemExit as exit_request:
-            if isinstance(exit_request.__context__, OSError):  # what a parser of options makes of a closed pipe
+            if isinstance(exit_request.__context__, OSError):  # raised by a parser of options for a closed pipe
                 raise exit_request.__context__ from None
             code = exit_request.code
         sys.stdout.flush()
@@ -60,7 +60,7 @@ def end(command: Callable[[], object]) -> NoReturn:
 
 
 def as_text(error: BaseException) -> str:
-    """One line on an error: what it says; with its kind, unless it is a refusal in our words."""
+    """One line about an error: its message, with its type unless it is an error of this project."""
     format_message = getattr(error, "format_message", None)  # of the parser of options
     if format_message is not None:
         return " ".join(str(format_message()).split())

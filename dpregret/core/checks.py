@@ -10,7 +10,7 @@ import numpy as np
 
 from dpregret.numerics.arrays import Array
 
-if TYPE_CHECKING:  # sets bring compiled oracles, which who reads rows has no use for
+if TYPE_CHECKING:  # sets import compiled oracles, which reading rows does not need
     from dpregret.core.sets import ConstraintSet
 
 TOLERANCE = 1e-6
@@ -20,7 +20,7 @@ LARGEST = float(np.finfo(np.float64).max)
 
 
 class LearnerFault(RuntimeError):  # noqa: N818  (a finding about a learner, not a mistake of the program)
-    """A learner has said or done what cannot be right; the message is one line about it."""
+    """Output or behaviour of a learner that cannot be right; the message is one line about it."""
 
 
 def numbers(
@@ -38,11 +38,11 @@ def numbers(
         raise LearnerFault(f"{what}: of type {array.dtype}, expected real numbers")
     if array.shape != tuple(shape):
         raise LearnerFault(f"{what}: of shape {array.shape}, expected {tuple(shape)}")
-    fine = (array >= low) & (array <= high)
+    valid = (array >= low) & (array <= high)
     if unknown:
-        fine |= np.isnan(array)
-    if not fine.all():
-        raise LearnerFault(f"{what}: {array[~fine][0]:.6g}, must be {range_in_words(low, high, unknown)}")
+        valid |= np.isnan(array)
+    if not valid.all():
+        raise LearnerFault(f"{what}: {array[~valid][0]:.6g}, must be {range_in_words(low, high, unknown)}")
     return array.copy()
 
 
@@ -83,10 +83,10 @@ def check_inside(points: Array, domain: ConstraintSet, beyond: float = 0.0) -> A
 
 def check_near(points: Array, center: Array, domain: ConstraintSet) -> None:
     """Raise LearnerFault for a point that is not finite or farther from the center than any of the set; cheap."""
-    from dpregret.numerics.sums import vecdot  # compiled, and most who check an answer have no points
+    from dpregret.numerics.sums import vecdot  # compiled, and most checks have no points
 
-    away = points - center
-    farthest = float(np.sqrt(vecdot(away, away).max()))
+    offsets = points - center
+    farthest = float(np.sqrt(vecdot(offsets, offsets).max()))
     if not farthest <= domain.diameter * (1 + TOLERANCE):
         raise LearnerFault(
             f"a point lies {farthest:.3g} from the center of the set {domain.name!r}, whose diameter is "

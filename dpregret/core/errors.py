@@ -13,7 +13,7 @@ from dpregret import study
 LONGEST, HEAD, MOST_PROBLEMS = 1800, 1300, 50
 """Characters of a line, and of its beginning where it is shortened in the middle; lines of one refusal."""
 LONGEST_REASON: Final = 300
-LONGEST_WORD: Final = 80  # of which a nearest one is looked for
+LONGEST_WORD: Final = 80  # for which the nearest one is searched
 FAULT_FILE: Final = Path(".snakemake") / "dpregret-fault.txt"
 
 
@@ -43,7 +43,7 @@ def printable(text: str) -> str:
 
 
 def shown(line: str) -> str:
-    """One line that any terminal shows: what cannot be printed is written as an escape, the middle of much left out."""
+    """One line that any terminal shows: unprintable characters as escapes, a long line shortened in the middle."""
     if len(line) > LONGEST:
         line = f"{line[:HEAD]} ... {line[HEAD - LONGEST :]}"
     return printable(line).replace("\n", "\\n")
@@ -68,7 +68,7 @@ def raised(error: BaseException) -> str:
 
 
 def as_text(error: BaseException) -> str:
-    """One line about what was raised, whatever it was, and where."""
+    """One line about any exception: type, message and location."""
     try:
         message = one_line(error)[:LONGEST_REASON]
     except BaseException:

@@ -161,10 +161,10 @@ def lay_out(rows, held, now, first):
     """Write round `now` of the runs from `first` on to what a loss holds; after the last run comes the first again."""
     for field in range(len(rows)):
         row, into = rows[field], held[field]
-        apart, run = now if row.shape[0] > 1 else 0, first % row.shape[1]
+        t, run = now if row.shape[0] > 1 else 0, first % row.shape[1]
         for r in range(into.shape[1]):
             for k in range(into.shape[0]):
-                into[k, r] = row[apart, run, k]
+                into[k, r] = row[t, run, k]
             run = run + 1 if run + 1 < row.shape[1] else 0
 
 
@@ -174,11 +174,11 @@ def lay_out_rounds(rows, held, now, rounds, runs):
     for field in range(len(rows)):
         row, into = rows[field], held[field]
         for later in range(rounds):
-            apart = now + later if row.shape[0] > 1 else 0
+            t = now + later if row.shape[0] > 1 else 0
             for r in range(runs):
                 run = r if row.shape[1] > 1 else 0
                 for k in range(into.shape[0]):
-                    into[k, later * runs + r] = row[apart, run, k]
+                    into[k, later * runs + r] = row[t, run, k]
 
 
 def in_columns(loss: Any, runs: NDArray[np.int64]) -> Any:

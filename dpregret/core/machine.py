@@ -45,13 +45,13 @@ def _physical_gb() -> float:
 
 @contextlib.contextmanager
 def bounded_memory(gigabytes: float) -> Iterator[None]:
-    """Bound what the block takes beyond what the process holds: MemoryError then. Not every system has such a bound."""
+    """Bound the memory of the block beyond that in use: MemoryError above it. Not every system has such a bound."""
     before = resource.getrlimit(resource.RLIMIT_DATA)
     with contextlib.suppress(OSError, ValueError, OverflowError):  # of infinite numbers the latter
-        held = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * os.sysconf("SC_PAGE_SIZE")
-        most = held + int(gigabytes * GIGABYTE)
-        if before[0] == resource.RLIM_INFINITY or most < before[0]:  # a lower limit of the user's stays
-            resource.setrlimit(resource.RLIMIT_DATA, (most, before[1]))
+        in_use = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * os.sysconf("SC_PAGE_SIZE")
+        limit = in_use + int(gigabytes * GIGABYTE)
+        if before[0] == resource.RLIM_INFINITY or limit < before[0]:  # a lower limit of the user's stays
+            resource.setrlimit(resource.RLIMIT_DATA, (limit, before[1]))
     try:
         yield
     finally:

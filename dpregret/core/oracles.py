@@ -142,9 +142,9 @@ def _call_slope(number: int, x: Array, gradient: Array, value: Array) -> None:
 
 def _call_local_oracle(number: int, weights: Array, radius: float, length: float, cost: Array, x: Array) -> None:
     """One step of the local oracle of that number, for columns."""
-    oracle, held = _Objects.by_number[number], np.ascontiguousarray(weights.T)[None]
-    held += length * (oracle.answer(held, radius, np.ascontiguousarray(cost.T)[None]) - held)
-    weights[...], x[...] = held[0].T, oracle.point(held)[0].T
+    oracle, rows = _Objects.by_number[number], np.ascontiguousarray(weights.T)[None]
+    rows += length * (oracle.answer(rows, radius, np.ascontiguousarray(cost.T)[None]) - rows)
+    weights[...], x[...] = rows[0].T, oracle.point(rows)[0].T
 
 
 @project.add

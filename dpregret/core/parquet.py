@@ -24,7 +24,7 @@ AGAIN = "delete it and run the same command again"
 
 
 class StampError(ValueError):
-    """A file that is not what it says, or says nothing: one line, with the file's name."""
+    """A file whose stamp is wrong or missing: one line, with the name of the file."""
 
     def __init__(self, file: Path | str, fault: str) -> None:
         super().__init__(f"{Path(file).resolve()}: {fault}")

@@ -1,4 +1,4 @@
-"""Reading a YAML file together with the line of every key, so that a mistake can be pointed at.
+"""Read a YAML file together with the line of every key, so that messages can name it.
 
 Numbers may be written in short: `2^17` is a power, `2^8..2^17` the ten powers from 2^8 to 2^17, `4^6..4^11` powers of
 four. Data are checked against a pydantic model: a mistake is one line with file, line, key, value and what is allowed.
@@ -86,10 +86,10 @@ class Source:
 
     def at(self, path: KeyPath) -> str:
         """Return ``file:line: a.b[0]`` for the deepest part of the path in the file; entries by their id."""
-        held = path
-        while held and held not in self.lines:
-            held = held[:-1]
-        line = self.lines.get(held)
+        prefix = path
+        while prefix and prefix not in self.lines:
+            prefix = prefix[:-1]
+        line = self.lines.get(prefix)
         where = self.name if line is None else f"{self.name}:{line}"
         return f"{where}: {dotted(self._named(path))}" if path else where
 
@@ -107,22 +107,22 @@ class Source:
 
 @dataclass(frozen=True)
 class Expanded:
-    """Data put together from parts of files: ``places`` holds the place of each part, and of the whole."""
+    """Data put together from parts of files: ``places`` holds the location of each part, and of the whole."""
 
     data: Any
     places: Mapping[KeyPath, tuple[Source | Expanded, KeyPath]]
 
     def at(self, path: KeyPath) -> str:
         """Return ``file:line: key`` in the terms of the file that holds the part."""
-        held = path
-        while held not in self.places:
-            held = held[:-1]
-        source, start = self.places[held]
-        return source.at((*start, *path[len(held) :]))
+        prefix = path
+        while prefix not in self.places:
+            prefix = prefix[:-1]
+        source, start = self.places[prefix]
+        return source.at((*start, *path[len(prefix) :]))
 
 
 Located = Source | Expanded
-"""Data, and where each part of it stands."""
+"""Data, and the location of each part."""
 
 
 def dotted(path: KeyPath) -> str:
@@ -324,12 +324,12 @@ def _path(data: Any, location: Sequence[str | int]) -> KeyPath:
 
 
 def _keys(model: Any, location: Sequence[str | int]) -> list[str]:
-    """The keys, as a file spells them, of the model at a place."""
+    """The keys, as a file spells them, of the model at a location."""
     return [field.alias or name for kind in _models(model, location) for name, field in kind.model_fields.items()]
 
 
 def _models(shape: Any, location: Sequence[str | int]) -> Iterator[type[BaseModel]]:
-    """The models that a place below a type may hold; a part of the place that begins with < is the tag of a union."""
+    """The models that a location below a type may hold; a part that begins with < is the tag of a union."""
     kind, inner = get_origin(shape), get_args(shape)
     if kind is Annotated:
         tags = {tag.tag for tag in shape.__metadata__ if isinstance(tag, Tag)}

@@ -1,8 +1,8 @@
 """Which learner for a setting, the command `dpregret advise`: regret predicted from what was measured, beside the
 learner's own explicit bound. Exit code 0: advice; 2: bad input, or nothing that fits, in one line.
 
-A request names T, d, eps, and what is known besides. What fits is looked for on one problem (stream, set, options), so
-that learners are compared on the same losses: that on which most algorithms were measured, those within the measured
+A request names T, d, eps, and further facts. Suitable learners come from one problem (stream, set, options), so that
+learners are compared on the same losses: that on which most algorithms were measured, those within the measured
 ranges first. Regret and its interval are `paper_figs.winners.laws`; the bound is that of the learner itself, made for
 the request; where it lies below, it ends the interval. Learners that were measured at one value only of a parameter
 are behind the others, since their power in it is a guess. A learner fits unless
@@ -58,7 +58,7 @@ examples:
 SYMBOLS: Final = {"rounds": "T", "dimension": "d", "epsilon": "eps", "window": "W", "delta": "delta"}
 DELTA: Final = 1e-6
 MOST_NUMBERS: Final = 2**24
-"""Rounds (or numbers of a data set) beyond which nothing is made for the sake of a bound."""
+"""Rounds (or numbers of a data set) beyond which no learner is built for its bound."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def read_cells(results: Path | None, root: Path) -> tuple[pd.DataFrame, str]:
 
 
 def _size(text: object) -> float:
-    """2^100 is written so."""
+    """The number of a text such as 1000 or 2^100."""
     base, raised, power = str(text).partition("^")
     return float(base) ** float(power) if raised else float(base)
 
@@ -156,8 +156,8 @@ def _size(text: object) -> float:
 def bound_of(
     cell: pd.Series, learner: str, variant: str, request: Request, window: int, data_dir: Path | None = None
 ) -> float | None:
-    """The learner's own bound on the stream and set of a measured cell; None where it is unknown or too large to be
-    made.
+    """The learner's own bound on the stream and set of a measured cell; None where it is unknown or the problem is
+    too large.
 
     The learner is made, as a job would, for an experiment of the requested setting alone. window 0: the whole sequence.
     Raises ValueError where the learner refuses the setting.
@@ -255,49 +255,49 @@ def _problems(request: Request, cells: pd.DataFrame, family: str) -> list[tuple[
     for key, rows in cells.groupby(["stream", "set", "options"], sort=True):
         stream, set_name, options = map(str, key)
         if stream in allowed and request.set in (None, set_name):
-            fitting = rows["private"] & (rows["barred"] == "") & ((rows["delta"] == 0) | (request.delta > 0))
-            groups = [part for _, part in rows.loc[fitting].groupby("learner") if len(part) >= FEWEST]
-            within = sum(not beyond(part, request.row) for part in groups)
-            order = -within, -len(groups), not streams[stream].tight
+            suitable = rows["private"] & (rows["barred"] == "") & ((rows["delta"] == 0) | (request.delta > 0))
+            groups = [part for _, part in rows.loc[suitable].groupby("learner") if len(part) >= FEWEST]
+            in_range = sum(not beyond(part, request.row) for part in groups)
+            order = -in_range, -len(groups), not streams[stream].tight
             ranked.append((order, (stream, set_name, options), rows))
     if not any(order[1] for order, _, _ in ranked):  # no private learner anywhere
-        named = ("feedback", request.feedback), ("set", request.set), ("losses", request.loss), ("", request.kind)
-        terms = ", ".join(f"{name} {value}".strip() for name, value in named if value)
+        pairs = ("feedback", request.feedback), ("set", request.set), ("losses", request.loss), ("", request.kind)
+        terms = ", ".join(f"{name} {value}".strip() for name, value in pairs if value)
         where = f"d = {request.dimension}, delta = {request.delta:g}"
         raise ConfigError(f"nothing that fits was measured: {terms}, {where}")
     return [(problem, rows) for _, problem, rows in sorted(ranked, key=lambda entry: entry[:2])]
 
 
 def _advised(request: Request, learner: str, pure: bool, cells: pd.DataFrame, data_dir: Path | None) -> Advised | str:
-    """The learner, or why it is left out."""
+    """The row of a learner, or why it is left out."""
     family, (name, variant) = family_of(request.feedback), learner.split(".", 1)
     learner_class = FAMILIES[family].learners.get(name)
     if learner_class is None or variant not in learner_class.card.variants:
         return "not among the learners of this version"
-    fine = cells.loc[cells["barred"] == ""]
-    if fine.empty:
+    usable = cells.loc[cells["barred"] == ""]
+    if usable.empty:
         return f"not private as claimed: {cells['barred'].iloc[0]}"
     if request.delta == 0 and not pure:
         return "needs delta > 0"
     if learner_class.stochastic_only and request.kind != STOCHASTIC:
         return "promises nothing against an adversary: ask with --stochastic"
-    if (fine["regret"] > 0).sum() < FEWEST:
+    if (usable["regret"] > 0).sum() < FEWEST:
         return f"fewer than {FEWEST} cells were measured"
     window = request.served if learner_class.card.windowed else 0
     try:
-        bound = bound_of(fine.iloc[0], name, variant, request, window, data_dir)
+        bound = bound_of(usable.iloc[0], name, variant, request, window, data_dir)
     except ValueError as refusal:
         return one_line(refusal)
-    predicted = Law(fine).predict(request.row)
-    deltas = sorted(set(fine["delta"]))
+    predicted = Law(usable).predict(request.row)
+    deltas = sorted(set(usable["delta"]))
     if not pure and not any(math.isclose(request.delta, delta) for delta in deltas):
         predicted.beyond["delta"] = "only " + ", ".join(f"{delta:g}" for delta in deltas)
-    if window and not (fine["window"] > 0).any():
+    if window and not (usable["window"] > 0).any():
         predicted.beyond["window"] = "only the whole sequence"
     needs = sorted(learner_class.card.needs & {"best-loss", "linear", "smooth", "quadratic", "rank-one"})
     notes = (*(f"needs {need}" for need in needs), *["as printed"] * variant.startswith("printed"))
     protects = "window" if window else "all"
-    return _row(request, learner, predicted, fine, bound, protects=protects, pure=pure, notes=notes)
+    return _row(request, learner, predicted, usable, bound, protects=protects, pure=pure, notes=notes)
 
 
 def _row(
@@ -313,17 +313,17 @@ def _row(
     """A learner's regret, at most its bound; calls of the nearest cell that was measured."""
     distance = np.abs(np.log(cells["rounds"].to_numpy(dtype=float) / request.rounds))
     distance = distance + np.abs(np.log(cells["dimension"].to_numpy(dtype=float) / request.dimension))
-    close = cells.iloc[int(np.argmin(distance))]
-    most = math.inf if bound is None else max(bound, predicted.low)
+    closest = cells.iloc[int(np.argmin(distance))]
+    ceiling = math.inf if bound is None else max(bound, predicted.low)
     return Advised(
         learner=learner,
-        regret=min(predicted.regret, most),
+        regret=min(predicted.regret, ceiling),
         low=predicted.low,
-        high=min(predicted.high, most),
+        high=min(predicted.high, ceiling),
         bound=bound,
         protects=protects,
         pure=pure,
-        calls={name: float(close[name]) for name in CALLS if name in close and close[name] > 0},
+        calls={name: float(closest[name]) for name in CALLS if name in closest and closest[name] > 0},
         extrapolated=predicted.beyond,
         notes=notes,
     )
@@ -332,10 +332,10 @@ def _row(
 def _constant(request: Request, cells: pd.DataFrame) -> float:
     """Regret of the constant point: linear in T, from the cells of the nearest dimension; excess risk as it is."""
     distance = np.abs(np.log(cells["dimension"] / request.dimension))
-    near = cells.loc[distance <= distance.min() + 1e-9]
+    nearest_cells = cells.loc[distance <= distance.min() + 1e-9]
     if request.feedback in AVERAGES:
-        return float(near["trivial"].median())
-    return float((near["trivial"] / near["rounds"]).median() * request.rounds)
+        return float(nearest_cells["trivial"].median())
+    return float((nearest_cells["trivial"] / nearest_cells["rounds"]).median() * request.rounds)
 
 
 def _free(request: Request, cells: pd.DataFrame) -> Advised | None:
@@ -385,11 +385,11 @@ def parser() -> argparse.ArgumentParser:
     kind = partial(kinds.add_argument, action="store_const", dest="kind")
     kind("--stochastic", const=STOCHASTIC, help="losses are drawn from one law")
     kind("--adversarial", const=OBLIVIOUS, help="any sequence that is fixed beforehand")
-    whence = "folder of results (default: results where a run has finished, else the committed reference)"
-    command.add_argument("--results", type=Path, metavar="DIR", help=whence)
+    results_help = "folder of results (default: results where a run has finished, else the committed reference)"
+    command.add_argument("--results", type=Path, metavar="DIR", help=results_help)
     command.add_argument("--json", action="store_true", help="the same as JSON")
-    long = "every column, and of every other learner why it is not listed"
-    command.add_argument("--long", "--why", "--all", dest="why", action="store_true", help=long)
+    long_help = "every column, and of every other learner why it is not listed"
+    command.add_argument("--long", "--why", "--all", dest="why", action="store_true", help=long_help)
     return command
 
 

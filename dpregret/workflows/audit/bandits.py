@@ -1,6 +1,6 @@
 """Bandits: released are the points around which the learner plays, and the directions that it tries.
 
-That is more than the played points, and what the proofs of privacy give away (of K arms: the noisy means of batches).
+That is more than the played points: it is what the proofs of privacy give away (of K arms: the noisy means of batches).
 Neighbours differ in one observed number: its smallest or its largest admissible value (what is beyond is clipped). It
 enters along the direction of its own round, so the audit uses all later points along that direction.
 """
@@ -83,7 +83,7 @@ class AuditedBandit(neighbours.Audited):
         return np.array([first] + [others] * (self.rounds - 1))
 
     def reached(self) -> float:
-        """Of leaders, whose points are those of all rounds along the first direction."""
+        """For leaders: the points of all rounds along the first direction."""
         learner, runs = self.make(1), neighbours.WATCHED_RUNS
         if not isinstance(learner, NoisyLeader) or not any(learner.plan.scales):
             return math.nan

@@ -39,7 +39,7 @@ from dpregret.numerics.arrays import Array
 from dpregret.workflows.audit import neighbours
 
 FEW_ROUNDS = 4
-"""Of which the law of Algorithm 1 is known."""
+"""Number of rounds for which the law of Algorithm 1 is known."""
 Events = tuple[tuple[int, int], ...]  # (round of a draw, expert drawn); the first is the uniform one of round 0
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
 
@@ -92,7 +92,7 @@ class AuditedExperts(neighbours.Audited):
             yield self.pair(number, name, [(first, position), (second, position)], runs)
 
     def reached(self) -> float:
-        """Of leaders, by the losses that they are charged with after the changed round."""
+        """For leaders: by their losses after the changed round."""
         learner = self.make(1)
         if not isinstance(learner, PrivateLeader):
             return math.nan

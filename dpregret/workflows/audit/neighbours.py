@@ -24,9 +24,9 @@ from dpregret.algorithms.privacy.prefix_sums import BLOCK
 from dpregret.numerics.arrays import Array
 
 ROUNDS = 11
-"""Rounds where nothing else is requested: odd, and log2 of it is rounded up to 4, down and to the nearest to 3."""
+"""Default number of rounds: odd; its log2 rounds up to 4, down and to the nearest to 3."""
 WATCHED_RUNS = 64
-"""Of a play whose noise is followed."""
+"""Runs of a play whose noise is followed."""
 FEWEST = 8
 """Runs that must carry information in a round."""
 TELLING = 1e-6
@@ -96,7 +96,7 @@ class Audited(ABC):
 
     @abstractmethod
     def inspect(self, learner: Any) -> None:
-        """Set `exact` and `gaussian` where they are known of the learner."""
+        """Set `exact` and `gaussian` where they are known for the learner."""
 
     @abstractmethod
     def pairs(self, runs: int) -> Iterator[Pair]:
@@ -218,8 +218,8 @@ def share(plan: NoisePlan, play: Callable[[NoisePlan, bool], Array], move: Calla
     shares = [math.nan]
     for factor in (1.0, QUIET * plan.sensitivity / plan.scales[0]):
         quiet = Moved(**vars(plan), factor=factor)
-        still = play(quiet, False)
-        turned, moved = play(quiet, True) - still, play(replace(quiet, shift=move(still)), False) - still
+        baseline = play(quiet, False)
+        turned, moved = play(quiet, True) - baseline, play(replace(quiet, shift=move(baseline)), False) - baseline
         telling = np.abs(turned) > TELLING * max(np.abs(turned).max(), TELLING)
         for now in np.flatnonzero(telling.sum(axis=1) >= FEWEST):
             runs = telling[now]
@@ -228,6 +228,6 @@ def share(plan: NoisePlan, play: Callable[[NoisePlan, bool], Array], move: Calla
 
 
 def worst(shares: Sequence[float]) -> float:
-    """The one that is farthest from 1; NaN where there is none."""
+    """The share that is farthest from 1; NaN where there is none."""
     finite = [value for value in shares if not math.isnan(value)]
     return max(finite, key=lambda value: abs(value - 1), default=math.nan)

@@ -25,7 +25,7 @@ BAD = ("BROKEN", "violates", "not proved")
 
 
 def chosen(names: Sequence[str]) -> dict[str, str]:
-    """Learner -> family, of private learners that are named or whose file is; ValueError for what is neither."""
+    """Private learners given by name or by file -> family; ValueError for an unknown name."""
     families = {learner: family for family, kind in FAMILIES.items() for learner in kind.learners}
     for name in names:
         if not any(name in (learner, _file(learner, family)) for learner, family in families.items()):

@@ -39,10 +39,10 @@ def audits(family: str, name: str, seed: int, settings: AuditSettings) -> Iterat
         return
     audit_class = kind.audited(learner_class)
     for variant in special.variants or learner_class.card.variants:
-        # another learner leaves this one's draws alone; four words, since shorter labels are padded with zeros
+        # so that another learner does not change these draws; four numbers, since shorter labels are padded with zeros
         key = (seed, *(crc32(word.encode()) for word in (kind.seed_word or family, name, variant)))
         audit = audit_class(learner_class, variant, Budget(special.epsilon or 4.0, settings.delta), special, key)
-        if special.epsilon is None and audit.delta == 0:  # only a learner that was made tells that it is pure
+        if special.epsilon is None and audit.delta == 0:  # only an instance knows that it is pure
             audit = audit_class(learner_class, variant, Budget(2.0, settings.delta), special, key)
         yield variant, audit
 
@@ -59,5 +59,5 @@ def pair_rows(learners: Mapping[str, str], seed: int, runs: int) -> pd.DataFrame
 
 
 def family_rows(family: str, seed: int, runs: int) -> pd.DataFrame:
-    """The same of every private learner of a family."""
+    """The same for every private learner of a family."""
     return pair_rows(dict.fromkeys(FAMILIES[family].learners, family), seed, runs)

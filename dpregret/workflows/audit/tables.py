@@ -1,4 +1,4 @@
-"""What was found by the audit: in words, as tables, and the gate that fails where it is a mistake of ours.
+"""Findings of the audit: as text, as tables, and the gate that fails where one is a mistake of this project.
 
 `audit` has one row a learner and variant, `audit_pairs` one a pair of neighbouring inputs, `planted` one a planted bug.
 """
@@ -42,7 +42,7 @@ PLANTED_CAPTION = "Mistakes made on purpose: how often the audit proves them, an
 
 
 def findings(pairs: pd.DataFrame) -> pd.DataFrame:
-    """One row a learner and variant, that of the pair which proves most, with a finding in words."""
+    """One row a learner and variant, that of the pair which proves most, with its finding as text."""
     groups = pairs.groupby(["family", "learner", "variant"], sort=False)["audited"]
     best = pairs.assign(pairs=groups.transform("size")).loc[groups.idxmax()]
     numbers = best[["claimed", "accounted", "exact", "audited", "reached"]].to_numpy()

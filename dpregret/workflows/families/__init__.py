@@ -1,4 +1,4 @@
-"""The kinds of problems, found by looking into this folder: one module each, everything in which they differ."""
+"""The kinds of problems: one module of this folder for each, with everything in which they differ."""
 
 from __future__ import annotations
 

@@ -108,10 +108,10 @@ class Bandits(base.Family[BanditExperiment, BanditCell, Posed]):
         seconds = process_time() - started - learner.apart
         source.close()
         shape = settings, runs = len(learner.budgets), draws.runs
-        most = stream.lipschitz * (problem.domain.diameter + learner.exploration)
-        least = -stream.lipschitz * learner.exploration
+        largest = stream.lipschitz * (problem.domain.diameter + learner.exploration)
+        smallest = -stream.lipschitz * learner.exploration
         slack = 1 + TOLERANCE  # of sums of rounded numbers
-        range_of = cell.horizon * slack * np.array([least, most])
+        range_of = cell.horizon * slack * np.array([smallest, largest])
         losses = numbers("losses", record.losses, shape, *range_of)
         check_violation(float(record.violation), problem.domain)
         of_settings = accounts | {
@@ -139,7 +139,7 @@ class Bandits(base.Family[BanditExperiment, BanditCell, Posed]):
 
 
 class CheckedSource:
-    """Where a bandit requests losses: counts its rounds, and checks points now and then.
+    """The source of losses of a bandit: counts its rounds, and checks points now and then.
 
     domain, beyond: the set, and by how much points may leave it. Losses that have a
     text are played in compiled code, whose learners are checked where they report.
@@ -177,7 +177,7 @@ class CheckedSource:
 
 
 class CheckedBatch:
-    """Losses of consecutive rounds; what compiled rounds need of them is there where it is in the batch."""
+    """Losses of consecutive rounds; attributes that compiled rounds need are those of the batch."""
 
     def __init__(self, source: CheckedSource, batch: LossBatch):
         self.source, self.batch, self.rounds = source, batch, batch.rounds

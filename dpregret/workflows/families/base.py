@@ -113,14 +113,14 @@ Options = tuple[tuple[str, Any], ...]
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
-    """A field that may be a list, as one."""
+    """The values of a field that may be a list."""
     return value if isinstance(value, tuple) else (value,)
 
 
 def choices_of(options: Mapping[str, Any]) -> list[Options]:
     """Every combination of the values of options, of which each may be a list."""
-    named = [[(name, value) for value in as_tuple(values)] for name, values in options.items()]
-    return list(itertools.product(*named))
+    pairs = [[(name, value) for value in as_tuple(values)] for name, values in options.items()]
+    return list(itertools.product(*pairs))
 
 
 class Settings(BaseModel):
@@ -170,7 +170,7 @@ class Experiment(Settings):
         yield from ()
 
     def mistakes(self) -> Iterator[Mistake]:
-        """Checks that the types of the fields cannot express."""
+        """Mistakes that the types of the fields cannot express."""
         several = {"set": "sets", "stream": "streams", "risk": "streams"}
         if self.sweep in several and len(getattr(self, several[self.sweep])) < 2:
             key = self.key(several[self.sweep])
@@ -205,8 +205,8 @@ class ExperimentOnSets(Experiment):
         """Every set in each of its dimensions."""
         for name in self.sets:
             for position, dimension in enumerate(self.dimensions(name)):
-                named = isinstance(self.dimension, dict)
-                yield (("dimension", name, position) if named else ("dimension", position)), name, dimension
+                by_set = isinstance(self.dimension, dict)
+                yield (("dimension", name, position) if by_set else ("dimension", position)), name, dimension
 
     def mistakes(self) -> Iterator[Mistake]:
         """Dimensions that are missing, or of no set."""
@@ -241,7 +241,7 @@ PLAIN: dict[str, Any] = {
 
 
 def generators(seed: int, purpose: str, runs: int) -> list[np.random.Generator]:
-    """Where every random number of the benchmark comes from: one generator a run, equal for all learners.
+    """The source of every random number of the benchmark: one generator a run, equal for all learners.
 
     purpose: what is drawn, e.g. 'noise' or 'data norm-kink ball 4'.
     """
@@ -251,7 +251,7 @@ def generators(seed: int, purpose: str, runs: int) -> list[np.random.Generator]:
 
 @dataclass(frozen=True)
 class Draws:
-    """Where a play takes what it does not compute: random numbers from a seed, and prepared data from a folder.
+    """Inputs of a play: random numbers from a seed, and prepared data from a folder.
 
     data_dir None: no file is read; `UnreadDataError` is raised where one would be needed. shared: folder where plays
     of one job leave comparators for each other.
@@ -270,7 +270,7 @@ class Draws:
         """`stream.comparator(generators, *args)`.
 
         The first play of a job that needs it leaves it in the folder `shared`, others read it there. Streams without
-        random rounds know theirs in closed form.
+        random rounds have it in closed form.
         """
         file = _file(self.shared, stream, generators, args) if self.shared and stream.drawn else None
         if file is not None and file.is_file():
@@ -358,7 +358,7 @@ def costs(domain: CountedSet, seconds: float, served: int) -> dict[str, float]:
 
 
 def accounts(learner: BaseLearner, summed: bool = False) -> dict[str, Any]:
-    """The privacy that a learner states, as columns by setting: the budgets, and what they bought.
+    """The privacy that a learner states, as columns by setting: budgets, delivered epsilon and noise.
 
     Scales and mu are NaN where it has no ledger.
 
@@ -378,9 +378,9 @@ def accounts(learner: BaseLearner, summed: bool = False) -> dict[str, Any]:
     delivered = numbers("delivered epsilon", learner.delivered_epsilon(), (settings,), 0.0)
     if summed and lines:
         for stated, line, budget in zip(delivered, lines, learner.budgets, strict=True):
-            least = line.epsilon(budget.delta)
-            if not stated >= least * (1 - ROUNDING):
-                raise LearnerFault(f"delivered epsilon: {stated:.6g}, but its ledger says at least {least:.6g}")
+            proved = line.epsilon(budget.delta)
+            if not stated >= proved * (1 - ROUNDING):
+                raise LearnerFault(f"delivered epsilon: {stated:.6g}, but its ledger says at least {proved:.6g}")
     return {
         "epsilon": [budget.epsilon for budget in learner.budgets],
         "delta": [0.0 if learner.pure else budget.delta for budget in learner.budgets],
@@ -392,7 +392,7 @@ def accounts(learner: BaseLearner, summed: bool = False) -> dict[str, Any]:
 
 @contextmanager
 def untouched(**inputs: Any) -> Iterator[None]:
-    """Raise LearnerFault where numbers or small arrays of what a learner was given are others after its play."""
+    """Raise LearnerFault where a play changes numbers or small arrays of the inputs of a learner."""
     before = {name: _content(item) for name, item in inputs.items()}
     yield
     for name, item in inputs.items():
@@ -403,7 +403,7 @@ def untouched(**inputs: Any) -> Iterator[None]:
 
 
 def _content(item: Any) -> Mapping[str, Any]:
-    """Attributes of an object that are numbers, words or arrays, as values that can be compared."""
+    """Attributes of an object that are numbers, strings or arrays, as values that can be compared."""
     contents: dict[str, Any] = {}
     for name, value in getattr(item, "__dict__", {}).items():
         if isinstance(value, np.ndarray) and value.dtype != object:

@@ -122,7 +122,7 @@ class Erm(base.Family[ErmExperiment, ErmCell, Posed]):
     seed_word = "risks"  # the family's name when the first audits were drawn
 
     def needs(self, learner_class: type[Any]) -> frozenset[str]:
-        """Those on its card, and which records it reads."""
+        """The needs on its card, and the kind of records that it reads."""
         return super().needs(learner_class) | learner_class.reads
 
     def cells(self, experiment: ErmExperiment, card: Card) -> Iterator[ErmCell]:

@@ -128,8 +128,8 @@ class Experts(base.Family[ExpertExperiment, ExpertCell, Posed]):
             rounds = stream.epochs if learner.by_epochs else stream.blocks
             play = learner.play(rounds(draws.generators(cell.label)), draws.generators("noise"))
         seconds = process_time() - started
-        most = cell.horizon * (1 + TOLERANCE)  # losses lie in [0, 1]; sums are rounded
-        losses = numbers("losses", play.losses, runs, -TOLERANCE * most, most)
+        largest = cell.horizon * (1 + TOLERANCE)  # losses lie in [0, 1]; sums are rounded
+        losses = numbers("losses", play.losses, runs, -TOLERANCE * largest, largest)
         phases = {} if play.phases is None else {"phases": finite("phases", play.phases, runs, 0.0)}
         return base.frame(
             (1, draws.runs),

@@ -131,9 +131,9 @@ class Online(base.Family[OnlineExperiment, OnlineCell, Posed]):
         from dpregret.algorithms.geometry.base import SolvedSet
         from dpregret.algorithms.learner import Problem
 
-        stream, counted = problem.stream, SolvedSet if "solver" in learner_class.card.needs else CountedSet
+        stream, set_class = problem.stream, SolvedSet if "solver" in learner_class.card.needs else CountedSet
         constants = stream.lipschitz, stream.strong_convexity, stream.smoothness
-        visible = Problem(counted(problem.domain), cell.horizon, *constants, best_loss=stream.best_loss)
+        visible = Problem(set_class(problem.domain), cell.horizon, *constants, best_loss=stream.best_loss)
         settings = settings_of(experiment, learner_class.card, cell.horizon)
         return learner_class(visible, settings, experiment.runs, variant)
 

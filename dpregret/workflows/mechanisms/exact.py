@@ -114,7 +114,7 @@ def _league(
     """One row per horizon or window and mechanism; nodes: what an item is charged."""
     rows = []
     for number in sizes:
-        least = bound(number)
+        lowest = bound(number)
         for name, make in contenders.items():
             if number > LONGEST.get(name, number):
                 continue
@@ -122,7 +122,7 @@ def _league(
             largest, mean = errors(mechanism, number)
             row = {size: number, "mechanism": name, "radices": ", ".join(map(str, getattr(mechanism, "radices", ())))}
             row |= {"nodes": float(mechanism.nodes_per_item), "largest error": largest, "mean error": mean}
-            row |= {"lower bound": least, "largest / bound": largest / least, "mean / bound": mean / least}
+            row |= {"lower bound": lowest, "largest / bound": largest / lowest, "mean / bound": mean / lowest}
             rows.append(row)
     return pd.DataFrame(rows)
 
@@ -236,7 +236,7 @@ def curves(windows: Sequence[int] = (16, 64, 256)) -> pd.DataFrame:
 DELTA: Final = 1e-6
 BANDIT_DIMENSIONS: Final = (2, 4, 8, 16, 32)
 BANDIT_EPSILONS: Final = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-MOST: Final = 200  # T = 4^200 is the last one that is tried
+MOST: Final = 200  # up to T = 4^200
 SHOWN: Final = 10  # T = 2^20, where bounds are shown side by side
 NOISES: Final = ("every value", "Laplace tree", "Gaussian tree")
 
@@ -284,8 +284,8 @@ class Case:
             norm = nodes * sqrt(self.dimension) * leaf / self.epsilon * sqrt(2 * self.dimension)
         else:
             norm = sqrt(nodes * self.dimension) * leaf / gaussian_mu(Budget(self.epsilon, DELTA))
-        held = np.arange(self.levels + 1)  # nodes of a prefix: popcount of a number of that many bits
-        mean = float(binom.pmf(held, self.levels, 0.5) @ np.sqrt(held)) + 1 / self.batch
+        counts = np.arange(self.levels + 1)  # nodes of a prefix: popcount of a number of that many bits
+        mean = float(binom.pmf(counts, self.levels, 0.5) @ np.sqrt(counts)) + 1 / self.batch
         return norm * mean
 
 

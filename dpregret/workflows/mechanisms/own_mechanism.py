@@ -54,7 +54,7 @@ TOLERANCE = 1e-9
 
 
 class OwnNoiseError(ValueError):
-    """The fault of the user's file or claim, in one line."""
+    """A mistake in the user's file or claim, in one line."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ class Claim:
     separation: int = 1
 
     def __post_init__(self) -> None:
-        whole = {"rounds": MOST_ROUNDS, "window": np.inf, "participations": np.inf, "separation": np.inf}
-        for name, most in whole.items():
+        integers = {"rounds": MOST_ROUNDS, "window": np.inf, "participations": np.inf, "separation": np.inf}
+        for name, most in integers.items():
             if not 1 <= getattr(self, name) <= most:  # matrices are dense
                 raise OwnNoiseError(f"{name} must lie between 1 and {most}, got {getattr(self, name)}")
         for name, most in {"epsilon": np.inf, "sensitivity": np.inf, "delta": 1}.items():
@@ -154,7 +154,7 @@ def _streamed(matrix: Any, deviation: Any, rounds: int, per_item: bool) -> Array
 
 
 class _Probe:
-    """Stands for a generator: hands out the rows of given draws, and counts them."""
+    """Replaces a generator: returns the rows of fixed draws, and counts them."""
 
     def __init__(self, draws: Array | None, dimension: int):
         self.draws, self.dimension, self.used = draws, dimension, 0
@@ -183,11 +183,11 @@ def _drawn(noise: Callable[..., Any], claim: Claim) -> Array:
         noise_rows = _call(noise, {**asdict(claim), "generator": probe, "dimension": probe.dimension})
         return _checked(noise_rows, claim.rounds, probe.dimension)
 
-    counted = _Probe(None, 1)
-    played(counted)
-    if not counted.used:
+    counter = _Probe(None, 1)
+    played(counter)
+    if not counter.used:
         raise OwnNoiseError("the noise draws nothing from its generator")
-    return _read_off(lambda draws: played(_Probe(draws, draws.shape[1])), counted.used, len(SIZES))
+    return _read_off(lambda draws: played(_Probe(draws, draws.shape[1])), counter.used, len(SIZES))
 
 
 def _read_off(play: Callable[[Array], Array], draws: int, dimension: int) -> Array:

@@ -75,7 +75,7 @@ def entry(values: Mapping[str, Any], kind: str) -> dict[str, Any]:
 
 
 def differences(actual: Any, expected: Any, path: str = "") -> Iterator[str]:
-    """One line for each place where two documents differ by more than the tolerance."""
+    """One line for each path at which two documents differ by more than the tolerance."""
     if isinstance(actual, dict) and isinstance(expected, dict):
         for key in sorted(actual.keys() ^ expected.keys()):
             yield f"{path}.{key}: stands in one only"

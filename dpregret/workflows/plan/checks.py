@@ -1,4 +1,4 @@
-"""Faults of a well-formed configuration: names, combinations, sizes, and sweeps too short for a fit.
+"""Mistakes of a well-formed configuration: names, combinations, sizes, and sweeps too short for a fit.
 
 Names first; where these are right, the problems and learners of every experiment are built as its jobs build them. The
 size of a configuration, in rounds, cells, memory and hours, is known before any of it is computed.
@@ -47,12 +47,12 @@ def semantic_problems(
             parts["experiments", name] = check
         for path, find_mistakes in parts.items():
             say(f"while {'.'.join((paper, *map(str, path)))} was checked")
-            for below, message in list(find_mistakes()):
-                yield ("papers", paper, *path, *below), message
+            for subpath, message in list(find_mistakes()):
+                yield ("papers", paper, *path, *subpath), message
 
 
 class TooMuch(BaseException):
-    """Making something takes more CPU time than a check may."""
+    """A check took more CPU time than it may."""
 
 
 @contextlib.contextmanager
@@ -69,13 +69,13 @@ def guard(limits: Limits) -> Iterator[None]:
         if not math.isfinite(limits.check_seconds) or threading.current_thread() is not threading.main_thread():
             yield
             return
-        before = signal.signal(signal.SIGPROF, stop)
+        previous = signal.signal(signal.SIGPROF, stop)
         signal.setitimer(signal.ITIMER_PROF, limits.check_seconds)
         try:
             yield
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
-            signal.signal(signal.SIGPROF, before)
+            signal.signal(signal.SIGPROF, previous)
 
 
 def _within(limits: Limits, experiment: Experiment, allow_few_cells: bool) -> Iterator[Mistake]:
@@ -209,15 +209,15 @@ def _combinations(experiment: Experiment, family: Family[Any, Any, Any]) -> Iter
     for learner in experiment.learners:
         needs = family.needs(family.learners[learner])
         if "local-oracle" in needs and isinstance(experiment, ExperimentOnSets):
-            able = sorted(name for name, has_oracle in _sets().items() if has_oracle)
-            for name in [set_name for set_name in experiment.sets if set_name not in able]:
+            suitable = sorted(name for name, has_oracle in _sets().items() if has_oracle)
+            for name in [set_name for set_name in experiment.sets if set_name not in suitable]:
                 message = f"needs a local linear optimisation oracle, which the set {name!r} has not"
-                yield ("learners", learner), f"{message}; sets that have one: {', '.join(able)}"
+                yield ("learners", learner), f"{message}; sets that have one: {', '.join(suitable)}"
         for need in sorted(needs):
-            able = sorted(name for name, stream in family.streams.items() if need in stream.traits)
-            for name in [stream for stream in experiment.streams if able and stream not in able]:
+            suitable = sorted(name for name, stream in family.streams.items() if need in stream.traits)
+            for name in [stream for stream in experiment.streams if suitable and stream not in suitable]:
                 message = f"needs {need} losses, which the stream {name!r} has not"
-                yield ("learners", learner), f"{message}; streams that have them: {', '.join(able)}"
+                yield ("learners", learner), f"{message}; streams that have them: {', '.join(suitable)}"
 
 
 def _refusals(experiment: Experiment, family: Family[Any, Any, Any]) -> Iterator[Mistake]:
@@ -263,7 +263,7 @@ def _message(error: Exception | SystemExit) -> str:
 
 
 def size_problems(config: Config, limits: Limits) -> Iterator[Mistake]:
-    """Everything that is too large, found without computing any of it."""
+    """Everything that is too large, without computing any of it."""
     amounts: list[Amount] = []
     for part, key in (("audit", "runs"), ("audit", "repeats"), ("validation", "simulations")):
         if size := getattr(config, part):

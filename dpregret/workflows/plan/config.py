@@ -23,7 +23,7 @@ from dpregret.workflows.families.base import Experiment, Integers, Mistake, Sett
 
 
 def family_of(value: object) -> str:
-    """Tag of the model that an experiment in a file, or one already read, belongs to; that of `DEFAULT` without."""
+    """Tag of the model of an experiment, in a file or already read; that of `DEFAULT` where it names no family."""
     if isinstance(value, Experiment):
         return f"<{value.family}>"
     family = value.get("family", DEFAULT) if isinstance(value, dict) else DEFAULT
@@ -106,7 +106,7 @@ class Limits(Settings):
     play_gb: Most | None = None
 
     def beyond(self, name: str, value: float) -> str | None:
-        """Why a value is too large for the bound of a name, and how to lift that; None where it is not."""
+        """Why a value exceeds the bound of that name, and how to lift it; None where it does not."""
         bound = getattr(self, name)
         largest = machine_gb() if bound is None else bound
         if value <= largest:

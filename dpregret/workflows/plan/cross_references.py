@@ -40,11 +40,11 @@ class Reference(NamedTuple):
 
 def check_references(config: Config, folder: Path = PAPERS) -> dict[str, ClaimsFile]:
     """The claims of the configuration's papers. Raises `ClaimsError` with a line for each unknown name."""
-    whole = config if config.profile == "full" else load_config(PROFILES / "full.yaml", check=False)
+    full = config if config.profile == "full" else load_config(PROFILES / "full.yaml", check=False)
     problems: list[str] = []
     claims: dict[str, ClaimsFile] = {}
     for paper, settings in config.papers.items():
-        grids = [settings.experiments for settings in (whole.papers.get(paper), settings) if settings is not None]
+        grids = [settings.experiments for settings in (full.papers.get(paper), settings) if settings is not None]
         experiments = {name: [grid[name] for grid in grids if name in grid] for grid in grids for name in grid}
         claims[paper], mistakes = read_texts(folder / paper, experiments)
         problems += mistakes
@@ -80,15 +80,15 @@ def _claim_references(texts: PaperTexts) -> Iterator[Reference]:
             yield Reference(("claims", index, "counterpart"), claim.experiment, [((), name)], None, counterpart.where)
     for number, table in enumerate(claims.tables):
         rows = [(("rows", index), row.reference) for index, row in enumerate(table.rows)]
-        for below, reference in [((), table.reference), *rows]:
+        for subpath, reference in [((), table.reference), *rows]:
             if reference is not None:
-                path = ("tables", number, *below, "reference")
+                path = ("tables", number, *subpath, "reference")
                 yield Reference(path, reference.experiment, (), reference.stream, reference.where)
     for index, figure in enumerate(claims.figures):
         if figure.experiment:
-            drawn: list[Name] = [(("crossing", side), name) for side, name in enumerate(figure.crossing or ())]
-            drawn += [(("counterpart",), figure.counterpart)] if figure.counterpart else []
-            yield Reference(("figures", index), figure.experiment, drawn, None, figure.where)
+            learners: list[Name] = [(("crossing", side), name) for side, name in enumerate(figure.crossing or ())]
+            learners += [(("counterpart",), figure.counterpart)] if figure.counterpart else []
+            yield Reference(("figures", index), figure.experiment, learners, None, figure.where)
     for index, gain in enumerate(claims.gains):
         full = [name if "." in name else f"{gain.learner}.{name}" for name in gain.variants]
         pairs: list[Name] = [(("over",), f"{gain.learner}.{gain.over}")]
@@ -98,11 +98,11 @@ def _claim_references(texts: PaperTexts) -> Iterator[Reference]:
 
 def _errata_references(texts: PaperTexts) -> Iterator[Reference]:
     for index, erratum in enumerate(texts.errata.errata):
-        what = erratum.measure
-        if what is not None and erratum.experiment is not None:
-            variants = {"variant": what.variant, "against": what.against}
-            learners = [((key,), f"{what.learner}.{name}") for key, name in variants.items()]
-            yield Reference(("errata", index, "measure"), erratum.experiment, learners, what.stream, what.where)
+        measure = erratum.measure
+        if measure is not None and erratum.experiment is not None:
+            variants = {"variant": measure.variant, "against": measure.against}
+            learners = [((key,), f"{measure.learner}.{name}") for key, name in variants.items()]
+            yield Reference(("errata", index, "measure"), erratum.experiment, learners, measure.stream, measure.where)
 
 
 def _exact(texts: PaperTexts) -> Iterator[Mistake]:

@@ -1,4 +1,4 @@
-"""Reading of a configuration: everything is checked before any rule is built.
+"""Read a configuration: everything is checked before any rule is built.
 
 A profile is one YAML file, complete or on top of another one (docs/settings.md, "Profiles"). What `full` runs of a
 paper is in the paper's `experiments.yaml`. Every mistake is one line that names the file, the line, the key, the value
@@ -23,7 +23,7 @@ from dpregret.workflows.plan.read import PAPERS, papers, profile_path
 OPTIONS = ("profile", "limits")
 """The keys of ``--config``."""
 RESERVED_PROFILES = frozenset({"reference", "log", "benchmark", "store", "made", "papers", "winners", "check"})
-"""Other folders of results/, and a base."""
+"""Names of other folders of results/, and of a base."""
 ROOT_PROFILE = "papers"  # what `full` extends: the experiments of every paper's folder
 LISTED = "listed"
 TOP_KEYS, PAPER_KEYS = ("extends", "only", "defaults"), ("only", "defaults")
@@ -133,7 +133,7 @@ def _layers(path: Path, read: dict[str, str], above: tuple[str, ...] = ()) -> li
 
 
 def _root() -> Expanded:
-    """The experiments of all papers, each in the words of its own file."""
+    """The experiments of all papers, each as its own file states them."""
     files = {name: PAPERS / name / "experiments.yaml" for name in papers()}
     sources = {name: read_source(file, shown(file)) for name, file in files.items() if file.exists()}
     places: Places = {(): (Source(shown(PAPERS), {}, {}), ())}
@@ -149,7 +149,7 @@ def _at(node: object, *path: str | int) -> dict[str, Any]:
 
 
 def _problems(layer: dict[str, Any], base: dict[str, Any], source: Located) -> Iterator[str]:
-    """The faults in how a profile changes the one below it."""
+    """Mistakes in how a profile changes the one that it extends."""
     papers_below = _at(base, "papers")
     parts: list[tuple[KeyPath, dict[str, Any], dict[str, Any], dict[str, Any]]]
     parts = [((), layer, papers_below, _at(layer, "papers"))]
@@ -199,7 +199,7 @@ def _keep(entries: dict[str, Any], only: object, listed: Mapping[str, Any]) -> N
 
 
 def _lay_defaults(source: Located, data: dict[str, Any], places: Places) -> None:
-    """Lay the defaults of a file, and those of its papers, over all experiments, new ones too."""
+    """Apply the defaults of a file, and those of its papers, to all experiments, new ones too."""
     layer = _at(source.data)
     for paper in dict.fromkeys([*_at(data, "papers"), *_at(layer, "papers")]):
         settings = _at(layer, "papers", paper)
@@ -213,8 +213,8 @@ def _lay_defaults(source: Located, data: dict[str, Any], places: Places) -> None
 
 
 def _lay(source: Located, start: KeyPath, data: dict[str, Any], here: KeyPath, places: Places) -> None:
-    """Lay what a file has at `start` over what is at a key of the data: papers and experiments key by key, anything
-    else as a whole. A null takes a key away.
+    """Merge what a file has at `start` into the data at `here`: papers and experiments key by key, anything else as a
+    whole. A null removes a key.
     """
     target = _inside(data, here, places)
     for key, value in _at(source.data, *start).items():
@@ -231,12 +231,12 @@ def _lay(source: Located, start: KeyPath, data: dict[str, Any], here: KeyPath, p
 
 
 def _merged(path: KeyPath) -> bool:
-    """Whether a file changes the mapping at a key, and does not replace it."""
+    """Whether a file is merged into the mapping at a key, and does not replace it."""
     return path[0] == "papers" and len(path) <= 4 and path[2:3] in ((), ("experiments",))
 
 
 def _inside(data: dict[Any, Any], path: KeyPath, places: Places) -> dict[Any, Any]:
-    """The mapping at a path; a new one has none of the places of what was there before."""
+    """The mapping at a path; a new one drops the locations of what it replaces."""
     node = data
     for number, part in enumerate(path, 1):
         if not isinstance(node.get(part), dict):
@@ -256,7 +256,7 @@ def file_schema() -> dict[str, Any]:
 
 
 def _in_file(schema: Any) -> Any:
-    """The schema of a file: keys may be left out, or be null to take one away; numbers in lists may be ranges."""
+    """The schema of a file: keys may be left out, or be null to remove one; numbers in lists may be ranges."""
     if isinstance(schema, list):
         return [_in_file(item) for item in schema]
     if not isinstance(schema, dict):

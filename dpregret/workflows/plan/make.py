@@ -1,6 +1,6 @@
-"""From a configuration to a plan: every play and everything that is made of plays, each with the key in its name.
+"""Turn a configuration into a plan: every play and every output, each with its key in its name.
 
-`python -m dpregret.workflows.plan.make OPTIONS` prints the plan for some options, both as JSON, or what is wrong.
+`python -m dpregret.workflows.plan.make OPTIONS` prints the plan for some options, or what is wrong; all as JSON.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ COMPARED: Final = ("claims.csv", "checks.csv", "jobs.csv", "audit.csv", "planted
 
 
 def planned(options: Mapping[str, Any], say: child.Say) -> dict[str, Any]:
-    """plan: what `read.Plan` reads; problems: one line for each mistake, and then no plan."""
+    """plan: content of a `read.Plan`, None where there are problems; problems: one line for each mistake."""
     try:
         source = load.check_options(dict(options))
         read: dict[str, str] = {}
@@ -68,7 +68,7 @@ def short(content: object) -> str:
 def plays(config: Config, experiment: Experiment) -> Iterator[tuple[Play, list[Path]]]:
     """The plays of an experiment in its order, each with the files of its code.
 
-    A key is of all that decides the rows: settings, seed, data, versions, learner and code.
+    A key is the hash of all that decides the rows: settings, seed, data, versions, learner and code.
     """
     family = FAMILIES[experiment.family]
     common = {
@@ -98,7 +98,7 @@ def data_of(experiment: Experiment) -> list[str]:
 
 @cache
 def data_key(name: str) -> str:
-    """The inputs of a prepared data set: code, versions, and its declaration where it is a download."""
+    """Hash of the inputs of a prepared data set: code, versions, and its declaration where it is a download."""
     from dpregret.datasets import fetch, records
 
     declared = records.declaration(name)
@@ -113,7 +113,7 @@ def data_files(experiment: Experiment) -> dict[str, str]:
 
 
 def listed_code(code: Mapping[str, Sequence[Path]]) -> dict[str, Any]:
-    """Fingerprints with the files that they are of, as a plan holds them: each file is named once."""
+    """Fingerprints and the files behind them, as a plan holds them: each file is named once."""
     files = sorted({path for paths in code.values() for path in paths})
     numbers = {path: number for number, path in enumerate(files)}
     return {
@@ -123,7 +123,7 @@ def listed_code(code: Mapping[str, Sequence[Path]]) -> dict[str, Any]:
 
 
 class _PlanMaker:
-    """Puts a plan together; everything that is made stands before what is made of it."""
+    """Builds a plan; every output comes after its inputs."""
 
     def __init__(self, config: Config, papers: Mapping[str, ClaimsFile]):
         self.config, self.papers = config, papers
@@ -137,7 +137,7 @@ class _PlanMaker:
         self.name_key = short(self.names)
 
     def plan(self, read: Mapping[str, str]) -> dict[str, Any]:
-        """All of it in types of JSON."""
+        """The whole plan in types of JSON."""
         papers = list(self.config.papers)
         audit, simulated = self.config.audit or AuditSize(), self.config.validation or ValidationSize()
         for paper in papers:
@@ -230,7 +230,7 @@ class _PlanMaker:
     def _paper(self, paper: str) -> None:
         """Tables, figures and report of one paper."""
         claims, settings = self.papers[paper], self.config.papers[paper]
-        decides, profile = self.config.fingerprint(paper), self.config.profile
+        digest, profile = self.config.fingerprint(paper), self.config.profile
         runs, tables, figures = (f"{name}/{paper}" for name in ("runs", "tables", "figures"))
         made: dict[str, str] = {}
         if settings.oracle_costs:
@@ -239,26 +239,26 @@ class _PlanMaker:
             made["exact"] = self._make(f"exact/{paper}", (), claims.exact)
         further = [name for stage in ("oracles", "exact") if (name := f"{stage}/{paper}") in self.made]
         exact = ["exact_losses/all"] if any(claim.exact for claim in claims.claims) else []
-        folder = self._make(tables, (runs, *exact), decides, profile, store.here(), texts=[paper])
-        wide = ["table_1_all", *(f"table_{number}" for number in range(2, len(claims.tables) + 1))]
-        files = [*TABLES, *(f"{name}.{form}" for name in wide for form in PAGES)]
+        folder = self._make(tables, (runs, *exact), digest, profile, store.here(), texts=[paper])
+        table_names = ["table_1_all", *(f"table_{number}" for number in range(2, len(claims.tables) + 1))]
+        files = [*TABLES, *(f"{name}.{form}" for name in table_names for form in PAGES)]
         files += [f"gains.{form}" for form in PAGES if claims.gains]
         self._show(folder, f"{paper}/", files)
-        made["figures"] = self._make(figures, (runs, *further), decides, self.name_key, texts=[paper])
+        made["figures"] = self._make(figures, (runs, *further), digest, self.name_key, texts=[paper])
         made["complete.txt"] = self._make(f"complete/{paper}", (runs, tables))
-        shows = (runs, tables, figures, *further)
-        made["report.html"] = self._make(f"paper_report/{paper}", shows, decides, profile, self.name_key, texts=[paper])
+        inputs = (runs, tables, figures, *further)
+        made["report.html"] = self._make(f"paper_report/{paper}", inputs, digest, profile, self.name_key, texts=[paper])
         self.shown.update({f"{paper}/{name}": (file, "") for name, file in made.items()})
 
     def _whole(self, papers: list[str], simulations: int) -> list[str]:
         """The paths for all papers together; returns the names of everything that a run makes."""
-        decides = [self.config.fingerprint(paper) for paper in papers]
+        digests = [self.config.fingerprint(paper) for paper in papers]
         runs = [f"runs/{paper}" for paper in papers]
         audit = ["audit_tables/all"] if self.config.audit else []
         all_facts = facts.facts(self.config, {})
         compared = [*(sorted(map(repr, part.items())) for part in (all_facts.experiments, all_facts.streams))]
         compared.append(sorted(all_facts.stochastic_only))
-        folder = self._make("winners/all", (*runs, *audit, "exact_losses/all"), decides, compared, self.name_key)
+        folder = self._make("winners/all", (*runs, *audit, "exact_losses/all"), digests, compared, self.name_key)
         files = ["winners.csv", "winners.md"]
         files += [f"winners/{name}.csv" for name in ("cells", "profiles_figure")]
         files += [f"winners/{name}.{form}" for name in ("profiles", "coverage") for form in PAGES]
@@ -273,7 +273,7 @@ class _PlanMaker:
         self._show(folder, "", ["errata.md"])
         further = [name for name in self.made if name.split("/")[0] in ("oracles", "exact")]
         shown = [*tables, *further, "winners/all", *audit, *validation]
-        settings = (decides, self.config.profile, self.name_key)
+        settings = (digests, self.config.profile, self.name_key)
         self.shown["report.html"] = (self._make("html_report/all", (*runs, *shown), *settings, texts=papers), "")
         return [*shown, "errata_page/all", "html_report/all", *(f"complete/{paper}" for paper in papers)]
 
@@ -300,7 +300,7 @@ def _jobs_of(parts: Mapping[str, Mapping[str, Any]], limit: int) -> list[list[st
 
 
 def _relative(file: str) -> str:
-    """A file by its name from here, where it is below: a plan is published, and must not contain a home folder."""
+    """The name of a file relative to the working folder, if below it: a published plan must name no home folder."""
     path, here = Path(file), Path.cwd()
     return path.relative_to(here).as_posix() if path.is_relative_to(here) else file
 
@@ -312,7 +312,7 @@ def _sums(folder: Path) -> dict[str, str]:
 
 
 def main() -> None:
-    """Make the plan in a child of this process: whatever imports a learner may end it."""
+    """Make the plan in a child process, because the import of a learner may end the process."""
 
     def answer(say: child.Say) -> dict[str, Any]:
         sys.stdout = sys.stderr  # what a learner prints when it is imported is not part of the answer

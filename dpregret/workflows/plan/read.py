@@ -1,8 +1,7 @@
-"""The plan of a run, as data: what is played, what is made of it, and the name of everything.
+"""The plan of a run, as data: the plays, the outputs made of them, and the name of everything.
 
-It is made in a child (`make.py`), which imports every learner and stream; to read it takes nothing but the standard
-library. The name of everything that is made holds a hash of all that it is made of, so what is there under its name
-needs no second look.
+It is made in a child process (`make.py`), which imports every learner and stream; reading it takes only the standard
+library. The name of every output holds a hash of all its inputs, so a file that exists under its name is up to date.
 
 A paper is a folder of `workflows/papers` with its `claims.yaml`; a profile is a file of `workflows/config`. Where a
 study is given, it is the only paper.
@@ -40,11 +39,11 @@ MOST_PLANS = 8
 MADE = Path("results") / "made"
 FORMAT = 3
 DIGITS = 12
-"""Of a key in a file's name; in the store all of them stand."""
+"""Digits of a key in the name of a file; names in the store hold all of them."""
 VERSIONS = ("numpy", "scipy", "numba", "llvmlite", "cvxpy", "dp-accounting", "scikit-learn")
 """Libraries whose version can decide a number."""
 COMPARED = ("reference/**/*",)
-"""Files of results that keys are made of."""
+"""Files of results that are part of keys."""
 
 
 class Stage(NamedTuple):
@@ -115,7 +114,7 @@ class Part:
 
 
 class Made(NamedTuple):
-    """A file or folder that a rule makes. inputs: names of what it is made of. code: fingerprint of its code."""
+    """A file or folder that a rule makes. inputs: names of its inputs. code: fingerprint of its code."""
 
     file: str
     inputs: tuple[str, ...]
@@ -171,13 +170,13 @@ class Plan:
         return shown
 
     def files_of(self, code: str) -> list[Path]:
-        """The files that a fingerprint is of."""
+        """The files behind a fingerprint."""
         names = self.content["files"]
         return [fingerprint.file_of(names[number]) for number in self.content["code"][code]]
 
     def check_code(self, codes: Iterable[str]) -> None:
         """Raise RunsError where files are no longer those that the plan was made of."""
-        from dpregret.paper_figs.judge.runs import RunsError  # late: who makes no run imports no pandas
+        from dpregret.paper_figs.judge.runs import RunsError  # late: only jobs need pandas
 
         fingerprint.forget()
         for code in sorted(codes):
@@ -186,7 +185,7 @@ class Plan:
 
     @cached_property
     def jobs(self) -> dict[str, list[Part]]:
-        """Folder of runs -> what the job plays that makes it."""
+        """Folder of runs -> the parts that its job plays."""
         jobs: dict[str, list[Part]] = {}
         for parts in self.parts.values():
             for part in parts.values():
@@ -203,22 +202,22 @@ class Plan:
         return self.runs(rest) if stage == "runs" else [self.made[name].file]
 
     def inputs(self, name: str) -> list[str]:
-        """The files that something is made of."""
+        """The input files of an output."""
         return [file for input_name in self.made[name].inputs for file in self.named(input_name)]
 
     def key(self, name: str) -> str:
-        """The key in the name of what is made."""
+        """The key in the name of an output."""
         return key_of_made(self.made[name].file)
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """All keys in names of what is made, and of its records."""
+        """All keys in names of outputs, logs and benchmarks."""
         return frozenset([*map(key_of_made, self.jobs), *map(self.key, self.made)])
 
     def made_of(self, start: set[str]) -> Iterator[str]:
-        """Everything that is made of some files, however indirectly."""
+        """Every output that depends on some files, however indirectly."""
         files = set(start)
-        for name, made in self.made.items():  # inputs stand before what is made of them
+        for name, made in self.made.items():  # inputs come before outputs
             if files.intersection(self.inputs(name)):
                 files.add(made.file)
                 yield made.file
@@ -262,7 +261,7 @@ def profile_path(profile: object) -> Path:
 
 
 def key_in(file: Path) -> str | None:
-    """The key in the name of a log or record of a job; None where there is none: of jobs that there is one of."""
+    """The key in the name of a log or benchmark of a job; None for a stage that has one job only."""
     *_, last = file.stem.split(".")
     return last if len(last) == DIGITS and set(last) <= set("0123456789abcdef") else None
 
@@ -275,7 +274,7 @@ def versions() -> dict[str, str]:
 
 
 def sources() -> str:
-    """The hash of everything that can decide a plan: what is below the package, installed, and compared with."""
+    """The hash of everything that can decide a plan: the package, the installed versions and the reference."""
     digest = hashlib.sha256(f"{sys.version} {versions()} {FORMAT}".encode())
     for compared in sorted(path for pattern in COMPARED for path in MADE.parent.glob(pattern) if path.is_file()):
         digest.update(f"{compared} {checksum(compared)} ".encode())
@@ -301,7 +300,7 @@ def load(options: Mapping[str, Any], folder: Path = PLANS) -> Plan:
     with contextlib.suppress(OSError, ValueError, KeyError):
         plan = Plan.read(file)
         if all(checksum(Path(name)) == digest for name, digest in plan.content["read"].items()):
-            os.utime(file)  # the plan of a run that is at work is none of the oldest
+            os.utime(file)  # so that the plan of a running job is not among the oldest
             return plan
     answer = _from_child(text)
     if answer["problems"]:

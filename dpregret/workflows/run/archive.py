@@ -1,4 +1,4 @@
-"""A finished run as files: what it lists, whether it still is what it was, and all of it as one file.
+"""The files of a finished run: list them, verify them, and pack them into one file.
 
     dpregret verify results
     python -m dpregret.workflows.run.archive results build/dpregret-full.tar.gz
@@ -67,11 +67,11 @@ PROFILES: Final = {
 
 
 class UnreadableError(ValueError):
-    """No results, no archive, no list of files: nothing can be checked. One line."""
+    """Neither results nor an archive, or no list of files: nothing can be verified. One line."""
 
 
 def plain_name(name: str) -> bool:
-    """Whether a name leads to a place below its folder, in one way of writing only."""
+    """Whether a name is a normalised path below its folder."""
     path = PurePosixPath(name)
     return str(path) == name and not path.is_absolute() and ".." not in path.parts and not set(name) & set("\\\n\r\0")
 
@@ -94,7 +94,7 @@ def unpack(packed: IO[bytes], folder: Path) -> None:
 
 
 def origin(profile: str, keys: Mapping[str, str]) -> dict[str, Any]:
-    """Commit and machine of this moment, and the key of each published name; what cannot be known is None.
+    """Current commit and machine, and the key of each published name; None where unknown.
 
     dirty: whether files that git follows differ from the commit. kernels: the linear algebra that NumPy and SciPy use,
     whose rounding depends on the processor.
@@ -195,7 +195,7 @@ def _fault(folder: Path, name: str, digest: str) -> str:
 
 @contextmanager
 def opened(path: Path, content: bytes | None = None) -> Iterator[tuple[Path, list[str]]]:
-    """The folder of results at a place, and its faults; that of an archive is a temporary one.
+    """The folder of results at a path, and its faults; that of an archive is a temporary one.
 
     content: of an archive that has been read already. Raises UnreadableError and OSError.
     """
@@ -235,7 +235,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def write(results: Path, output: Path) -> None:
-    """Archive what a folder of results lists. Raises UnreadableError and OSError."""
+    """Archive the files that a folder of results lists. Raises UnreadableError and OSError."""
     content = {f"{INSIDE}/{name}": results / name for name in (SUMS, *listed(results))}
     content |= {LOCK: ROOT / LOCK} if (ROOT / LOCK).is_file() else {}
     with atomic_write(output) as temporary, temporary.open("wb") as raw:
@@ -308,7 +308,7 @@ def metadata(files: Mapping[str, str], origin: Mapping[str, Any], finished: date
 
 
 def write_crate(results: Path, output: Path) -> None:
-    """Pack what a folder of results lists, with its metadata. Raises UnreadableError and OSError."""
+    """Pack the files that a folder of results lists, with metadata. Raises UnreadableError and OSError."""
     files = listed(results)
     finished = datetime.datetime.fromtimestamp((results / SUMS).stat().st_mtime, datetime.UTC)
     content = metadata(files, described(results), finished.replace(microsecond=0))
@@ -320,7 +320,7 @@ def write_crate(results: Path, output: Path) -> None:
 
 
 def pack(arguments: Sequence[str] | None = None) -> int:
-    """Pack a run that is as it lists; exit codes are those of `dpregret verify`."""
+    """Pack a run whose files are as listed; exit codes are those of `dpregret verify`."""
     description = "Put a finished run into one file."
     parser = boundary.Parser(prog="python -m dpregret.workflows.run.archive", description=description)
     parser.add_argument("results", type=Path, help="a folder of results")

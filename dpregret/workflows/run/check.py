@@ -1,8 +1,8 @@
 """The command `dpregret check PAPER CLAIM`: one claim, decided by what it needs and nothing else.
 
-It needs plays, which go into the store, or an exact computation. Printed are the statement, its place in the paper, the
-numbers, the verdict, and where its figure is. Exit code 0: the claim is decided, whatever the verdict; 2: it could not
-be, in one line.
+It needs plays, which go into the store, or an exact computation. The statement, its place in the paper, the numbers,
+the verdict and the path of the figure are printed. Exit code 0: the claim is decided, whatever the verdict; 2: it could
+not be decided, in one line.
 
 The plays are those of a run, under the same keys: what a run has played is not played again, and a run finds what was
 played here.
@@ -162,21 +162,21 @@ class ClaimOf:
         return measured
 
     def _measured(
-        self, judged: Judgement, profile: str, number: Number, decided_by: str, shown: str, cells: pd.DataFrame
+        self, judgement: Judgement, profile: str, number: Number, decided_by: str, context: str, cells: pd.DataFrame
     ) -> Measured:
         claim = self.entry
         return Measured(
             self.paper, self.id, self.statement, self.source, self.learner, claim.experiment, claim.stream, profile,
-            self.stated, *number, judged.resolution, judged.resolution_of, judged.verdict, judged.reason, decided_by,
-            shown, claim.errata, cells,
+            self.stated, *number, judgement.resolution, judgement.resolution_of, judgement.verdict, judgement.reason,
+            decided_by, context, claim.errata, cells,
         )  # fmt: skip
 
     def _played(self, profile: str, exact: ExactLoss | None) -> Measured:
         claim, config = self.entry, load_config(check_options({"profile": profile}), check=False)
 
         def missing(reason: str) -> Measured:
-            judged = Judgement(NOT_RUN, reason, resolution_of="none: not run")
-            return self._measured(judged, config.profile, ("", *3 * (math.nan,)), "", "", pd.DataFrame())
+            judgement = Judgement(NOT_RUN, reason, resolution_of="none: not run")
+            return self._measured(judgement, config.profile, ("", *3 * (math.nan,)), "", "", pd.DataFrame())
 
         settings = config.papers.get(self.paper)
         if settings is None or claim.experiment not in settings.experiments:
@@ -189,22 +189,22 @@ class ClaimOf:
             file.parent.mkdir()
             play_experiment(plan, part, file)
             runs = read_runs(folder)
-        judged = judge(runs, claim, None, {} if exact is None else {claim.exact: exact})
-        if judged.verdict == NOT_RUN:
-            return missing(judged.reason)
+        judgement = judge(runs, claim, None, {} if exact is None else {claim.exact: exact})
+        if judgement.verdict == NOT_RUN:
+            return missing(judgement.reason)
         cells = collect_cells(runs, claim)
         if claim.type == "private":
             rows = select_rows(runs, claim.learner, claim.variant, claim.experiment, claim.stream, claim.where)
-            most = rows.loc[np.isfinite(rows["epsilon"])].groupby("epsilon")["delivered_epsilon"].max()
-            frame = _losses(*(np.asarray(values, dtype=float) for values in (most.index, most)))
+            largest = rows.loc[np.isfinite(rows["epsilon"])].groupby("epsilon")["delivered_epsilon"].max()
+            frame = _losses(*(np.asarray(values, dtype=float) for values in (largest.index, largest)))
             number = (DELIVERED, *3 * (float((frame["mean"] / frame["value"]).max()),))
         else:
-            frame, number = _cells(claim, cells), _number(claim, judged, cells)
+            frame, number = _cells(claim, cells), _number(claim, judgement, cells)
         rows = runs.loc[(runs["learner"] == claim.learner) & (runs["stream"] == claim.stream)]
         for key, value in claim.where.items():
             rows = rows.loc[rows[key] == value] if isinstance(value, str) else rows.loc[np.isclose(rows[key], value)]
-        shown = setting(rows, (claim.parameter, "horizon" if claim.parameter == "samples" else ""))
-        return self._measured(judged, config.profile, number, PLAYS, shown, frame)
+        context = setting(rows, (claim.parameter, "horizon" if claim.parameter == "samples" else ""))
+        return self._measured(judgement, config.profile, number, PLAYS, context, frame)
 
 
 def find(paper: str, claim: str) -> ClaimOf:
@@ -246,7 +246,7 @@ def part_of(config: Config, paper: str, claim: Claim) -> tuple[Plan, Part]:
     return Plan(Path(), content), part
 
 
-def _number(claim: Claim, judged: Judgement, cells: Cells) -> Number:
+def _number(claim: Claim, judgement: Judgement, cells: Cells) -> Number:
     """The number of a claim that is not about privacy."""
     if claim.type in ("below", "stated"):
         ratios = np.array([fits.mean_interval(responses) for responses in cells.responses.T]) / cells.bounds[:, None]
@@ -254,8 +254,8 @@ def _number(claim: Claim, judged: Judgement, cells: Cells) -> Number:
         value, low, high = map(float, ratios[worst])
         return SHARE.format(response=claim.response), value, low, high
     symbol = labels_of(claim.response).symbols[claim.parameter]
-    what = f"{POWER.format(symbol=symbol)} in the {RESPONSE_AXES[claim.response]}, beside the law's logarithms"
-    return what, *judged.log_aware
+    quantity = f"{POWER.format(symbol=symbol)} in the {RESPONSE_AXES[claim.response]}, beside the law's logarithms"
+    return quantity, *judgement.log_aware
 
 
 def _losses(claimed: Array, attained: Array) -> pd.DataFrame:
@@ -291,7 +291,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--figure", type=Path, help=f"the PNG to draw (default: {FIGURES}/PAPER/CLAIM.png)")
     parser.add_argument("--json", action="store_true", help="the answer as JSON")
     options = parser.parse_args(arguments)
-    logging.disable(logging.ERROR)  # a learner that fails is told by the verdict
+    logging.disable(logging.ERROR)  # the verdict reports a learner that fails
     try:
         measured = check(options.paper, options.claim, options.profile, options.figure)
     finally:

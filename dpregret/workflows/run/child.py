@@ -1,7 +1,7 @@
-"""A call in a process of its own: foreign code there ends no other process, and its end is reported in one sentence.
+"""Call foreign code in a child process, which cannot end this one; how it ended is reported in one sentence.
 
-The child says where it is and, as its last word, what it came to. Only that word counts: a process that ends without
-it, with whatever exit code, has failed. This is not a sandbox: the code has the rights of who runs it.
+The child sends messages: where it is, and at last its answer. A process that ends without an answer, with whatever
+exit code, has failed. This is not a sandbox: the code has the rights of the user.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from typing import Any, NamedTuple
 from dpregret.core.errors import LONGEST_REASON, as_text, printable
 from dpregret.core.machine import bounded_memory
 
-LOOK = 0.2  # seconds between looks at a child that says nothing
+POLL_SECONDS = 0.2  # between checks of a silent child
 Say = Callable[[str], None]
-"""The last reported place of a call, for the message on its end."""
+"""Reports where a call is; the last report is part of the message on its end."""
 
 
 class Bounds(NamedTuple):
-    """minutes, gigabytes: the most that a call may take, beyond what its process holds already; names: theirs."""
+    """minutes, gigabytes: limits of a call, beyond what its process holds already; names: those of the two limits."""
 
     minutes: float = float("inf")
     gigabytes: float = float("inf")
@@ -40,24 +40,24 @@ NO_BOUNDS = Bounds()
 
 
 class Ended(NamedTuple):
-    """answer: what the call returned, None where it came to no end of its own; fault: why, in words."""
+    """answer: what the call returned, None where it did not return; fault: why, as text."""
 
     answer: Any
     fault: str
 
 
-def judged(work: Callable[[], tuple[int, Sequence[str]]], what: str, bounds: Bounds = NO_BOUNDS) -> int:
-    """Exit code of a command that calls a stranger's code: its lines are printed; 2 and one line where it has no end.
+def judged(work: Callable[[], tuple[int, Sequence[str]]], name: str, bounds: Bounds = NO_BOUNDS) -> int:
+    """Exit code of a command that calls foreign code: its lines are printed; 2 and one line where it does not return.
 
     work: gives the exit code and the lines. Code 2 stands for what could not be judged: its lines go to standard error.
     """
 
     def quiet(say: Say) -> Any:
-        sys.stdout = sys.stderr  # what the stranger's code prints is not part of the answer
+        sys.stdout = sys.stderr  # what foreign code prints is not part of the answer
         return work()
 
     answer, fault = call(quiet, bounds)
-    code, lines = answer or (2, [f"{what}: could not be judged: {fault}"])
+    code, lines = answer or (2, [f"{name}: could not be judged: {fault}"])
     print(printable("\n".join(lines)), file=sys.stderr if code == 2 else sys.stdout)
     return int(code)
 
@@ -65,7 +65,7 @@ def judged(work: Callable[[], tuple[int, Sequence[str]]], what: str, bounds: Bou
 def call(function: Callable[[Say], Any], bounds: Bounds = NO_BOUNDS, log: Path | None = None) -> Ended:
     """The result of `function(say)`, called in a child of this process; its answer consists of types of JSON.
 
-    log: where its standard output goes, and the place where it crashed. What it leaves running is ended.
+    log: file for its standard output and the traceback of a crash. Processes that it leaves running are ended.
     """
     context: Any = multiprocessing.get_context("fork")
     reader, writer = context.Pipe(duplex=False)
@@ -75,20 +75,20 @@ def call(function: Callable[[Say], Any], bounds: Bounds = NO_BOUNDS, log: Path |
     child.start()
     writer.close()
     try:
-        answer, where, late = _listen(child, reader, bounds)
+        answer, where, timeout = _listen(child, reader, bounds)
     finally:
         _end(child)
         reader.close()
-    if late or answer is None:
-        answer = {"answer": None, "fault": late or _ending(child.exitcode)}
+    if timeout or answer is None:
+        answer = {"answer": None, "fault": timeout or _ending(child.exitcode)}
     return Ended(answer["answer"], f"{answer['fault']}; {where}" if answer["fault"] and where else answer["fault"])
 
 
 def _listen(child: Any, reader: Connection, bounds: Bounds) -> tuple[dict[str, Any] | None, str, str]:
-    """The child's last word, where it said that it was, and what is to be said if it took too long."""
+    """The child's answer, where it was last, and the message if it took too long."""
     until, where, sources = time.monotonic() + 60 * bounds.minutes, "", [reader, child.sentinel]
     while True:
-        ended = child.exitcode is not None  # asked first: what it said before is read below
+        ended = child.exitcode is not None  # checked first: earlier messages are read below
         try:
             while reader in sources and reader.poll():
                 message = json.loads(reader.recv_bytes())
@@ -96,16 +96,16 @@ def _listen(child: Any, reader: Connection, bounds: Bounds) -> tuple[dict[str, A
                     return message, where, ""
                 where = str(message)
         except (EOFError, OSError, ValueError):
-            sources.remove(reader)  # it says nothing more
+            sources.remove(reader)  # there are no further messages
         if ended:
             return None, where, ""
         if time.monotonic() > until:
             return None, where, f"no end within {bounds.minutes:g} minutes (limit {bounds.names[0]})"
-        wait(sources, LOOK)
+        wait(sources, POLL_SECONDS)
 
 
 def _ending(code: int | None) -> str:
-    """How a process ended that has not said its last word."""
+    """How a process ended that sent no answer."""
     if code is None or code >= 0:
         return f"it ended its process, with exit code {code}"
     name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
@@ -121,7 +121,7 @@ def _end(child: Any) -> None:
 
 
 def _be(function: Callable[[Say], Any], writer: Connection, bounds: Bounds, log: Path | None) -> None:
-    """In the child: call, and say what came of it as the last word."""
+    """In the child: call, and send the answer as the last message."""
     os.setsid()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if log is not None:
@@ -136,10 +136,10 @@ def _be(function: Callable[[Say], Any], writer: Connection, bounds: Bounds, log:
         answer["fault"] = as_text(fault)
         if isinstance(fault, MemoryError) and bounds.gigabytes < float("inf"):
             answer["fault"] = f"out of memory: more than {bounds.gigabytes:g} GB (limit {bounds.names[1]})"
-    with contextlib.suppress(Exception):  # before the last word, after which it is ended
+    with contextlib.suppress(Exception):  # before the answer, after which this process is ended
         sys.stdout.flush()
     writer.send_bytes(json.dumps(answer).encode())
-    os._exit(0)  # whatever the code has left for the end
+    os._exit(0)  # without exit handlers of the code
 
 
 def _end_with_parent() -> None:

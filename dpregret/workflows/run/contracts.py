@@ -76,8 +76,8 @@ def repeats(played: Played) -> str | None:
 
 def keeps_runs_apart(played: Played) -> str | None:
     """A run does not change where more runs are played beside it."""
-    few, usual = played.rows(RUNS - 1), played.usual
-    same = np.array_equal(few["regret"], usual.loc[usual["run"] < RUNS - 1, "regret"])
+    fewer, usual = played.rows(RUNS - 1), played.usual
+    same = np.array_equal(fewer["regret"], usual.loc[usual["run"] < RUNS - 1, "regret"])
     return None if same else "a run changes with the number of runs beside it: use its own generator and row only"
 
 
@@ -134,11 +134,11 @@ def foresees_nothing(played: Played) -> str | None:
     coins = np.random.default_rng(SEED).integers(0, 2, (rounds, COINS, 2)).astype(float)
     learner = played.kind(ExpertProblem(np.ones(2), rounds, 1.0), Budget(math.inf), COINS, played.variant)
     blocks = [ExpertBlock(coins[:17], 17), ExpertBlock(coins[17:], rounds - 17)]
-    lost = learner.play(blocks, [np.random.default_rng([SEED, run]) for run in range(COINS)]).losses
+    losses = learner.play(blocks, [np.random.default_rng([SEED, run]) for run in range(COINS)]).losses
     low = rounds / 2 - DEVIATIONS * math.sqrt(rounds / 4 / COINS)
-    if lost.mean() >= low:
+    if losses.mean() >= low:
         return None
-    message = f"it loses {lost.mean():.3g} of {rounds} rounds on fair coins, at least {low:.3g} without looking ahead"
+    message = f"it loses {losses.mean():.3g} of {rounds} rounds on fair coins, at least {low:.3g} without looking ahead"
     return f"{message}: charge what is played before the round's loss is used"
 
 
@@ -169,10 +169,10 @@ def stream_faults(stream: Any, domain: Any) -> Iterator[str]:
     """
     generator = np.random.default_rng(SEED)
     dimension, center = domain.dimension, domain.center()
-    away = generator.standard_normal((POINTS, 2, dimension)) * domain.diameter
-    x = domain.project(center + away * generator.random((POINTS, 1, 1)))
+    offsets = generator.standard_normal((POINTS, 2, dimension)) * domain.diameter
+    x = domain.project(center + offsets * generator.random((POINTS, 1, 1)))
     y = x[generator.permutation(POINTS)]
-    apart = np.square(y - x).sum(axis=-1)
+    squared_distances = np.square(y - x).sum(axis=-1)
 
     def generators(count: int = 2) -> list[np.random.Generator]:
         return [np.random.default_rng([SEED, run]) for run in range(count)]
@@ -188,9 +188,9 @@ def stream_faults(stream: Any, domain: Any) -> Iterator[str]:
         size = 1.0 + np.abs(fx) + np.abs(fy)
         line = fx + (gradient * (y - x)).sum(axis=-1)
         steepest = max(steepest, float(np.sqrt(np.square(gradient).sum(axis=-1).max())))
-        below = max(below, float(((line + 0.5 * stream.strong_convexity * apart - fy) / size).max()))
+        below = max(below, float(((line + 0.5 * stream.strong_convexity * squared_distances - fy) / size).max()))
         if math.isfinite(stream.smoothness):
-            above = max(above, float(((fy - line - 0.5 * stream.smoothness * apart) / size).max()))
+            above = max(above, float(((fy - line - 0.5 * stream.smoothness * squared_distances) / size).max()))
         totals, stays = totals + fx, stays + loss.value(center)
         values.append(fx)
     if steepest > stream.lipschitz * (1 + SLACK):

@@ -1,4 +1,4 @@
-"""Content hashes of source code: an edit changes the names of what it decides, a touch changes nothing."""
+"""Content hashes of source code: an edit changes the names of outputs that depend on it, a touch changes nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PACKAGE = "dpregret"
 FOLDERS = ("numerics", "core", "algorithms", "datasets", "paper_figs", "workflows")
 SUFFIXES = frozenset({".py", ".yaml", ".json", ".j2", ".css", ".js"})
-TEXTS = ("claims", "errata", "printed", "changes")  # what is written of a paper
+TEXTS = ("claims", "errata", "printed", "changes")  # files about a paper
 READER = ROOT / PACKAGE / "core" / "yaml_source.py"
 WORKFLOWS = ROOT / PACKAGE / "workflows"
 STUDY, PAPERS = study.FOLDER, study.PAPERS
@@ -52,7 +52,7 @@ def content(path: Path) -> bytes:
 
 @functools.cache
 def imports_of(path: Path, function: str = "") -> frozenset[str]:
-    """Every name of ours that a file, or a function of it, imports; submodules as ``from package import name`` too."""
+    """Every name of this project that a file, or a function of it, imports; ``from package import name`` included."""
     names: set[str] = set()
     tree: ast.AST = ast.parse(content(path))
     if function:
@@ -87,7 +87,7 @@ def imported_files(modules: Iterable[str]) -> set[Path]:
 
 
 def forget() -> None:
-    """Read every file again: for processes that see files change."""
+    """Empty the caches: for processes in which files may change."""
     for cached in (module_file, content, imports_of, code_fingerprint, play_files, _fingerprint):
         cached.cache_clear()
 

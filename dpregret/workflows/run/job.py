@@ -27,8 +27,8 @@ from dpregret.workflows.run.publish import FAILED
 def play_experiment(plan: Plan, part: Part, output: Path, log: Path | None = None) -> None:
     """Write the rows of all plays of a part of an experiment to `output`, atomically.
 
-    Whatever a learner does leaves one row whose status says what, and no number; the others are played. Raises
-    RunsError where the code is no longer what was planned, and what the machine raises (OSError).
+    A learner that fails leaves one row whose status says why, without numbers; the others are played. Raises RunsError
+    where the code was edited since it was planned, and OSError for faults of the machine.
     """
     config = Config.model_validate_json(plan.config)
     plan.check_code({play.code for play in part.plays})
@@ -70,12 +70,12 @@ def play_experiment(plan: Plan, part: Part, output: Path, log: Path | None = Non
 
 def share(plan: Plan, part: Part) -> None:
     """Import what all children would import, except learners, and load its kernels."""
-    rooms = {f"{fingerprint.PACKAGE}.algorithms.{name}" for name in ("learner", "geometry", "privacy")}
+    modules = {f"{fingerprint.PACKAGE}.algorithms.{name}" for name in ("learner", "geometry", "privacy")}
     for path in {path for play in part.plays for path in plan.files_of(play.code) if path.suffix == ".py"}:
-        room, *below = Path(fingerprint.name_of(path)).with_suffix("").parts[1:]
-        if room in ("numerics", "core", "datasets"):
-            rooms.add(".".join((fingerprint.PACKAGE, room, *below)).removesuffix(".__init__"))
-    for name in sorted(rooms):
+        package, *below = Path(fingerprint.name_of(path)).with_suffix("").parts[1:]
+        if package in ("numerics", "core", "datasets"):
+            modules.add(".".join((fingerprint.PACKAGE, package, *below)).removesuffix(".__init__"))
+    for name in sorted(modules):
         importlib.import_module(name)
     importlib.import_module("dpregret.numerics.compiled").warm()
 
@@ -85,7 +85,7 @@ def store_play(
 ) -> dict[str, str]:
     """In the child: import one learner, play it, and keep its rows under their key.
 
-    failed: what it did, in words; stop: why the whole job has to end.
+    failed: its fault, as text; stop: why the whole job has to end.
     """
     family, folder = FAMILIES[experiment.family], store.STORE.absolute()  # a learner may go to another folder
     try:

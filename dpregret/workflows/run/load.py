@@ -88,8 +88,8 @@ class Run:
 
     def __repr__(self) -> str:
         counts = self.claims.loc[self.claims["verdict"] != NOT_RUN, "verdict"].value_counts()
-        counted = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-        return f"{self.place}: {', '.join(self.papers)}\nclaims: {counted}"
+        summary = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+        return f"{self.place}: {', '.join(self.papers)}\nclaims: {summary}"
 
 
 @contextlib.contextmanager

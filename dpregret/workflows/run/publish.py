@@ -1,8 +1,7 @@
 """The names that people read: copies of what the plan names, or nothing; and `dpregret prune`, which deletes the rest.
 
-What is made lies under names that hold a key (results/made). Here each gets the name that it is known by: a file that
-was edited by hand is copied again, one whose original is not made yet is removed, so that nothing stale passes as
-fresh.
+Outputs lie under names that hold a key (results/made). Here each gets its public name: a file that was edited by hand
+is copied again, one whose original is not made yet is removed, so that nothing stale passes as fresh.
 
 A folder of results holds the plan that it was last made for (plan.json); what these plans name stays when the rest is
 pruned, in `results` and in the folders of all profiles below it.
@@ -34,7 +33,7 @@ FAILED = ".failed"
 
 
 def publish(plan: Plan) -> None:
-    """Copy what is made, remove what is not, and list what there is."""
+    """Copy outputs that exist, remove those that do not, and list the files."""
     results = Path(plan.results)
     changed = False
     for name, (file, inner) in plan.shown.items():
@@ -52,8 +51,8 @@ def publish(plan: Plan) -> None:
     if present and not _equal(plan.file, results / PLAN):
         changed = True
         _copy(plan.file, results / PLAN)
-    whole = all(Path(file).exists() for name in plan.content["everything"] for file in plan.named(name))
-    if not whole:
+    complete = all(Path(file).exists() for name in plan.content["everything"] for file in plan.named(name))
+    if not complete:
         remove(results / SUMS)
     elif changed or not (results / SUMS).exists():
         from dpregret.workflows.run.archive import origin, write_sums  # late: it brings pandas
@@ -88,7 +87,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def summary(plan: Plan, seconds: float) -> str:
-    """The results of a run, and their places: of a run of one paper its table, counts of verdicts, and the reports."""
+    """The results of a run, and where they are: the table of a single paper, counts of verdicts, and the reports."""
     results = Path(plan.results)
     lines = [f"dpregret: done in {seconds / 60:.1f} minutes"]
     judged = [paper for paper in plan.parts if (results / paper / "table_1.csv").exists()]
@@ -113,8 +112,8 @@ def _counted(file: Path) -> str:
     with io.TextIOWrapper(opened(file), encoding="utf-8", newline="") as rows:
         counts = Counter(row["verdict"] for row in csv.DictReader(rows))
     absent = counts.pop(NOT_RUN, 0)
-    counted = [f"{count} {verdict}" for verdict, count in counts.most_common()]
-    return ", ".join([*counted, *([f"{absent} {CLAIMS[NOT_RUN]}"] if absent else [])])
+    texts = [f"{count} {verdict}" for verdict, count in counts.most_common()]
+    return ", ".join([*texts, *([f"{absent} {CLAIMS[NOT_RUN]}"] if absent else [])])
 
 
 def failures(plan: Plan) -> list[str]:
@@ -129,7 +128,7 @@ def failures(plan: Plan) -> list[str]:
 
 
 def forget_failed(plan: Plan) -> None:
-    """Remove the folders of runs in which a play failed, and all that was made of them."""
+    """Remove the folders of runs in which a play failed, and all outputs that depend on them."""
     failed = {folder for folder, parts in plan.jobs.items() if any(Path(part.file + FAILED).exists() for part in parts)}
     for file in [*plan.made_of(failed), *failed] if failed else []:
         remove(Path(file))
@@ -146,7 +145,7 @@ def named(plan: Plan) -> Iterator[str]:
 
 
 def unnamed(results: Path, plans: Sequence[Plan]) -> list[Path]:
-    """Files of the store, of what was made, and of what jobs have said and taken, that none of the plans names."""
+    """Files of the store, outputs, logs and benchmarks that none of the plans names."""
     names = {name for plan in plans for name in named(plan)}
     keys = {None, *(key for plan in plans for key in plan.keys)}
     records = [file for top in ("log", "benchmark") for file in results.glob(f"{top}/**/*.*")]
@@ -187,6 +186,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for folder, _, _ in os.walk(results / "made", topdown=False):
             if not os.listdir(folder):
                 os.rmdir(folder)
-    done = "would be deleted" if options.dry_run else "deleted"
-    print(f"{len(old)} files, {size:.0f} MB, {done}; kept is what these profiles name: {profiles}")
+    action = "would be deleted" if options.dry_run else "deleted"
+    print(f"{len(old)} files, {size:.0f} MB, {action}; kept is what these profiles name: {profiles}")
     return 0

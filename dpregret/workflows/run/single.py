@@ -24,7 +24,7 @@ ARGUMENTS: Final = {
     "horizon": "rounds", "samples": "rounds", "experts": "dimension", "streams": "stream", "risks": "stream",
     "learners": "learner",
 }  # fmt: skip
-"""Key of an experiment -> what it is called in a call."""
+"""Key of an experiment -> argument of a call."""
 PLAY: Final = "play"
 BASES: Final = {"Learner": "online", "ExpertLearner": "experts", "BanditLearner": "bandits", "ErmLearner": "erm"}
 """Base class of learners -> their family."""
@@ -179,7 +179,7 @@ def family_of(learner: str) -> Family[Any, Any, Any]:
 
 
 def family_of_class(learner: type[Any]) -> Family[Any, Any, Any]:
-    """The same of a class of a user's own, by what it derives from."""
+    """The same for a class of the user, by its base class."""
     for base in learner.__mro__:
         if base.__name__ in BASES:
             return FAMILIES[BASES[base.__name__]]
@@ -212,7 +212,7 @@ class _Call(Source):
 
 
 def where(path: KeyPath) -> str:
-    """`play: rounds` for a key of the experiment; a place in a list is none of the caller's."""
+    """`play: rounds` for a key of the experiment; positions in lists are left out."""
     parts = [ARGUMENTS.get(str(part), str(part)) for part in path if not isinstance(part, int)]
     if parts and parts[0] in ("learner", "options"):
         parts = parts[-1:] if parts[0] == "options" else parts[:1]

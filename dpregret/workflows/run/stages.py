@@ -1,4 +1,4 @@
-"""The stages of a run: what the rule of each name makes.
+"""The stages of a run: what the rule of that name calls.
 
 A stage writes to a fresh name, which becomes its output whole or not at all. The imports of its function are the code
 that its key holds (`fingerprint.stage_files`).
@@ -36,7 +36,7 @@ class Script:
 
     @property
     def of(self) -> str:
-        """The paper, family or data set that it is about."""
+        """The paper, family or data set of the stage."""
         return self.name.partition("/")[2]
 
     @property
@@ -78,7 +78,7 @@ class Script:
         return {part.experiment for part in self.plan.parts[paper].values()}
 
     def results(self) -> Path:
-        """A folder of results, as it will be published, with what this is made of."""
+        """A folder of results, as it will be published, with the inputs of this stage."""
         folder, inputs = self.folder / "results", set(self.plan.inputs(self.name))
         for name, (file, inner) in self.plan.shown.items():
             if file in inputs:
@@ -138,8 +138,8 @@ def audit_gate(script: Script) -> None:
     except (DamageError, OSError) as fault:
         logging.error("audit gate: cannot compare: %s", fault)
         raise SystemExit(INCOMPARABLE) from None
-    counted = f"audit gate: {len(now.audit)} private learner variants, {len(now.planted)} planted bugs"
-    text = report(wrong, counted, script.plan.results)
+    summary = f"audit gate: {len(now.audit)} private learner variants, {len(now.planted)} planted bugs"
+    text = report(wrong, summary, script.plan.results)
     if wrong:
         logging.error("the audit found\n%s", text)
         raise SystemExit(MOVED)
@@ -230,7 +230,7 @@ def report(script: Script) -> None:
     papers = [script.of] if script.of in plan.parts else list(plan.parts)
     benchmarks = Path(plan.results) / "benchmark"
     for file in benchmarks.rglob("*.*"):
-        if key_in(file) in (None, *plan.keys):  # not of a job of before
+        if key_in(file) in (None, *plan.keys):  # not of a former job
             _link(results / file.relative_to(plan.results), file)
     for paper in papers:
         script.runs(paper)
@@ -289,11 +289,11 @@ def gate(script: Script) -> None:
     }
     try:
         now = Tables.read({paper: script.file(f"tables/{paper}") for paper in plan.parts})
-        differences, counted = compare(now, Tables.read(papers(script.reference)), planned)
+        differences, summary = compare(now, Tables.read(papers(script.reference)), planned)
     except (GateError, DamageError, OSError) as fault:
         logging.error("gate: cannot compare: %s", fault)
         raise SystemExit(INCOMPARABLE) from None
-    text = report(differences, counted, plan.results)
+    text = report(differences, summary, plan.results)
     logging.info("comparison with the reference\n%s", text)
     if differences:
         raise SystemExit(MOVED)
@@ -324,7 +324,7 @@ def run(stage: str, plan_file: str, output: Path, log: Path) -> None:
 
 
 class _Printable(logging.Formatter):
-    """Messages and tracebacks without anything that a terminal would obey: they hold names and words of learners."""
+    """Messages and tracebacks without control characters: they hold texts of learners."""
 
     def format(self, record: logging.LogRecord) -> str:
         return printable(super().format(record))
@@ -334,7 +334,7 @@ class _Printable(logging.Formatter):
 def job_log(path: Path) -> Iterator[None]:
     """Send messages and warnings to ``path``; log a failure's traceback there and end the process with code 1.
 
-    The terminal stays free: Snakemake prints the log of a failed job by itself.
+    Nothing is printed: Snakemake prints the log of a failed job by itself.
     """
     from dpregret.core.parquet import StampError
     from dpregret.paper_figs.judge.runs import RunsError

@@ -1,10 +1,10 @@
-"""What plays read and leave: prepared data, and the store of their rows, a Parquet file each.
+"""Inputs and outputs of plays: prepared data, and the store of their rows, one Parquet file a play.
 
 A file of the store is named by the hash of what decides its rows.
 
-What is there under its name is as fresh as if it were played now, on whatever branch or machine it was made: settings,
-code, data, versions and seed are all in the name. A file whose numbers are not those that were written counts as
-missing. Seconds are in no name; the stamp says on which machine they were measured.
+A file under its name is up to date, on whatever branch or machine it was made: settings, code, data, versions and seed
+are all part of the name. A file whose numbers are not those that were written counts as missing. Seconds are part of
+no name; the stamp says on which machine they were measured.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def prepared(name: str, file: Path) -> Path:
 
 
 def link(files: Mapping[str, str], folder: Path) -> None:
-    """Give prepared data the names by which streams know them, in a folder. files: data set -> its file."""
+    """Link prepared data into a folder under the names that streams expect. files: data set -> its file."""
     for name, file in files.items():
         file_name = folder / f"{name}.npz"
         if not file_name.exists():
