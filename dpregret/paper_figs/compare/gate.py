@@ -28,11 +28,11 @@ MOVED, INCOMPARABLE = 1, 2
 FALSE_ALARM: Final = 0.01
 """How often a comparison may fail although nothing but the random numbers changed."""
 ROUNDING: Final = 1e-6
-"""Standard error of what is written with six digits: of 1, or of a larger number itself."""
+"""Standard error of numbers with six digits, relative to 1 or to a larger number."""
 LEDGER: Final = 1e-5
 """Relative slack of numbers that no random number enters."""
 NORMAL: Final = 0.5
-"""Of 16 normal runs none makes more of a cell's spread; where one does, the length of an interval can be any."""
+"""Of 16 normal runs none makes more of a cell's spread; where one does, interval lengths are not compared."""
 VIOLATION: Final = 1e-8
 """A point outside its set by less is rounding."""
 LINE: Final = ("paper", "claim")
@@ -132,7 +132,7 @@ def numbers(row: Row, lengths: bool = True) -> dict[str, tuple[float, float]]:
 
 
 def moved(now: Row, before: Row, level: float) -> Iterator[str]:
-    """Numbers further apart than by chance, by Welch's t test at a level; lengths where runs are like normal ones."""
+    """Numbers further apart than by chance, by Welch's t test at a level; lengths only where runs look normal."""
     normal = not any(side.get("largest_run", 0.0) > NORMAL for side in (now, before))
     new, old = numbers(now, normal), numbers(before, normal)
     for name in dict.fromkeys((*old, *new)):
@@ -205,7 +205,7 @@ def _named(row: Row) -> str:
 
 
 def report(findings: Sequence[str], counted: str, results: str = "") -> str:
-    """The report of a gate: one line a finding, what to do about it for a folder of results, and last what was
+    """The report of a gate: one line per finding, what to do about them for a folder of results, and last what was
     counted."""
     if not findings:
         return f"{counted}: all as in the reference\n"

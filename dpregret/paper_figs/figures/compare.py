@@ -21,7 +21,7 @@ from dpregret.paper_figs.judge.result_tables import gains, ratio
 
 
 def winners(theme: Theme, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> PanelFigure:
-    """Which private learner has the smallest mean regret, on a map of T and d, one panel a stream; raises NotRun.
+    """Which private learner has the smallest mean regret, on a map of T and d, one panel per stream; raises NotRun.
 
     A cell names its winner by colour and shows its regret as a share of the trivial regret: 1.00 means that no private
     learner does better than a fixed expert.
@@ -129,7 +129,7 @@ BudgetStyles = dict[float, CurveStyle]
 def drift(theme: Theme, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> PanelFigure:
     """Loss over the year, regret against how often a learner forgets, and what privacy adds; raises NotRun.
 
-    First: loss a round in each step between horizons, above the point that is best for all rounds, of the learner that
+    First: loss per round between successive horizons, above the point that is best for all rounds, of the learner that
     never forgets; second: of the shorter block of least final regret at the largest budget. Third: final regret a round
     against the block length. Fourth: what privacy adds to it, against the rounds after which privacy expires (filled)
     or the learner forgets (open), with the size of the window tree's noise (dotted).
@@ -171,7 +171,7 @@ def drift(theme: Theme, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEnt
 
 
 def _over_time(panel: Panel, rows: pd.DataFrame, styles: BudgetStyles, window: int) -> None:
-    """Loss a round in each step between horizons, of the learner that forgets after a window."""
+    """Loss per round between successive horizons, of the learner that forgets after a window."""
     step = int(np.median(np.diff(sorted(set(rows["checkpoint"])))))
     steps = rows.loc[rows["checkpoint"] % step == 0]
     best = steps.loc[steps["learner"] == NEITHER].groupby("checkpoint")[["regret_last", "regret_pieces"]].mean()
@@ -283,9 +283,9 @@ def gain(theme: Theme, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntr
     table = pd.concat([group for _, _, group in groups])
     responses = " and ".join(sorted({style.RESPONSES[value] for value in table["response"]}))
     if gained:
-        most, value, name, learner = max(gained)
+        largest, value, name, learner = max(gained)
         size = f"(${style.symbol_of(parameter)} =$ {style.number(value)})"
-        figure.finding = f"{learner}, {name}: up to {style.number(most)} times less {responses} {size}"
+        figure.finding = f"{learner}, {name}: up to {style.number(largest)} times less {responses} {size}"
     figure.setting = (
         f"Ratio of {responses} (solid) and of the mean norm of noise (dashed), same losses, "
         f"{style.span(table['runs'])} runs, bars 95 %; hollow: saturated. Above 1 the other is better."
@@ -353,7 +353,7 @@ def measured_crossing(runs: pd.DataFrame, tree: str) -> pd.DataFrame:
 
 
 def costs(theme: Theme, table: pd.DataFrame) -> PanelFigure:
-    """Microseconds per call of projection and oracles against the dimension, one panel a set."""
+    """Microseconds per call of projection and oracles against the dimension, one panel per set."""
     operations, sets = sorted(set(table["operation"])), table.sort_values("dimension").groupby("set", sort=True)
     figure = PanelFigure(len(sets))
     for panel, (shape, group) in zip(figure.panels, sets, strict=True):
@@ -371,8 +371,8 @@ def costs(theme: Theme, table: pd.DataFrame) -> PanelFigure:
     seconds = table.pivot_table(index=["set", "dimension"], columns="operation", values="seconds")
     seconds = seconds.reindex(columns=["projection", "linear oracle"])
     ratios = (seconds["projection"] / seconds["linear oracle"]).dropna()
-    for shape, size, most in ratios.nlargest(1).reset_index().to_numpy():
-        factor = f"A projection costs up to {style.number(most)} times a call of the linear oracle"
-        figure.finding = f"{factor} ({theme.name(f'set:{shape}')}, $d =$ {style.number(size)})"
+    for shape, size, factor in ratios.nlargest(1).reset_index().to_numpy():
+        sentence = f"A projection costs up to {style.number(factor)} times a call of the linear oracle"
+        figure.finding = f"{sentence} ({theme.name(f'set:{shape}')}, $d =$ {style.number(size)})"
     figure.setting = "CPU time of one call on one core; in the legends the fitted powers of $d$."
     return figure

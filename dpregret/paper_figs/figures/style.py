@@ -261,9 +261,9 @@ Style = dict[str, Any]
 Values = Sequence[float] | Array | pd.Index | pd.Series
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 MOST: Final = 6
-"""Curves of a panel."""
+"""Most curves of a panel."""
 FORMS: Final = ("pdf", "png", "svg")
-"""Forms of the files of a figure."""
+"""File formats of a figure."""
 COLUMNS: Final = ("panel", "series", "x", "y", "low", "high", "what")
 TITLE_SIZE: Final = 9.0
 FULL: Final = 8
@@ -431,7 +431,7 @@ class PanelFigure:
             panel.axis.set_ylim(limits[:, 0].min(), limits[:, 1].max())
 
     def data(self) -> pd.DataFrame:
-        """Everything that is drawn, a row a number: `COLUMNS`; panel is its number and its title."""
+        """All drawn data, one row per point: `COLUMNS`; panel is its number and its title."""
         table = pd.DataFrame(self.rows, columns=list(COLUMNS))
         titles = {panel.number: f"{panel.number} {_bare(panel.title)}".strip() for panel in self.panels}
         return table.assign(panel=table["panel"].map(titles), series=table["series"].map(_bare))

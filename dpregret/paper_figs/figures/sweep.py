@@ -299,7 +299,7 @@ def _rounds_axis(panel: Panel, scale: str) -> None:
 
 
 def printed(theme: Theme, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> PanelFigure:
-    """Regret against T of printed and corrected variants, one panel a learner, with a line of slope one."""
+    """Regret against T of printed and corrected variants, one panel per learner, with a line of slope one."""
     rows = rows_of(runs, entry.experiment)
     entries = series_of(rows)
     faulty = {series.learner for series in entries if series.variant.startswith("printed")}
@@ -451,7 +451,7 @@ def crossings(first: Curve, second: Curve) -> Array:
 def exponent(theme: Theme, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> PanelFigure:
     """Above (or left): means, fitted powers and the predicted law; below: local slopes of response over law.
 
-    Hollow cells are not fitted. Claims of several streams, settings or responses have panels of their own. Raises
+    Hollow cells are not fitted. Claims of several streams, settings or responses have separate panels. Raises
     NotRun when no claim on the parameter has rows.
     """
     parameter = entry.parameter or "horizon"
@@ -514,7 +514,7 @@ def _fits(top: Panel, bottom: Panel, theme: Theme, fitted: list[FittedClaim], ti
 
 
 def bounds(theme: Theme, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> PanelFigure:
-    """Measured response between its bounds, one panel a learner that has an explicit upper bound; raises NotRun.
+    """Measured response between its bounds, one panel per learner with an explicit upper bound; raises NotRun.
 
     Dashed above: the learner's own explicit bound; dotted below: the lower bound of the stream, where it has one.
     """

@@ -150,7 +150,7 @@ def _optimum_cells(frame: pd.DataFrame, claim: Claim) -> Cells:
     """One cell per value of the parameter: the regularisation of smallest mean regret over the variants of the pattern.
 
     The minimum is that of a parabola in log(regularisation) through the best variant and its neighbours. Responses are
-    jackknife pseudo-values, one a run, whose mean is the estimate: intervals then follow as for any response.
+    jackknife pseudo-values, one per run, whose mean is the estimate: intervals then follow as for any response.
     """
     learned = frame.loc[(frame["learner"] == claim.learner) & (frame["experiment"] == claim.experiment)]
     names = [name for name in sorted(set(learned["variant"])) if fnmatch(name, claim.variant)]

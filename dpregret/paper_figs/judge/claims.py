@@ -466,7 +466,7 @@ _CITED: Final = re.compile(rf"\bclaims? ({_ID}(?:(?:, and|,| and| or) {_ID})*)")
 
 
 class ClaimsError(ConfigError):
-    """A claims or errata file that is refused; one line a mistake: file, line, key, what is allowed."""
+    """A claims or errata file that is refused; one line per mistake: file, line, key, what is allowed."""
 
 
 Changes = Mapping[str, tuple[str, ...]]
@@ -499,16 +499,16 @@ def located_paper(folder: Path | str) -> tuple[PaperTexts, Located, Located | No
     """The same with the positions of all keys in the claims file, and in the errata file if there is one."""
     claims, source = _claims(Path(folder) / "claims.yaml")
     file = Path(folder) / "errata.yaml"
-    errata, written = load_errata(file) if file.exists() else (ErrataFile(paper=claims.paper, errata=()), None)
+    errata, errata_source = load_errata(file) if file.exists() else (ErrataFile(paper=claims.paper, errata=()), None)
     ids = {"claim": [claim.id for claim in claims.claims], "erratum": [erratum.id for erratum in errata.errata]}
     references = [(source, reference) for reference in _names_in_claims(claims)]
-    references += [(written or source, reference) for reference in _names_in_errata(errata)]
+    references += [(errata_source or source, reference) for reference in _names_in_errata(errata)]
     _refuse(
         f"{where.at(key_path)}: unknown {kind} {name!r}{nearest(name, ids[kind])}"
         for where, (key_path, kind, name) in references
         if name not in ids[kind]
     )
-    return PaperTexts(claims, errata, load_changes(folder)), source, written
+    return PaperTexts(claims, errata, load_changes(folder)), source, errata_source
 
 
 def _names_in_claims(claims: ClaimsFile) -> Iterator[tuple[KeyPath, str, str]]:

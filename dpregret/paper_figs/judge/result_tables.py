@@ -181,7 +181,7 @@ NOTHING: Final[ExactLosses] = MappingProxyType({})
 
 
 def write_exact_losses(losses: ExactLosses, path: Path) -> None:
-    """One row a loss: name, claimed, attained, on, fails_from."""
+    """One row per loss: name, claimed, attained, on, fails_from."""
     formats.write_csv(pd.DataFrame([{"name": name, **asdict(loss)} for name, loss in losses.items()]), path)
 
 

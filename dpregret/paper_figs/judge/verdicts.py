@@ -323,19 +323,19 @@ def judge_bounded(claim: Claim, cells: Cells) -> Judgement:
     means = standing(replace(cells, bounds=cells.bounds * (1 + ROUNDING)) if stated else cells, lower)
     noun = {"excess": "excess", "noise": "noise", "calls": "number of calls"}.get(claim.response, "regret")
     largest = float(means.ratios.max())
-    most = f"up to {significant(largest, 3)} times the stated value"
+    extent = f"up to {significant(largest, 3)} times the stated value"
     if means.crossed and stated:
-        reason = f"{most}; exceeded at {means.crossed}"
+        reason = f"{extent}; exceeded at {means.crossed}"
         return replace(undecided, verdict=word.VIOLATED, reason=reason, resolution=ROUNDING)
     if means.crossed:
         side = "below" if lower else "above"
         return replace(undecided, verdict=word.FAILS, reason=f"mean {noun} {side} the bound at {means.crossed}")
     if means.held and stated:
-        reason = f"{most}, in {len(cells.values)} cells"
+        reason = f"{extent}, in {len(cells.values)} cells"
         return replace(undecided, verdict=word.REPRODUCED, reason=reason, resolution=1 - largest)
     if means.held:
-        most = f"at least {1 / largest:.4g}" if lower else f"at most {largest:.3g}"
-        return replace(undecided, verdict=word.HOLDS, reason=f"{most} of the bound in {len(cells.values)} cells")
+        extent = f"at least {1 / largest:.4g}" if lower else f"at most {largest:.3g}"
+        return replace(undecided, verdict=word.HOLDS, reason=f"{extent} of the bound in {len(cells.values)} cells")
     return replace(undecided, reason=f"an interval of the mean {noun} contains the bound, or runs failed")
 
 

@@ -150,9 +150,9 @@ def _evidence(line: Record | None) -> str:
     """The number and the verdict of a claim, and what was found about privacy."""
     if line is None:
         return NOT_RUN
-    sentence = ", ".join(filter(None, (result_tables.number(line), line["verdict"])))
+    text = ", ".join(filter(None, (result_tables.number(line), line["verdict"])))
     private = line["type"] == "private" and line["verdict"] != NOT_RUN
-    return sentence + (f", {of_privacy(line['reason'])}" if private else "")
+    return text + (f", {of_privacy(line['reason'])}" if private else "")
 
 
 FILE: Final = "findings.yaml"

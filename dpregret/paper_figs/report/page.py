@@ -429,7 +429,7 @@ def write_report(
 ) -> None:
     """Write the report of a run to `out`, one HTML file that needs no network.
 
-    results: folder of the run's tables and figures; runs: folder of its runs, one folder a paper; papers: name ->
+    results: folder of the run's tables and figures; runs: folder of its runs, one folder per paper; papers: name ->
     experiment -> title; texts: holds a folder of YAML files for each paper.
 
     Raises ReportError, ClaimsError or RunsError in one line.

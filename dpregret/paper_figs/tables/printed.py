@@ -246,7 +246,7 @@ def _measured(lines: pd.DataFrame) -> pd.DataFrame:
 
 
 def markdown(lines: pd.DataFrame) -> str:
-    """A Markdown table of what `frame` made: a row as the paper has it, beneath it a row for each thing measured."""
+    """The table of `frame` in Markdown: a row as the paper has it, beneath it one row per measurement."""
     heads = list(dict.fromkeys(lines["column"]))
     rows = []
     for _, row in lines.groupby("row", sort=False):
@@ -309,25 +309,25 @@ def terminal(lines: pd.DataFrame, title: str) -> str:
     measured = [line for line in chain.from_iterable(beneath) if not isinstance(line, str)]
     aligned = iter(_aligned(measured, 2 * INDENT))
     head, *printed = _aligned([heads, *([_printed(row, head) for head in heads] for row in rows)])
-    shown = [*formats.folded(printable(title)), *head, "─" * max(len(line) for row in (head, *printed) for line in row)]
+    output = [*formats.folded(printable(title)), *head, "─" * max(map(len, chain(head, *printed)))]
     for row, below in zip(printed, beneath, strict=True):
-        shown += row
+        output += row
         for line in below:
-            shown += formats.folded(printable(line), indent=" " * INDENT) if isinstance(line, str) else next(aligned)
-        shown.append("")
+            output += formats.folded(printable(line), indent=" " * INDENT) if isinstance(line, str) else next(aligned)
+        output.append("")
     claims = (lines["claim"] != "").sum()
     if len(measured) < claims:
-        shown += [not_here(claims - len(measured), claims), ""]
-    return "\n".join(shown)
+        output += [not_here(claims - len(measured), claims), ""]
+    return "\n".join(output)
 
 
 def _aligned(rows: list[list[str]], indent: int = 0) -> list[list[str]]:
-    """Rows in columns; on a terminal too narrow for them, a cell a line."""
+    """Rows in columns; on a terminal too narrow for them, one cell per line."""
     return formats.columns(rows, indent=indent) or [[" " * indent + printable(c) for c in row if c] for row in rows]
 
 
 def _beneath(row: pd.DataFrame) -> Iterator[list[str] | str]:
-    """The measurements of a row: a line a claim, below the name of its rate where a row has several."""
+    """The measurements of a row: one line per claim, below the name of its rate if the row has several."""
     parts = [
         (str(head), part) for (head, _), part in row.groupby(["column", "part"], sort=False) if len(_measured(part))
     ]

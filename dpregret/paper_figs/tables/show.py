@@ -59,18 +59,18 @@ def lines_table(lines: pd.DataFrame, long: bool = False) -> pd.DataFrame:
     rows = []
     for row in lines.sort_values("verdict", key=lambda verdicts: verdicts == NOT_RUN, kind="stable").to_dict("records"):
         verdict = CLAIMS[NOT_RUN] if row["verdict"] == NOT_RUN else row["verdict"]
-        shown = {"claim": row["claim"], "law": row["rate"], "measured": number(row) or formats.DASH, "verdict": verdict}
+        cells = {"claim": row["claim"], "law": row["rate"], "measured": number(row) or formats.DASH, "verdict": verdict}
         if long:
             changes = [formats.significant(float(row.get(name) or "nan"), 2) for name in _RESOLVED]
             unit = " of eps" if row.get("resolution_of") == FACTOR else ""
-            shown |= {
+            cells |= {
                 "stated by": row["origin"],
                 "learner": f"{row['learner']}.{row['variant']}",
                 "resolution": changes[0] + unit,
                 "in logs": changes[1],
                 "reason": row["reason"],
             }
-        rows.append(shown)
+        rows.append(cells)
     return pd.DataFrame(rows)
 
 
@@ -112,11 +112,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     faults = []
     for results in options.results:
         try:
-            shown = _table_text(find_paper(options.paper, results), options)
+            text = _table_text(find_paper(options.paper, results), options)
         except (LookupError, OSError, DamageError) as fault:
             faults.append(str(fault))
             continue
-        print(shown)
+        print(text)
         return 0
     print("show: " + "\nshow: ".join(faults), file=sys.stderr)
     return 2

@@ -54,16 +54,16 @@ def costs_table(runs: pd.DataFrame, claims: ClaimsFile) -> pd.DataFrame:
     rows = [(row.learner, row.variant, row.label, row.operation) for row in claims.rows]
     algorithms = pd.DataFrame(rows, columns=["learner", "variant", "algorithm", "operation claimed"])
     table = algorithms.drop_duplicates(["learner", "variant"]).merge(means, on=["learner", "variant"])
-    shown = table[["algorithm", "variant", "set", "dimension", "runs", "operation claimed"]]
-    shown = shown.rename(columns={"runs": MEASURED_HERE}).assign(dimension=shown["dimension"].map(formats.size))
+    text = table[["algorithm", "variant", "set", "dimension", "runs", "operation claimed"]]
+    text = text.rename(columns={"runs": MEASURED_HERE}).assign(dimension=text["dimension"].map(formats.size))
     for name, column in called.items():
-        shown[f"{name}s per {unit}"] = table[f"{column}s"].map(formats.significant)
-    shown[f"solves per {unit}"] = table["solves"].map(formats.significant)
-    shown[f"us per {unit}"] = table["seconds median"].map(lambda time: formats.number(time, 1))
+        text[f"{name}s per {unit}"] = table[f"{column}s"].map(formats.significant)
+    text[f"solves per {unit}"] = table["solves"].map(formats.significant)
+    text[f"us per {unit}"] = table["seconds median"].map(lambda time: formats.number(time, 1))
     for name, column in called.items():
         times = table[f"seconds_{column} median"] / table[f"{column}s"].where(table[f"{column}s"] > 0)
-        shown[f"us per {name}"] = times.map(formats.number)
-    return shown
+        text[f"us per {name}"] = times.map(formats.number)
+    return text
 
 
 EXPONENTS: Final = (

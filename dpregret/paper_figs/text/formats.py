@@ -153,17 +153,17 @@ def terminal(frame: pd.DataFrame, title: str) -> str:
     """A table of text for the terminal. No word is broken: where the columns do not fit, each row is a block."""
     heads, rows = [str(name) for name in frame.columns], frame.astype("str").to_numpy().tolist()
     lines = columns([heads, *rows])
-    shown = folded(printable(title))
+    output = folded(printable(title))
     if lines is not None:
         rule = "─" * max(map(len, chain.from_iterable(lines)), default=0)
-        shown += [*lines[0], rule, *chain.from_iterable(lines[1:])]
-        return "\n".join(shown) + "\n"
+        output += [*lines[0], rule, *chain.from_iterable(lines[1:])]
+        return "\n".join(output) + "\n"
     for row in rows:
-        shown.append(printable(row[0]))
+        output.append(printable(row[0]))
         for head, cell in zip(heads[1:], row[1:], strict=True):
             if cell not in ("", DASH):
-                shown += folded(printable(f"{head}: {cell}"), indent="  ")
-    return "\n".join(shown) + "\n"
+                output += folded(printable(f"{head}: {cell}"), indent="  ")
+    return "\n".join(output) + "\n"
 
 
 class DamageError(ValueError):

@@ -40,20 +40,20 @@ _LOWERED: Final = re.compile(rf"(?:(?<![\w-])({_NAME})|(?<=\w)(\|))_(?:\{{([^{{}
 
 def unicode(sentence: str) -> str:
     """The sentence in one line, with Greek letters, roots and signs."""
-    shown = _LETTER.sub(lambda match: GREEK[match[1]], printable(sentence))
+    line = _LETTER.sub(lambda match: GREEK[match[1]], printable(sentence))
     for pattern, letter in _CAPITALS:
-        shown = pattern.sub(letter, shown)
+        line = pattern.sub(letter, line)
     for typed, sign in _TYPED:
-        shown = shown.replace(typed, sign)
-    return re.sub(r"\bsqrt(?=\()", "√", _ROOT.sub(r"√\1", _MINUS.sub("−", shown)))
+        line = line.replace(typed, sign)
+    return re.sub(r"\bsqrt(?=\()", "√", _ROOT.sub(r"√\1", _MINUS.sub("−", line)))
 
 
 def marked_up(sentence: str) -> str:
     """HTML of the sentence, with powers raised and indices lowered."""
-    shown = _SCIENTIFIC.sub(_power_of_ten, html.escape(unicode(sentence)))
-    shown = _RAISED.sub(lambda match: f"<sup>{(match[1] or match[2]).replace('-', '−')}</sup>", shown)
-    shown = _LOWERED.sub(_index, shown)
-    return re.sub(r"\blog2\b", "log<sub>2</sub>", shown)
+    line = _SCIENTIFIC.sub(_power_of_ten, html.escape(unicode(sentence)))
+    line = _RAISED.sub(lambda match: f"<sup>{(match[1] or match[2]).replace('-', '−')}</sup>", line)
+    line = _LOWERED.sub(_index, line)
+    return re.sub(r"\blog2\b", "log<sub>2</sub>", line)
 
 
 def _index(match: re.Match[str]) -> str:
@@ -181,7 +181,7 @@ def _set_apart(row: Element) -> None:
 
 
 def _last(element: Element) -> Kind:
-    """The kind of an element to its neighbours; a space counts as text."""
+    """The kind of an element as its neighbours see it; a space counts as text."""
     pieces = _pieces(element)
     return pieces[-1].kind if len(pieces) == 1 else "letter" if pieces else "text"
 
@@ -216,13 +216,13 @@ def _pieces(element: Element) -> list[Piece]:
 
 def _atom(element: Element) -> Piece:
     """A letter, a number, a sign, or a name; letters of other alphabets of mathematics become plain ones."""
-    shown = element.text or ""
+    chars = element.text or ""
     if element.tag == "mtext":
-        return Piece(shown.replace("\xa0", " "), "text")
-    shown = "".join(unicodedata.normalize("NFKC", sign) if sign > "\uffff" or sign in "ϵϕ" else sign for sign in shown)
-    if shown in _SIGNS:
-        return Piece(shown, _SIGNS[shown])
-    return Piece(shown, "function" if len(shown) > 1 and shown.isalpha() else "letter")
+        return Piece(chars.replace("\xa0", " "), "text")
+    chars = "".join(unicodedata.normalize("NFKC", sign) if sign > "\uffff" or sign in "ϵϕ" else sign for sign in chars)
+    if chars in _SIGNS:
+        return Piece(chars, _SIGNS[chars])
+    return Piece(chars, "function" if len(chars) > 1 and chars.isalpha() else "letter")
 
 
 def _scripted(tag: str, inner: list[list[Piece]]) -> list[Piece]:
@@ -245,9 +245,9 @@ def _scripted(tag: str, inner: list[list[Piece]]) -> list[Piece]:
 
 def _bracketed(pieces: list[Piece]) -> str:
     """One letter, name or number as it is, anything else in brackets."""
-    whole = _joined(pieces)
-    alone = (len(pieces) == 1 and pieces[0].kind != "fraction") or whole.removeprefix("−").replace(".", "").isdecimal()
-    return whole if alone else f"({whole})"
+    line = _joined(pieces)
+    alone = (len(pieces) == 1 and pieces[0].kind != "fraction") or line.removeprefix("−").replace(".", "").isdecimal()
+    return line if alone else f"({line})"
 
 
 def _joined(pieces: Iterable[Piece]) -> str:
@@ -262,8 +262,8 @@ def _joined(pieces: Iterable[Piece]) -> str:
             piece = Piece(piece.text, "sign")
         elif piece.kind == "fraction":
             after = parts[index + 1].kind if index + 1 < len(parts) else "close"
-            free = line[-1].kind in ("open", "operator", "comma") and after in ("close", "operator", "comma", "bar")
-            piece = Piece(piece.text, "wide") if free else Piece(f"({piece.text})", "open")
+            alone = line[-1].kind in ("open", "operator", "comma") and after in ("close", "operator", "comma", "bar")
+            piece = Piece(piece.text, "wide") if alone else Piece(f"({piece.text})", "open")
             line.append(Piece(_between(line[-1].kind, piece.kind) + piece.text, "close"))
             continue
         line.append(Piece(_between(line[-1].kind, piece.kind) + piece.text, piece.kind))

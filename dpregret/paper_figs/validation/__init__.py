@@ -1,1 +1,1 @@
-"""Are the fits and the verdicts right? Planted laws, simulated."""
+"""Validation of fits and verdicts by simulated results with planted laws."""

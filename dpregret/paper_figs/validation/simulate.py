@@ -139,7 +139,7 @@ def make_claim(**changes: object) -> Claim:
 
 POWER: Final = 0.5
 REPLICATES: Final = 400
-"""Bootstrap replicates a simulated data set; tables use `fits.REPLICATES`."""
+"""Bootstrap replicates per simulated data set; tables use `fits.REPLICATES`."""
 BATCH: Final = 500
 """Data sets simulated together."""
 OFFSETS: Final = (0.0, 0.05)
@@ -267,7 +267,7 @@ def resolutions(simulations: int, seed: int = 1) -> pd.DataFrame:
         leverage = log_leverage(claim, rate_of(claim), _swept(horizons))
         generator = np.random.default_rng([seed, runs, cells, round(100 * spread), round(100 * offset)])
         laws, claimed = (POWER + offset) * axis + factor, factor + POWER * axis
-        stated, seen = [], np.zeros((2, 2))
+        stated, hits = [], np.zeros((2, 2))
         for count in _batches(simulations):
             value, low, high = _slopes(generator, np.tile(laws, (count, 1)), runs, spread, axis, claimed)
             change = noticed(value, (high - low) / 2, claim.tol, runs)
@@ -277,13 +277,13 @@ def resolutions(simulations: int, seed: int = 1) -> pd.DataFrame:
                 off = laws + np.where(up, change, -change)[:, None] * shape
                 _, low, high = _slopes(generator, off, runs, spread, axis, claimed)
                 detected = (low > claim.tol) | (high < -claim.tol)
-                seen[index] += detected[up].sum(), detected[~up].sum()
+                hits[index] += detected[up].sum(), detected[~up].sum()
         mean, played = float(np.concatenate(stated).mean()), simulations // 2
         row: dict[str, float] = {
             "runs": runs, "spread": spread, "cells": cells, "offset": offset, "simulations": simulations,
             "resolution": mean, "resolution_log": mean / leverage,
         }  # fmt: skip
-        for name, times in zip(("power", "log"), seen.min(axis=1).astype(int).tolist(), strict=True):
+        for name, times in zip(("power", "log"), hits.min(axis=1).astype(int).tolist(), strict=True):
             share = stats.binomtest(times, played).proportion_ci(fits.LEVEL)
             row |= {f"noticed_{name}": times / played, f"{name}_low": share.low, f"{name}_high": share.high}
         rows.append(row)
@@ -305,8 +305,8 @@ def verdicts(simulations: int, seed: int = 1) -> pd.DataFrame:
         runs, claim = sweep.frame(), make_claim(**case.claim)
         rows = swept_rows(runs, claim)
         for simulation in range(simulations):
-            drawn = replace(sweep, seed=[seed, number, simulation]).regrets()[rows.index]
-            judged.append(judge_cells(runs, claim, pivot(rows.assign(regret=drawn, response=drawn), claim)))
+            regrets = replace(sweep, seed=[seed, number, simulation]).regrets()[rows.index]
+            judged.append(judge_cells(runs, claim, pivot(rows.assign(regret=regrets, response=regrets), claim)))
         wrong = [item.verdict for item in judged if item.verdict != case.verdict or case.phrase not in item.reason]
         results.append(
             {
@@ -321,10 +321,9 @@ def verdicts(simulations: int, seed: int = 1) -> pd.DataFrame:
 
 
 def write_validation(out: Path, simulations: int) -> None:
-    """Write intervals, verdicts and resolution as CSV, Markdown and HTML into `out`.
+    """Write intervals, verdicts and resolution as CSV and Markdown into `out`.
 
-    `simulations` are those of the intervals; of verdicts there are a twentieth as many, of resolutions
-    half.
+    `simulations` is the number for intervals; verdicts take a twentieth of it, resolutions half.
     """
     tables = {
         "intervals": intervals(simulations),

@@ -41,13 +41,13 @@ FEWEST: Final = 3
 """Least number of cells of a law."""
 QUANTILE: Final = 1.96
 BEND: Final = 0.05
-"""Standard deviation of what a power changes by beyond the measured range."""
+"""Standard deviation of the change of a power beyond the measured range."""
 GROUP: Final = ("feedback", "learner", "stream", "set", "options", "pure")
 """Columns whose cells share a law."""
 
 
 def coordinates(cells: pd.DataFrame, feedback: str) -> pd.DataFrame:
-    """x of cells, one column a parameter; window 0 is the whole sequence."""
+    """x of cells, one column per parameter; window 0 is the whole sequence."""
     rounds = cells["rounds"].to_numpy(dtype=float)
     window = cells["window"].to_numpy(dtype=float)
     dimension = np.log(cells["dimension"].to_numpy(dtype=float))
@@ -96,8 +96,8 @@ def beyond(cells: pd.DataFrame, row: pd.DataFrame) -> dict[str, str]:
     for name in used_by(cells):
         if not measured[name].min() - SAME <= values[name] <= measured[name].max() + SAME:
             column = cells[name].where(cells[name] > 0, cells["rounds"])
-            least, most = column.min(), column.max()
-            ranges[name] = f"only {least:.10g}" if least == most else f"{least:.10g} to {most:.10g}"
+            low, high = column.min(), column.max()
+            ranges[name] = f"only {low:.10g}" if low == high else f"{low:.10g} to {high:.10g}"
     return ranges
 
 
@@ -187,7 +187,7 @@ class Law:
 
 
 def coverage(cells: pd.DataFrame) -> pd.DataFrame:
-    """How often 95 % intervals hold a cell that was left out, a row a feedback and kind of test.
+    """How often 95 % intervals hold a cell that was left out, one row per feedback and kind of test.
 
     Of all private learners with enough cells, by GROUP. each cell: every cell from the others of its law. largest T:
     all cells of the largest number of rounds from the rest, where at least FEWEST cells and two values of T remain.

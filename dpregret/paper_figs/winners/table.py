@@ -95,7 +95,7 @@ class Sample(NamedTuple):
 
 
 def refutations(audit: pd.DataFrame, exact: pd.DataFrame) -> dict[str, str]:
-    """learner.variant -> why it does not keep what it claims: by an exact loss, or by the audit."""
+    """learner.variant -> why its privacy claim is refuted: by an exact loss, or by the audit."""
     reasons = {}
     for row in audit.to_dict("records"):
         finding = str(row["finding"])
@@ -108,7 +108,7 @@ def refutations(audit: pd.DataFrame, exact: pd.DataFrame) -> dict[str, str]:
 
 
 def read_refutations(*files: Path) -> dict[str, str]:
-    """The same from the audit's tables, as far as there are any, the exact losses last."""
+    """The same from files: the table of the audit, if there is one, and last that of the exact losses."""
     *audit, exact = map(formats.read_csv, files)
     return refutations(audit[0] if audit else pd.DataFrame(), exact)
 
@@ -307,7 +307,7 @@ def holm(p: Array) -> Array:
 
 
 def winners(cells: pd.DataFrame) -> pd.DataFrame:
-    """One row a setting (problem and guarantee) with a learner that keeps its guarantee; columns as in docs/winners.md.
+    """One row per setting (problem and guarantee) with a learner that keeps its guarantee; columns: docs/winners.md.
 
     Barred learners do not compete; that with the least regret is named where it would have won. Learners without
     privacy are the reference on the same problem.
@@ -343,7 +343,7 @@ def _setting(competing: Sequence[Cell], barred: Sequence[Cell], reference: Cell 
     sample, regret = winner["sample"], winner["regret"]
     second, baseline = rivals[0] if rivals else _NOBODY, reference or _NOBODY
     p = min(1.0, len(competing) * max(beaten(rival["sample"], sample) for rival in rivals)) if rivals else np.nan
-    proved = min((cell for cell in competing if cell["bound"] > 0), key=lambda cell: cell["bound"], default=_NOBODY)
+    bounded = min((cell for cell in competing if cell["bound"] > 0), key=lambda cell: cell["bound"], default=_NOBODY)
     reach = float(t_quantile(max(2, winner["runs"]))) * winner["error"]
     return {
         **{name: winner[name] for name in ("kind", "losses", "runs", "regret")},
@@ -356,10 +356,10 @@ def _setting(competing: Sequence[Cell], barred: Sequence[Cell], reference: Cell 
         "second": second["learner"],
         **_ratio("ratio", second, sample),
         "p": p,
-        "least_bound": proved["bound"],
-        "bound_of": proved["learner"],
-        "bound_over_regret": _over(proved["bound"], regret),
-        **_ratio("bound_gap", proved, sample),
+        "least_bound": bounded["bound"],
+        "bound_of": bounded["learner"],
+        "bound_over_regret": _over(bounded["bound"], regret),
+        **_ratio("bound_gap", bounded, sample),
         "reference": f"{baseline['learner']}{' without noise' * baseline['could_be_private']}",
         "price": _over(regret, baseline["regret"]),
         "barred": "".join(f"{cell['learner']}: {cell['barred']}" for cell in barred[:1]),

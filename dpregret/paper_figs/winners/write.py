@@ -47,7 +47,7 @@ COVERED: Final = (
 )
 FACTORS: Final = (1.0, 1.1, 1.5, 2.0, 5.0, 10.0)
 FEWEST: Final = 6
-"""Problems that a learner of the figure has at least, where some learner of its class has as many."""
+"""Least number of problems of a learner in the figure, if some learner of its class has as many."""
 WIDEST: Final = 100.0
 TICKS, COARSE, NARROW = (1, 1.1, 1.2, 1.4, 1.6, 1.8, 2, 3, 4, 5, 10, 20, 50, 100), (1, 2, 5, 10, 20, 50, 100), 4.0
 CLASSES: Final = {"full": "full information", "bandit": "bandit feedback", "experts": "experts", "erm": "batch (ERM)",
@@ -98,7 +98,7 @@ def ratios(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def profiles(ratio_table: pd.DataFrame) -> pd.DataFrame:
-    """One row a learner: number of its problems, share within each of FACTORS, median ratio; the best first."""
+    """One row per learner: number of its problems, share within each of FACTORS, median ratio; the best first."""
     within = {f"within {tau:g}": ratio_table["ratio"] <= tau * (1 + 1e-9) for tau in FACTORS}
     grouped = ratio_table.assign(**within).groupby(["feedback", "learner"], sort=True)
     shares = grouped[list(within)].mean().assign(**{"median ratio": grouped["ratio"].median()})
@@ -108,7 +108,7 @@ def profiles(ratio_table: pd.DataFrame) -> pd.DataFrame:
 
 
 def profile_figure(table: pd.DataFrame, theme: Theme) -> PanelFigure:
-    """A panel a feedback class: rho against tau of the learners with most problems, best median first."""
+    """One panel per feedback class: rho against tau of the learners with most problems, best median first."""
     measured = sorted(set(table["feedback"]))
     classes = [*(name for name in CLASSES if name in measured), *(name for name in measured if name not in CLASSES)]
     figure = PanelFigure(max(1, len(classes)), 2, height=2.0, wide=True)
