@@ -1,4 +1,4 @@
-"""The front door: what can be asked for. How it is made stands in workflows/rules."""
+"""The targets of the workflow; the rules that make them are in workflows/rules."""
 
 import re
 import sys
@@ -15,9 +15,9 @@ except ModuleNotFoundError as error:
 
 try:
     machine.check_addresses()
-    PLAN = load(config)  # made in a process of its own: no learner is imported here
+    PLAN = load(config)  # in a child process: no learner is imported here
     if workflow.is_main_process and not any(Path(".snakemake/locks").glob("*")):
-        # not beside a run that is at work: what that has made so far stays
+        # not while another run is at work, whose outputs must stay
         machine.check_writable([PLAN.results, MADE])
         forget_failed(PLAN)
         publish(PLAN)
@@ -36,7 +36,7 @@ wildcard_constraints:
     folder="|".join(re.escape(name) for name in PLAN.shown if not Path(name).suffix),
 
 
-# a second or two each: on a cluster not worth a job of their own
+# a second or two each: not worth a job of a cluster
 localrules:
     all,
     complete,
@@ -55,7 +55,7 @@ include: "workflows/rules/stages.smk"
 rule all:
     default_target: True
     input:
-        made(*PLAN.content["everything"]),
+        outputs_of(*PLAN.content["everything"]),
     message:
         "everything is there"
 
@@ -66,7 +66,7 @@ for paper in PAPERS:
         name:
             PAPERS[paper]
         input:
-            made(*PLAN.content["paper_targets"][paper]),
+            outputs_of(*PLAN.content["paper_targets"][paper]),
         message:
             f"{paper} is there"
 

@@ -246,7 +246,7 @@ def report(
 
 
 def hand_over(function: str, arguments: list[str]) -> NoReturn:
-    """Call a function of ours with these arguments; its exit code is that of the command."""
+    """Call a function of dpregret with these arguments; its exit code is that of the command."""
     raise typer.Exit(resolve_name(f"dpregret.{function}")(arguments) or 0)
 
 

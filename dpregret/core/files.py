@@ -41,7 +41,7 @@ def remove(path: Path) -> None:
 
 def opened(path: Path | str) -> io.BufferedReader:
     """A plain file for reading bytes; a pipe or a device may have no end. Raises OSError."""
-    if not stat.S_ISREG(os.stat(path).st_mode):  # opening a device can do harm of its own
+    if not stat.S_ISREG(os.stat(path).st_mode):  # opening a device can do harm
         raise OSError(errno.EINVAL, "is not a plain file", str(path))
     return open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb")
 

@@ -107,17 +107,17 @@ class Source:
 
 @dataclass(frozen=True)
 class Expanded:
-    """Data put together from parts of files: ``places`` holds the location of each part, and of the whole."""
+    """Data put together from parts of files: ``locations`` holds the location of each part, and of the whole."""
 
     data: Any
-    places: Mapping[KeyPath, tuple[Source | Expanded, KeyPath]]
+    locations: Mapping[KeyPath, tuple[Source | Expanded, KeyPath]]
 
     def at(self, path: KeyPath) -> str:
         """Return ``file:line: key`` in the terms of the file that holds the part."""
         prefix = path
-        while prefix not in self.places:
+        while prefix not in self.locations:
             prefix = prefix[:-1]
-        source, start = self.places[prefix]
+        source, start = self.locations[prefix]
         return source.at((*start, *path[len(prefix) :]))
 
 

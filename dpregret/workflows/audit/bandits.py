@@ -105,7 +105,7 @@ class AuditedBandit(neighbours.Audited):
         return neighbours.share(learner.plan, played, move)
 
     def transcript(self, numbers: Array, runs: int, seed: Sequence[int]) -> Array:
-        """Piece by piece, each with generators of its own."""
+        """Transcripts of pieces of the runs, each by its own generators."""
         pieces = [
             self._some(numbers, min(PIECE, runs - first), (*seed, first), (*self.seed, 2, first))
             for first in range(0, runs, PIECE)

@@ -107,7 +107,7 @@ class Audited(ABC):
         """What the learner releases on an input, (runs, features)."""
 
     def pair(self, number: int, name: str, inputs: Sequence[Any], runs: int) -> Pair:
-        """Two inputs with the transcripts of each, by generators of their own."""
+        """Two inputs with their transcripts, each by its own generators."""
         first, second = (self.transcript(item, runs, (*self.seed, number, side)) for side, item in enumerate(inputs))
         return Pair(name, first, second)
 

@@ -110,7 +110,7 @@ class AuditedOnline(neighbours.Audited):
         return np.stack([loss.points[0, :, 0] for loss in watched])
 
     def reached(self) -> float:
-        """Of hidden points with noise of their own: what a move of the noise of one round does."""
+        """For hidden points with their own noise: the effect of a move of the noise of one round."""
         plan = self.make(1).noise_plan
         if plan is None:
             return math.nan

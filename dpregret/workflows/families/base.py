@@ -308,8 +308,8 @@ class Cell:
 
     def columns(self) -> dict[str, Any]:
         """Of a run."""
-        places = {"stream": self.stream, "set": self.set_name, "dimension": self.dimension, "horizon": self.horizon}
-        return places | {"checkpoint": self.horizon}
+        columns = {"stream": self.stream, "set": self.set_name, "dimension": self.dimension, "horizon": self.horizon}
+        return columns | {"checkpoint": self.horizon}
 
 
 @dataclass(frozen=True)

@@ -105,10 +105,10 @@ class Online(base.Family[OnlineExperiment, OnlineCell, Posed]):
         """
         horizons = [max(experiment.horizon)] if card.anytime else sorted(experiment.horizon)
         for set_name, stream in itertools.product(experiment.sets, experiment.streams):
-            places = itertools.product(
+            combinations = itertools.product(
                 experiment.dimensions(set_name), horizons, base.as_tuple(experiment.strong_convexity)
             )
-            for dimension, horizon, curvature in places:
+            for dimension, horizon, curvature in combinations:
                 powers = {2**k for k in range(int(math.log2(horizon)) + 1) if 2**k >= FIRST_RECORDED}
                 recorded = {length for length in experiment.horizon if length <= horizon} | powers | {horizon}
                 yield OnlineCell(stream, set_name, dimension, horizon, tuple(sorted(recorded)), curvature)

@@ -1,1 +1,1 @@
-"""The plan of a run: read and checked in a process of its own, handed on as data."""
+"""The plan of a run: read and checked in a child process, passed on as data."""

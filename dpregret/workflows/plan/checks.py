@@ -301,8 +301,8 @@ def _cells(experiment: Experiment) -> tuple[int, int]:
     window = getattr(experiment, "window", None) or (None,)
     fields = [getattr(experiment, name, None) for name in ("best_loss", "strong_convexity")]
     lists = [experiment.streams, experiment.horizon, *map(as_tuple, [*fields, *experiment.all_options()])]
-    places = len({place[1:] for place in experiment.places()}) or len(getattr(experiment, "dimension", (None,)))
-    return math.prod(map(len, lists)) * places, len(experiment.epsilon) * len(experiment.deltas) * len(window)
+    count = len({setting[1:] for setting in experiment.places()}) or len(getattr(experiment, "dimension", (None,)))
+    return math.prod(map(len, lists)) * count, len(experiment.epsilon) * len(experiment.deltas) * len(window)
 
 
 def _products(experiment: Experiment, cells: int, settings: int) -> Iterator[Amount]:

@@ -191,7 +191,7 @@ def _values(column: str, experiment: Experiment, learners: Sequence[str]) -> lis
         covering = [2 ** math.ceil(math.log2(horizon)) for horizon in experiment.horizon]
         listed = [window for window in getattr(experiment, "window", ()) if isinstance(window, int)]
         return list(dict.fromkeys([*listed, *(covering if hasattr(experiment, "window") else [0])]))
-    places = {dimension: None for _, _, dimension in experiment.places()}
+    dimensions = {dimension: None for _, _, dimension in experiment.places()}
     columns: dict[str, Any] = {
         **getattr(experiment, "set_options", {}),
         **experiment.options,
@@ -199,7 +199,7 @@ def _values(column: str, experiment: Experiment, learners: Sequence[str]) -> lis
         "horizon": experiment.horizon,
         "delta": (*experiment.deltas, 0.0),
         "set": experiment.sets if isinstance(experiment, ExperimentOnSets) else "experts",
-        "dimension": tuple(places) or getattr(experiment, "dimension", ()),
+        "dimension": tuple(dimensions) or getattr(experiment, "dimension", ()),
         **{name: getattr(experiment, name, None) for name in ("strong_convexity", "best_loss")},
     }
     values = columns.get(column)

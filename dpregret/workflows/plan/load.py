@@ -28,7 +28,7 @@ ROOT_PROFILE = "papers"  # what `full` extends: the experiments of every paper's
 LISTED = "listed"
 TOP_KEYS, PAPER_KEYS = ("extends", "only", "defaults"), ("only", "defaults")
 """Keys that say how files are put together, at the top of a profile and in one of its papers."""
-Places = dict[KeyPath, tuple[Located, KeyPath]]
+Locations = dict[KeyPath, tuple[Located, KeyPath]]
 RANGE: Final = {"type": "string", "pattern": r"^\d+\^-?\d+(\.\.\d+\^-?\d+)?$"}
 OVERLAY: Final = {
     "only": {"anyOf": [{"const": LISTED}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]},
@@ -97,20 +97,20 @@ def read_profile(path: Path, read: dict[str, str] | None = None) -> Expanded:
     read: the files, each with its SHA-256, are added. Raises `ConfigError` with one line per mistake.
     """
     data: dict[str, Any] = {}
-    places: Places = {}
+    locations: Locations = {}
     for layer in _layers(path, {} if read is None else read):
         if not isinstance(layer.data, dict):
             raise ConfigError(f"{layer.at(())}: must be a mapping that starts with 'profile:'")
         data.pop("profile", None)  # every file has its own
-        places.pop(("profile",), None)
+        locations.pop(("profile",), None)
         problems = list(_problems(layer.data, data, layer))
         if problems:
             raise ConfigError(in_order(problems))
         _select(layer.data, data)
-        places[()] = (layer, ())
-        _lay_defaults(layer, data, places)
-        _lay(layer, (), data, (), places)
-    return Expanded(data, places)
+        locations[()] = (layer, ())
+        _lay_defaults(layer, data, locations)
+        _lay(layer, (), data, (), locations)
+    return Expanded(data, locations)
 
 
 def _layers(path: Path, read: dict[str, str], above: tuple[str, ...] = ()) -> list[Located]:
@@ -136,9 +136,9 @@ def _root() -> Expanded:
     """The experiments of all papers, each as its own file states them."""
     files = {name: PAPERS / name / "experiments.yaml" for name in papers()}
     sources = {name: read_source(file, shown(file)) for name, file in files.items() if file.exists()}
-    places: Places = {(): (Source(shown(PAPERS), {}, {}), ())}
-    places |= {("papers", name): (source, ()) for name, source in sources.items()}
-    return Expanded({"papers": {name: source.data for name, source in sources.items()}}, places)
+    locations: Locations = {(): (Source(shown(PAPERS), {}, {}), ())}
+    locations |= {("papers", name): (source, ()) for name, source in sources.items()}
+    return Expanded({"papers": {name: source.data for name, source in sources.items()}}, locations)
 
 
 def _at(node: object, *path: str | int) -> dict[str, Any]:
@@ -198,7 +198,7 @@ def _keep(entries: dict[str, Any], only: object, listed: Mapping[str, Any]) -> N
         del entries[name]
 
 
-def _lay_defaults(source: Located, data: dict[str, Any], places: Places) -> None:
+def _lay_defaults(source: Located, data: dict[str, Any], locations: Locations) -> None:
     """Apply the defaults of a file, and those of its papers, to all experiments, new ones too."""
     layer = _at(source.data)
     for paper in dict.fromkeys([*_at(data, "papers"), *_at(layer, "papers")]):
@@ -209,14 +209,14 @@ def _lay_defaults(source: Located, data: dict[str, Any], places: Places) -> None
             here: KeyPath = ("papers", paper, "experiments", name)
             for start in defaults:
                 if _at(layer, *start):
-                    _lay(source, start, data, here, places)
+                    _lay(source, start, data, here, locations)
 
 
-def _lay(source: Located, start: KeyPath, data: dict[str, Any], here: KeyPath, places: Places) -> None:
+def _lay(source: Located, start: KeyPath, data: dict[str, Any], here: KeyPath, locations: Locations) -> None:
     """Merge what a file has at `start` into the data at `here`: papers and experiments key by key, anything else as a
     whole. A null removes a key.
     """
-    target = _inside(data, here, places)
+    target = _inside(data, here, locations)
     for key, value in _at(source.data, *start).items():
         path = (*here, key)
         if key in {0: TOP_KEYS, 2: PAPER_KEYS}.get(len(here), ()):
@@ -224,10 +224,10 @@ def _lay(source: Located, start: KeyPath, data: dict[str, Any], here: KeyPath, p
         if value is None:
             target.pop(key, None)
         elif isinstance(value, dict) and _merged(path):
-            _lay(source, (*start, key), data, path, places)
+            _lay(source, (*start, key), data, path, locations)
         else:
             target[key] = value
-        places[path] = (source, (*start, key))
+        locations[path] = (source, (*start, key))
 
 
 def _merged(path: KeyPath) -> bool:
@@ -235,14 +235,14 @@ def _merged(path: KeyPath) -> bool:
     return path[0] == "papers" and len(path) <= 4 and path[2:3] in ((), ("experiments",))
 
 
-def _inside(data: dict[Any, Any], path: KeyPath, places: Places) -> dict[Any, Any]:
+def _inside(data: dict[Any, Any], path: KeyPath, locations: Locations) -> dict[Any, Any]:
     """The mapping at a path; a new one drops the locations of what it replaces."""
     node = data
     for number, part in enumerate(path, 1):
         if not isinstance(node.get(part), dict):
             node[part] = {}
-            for stale in [key for key in places if key[:number] == path[:number]]:
-                del places[stale]
+            for stale in [key for key in locations if key[:number] == path[:number]]:
+                del locations[stale]
         node = node[part]
     return node
 

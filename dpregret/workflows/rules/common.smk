@@ -1,20 +1,20 @@
-# Names. Every file that is made is named results/made/STAGE/NAME.KEY.*, where KEY is a hash of all that it is made of:
-# what is there under its name is right, and dates, copies and a lost .snakemake change nothing. So inputs are ancient().
+# Names. Every output is named results/made/STAGE/NAME.KEY.*, where KEY is a hash of all its inputs: a file that exists
+# under its name is up to date, whatever its date. So inputs are ancient().
 import threading
 
 
-def made(*names):
-    """The files of what the plan names."""
+def outputs_of(*names):
+    """The output files of names in the plan."""
     return [ancient(file) for name in names for file in PLAN.named(name)]
 
 
 def output(file):
-    """A file, or a folder where it has no suffix but its key."""
+    """A file, or a folder where the name has no suffix after its key."""
     return file if Path(file).suffixes[1:] else directory(file)
 
 
 def inputs_of(stage):
-    """What something of a stage is made of; refuses a key that is not the plan's."""
+    """The inputs of an output of a stage; refuses a key that is not in the plan."""
 
     def inputs(wildcards):
         name = f"{stage}/{wildcards.name}"
@@ -26,7 +26,7 @@ def inputs_of(stage):
 
 
 def parts(wildcards):
-    """What one job plays; refuses a key that is not the plan's."""
+    """The parts that one job plays; refuses a key that is not in the plan."""
     folder = f"{MADE}/runs/{wildcards.paper}/{wildcards.name}.{wildcards.key}"
     if folder not in PLAN.jobs:
         raise WorkflowError(f"{wildcards.name}.{wildcards.key} is not in the plan")
@@ -34,13 +34,13 @@ def parts(wildcards):
 
 
 def source(wildcards):
-    """Where a file is that has the name that people read."""
+    """The path of the output behind a public name."""
     file, inner = PLAN.shown[wildcards.shown]
     return str(Path(file, inner))
 
 
 def stop_timers():
-    """Let the process end: it would wait for what Snakemake sets timers for (max-jobs-per-timespan in the profile)."""
+    """Cancel the timers of Snakemake (max-jobs-per-timespan in the profile), for which the process would wait."""
     for thread in threading.enumerate():
         if isinstance(thread, threading.Timer):
             thread.cancel()

@@ -1,4 +1,4 @@
-# A rule for each stage of workflows/run/stages.py. How one plays, and where copies go, follow at the end.
+# A rule for each stage of workflows/run/stages.py; the rules that play and that copy are at the end.
 STAGE = "../scripts/stage.py"
 CONDA = "../envs/bench.yaml"
 
@@ -34,7 +34,7 @@ for stage, (_, _, records, message) in WHOLE.items():
         name:
             stage
         input:
-            made(*PLAN.made[f"{stage}/all"].inputs),
+            outputs_of(*PLAN.made[f"{stage}/all"].inputs),
         output:
             output(PLAN.made[f"{stage}/all"].file),
         log:
@@ -53,12 +53,12 @@ for stage, (_, _, records, message) in WHOLE.items():
 
 rule audit:
     input:
-        made("audit_tables/all"),
+        outputs_of("audit_tables/all"),
     message:
         "the audit is there"
 
 
-# One job plays some experiments: what the store has not, each learner in a child of its own.
+# One job plays some experiments: plays that the store lacks, each learner in a child process.
 rule play:
     input:
         lambda wildcards: [
@@ -86,7 +86,7 @@ rule play:
         STAGE
 
 
-# A file by the name that people read. Snakemake is asked for it only where it is not there: see run/publish.py.
+# A file under its public name; Snakemake makes it only where it is missing: see run/publish.py.
 rule copy:
     input:
         lambda wildcards: ancient(PLAN.shown[wildcards.shown][0]),

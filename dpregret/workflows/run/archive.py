@@ -176,7 +176,7 @@ def faults(folder: Path) -> list[str]:
     """One line for each file that is not as listed. Raises UnreadableError where there is no list, and OSError."""
     sums = listed(folder)
     changed = [f"{name}: {fault}" for name, digest in sums.items() if (fault := _fault(folder, name, digest))]
-    # other profiles, finished or not, have a list or logs of their own
+    # other profiles, finished or not, have their own list or logs
     others = {file.parent.name for name in (SUMS, "log") for file in folder.glob(f"*/{name}")}
     tops = [path for path in folder.iterdir() if path.name not in others.union(BESIDE)]
     entries = [path for top in tops for path in (top, *top.rglob("*")) if path.is_symlink() or not path.is_dir()]

@@ -71,7 +71,7 @@ def imports_of(path: Path, function: str = "") -> frozenset[str]:
 
 
 def imported_files(modules: Iterable[str]) -> set[Path]:
-    """Return the files of the given modules and of everything of ours that these import, however indirectly.
+    """Return the files of these modules and of all modules of this project that they import, however indirectly.
 
     How files are read and plans made decides no result: what a plan holds is part of the keys.
     """
