@@ -1,1 +1,1 @@
-"""Two runs beside each other, and the gate against the committed reference."""
+"""Comparison of two runs, and the gate against the committed reference."""

@@ -35,7 +35,7 @@ LENGTHS: Final = ("horizon", "samples")
 COUPLED: Final = {
     **dict.fromkeys(LENGTHS, ("horizon",)), "width": ("set", "dimension"), "mu": ("epsilon",), "delta": ("delta",),
 }  # fmt: skip
-"""Settings that change along with a swept parameter by its nature."""
+"""Swept parameter -> settings that necessarily change with it."""
 BATCH: Final = 128
 """Runs whose quantile counts as one response."""
 ODDS: Final = (2, 4, 8, 16, 32, 64)
@@ -79,7 +79,7 @@ class Cells:
         return np.array([state == USED for state in self.status], dtype=np.bool_)
 
     def fitted(self) -> Cells:
-        """The cells that enter fits, alone."""
+        """Only the cells that enter fits."""
         used = self.used
         arrays: dict[str, Any] = {
             name: value[..., used] for name, value in vars(self).items() if isinstance(value, np.ndarray)

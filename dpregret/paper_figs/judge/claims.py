@@ -394,7 +394,7 @@ class ClaimsFile(Strict):
 
     @property
     def response(self) -> Response:
-        """The total charge of the learners of this paper."""
+        """The response of the learners of this paper: excess risk or regret."""
         return "excess" if self.problem == "erm" else "regret"
 
 

@@ -61,7 +61,7 @@ def counted(tested: Iterable[View]) -> dict[str, dict[str, int]]:
 
 
 def paper_view(results: Path, claims: ClaimsFile, errata: View, names: Names, changes: Changes) -> View:
-    """Everything of one paper, from its tables and figures below `results`.
+    """All data of one paper, from its tables and figures below `results`.
 
     `claims` are all lines, checks too: those `tested` and those that this run leaves out, `absent`. `stated`: of the
     `counts` those of what the paper states; of a chapter, of what it derives. `measured_on`: erratum with a measured

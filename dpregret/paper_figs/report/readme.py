@@ -115,7 +115,7 @@ PARTS: Final[dict[str, Callable[[Path, Path], str]]] = {
     "verdicts": verdicts,
     "meanings": lambda *_: meanings(),
 }
-"""Mark -> what is there, of the reference and the folder of the papers."""
+"""Mark -> text of the part, a function of the reference and of the papers' folder."""
 
 
 def _judged(reference: Path) -> list[str]:

@@ -150,13 +150,13 @@ def as_printed(claims: ClaimsFile, table: Table) -> PrintedTable:
 
 
 def _as_text(text: str) -> str:
-    """Text without formulas."""
+    """Text without dollar signs, so that it holds no formula."""
     return text.replace("$", "")
 
 
 Line = Mapping[str, str]
 """A claim beneath a rate: the columns of the CSV from `claim` on, and `mark`, the verdict whose sign and colour it
-bears. `law` is a sentence with LaTeX."""
+shows. `law` is a sentence with LaTeX."""
 
 
 class FilledTable(NamedTuple):
@@ -256,7 +256,7 @@ def markdown(lines: pd.DataFrame) -> str:
 
 
 def _in_markdown(cell: pd.DataFrame) -> Iterator[str]:
-    """Lines of Markdown for one cell: what is printed in bold, then what was measured, a claim a line."""
+    """Lines of Markdown for one cell: what is printed in bold, then what was measured, one line per claim."""
     for _, part in cell.groupby("part", sort=False):
         rate = part["printed"].iloc[0]
         yield f"**{formats.markdown_cell(rate)}**" if rate else ""
@@ -365,7 +365,7 @@ def environment(folder: Path, form: str = "html", **options: Any) -> jinja2.Envi
 
 
 def _page(table: FilledTable, form: str, **more: Any) -> str:
-    """The table by its template of a form."""
+    """The table rendered by the template of a format."""
     columns = table.printed.columns
     heads, above, first = [column.above for column in columns], [], 1
     for head, group in groupby(heads):
@@ -386,7 +386,7 @@ def _page(table: FilledTable, form: str, **more: Any) -> str:
 
 
 def html_page(table: FilledTable) -> str:
-    """The table with its notes, as a document that opens alone."""
+    """The table with its notes, as a self-contained document."""
     return _page(table, "html", style=Markup(STYLE), colours=COLOURS, slug=slug)
 
 

@@ -42,7 +42,7 @@ from dpregret.paper_figs.text import formats
 PROBLEM: Final = ("feedback", "stream", "set", "dimension", "options", "rounds")
 GUARANTEE: Final = ("window", "epsilon", "delta")
 SETTING: Final = [name for name in (*PROBLEM, *GUARANTEE) if name != "rounds"]
-"""What tells settings apart besides their length."""
+"""Columns that identify a setting, without its length."""
 CALLS: Final = (*ORACLES, "solves")
 TABLE, FOLDER, CELLS, PROFILES = "winners.csv", "winners", "cells.csv", "profiles"
 """Names below the folder of results, and in the folder of winners."""
@@ -75,7 +75,7 @@ class StreamFacts(NamedTuple):
 
 @dataclass(frozen=True)
 class Facts:
-    """Facts that rows do not hold. Keys: (paper, experiment); (feedback, stream); learner.variant -> why it is refuted.
+    """Facts beside the rows. Keys: (paper, experiment); (feedback, stream); learner.variant -> why it is refuted.
 
     stochastic_only: learners (without variant) whose bounds hold for stochastic losses alone.
     """
