@@ -96,9 +96,10 @@ class Bandits(base.Family[BanditExperiment, BanditCell, Posed]):
 
     def play(self, learner: BanditLearner, problem: Posed, cell: BanditCell, draws: base.Draws) -> pd.DataFrame:
         from dpregret.algorithms.bandits.base import Given
+        from dpregret.datasets.bandit_streams import BanditComparator
 
         stream, plan, accounts = problem.stream, learner.plan, base.accounts(learner, summed=True)
-        comparator = draws.comparator(stream, draws.generators(cell.label), cell.horizon)
+        comparator = draws.comparator(BanditComparator, stream, draws.generators(cell.label), cell.horizon)
         beyond = learner.exploration * math.sqrt(cell.dimension)  # in the units of `violation`, at most
         source = CheckedSource(stream.source(draws.generators(cell.label)), cell.horizon, problem.domain, beyond)
         inputs = Given(source, draws.generators("directions"), draws.generators("noise"), source.advance)

@@ -16,7 +16,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from pkgutil import resolve_name
@@ -266,19 +266,21 @@ class Draws:
         """One generator a run for a purpose, equal for all learners."""
         return generators(self.seed, purpose, self.runs)
 
-    def comparator(self, stream: Any, generators: Sequence[np.random.Generator], *args: Any) -> Any:
-        """`stream.comparator(generators, *args)`.
+    def comparator(self, kind: type[T], stream: Any, generators: Sequence[np.random.Generator], *args: Any) -> T:
+        """`stream.comparator(generators, *args)`, a dataclass `kind` of arrays.
 
-        The first play of a job that needs it leaves it in the folder `shared`, others read it there. Streams without
-        random rounds have it in closed form.
+        The first play of a job that needs it leaves it in the folder `shared`, others read it there: arrays, since
+        unpickling would run whatever a learner had put there. Streams without random rounds have it in closed form.
         """
         file = _file(self.shared, stream, generators, args) if self.shared and stream.drawn else None
+        names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
         if file is not None and file.is_file():
-            return pickle.loads(file.read_bytes())
-        answer = stream.comparator(generators, *args)
+            with np.load(file) as arrays:
+                return kind(**{name: arrays.get(name) for name in names})
+        answer: T = stream.comparator(generators, *args)
         if file is not None:
-            with atomic_write(file) as temporary:
-                temporary.write_bytes(pickle.dumps(answer))
+            with atomic_write(file) as temporary, temporary.open("wb") as opened:
+                np.savez(opened, **{name: array for name in names if (array := getattr(answer, name)) is not None})
         return answer
 
 
@@ -290,7 +292,7 @@ def _file(folder: Path, stream: Any, generators: Sequence[np.random.Generator], 
         content = pickle.dumps([stream, [generator.bit_generator.state for generator in generators], args])
     except (AttributeError, TypeError, pickle.PicklingError):
         return None
-    return folder / f"{hashlib.sha256(content).hexdigest()[:32]}.pickle"
+    return folder / f"{hashlib.sha256(content).hexdigest()[:32]}.npz"
 
 
 @dataclass(frozen=True)

@@ -121,8 +121,10 @@ class Experts(base.Family[ExpertExperiment, ExpertCell, Posed]):
         return learner_class(visible, budget, experiment.runs, variant)
 
     def play(self, learner: ExpertLearner, problem: Posed, cell: ExpertCell, draws: base.Draws) -> pd.DataFrame:
+        from dpregret.datasets.expert_streams import ExpertComparator
+
         stream, runs = problem.stream, (draws.runs,)
-        comparator = draws.comparator(stream, draws.generators(cell.label))
+        comparator = draws.comparator(ExpertComparator, stream, draws.generators(cell.label))
         started = process_time()
         with base.untouched(stream=stream):
             rounds = stream.epochs if learner.by_epochs else stream.blocks

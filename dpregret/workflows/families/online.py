@@ -231,7 +231,7 @@ def _comparator(stream: Stream, draws: base.Draws, cell: OnlineCell, size: int) 
     generators = draws.generators(cell.label)
     groups = range(0, draws.runs, size if stream.apart else draws.runs)
     parts = (generators[first : first + groups.step] for first in groups)
-    return Comparator.joined([draws.comparator(stream, part, cell.checkpoints) for part in parts])
+    return Comparator.joined([draws.comparator(Comparator, stream, part, cell.checkpoints) for part in parts])
 
 
 def _noise_floor(learner: Learner, plan: NoisePlan, cell: OnlineCell) -> Array:
