@@ -138,6 +138,7 @@ reference: setup ## keep the tables of the finished runs as the new reference (R
 	  cp "$$run"/audit/audit.{csv,md} "$$run"/audit/planted.{csv,md} "$$run"/audit/exact_losses.csv "$$to"; echo "$$to"; done
 ifneq (,$(filter results,$(RUNS)))
 	@mkdir -p results/reference/validation && cp results/validation/*.{csv,md} results/reference/validation
+	@$(PY) dpregret.paper_figs.report.provenance results/reference/resources.csv $(RUNS)
 	@cp results/errata.md results/winners.md results/reference
 	@mkdir -p results/reference/winners && cp results/winners/cells.csv results/winners/{profiles,coverage}.md results/reference/winners
 	@cp results/winners/profiles.png docs/winners_profiles.png

@@ -7,6 +7,8 @@ import datetime
 import importlib.metadata
 import platform
 import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -60,6 +62,16 @@ def job_times(folder: Path) -> pd.DataFrame:
     return table.assign(**{name: pd.to_numeric(table[name], errors="coerce") for name in NUMBERS})
 
 
+def write_resources(folders: Sequence[Path], out: Path) -> None:
+    """The cost of finished runs, as CSV: one row per profile (the name of its folder) and part of it."""
+    tables = [job_times(folder / "benchmark").assign(profile=folder.name) for folder in folders]
+    jobs = pd.concat(tables).replace({"profile": {"results": "full"}}).groupby(["profile", "part"], sort=False)
+    columns = {"seconds on one CPU": jobs["s"].sum(), "longest job, seconds": jobs["s"].max()}
+    memory = jobs["max_rss"].max().round()
+    table = pd.DataFrame({"jobs": jobs.size(), **columns}).round(1).assign(**{"most memory of a job, MB": memory})
+    table.reset_index().to_csv(out, index=False)
+
+
 def git(folder: Path, *arguments: str) -> str | None:
     """The output of git in a folder; None where it is no repository, or there is no git."""
     try:
@@ -67,3 +79,7 @@ def git(folder: Path, *arguments: str) -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()
+
+
+if __name__ == "__main__":
+    write_resources([Path(folder) for folder in sys.argv[2:]], Path(sys.argv[1]))
