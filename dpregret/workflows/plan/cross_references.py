@@ -44,7 +44,7 @@ def check_references(config: Config, folder: Path = PAPERS) -> dict[str, ClaimsF
     problems: list[str] = []
     claims: dict[str, ClaimsFile] = {}
     for paper, settings in config.papers.items():
-        grids = [settings.experiments for settings in (full.papers.get(paper), settings) if settings is not None]
+        grids = [version.experiments for version in (full.papers.get(paper), settings) if version is not None]
         experiments = {name: [grid[name] for grid in grids if name in grid] for grid in grids for name in grid}
         claims[paper], mistakes = read_texts(folder / paper, experiments)
         problems += mistakes
@@ -158,7 +158,7 @@ def _mistakes_in(reference: Reference, experiment: Experiment) -> Iterator[Mista
         variants = experiment.learners.get(learner, ())
         if learner not in experiment.learners:
             yield path, not_allowed(f"learner {of}", learner, experiment.learners)
-        elif dot and not any(fnmatch(name, variant) for name in variants):
+        elif dot and not any(fnmatch(known, variant) for known in variants):
             yield path, not_allowed(f"variant of {learner} in this experiment:", variant, variants)
     if reference.stream is not None and reference.stream not in experiment.streams:
         yield ("stream",), not_allowed(f"stream {of}", reference.stream, experiment.streams)
