@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from dpregret.paper_figs.judge import fits
@@ -182,3 +184,14 @@ def test_halves_share_the_middle_of_an_odd_number_and_need_an_extent() -> None:
     assert (fit.lower.value, fit.upper.value, fit.bend.value) == pytest.approx((1.0, 0.0, -1.0))
     flat = fits.fit_power(responses[:, :4], np.array([1.0, 1.0, 2.0, 3.0]), np.zeros(4), 0.0)
     assert np.isnan(flat.bend.value)
+
+
+@settings(max_examples=30)
+@given(power=st.floats(-1, 2), log_power=st.floats(0, 2.5), seed=st.integers(0, 2**31))
+def test_planted_law_is_recovered_within_two_hundredths(power: float, log_power: float, seed: int) -> None:
+    law = 3 * HORIZONS**power * np.log(HORIZONS) ** log_power
+    responses = noisy(law, 64, 0.05, seed)[0]
+    fit = fits.fit_power(responses, np.log(HORIZONS), log_power * np.log(np.log(HORIZONS)), power)
+    assert fit.log_aware.value == pytest.approx(power, abs=0.02)
+    assert fit.normalised.value == pytest.approx(0.0, abs=0.02)
+    assert fit.end_low <= fit.end_high

@@ -182,3 +182,17 @@ def test_numbers_are_told_apart_by_welch() -> None:
 def test_numbers_without_noise_may_differ_by_rounding_alone(size: float) -> None:
     for now, told in ((size * (1 + 2e-6), 0), (size + 1e-4 * max(1, size), 1)):
         assert len(list(gate.moved(row(now, 0.0), row(size, 0.0), 1e-5))) == told
+
+
+def test_a_comparison_keeps_its_rate_of_false_alarms_and_has_power() -> None:
+    """40 exponents from 16 log-normal runs each: other random numbers pass, one that moved by 0.15 is told."""
+    generator = np.random.default_rng(7)
+    level, alarms, told = gate.FALSE_ALARM / 40, 0, 0
+    for _ in range(50):
+        samples = np.exp(0.05 * generator.normal(size=(2, 40, 16)))
+        means, halves = samples.mean(axis=2), stats.t.ppf(0.975, 15) * samples.std(axis=2, ddof=1) / 4
+        now, before = ([row(*pair) for pair in zip(*side, strict=True)] for side in zip(means, halves, strict=True))
+        alarms += any(list(gate.moved(*pair, level)) for pair in zip(now, before, strict=True))
+        told += bool(list(gate.moved(row(means[0, 0] + 0.15, halves[0, 0]), before[0], level)))
+    assert alarms <= 3
+    assert told >= 45

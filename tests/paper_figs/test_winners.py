@@ -165,6 +165,18 @@ def test_tests_are_those_of_scipy_and_holm_is_his() -> None:
     np.testing.assert_allclose(measuring.holm(values), [0.03, np.nan, 0.06, 0.06, 0.02])
 
 
+def test_one_wrong_word_in_a_table_is_rare_where_all_are_equal() -> None:
+    rng, wrong = np.random.default_rng(0), 0
+    for _ in range(60):
+        p = []
+        for table in rng.standard_normal((12, 4, RUNS)):  # learners, runs
+            samples = list(map(sample, table))
+            least = samples.pop(int(table.mean(axis=1).argmin()))
+            p.append(min(1.0, 4 * max(measuring.beaten(rival, least) for rival in samples)))
+        wrong += (measuring.holm(np.array(p)) < 0.05).any()
+    assert wrong <= 5
+
+
 def law_cells(noise: float = 0.0, seed: int = 0, runs: int = 16) -> pd.DataFrame:
     """C T^0.5 d^0.25 / eps in sweeps of each parameter, with relative errors of means."""
     rng = np.random.default_rng(seed)
