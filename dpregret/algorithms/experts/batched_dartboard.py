@@ -1,6 +1,7 @@
 """Batched dartboard: the shrinking dartboard that decides at the end of batches only.
 
-Algorithm   ours, from shrinking_dartboard.py:
+Algorithm   Asi, Feldman, Koren & Talwar, COLT 2023, Section 3.1.1, in our own lines. The paper runs its Algorithm 1 on the
+            mean losses of batches, with weights (1 - eta)^loss; its eta is 1 - e^(-eta B) here:
             line 1  draw x uniformly; k = 0, C = 0
             line 2  for batches of B rounds: play x in all of them; C = C + their losses, L = those of x
             line 3    with probability (1 - p) exp(-eta L) keep x
@@ -23,7 +24,10 @@ Guarantee   While the K draws last, x has exactly the law of Hedge on batches: i
             binomial(ceil(T/B), q). Running out is not a loss of privacy and no part of delta: it costs regret, at
             most 1/T in expectation (T/2^52 beyond 2^26 rounds), which `bound` adds.
             Balanced: T^(2/5) ln(d)^(4/5) / eps^(3/5) up to powers of ln(1/delta), for ln(d)^3/eps < T < ln(d)^3/eps^6.
-Deviations  (B, p, eta) minimise the guarantee over powers of sqrt(2) and a grid of p.
+            Corollary 6 of the paper has eps^(4/5), because its B grows like eps^(-3/5). With B of order eps^(-6/5) its
+            own Theorem 5 gives eps^(3/5) (proof in docs/asi_et_al_2023.md).
+Deviations  Ours: the price (Theorem 5 states one by advanced composition), K as a quantile, and the tuning: (B, p, eta)
+            minimise the guarantee over powers of sqrt(2) and a grid of p.
 """
 
 import math
@@ -85,8 +89,8 @@ class BatchedDartboard(LazyHedge):
     card = Card(
         name="batched-dartboard",
         title="batched dartboard",
-        paper="ours, after Asi et al. 2022",
-        reference="shrinking dartboard on batches",
+        paper="Asi et al., COLT 2023",
+        reference="Section 3.1.1, our calibration",
         variants={"zcdp": "draws priced by zCDP"},
     )
 

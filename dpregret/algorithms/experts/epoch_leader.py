@@ -1,7 +1,7 @@
 """Epoch leader: play the noisy leader of the epoch before. For independent losses of one law only.
 
-Algorithm   after Asi, Feldman, Koren & Talwar 2022 (COLT 2023, the paper of the dartboard), stochastic adversary; the
-            lines are ours:
+Algorithm   Asi, Feldman, Koren & Talwar, COLT 2023, Algorithm 2 (Section 3.2), whose private choice is here the
+            exponential mechanism on the losses of the epoch before; in our own lines:
             line 1  draw x uniformly and play it in round 1; S = l_1
             line 2  for epochs k = 1, 2, ...: rounds 2^k .. 2^(k+1) - 1
             line 3    draw x as argmin_i (S(i) - Gumbel(2/eps)), that is, P(x) ~ exp(-eps S(x) / 2)
@@ -19,7 +19,7 @@ Guarantee   Stochastic only: for rounds drawn independently from one law. With n
             the best of the law: sqrt(2 T ln d) or (d - 1) exp(-T gap^2/2)/gap.
             So O(sqrt(T ln d) + ln(d) ln(T)/eps), and O(ln(d)/gap + ln(d)/eps) with equal gaps, whatever T.
             Without independence there is none: on `leader-swap` regret is 2T/3.
-Deviations  Rule and constants are derived here from the rate that the paper states; its own box was not compared.
+Deviations  The choice is ours: Corollary 8 takes another one, of the same rate. So are the constants.
 """
 
 import math
@@ -43,8 +43,8 @@ class EpochLeader(ExpertLearner):
     card = Card(
         name="epoch-leader",
         title="epoch leader",
-        paper="after Asi et al. 2022",
-        reference="stochastic adversary",
+        paper="Asi et al., COLT 2023",
+        reference="Algorithm 2, our private choice",
         variants={"pure": "Gumbel noise, eps-DP; its guarantee is for independent losses of one law only"},
     )
 

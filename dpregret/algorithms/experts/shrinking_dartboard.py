@@ -1,6 +1,7 @@
 """Private shrinking dartboard: an expert is dropped only as often as its weight shrinks.
 
-Algorithm   Asi, Feldman, Koren & Talwar 2022 (after Geulen, Voecking & Winkler 2010), in our own lines:
+Algorithm   Asi, Feldman, Koren & Talwar, COLT 2023, Algorithm 1 (after Geulen, Voecking & Winkler 2010), in our own
+            lines; the weights of the paper are (1 - eta)^loss, so its eta is 1 - e^(-eta) here:
             line 1  draw x uniformly; k = 0, C = 0
             line 2  for t = 1..T: play x; C = C + l_t
             line 3    with probability (1 - p) exp(-eta l_t(x)) keep x
@@ -227,8 +228,8 @@ class ShrinkingDartboard(LazyHedge):
     card = Card(
         name="shrinking-dartboard",
         title="shrinking dartboard",
-        paper="Asi et al. 2022",
-        reference="our calibration",
+        paper="Asi et al., COLT 2023",
+        reference="Algorithm 1, our calibration",
         variants={"zcdp": "draws priced by zCDP"},
     )
 
