@@ -22,8 +22,7 @@ RUNS ?= results results/ci
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
-# what a user's shell says about Python and Snakemake in general is not about this environment; without kept bytecode,
-# as many containers want it, every process that starts would compile all of it again
+# what a user's shell says about Python and Snakemake in general is not about this environment
 unexport PYTHONPATH PYTHONHOME PYTHONOPTIMIZE PYTHONWARNINGS PYTHONSTARTUP PYTHONINSPECT PYTHONDONTWRITEBYTECODE
 unexport VIRTUAL_ENV SNAKEMAKE_PROFILE
 export PYTHONSAFEPATH := 1
@@ -34,11 +33,14 @@ export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
 endif
 # in a container a user may have no name, which Snakemake asks for
 export LOGNAME ?= $(shell id -un 2>/dev/null || id -u)
-# -qq: errors only; warnings about optional package folders say nothing about this project. --no-compile: what is
-# imported is compiled and kept when it is first used, a third of it
+# -qq: errors only; warnings about optional package folders say nothing about this project. --no-compile: set-up compiles
+# what was installed at its end, on all cores
 PIP := $(PY) pip install -qq --no-compile --disable-pip-version-check --no-input
 # faster where it is; pip where it is not, or where it does not reach the index that pip reaches
 UV := $(if $(shell command -v uv 2>/dev/null),uv pip install -q --python $(BIN)/python --no-build-isolation --require-hashes)
+# kept bytecode: where a container forbids to write it later, each command would compile all of it again; no file of
+# tests, and no error about a template that is not Python
+COMPILE := $(PY) compileall -qq -j 0 -x '/tests?/'
 PEERS := build/peers/bin/python -m pip install -qq --disable-pip-version-check --no-input
 BENCH := TF_CPP_MIN_LOG_LEVEL=3 $(firstword $(wildcard build/peers/bin/python) $(BIN)/python)
 SNAKEMAKE := $(PY) snakemake --config profile=$(PROFILE)
@@ -68,6 +70,7 @@ $(READY):
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) --require-hashes -r requirements/bootstrap.txt
 	@$(if $(UV),$(UV) -r requirements/$(GROUP).txt || ,)$(PIP) --no-build-isolation --require-hashes -r requirements/$(GROUP).txt
+	@$(COMPILE) $(VENV)/lib dpregret || true
 	@touch $@
 
 reproduce: setup ## run everything: tables, figures, report (PROFILE=ci for a small version, CORES: all)

@@ -22,6 +22,7 @@ import json
 import os
 import platform
 import re
+import shutil
 import sys
 import tarfile
 import tempfile
@@ -78,8 +79,6 @@ def plain_name(name: str) -> bool:
 
 def unpack(packed: IO[bytes], folder: Path) -> None:
     """Write the files of an archive below an empty folder. Raises UnreadableError; what it wrote is then of no use."""
-    if not hasattr(tarfile, "data_filter"):
-        raise UnreadableError("archives need Python 3.11.4 or later; unpack it by hand and name the folder")
     try:
         with gzip.open(packed) as stream:
             content = stream.read(MOST_BYTES + 1)
@@ -88,9 +87,24 @@ def unpack(packed: IO[bytes], folder: Path) -> None:
             size = max(len(content), sum(member.size for member in members))  # of sparse files the latter is more
             if size > MOST_BYTES or len(members) > MOST_FILES:
                 raise UnreadableError(f"more than {MOST_BYTES >> 20} MiB, or {MOST_FILES} files")
-            opened.extractall(folder, members, filter="data")
+            for member in members:
+                _write(opened, member, folder)
     except (tarfile.TarError, OSError, EOFError, MemoryError, RecursionError, ValueError, zlib.error) as fault:
         raise UnreadableError(one_line(fault) or type(fault).__name__) from None
+
+
+def _write(opened: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> None:
+    """Write one plain file of an archive below a folder; folders come with their files."""
+    name = member.name
+    if not plain_name(name) or not (member.isreg() or member.isdir()):
+        raise UnreadableError(f"{name}: a link, no plain file, or a name that leads out of the archive")
+    content = opened.extractfile(member)
+    if content is None:  # a folder
+        return
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with content, path.open("xb") as output:  # x: a name stands once in an archive
+        shutil.copyfileobj(content, output)
 
 
 def origin(profile: str, keys: Mapping[str, str]) -> dict[str, Any]:
