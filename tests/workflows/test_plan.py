@@ -1,8 +1,11 @@
 """The plan: what decides a number is in its name, and nothing else is; what an edit makes run again, and what not."""
 
+import ast
 import json
 import os
+import subprocess
 from collections.abc import Callable, Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +14,11 @@ from checkout import make_checkout
 from plays import small
 
 from dpregret.core.errors import ConfigError
+from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.plan import make, read
 from dpregret.workflows.plan.make import planned
-from dpregret.workflows.plan.read import Plan, load
+from dpregret.workflows.plan.read import STAGES, Plan, load
+from dpregret.workflows.plan.read import papers as papers_of
 from dpregret.workflows.run import fingerprint
 
 PAPER = "lou_cheung_2020"
@@ -265,43 +270,139 @@ ONLINE = "dpregret.algorithms.online"
 STREAMS = ["dpregret.datasets.synthetic", "dpregret.datasets.pool_streams"]
 
 
+OF_PAPERS = {"tables": 1, "figures": 1, "report": 2, "errata_page": 2}
+"""Function of `run/stages.py` that reads the texts of one paper, or of two."""
+WHOLE = {stage.function for stage in STAGES.values()}
+JUDGING = {"tables", "figures", "report", "errata_page", "exact", "winners", "gate", "audit_gate", "validation"}
+LEARNING = {"cocop", "pocp", "audit_family", "planted", "exact_losses"}
+
+
 @pytest.fixture(scope="module")
-def counted() -> dict[str, list[Path]]:
-    """The files that a fingerprint is of."""
+def counted() -> dict[str, set[Path]]:
+    """The files that a fingerprint is of: two plays and the functions of all stages."""
+    papers = [PAPER, "talwar_2015"]
     return {
-        "cocop": fingerprint.play_files("online", f"{ONLINE}.wdp_cocop", *STREAMS),
-        "pocp": fingerprint.play_files("online", f"{ONLINE}.pocp", *STREAMS),
-        "data": fingerprint.stage_files("data"),
-        "tables": fingerprint.stage_files("tables", "lou_cheung_2020"),
-        "page": fingerprint.stage_files("report", "lou_cheung_2020", "talwar_2015"),
-        "oracles": fingerprint.stage_files("oracles"),
-        "audit": fingerprint.stage_files("audit_family"),
+        "cocop": set(fingerprint.play_files("online", f"{ONLINE}.wdp_cocop", *STREAMS)),
+        "pocp": set(fingerprint.play_files("online", f"{ONLINE}.pocp", *STREAMS)),
+        **{name: set(fingerprint.stage_files(name, *papers[: OF_PAPERS.get(name, 0)])) for name in WHOLE},
     }
 
 
 @pytest.mark.parametrize(
     ("edited", "changed"),
     [
-        ("algorithms/online/wdp_cocop.py", {"cocop", "audit"}),
-        ("algorithms/online/ftal.py", {"cocop", "audit"}),
-        ("algorithms/learner.py", {"cocop", "pocp", "audit"}),
-        ("algorithms/privacy/buffers.json", {"cocop", "pocp", "audit"}),
-        ("datasets/bundled.py", {"cocop", "pocp", "data"}),
-        ("workflows/families/base.py", {"cocop", "pocp", "audit"}),
-        ("datasets/risk_population.py", set()),
+        ("algorithms/online/wdp_cocop.py", {"audit_family", "cocop", "exact_losses"}),
+        ("algorithms/online/ftal.py", {"audit_family", "cocop", "exact_losses", "planted"}),
+        ("algorithms/learner.py", LEARNING),
+        ("algorithms/privacy/buffers.json", LEARNING | {"exact"}),
+        ("algorithms/privacy/root_decays.json", LEARNING | {"exact"}),
+        ("core/yaml_source.py", WHOLE - {"complete", "oracles", "planted"}),
+        ("core/parquet.py", WHOLE),
+        ("core/files.py", WHOLE | {"cocop", "pocp"}),
+        ("datasets/bundled.py", {"audit_family", "cocop", "data", "pocp"}),
+        ("datasets/records.py", {"data"}),
+        ("workflows/families/base.py", {"audit_family", "cocop", "pocp"}),
+        ("datasets/risk_population.py", {"audit_family"}),
         ("workflows/run/oracle_costs.py", {"oracles"}),
-        ("workflows/run/stages.py", {"data", "tables", "page", "audit", "oracles"}),
-        ("workflows/audit/settings.yaml", {"audit"}),
-        ("paper_figs/judge/fits.py", {"tables", "page"}),
-        ("workflows/papers/lou_cheung_2020/claims.yaml", {"tables", "page"}),
+        ("workflows/run/stages.py", WHOLE),
+        ("workflows/audit/settings.yaml", {"audit_family"}),
+        ("workflows/audit/planted.py", {"audit_family", "planted"}),
+        ("workflows/audit/exact_losses.py", {"audit_family", "exact_losses"}),
+        ("workflows/mechanisms/exact.py", {"exact"}),
+        ("paper_figs/judge/fits.py", JUDGING | {"audit_family", "audit_tables", "exact_losses"}),
+        ("paper_figs/winners/write.py", {"winners"}),
+        ("paper_figs/compare/gate.py", {"audit_family", "audit_gate", "audit_tables", "gate"}),
+        ("paper_figs/validation/simulate.py", {"validation"}),
+        ("workflows/audit/tables.py", {"audit_family", "audit_gate", "audit_tables"}),
+        ("workflows/papers/findings.yaml", {"errata_page", "report"}),
+        ("workflows/papers/lou_cheung_2020/claims.yaml", {"errata_page", "figures", "report", "tables"}),
+        ("workflows/papers/lou_cheung_2020/errata.yaml", {"errata_page", "figures", "report", "tables"}),
+        ("workflows/papers/lou_cheung_2020/changes.yaml", {"errata_page", "figures", "report", "tables"}),
+        ("workflows/papers/lou_cheung_2020/printed.yaml", {"errata_page", "report", "tables"}),
         ("workflows/papers/lou_cheung_2020/experiments.yaml", set()),
-        ("paper_figs/report/templates/report.css", {"page"}),
+        ("paper_figs/figures/templates/paper.mplstyle", {"figures", "winners"}),
+        ("paper_figs/tables/templates/printed.css", {"errata_page", "report", "tables"}),
+        ("paper_figs/report/templates/report.css", {"errata_page", "report"}),
         ("workflows/plan/config.py", set()),
     ],
 )
 def test_a_file_counts_for_exactly_what_depends_on_it(
-    counted: dict[str, list[Path]], edited: str, changed: set[str]
+    counted: dict[str, set[Path]], edited: str, changed: set[str]
 ) -> None:
     file = fingerprint.ROOT / "dpregret" / edited
     assert file.is_file()
     assert {name for name, files in counted.items() if file in files} == changed
+
+
+DECIDES_NOTHING = {
+    "Snakefile": "how jobs are started",
+    "workflows/rules/*": "how jobs are started",
+    "workflows/envs/*": "how jobs are started",
+    "profiles": "how jobs are started",
+    "__init__.py": "a command or a function of the API",
+    "__main__.py": "a command or a function of the API",
+    "api.py": "a command or a function of the API",
+    "cli.py": "a command or a function of the API",
+    "study.py": "where files are",
+    "workflows/advice.py": "a command or a function of the API",
+    "workflows/mechanisms/own_mechanism.py": "a command or a function of the API",
+    "workflows/mechanisms/vectors.py": "a command or a function of the API",
+    "workflows/run/*.py": "a command or a function of the API, or how jobs are started; job.py is in the key of runs",
+    "workflows/run/templates/*": "a command or a function of the API",
+    "workflows/scripts/*": "how jobs are started",
+    "paper_figs/compare/compare.py": "a command or a function of the API",
+    "paper_figs/tables/show.py": "a command or a function of the API",
+    "paper_figs/report/readme.py": "a command or a function of the API",
+    "workflows/plan/*": "its result is the plan, which is in the keys",
+    "workflows/config/*.yaml": "its content is in the plan, and so in the keys",
+    "workflows/papers/*/experiments.yaml": "its content is in the plan, and so in the keys",
+    "workflows/papers/*/citation.yaml": "about the project",
+    "workflows/schemas/*": "about the project",
+    "numerics/README.md": "about the project",
+    "py.typed": "a mark",
+    "*/py.typed": "a mark",
+    "*/__init__.py": "a sentence, and a guard",
+    "results/reference/*": "tables to compare with: their digests are in the keys of the gates",
+}
+"""Pattern below the package -> why no key holds the content of these files."""
+
+
+def test_every_file_of_the_package_is_in_a_key_or_decides_nothing(counted: dict[str, set[Path]]) -> None:
+    """Whoever adds a file that a stage reads has it in a key, or says here why it decides nothing."""
+    root = fingerprint.ROOT / "dpregret"
+    papers = papers_of()
+    held = set().union(*counted.values())
+    for name in WHOLE:
+        held.update(fingerprint.stage_files(name, *papers[: len(papers) if name in OF_PAPERS else 0]))
+    for name, family in FAMILIES.items():
+        streams = {stream.__module__ for stream in family.streams.values()}
+        for learner in family.learners.values():
+            held.update(fingerprint.play_files(name, learner.__module__, *streams))
+    listed = subprocess.run(["git", "ls-files", "-z", "."], cwd=root, capture_output=True, text=True, check=True)
+    tracked = sorted(name for name in listed.stdout.split("\0") if name and os.path.lexists(root / name))
+    matched = {name: [pattern for pattern in DECIDES_NOTHING if fnmatch(name, pattern)] for name in tracked}
+    assert [name for name in tracked if root / name not in held and not matched[name]] == [], (
+        "in no key, without a reason"
+    )
+    assert {pattern for patterns in matched.values() for pattern in patterns} == set(DECIDES_NOTHING)
+    packages = [name for name in tracked if name.endswith("/__init__.py") and root / name not in held]
+    for name in packages:
+        first, *rest = ast.parse((root / name).read_text()).body
+        assert isinstance(first, ast.Expr)
+        assert all(isinstance(node, ast.If | ast.Import | ast.ImportFrom) for node in rest), name
+
+
+def test_a_digest_is_that_of_every_file(anew: Callable[[], None], tree: Path) -> None:
+    """An edit of any file of a stage, whatever its kind, moves the fingerprint of the stage; a touch moves none."""
+    files = fingerprint.stage_files("report", *papers_of())
+    kinds = {file.suffix: file for file in files}
+    assert {".py", ".yaml", ".j2", ".css", ".js"} <= set(kinds)
+    before = fingerprint.fingerprint(files)
+    for file in kinds.values():
+        content = file.read_bytes()
+        file.write_bytes(content + b"\n")
+        anew()
+        assert fingerprint.fingerprint(files) != before, file
+        file.write_bytes(content)
+        anew()
+        assert fingerprint.fingerprint(files) == before

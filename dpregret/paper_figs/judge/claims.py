@@ -459,8 +459,10 @@ class ErrataFile(Strict):
 
 AT, SETTINGS, GUARANTEES = "at", "settings", "guarantees"
 """Key of a claim or row, and the sections that it names an entry of: what claims and what rows share."""
-CHANGES: Final = "changes.yaml"
-"""File of a paper's folder: claim -> the commits that changed what it is judged by after its first reference."""
+PAPER_FILES: Final = ("claims.yaml", "errata.yaml", "changes.yaml")
+"""Files of a paper's folder that this module reads; the keys of stages that import it hold them. The last: claim -> the
+commits that changed what it is judged by after its first reference."""
+CHANGES: Final = PAPER_FILES[2]
 _ID: Final = r"`?[a-z][\w.]*(?:-\w+)+`?"
 _CITED: Final = re.compile(rf"\bclaims? ({_ID}(?:(?:, and|,| and| or) {_ID})*)")
 
@@ -497,8 +499,8 @@ def load_paper(folder: Path | str) -> PaperTexts:
 
 def located_paper(folder: Path | str) -> tuple[PaperTexts, Located, Located | None]:
     """The same with the positions of all keys in the claims file, and in the errata file if there is one."""
-    claims, source = _claims(Path(folder) / "claims.yaml")
-    file = Path(folder) / "errata.yaml"
+    claims, source = _claims(Path(folder) / PAPER_FILES[0])
+    file = Path(folder) / PAPER_FILES[1]
     errata, errata_source = load_errata(file) if file.exists() else (ErrataFile(paper=claims.paper, errata=()), None)
     ids = {"claim": [claim.id for claim in claims.claims], "erratum": [erratum.id for erratum in errata.errata]}
     references = [(source, reference) for reference in _names_in_claims(claims)]

@@ -155,7 +155,9 @@ def _evidence(line: Record | None) -> str:
     return text + (f", {of_privacy(line['reason'])}" if private else "")
 
 
-FILE: Final = "findings.yaml"
+PAPER_FILES: Final = ("../findings.yaml",)
+"""Files that this module reads, from a paper's folder: one for all papers."""
+FILE: Final = Path(PAPER_FILES[0]).name
 NUMBERS: Final = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 _LOSS: Final = re.compile(r"loses eps = (\S+) where (\S+) is claimed")
 

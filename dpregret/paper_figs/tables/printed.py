@@ -32,7 +32,9 @@ from dpregret.paper_figs.text import escaping, formats, formula
 from dpregret.paper_figs.text.escaping import plain
 from dpregret.paper_figs.text.formula import checked, in_tex, in_text
 
-FILE: Final = "printed.yaml"
+PAPER_FILES: Final = ("printed.yaml",)
+"""Files of a paper's folder that this module reads."""
+FILE: Final = PAPER_FILES[0]
 HOW_TO_READ: Final = (
     "Beneath a rate: the law that it states for one parameter, the power that was fitted beside the same logarithms "
     "with its 95 % interval, the verdict, and ± the smallest change of that power, in either direction, that the "

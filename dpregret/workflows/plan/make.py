@@ -15,6 +15,7 @@ from typing import Any, Final
 from dpregret.core import discovery
 from dpregret.core.errors import ConfigError, fault
 from dpregret.core.files import checksum, reference
+from dpregret.datasets import records
 from dpregret.paper_figs.judge.claims import ClaimsFile
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Experiment
@@ -48,6 +49,7 @@ def planned(options: Mapping[str, Any], say: child.Say) -> dict[str, Any]:
         read: dict[str, str] = {}
         config = load.load_config(source, limits=parse_limits(options.get("limits")), read=read, say=say, stored=stored)
         papers = cross_references.check_references(config)
+        read |= {str(file.path): checksum(file.path) for file in records.declared().values()}
         return {"plan": _PlanMaker(config, papers).plan(read), "problems": []}
     except (ConfigError, OSError) as error:
         return {"plan": None, "problems": list(getattr(error, "problems", [str(error)]))}
@@ -99,7 +101,7 @@ def data_of(experiment: Experiment) -> list[str]:
 @cache
 def data_key(name: str) -> str:
     """Hash of the inputs of a prepared data set: code, versions, and its declaration where it is a download."""
-    from dpregret.datasets import fetch, records
+    from dpregret.datasets import fetch
 
     declared = records.declaration(name)
     if declared is None and (download := fetch.Declared.read_all().get(name)):

@@ -29,7 +29,7 @@ from dpregret import study
 from dpregret.core.errors import ConfigError, not_allowed
 from dpregret.core.files import atomic_write, checksum, opened
 from dpregret.workflows.run import fingerprint
-from dpregret.workflows.run.fingerprint import PACKAGE, ROOT, STUDY, SUFFIXES
+from dpregret.workflows.run.fingerprint import COMPILED, PACKAGE, ROOT, STUDY
 
 PAPERS = study.PAPERS
 PROFILES = Path(__file__).parents[1] / "config"
@@ -42,6 +42,8 @@ DIGITS = 12
 """Digits of a key in the name of a file; names in the store hold all of them."""
 VERSIONS = ("numpy", "scipy", "numba", "llvmlite", "cvxpy", "dp-accounting", "scikit-learn")
 """Libraries whose version can decide a number."""
+OF_STUDIES = frozenset({".py", ".yaml", ".json"})
+"""Files of a study that decide its plan; the plan names the data sets that it reads."""
 COMPARED = ("reference/**/*",)
 """Files of results that are part of keys."""
 
@@ -278,11 +280,12 @@ def sources() -> str:
     digest = hashlib.sha256(f"{sys.version} {versions()} {FORMAT}".encode())
     for compared in sorted(path for pattern in COMPARED for path in MADE.parent.glob(pattern) if path.is_file()):
         digest.update(f"{compared} {checksum(compared)} ".encode())
-    walks = [os.walk(top) for top in (ROOT / PACKAGE, STUDY) if top]
+    package = str(ROOT / PACKAGE)
+    walks = [os.walk(top) for top in (package, STUDY) if top]
     for folder, below, names in itertools.chain.from_iterable(walks):
-        below[:] = sorted(name for name in below if name not in ("__pycache__", "cache", "results", ".snakemake"))
+        below[:] = sorted(name for name in below if name not in (COMPILED, "cache", "results", ".snakemake"))
         for name in sorted(names):
-            if os.path.splitext(name)[1] in SUFFIXES:
+            if folder.startswith(package) or os.path.splitext(name)[1] in OF_STUDIES:
                 path = os.path.join(folder, name)
                 digest.update(os.path.relpath(path, ROOT).encode() + b"\0")
                 with open(path, "rb") as file:

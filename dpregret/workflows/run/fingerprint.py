@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -13,9 +14,10 @@ from dpregret import study
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGE = "dpregret"
 FOLDERS = ("numerics", "core", "algorithms", "datasets", "paper_figs", "workflows")
-SUFFIXES = frozenset({".py", ".yaml", ".json", ".j2", ".css", ".js"})
-TEXTS = ("claims", "errata", "printed", "changes")  # files about a paper
-READER = ROOT / PACKAGE / "core" / "yaml_source.py"
+COMPILED = "__pycache__"
+PAPER_FILES = "PAPER_FILES"
+"""The constant of a module that names the files of a paper's folder which it reads."""
+BESIDE = frozenset({"Path(__file__).with_name", "Path(__file__).resolve().with_name"})
 WORKFLOWS = ROOT / PACKAGE / "workflows"
 STUDY, PAPERS = study.FOLDER, study.PAPERS
 
@@ -24,7 +26,9 @@ def name_of(path: Path) -> str:
     """The name of a file from the root on; a file of the study has the name that it would have in the tree."""
     if STUDY and path.is_relative_to(STUDY):
         return f"{PACKAGE}/{path.relative_to(STUDY).as_posix()}"
-    return path.relative_to(ROOT).as_posix()
+    if path.is_relative_to(ROOT):
+        return path.relative_to(ROOT).as_posix()
+    return f"{PACKAGE}/../{path.relative_to(PAPERS).as_posix()}"  # beside the study
 
 
 def file_of(name: str) -> Path:
@@ -51,12 +55,23 @@ def content(path: Path) -> bytes:
 
 
 @functools.cache
+def parsed(path: Path) -> ast.Module:
+    """A file of Python, read once."""
+    return ast.parse(content(path))
+
+
+@functools.cache
 def imports_of(path: Path, function: str = "") -> frozenset[str]:
-    """Every name of this project that a file, or a function of it, imports; ``from package import name`` included."""
+    """Every name of this project that a file imports; ``from package import name`` included.
+
+    function: without what other functions of the file import.
+    """
     names: set[str] = set()
-    tree: ast.AST = ast.parse(content(path))
+    tree = parsed(path)
     if function:
-        tree = next(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == function)
+        other = (ast.FunctionDef, ast.If)  # the latter are for types only
+        body = [node for node in tree.body if not isinstance(node, other) or getattr(node, "name", "") == function]
+        tree = ast.Module(body, [])
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
@@ -70,17 +85,37 @@ def imports_of(path: Path, function: str = "") -> frozenset[str]:
     return frozenset(name for name in names if name.startswith(f"{PACKAGE}."))
 
 
-def imported_files(modules: Iterable[str]) -> set[Path]:
+@functools.cache
+def beside(path: Path) -> frozenset[Path]:
+    """The files and folders beside a module that it names as `Path(__file__).with_name("NAME")`."""
+    found = {
+        path.with_name(ast.literal_eval(node.args[0]))
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in BESIDE
+    }
+    return frozenset(file for file in found if file.exists())
+
+
+@functools.cache
+def paper_files(path: Path) -> tuple[str, ...]:
+    """The names in a module's constant `PAPER_FILES`; none where it has no such constant."""
+    for node in parsed(path).body:
+        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == PAPER_FILES and node.value is not None:
+            names: tuple[str, ...] = ast.literal_eval(node.value)
+            return names
+    return ()
+
+
+def imported_files(modules: Iterable[str], without: Path | None = None) -> set[Path]:
     """Return the files of these modules and of all modules of this project that they import, however indirectly.
 
-    How files are read and plans made decides no result: what a plan holds is part of the keys.
+    How plans are made decides no result: what a plan holds is part of the keys. without: a file that does not count.
     """
     todo = [path for path in map(module_file, modules) if path]
     files: set[Path] = set()
     while todo:
         path = todo.pop()
-        reads = path == READER or path.parent == WORKFLOWS / "plan"
-        if path not in files and not reads:
+        if path not in files and path != without and path.parent != WORKFLOWS / "plan":
             files.add(path)
             todo += [imported for imported in map(module_file, imports_of(path)) if imported]
     return files
@@ -88,7 +123,17 @@ def imported_files(modules: Iterable[str]) -> set[Path]:
 
 def forget() -> None:
     """Empty the caches: for processes in which files may change."""
-    for cached in (module_file, content, imports_of, code_fingerprint, play_files, _fingerprint):
+    for cached in (
+        module_file,
+        content,
+        parsed,
+        imports_of,
+        beside,
+        paper_files,
+        code_fingerprint,
+        play_files,
+        _fingerprint,
+    ):
         cached.cache_clear()
 
 
@@ -96,7 +141,8 @@ def spread(paths: Iterable[Path]) -> list[Path]:
     """Files, and all files of code and texts below folders, in order."""
     files: set[Path] = set()
     for path in paths:
-        files |= {file for file in path.rglob("*") if file.suffix in SUFFIXES} if path.is_dir() else {path}
+        below = path.rglob("*") if path.is_dir() else (path,)
+        files |= {file for file in below if file.is_file() and file.parent.name != COMPILED}
     return sorted(files)
 
 
@@ -125,28 +171,28 @@ def play_files(family: str, learner: str, *streams: str) -> list[Path]:
 
     That is: the modules of the family, everything shared (learner loop, privacy, geometry) and, of the folders of
     learners and streams, only what these modules and the family's import. How a configuration is read and checked does
-    not count: its content is part of the key.
+    not count: its content is part of the key, and a play reads no other YAML.
     """
     shared = [ROOT / PACKAGE / "algorithms" / name for name in ("learner.py", "privacy", "geometry")]
     families = [f"families/{name}.py" for name in ("base", family)]
     makers = [name for name in imports_of(WORKFLOWS / families[1]) if name.startswith(f"{PACKAGE}.datasets.")]
-    files = [WORKFLOWS / name for name in families]
-    return spread([*shared, *files, *imported_files([learner, *streams, *makers])])
+    files, reader = [WORKFLOWS / name for name in families], ROOT / PACKAGE / "core" / "yaml_source.py"
+    return spread([*shared, *files, *imported_files([learner, *streams, *makers], without=reader)])
 
 
 def stage_files(function: str, *papers: str) -> list[Path]:
     """The code, the templates and the papers' texts that decide what a function of `run/stages.py` writes.
 
-    Its code is what the function imports. Who audits all learners needs all of them.
+    Its code is what the function imports. Families import all learners and their audits, by name.
     """
     stages = WORKFLOWS / "run" / "stages.py"
     code = imported_files(imports_of(stages, function))
-    templates = {path.parent / "templates" for path in code if path.is_relative_to(ROOT / PACKAGE / "paper_figs")}
-    texts = [PAPERS / paper / f"{name}.yaml" for paper in papers for name in TEXTS]
-    texts += [PAPERS / "findings.yaml"] if any(path.stem == "headlines" for path in code) else []
-    files = [*code, *(text for text in (*templates, *texts) if text.exists()), stages]
-    if function == "audit_family":
-        learners = ROOT / PACKAGE / "algorithms"
-        modules = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in learners.rglob("*.py")]
-        files += [learners, WORKFLOWS / "audit", WORKFLOWS / "families", *imported_files(modules)]
-    return spread(files)
+    texts = {
+        PAPERS / os.path.normpath(f"{paper}/{name}") for paper in papers for path in code for name in paper_files(path)
+    }
+    files = [*code, *filter(Path.exists, texts), stages]
+    if WORKFLOWS / "families" / "__init__.py" in code:  # which imports whatever lies in these folders
+        folders = (ROOT / PACKAGE / "algorithms", WORKFLOWS / "families", WORKFLOWS / "audit")
+        found = [path for folder in folders for path in folder.rglob("*.py")]
+        files += [*found, *imported_files(".".join(path.relative_to(ROOT).with_suffix("").parts) for path in found)]
+    return spread([*files, *(file for path in files if path.suffix == ".py" for file in beside(path))])
