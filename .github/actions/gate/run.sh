@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `dpregret gate` on a study in another repository; docs/your_study.md explains it. The inputs of the action reach this
-# script in the environment. Exit code 0: all is as in the reference; 1: a step found something; 2: the study is wrong, or
-# there is no reference yet.
+# script in the environment. Exit code 0: all is as in the reference; 1: a step found something; 2: it could not be judged,
+# the study is wrong, or there is no reference yet. A code is believed where the last line of the output says the same.
 set -euo pipefail
 
 study=${GATE_STUDY:-}
@@ -23,6 +23,13 @@ export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONSAFEPATH=1 LOGNAME="${LOGN
 mkdir -p "$study/results"
 code=0
 "$python" -m dpregret "${words[@]}" >"$study/results/gate.txt" || code=$?
+case "$code:$(tail -n 1 "$study/results/gate.txt")" in
+  "0:gate: passed" | "1:gate: something was found" | 2:*) ;;
+  *)
+    echo "gate: could not be judged: the command ended with exit code $code before its last line" | tee -a "$study/results/gate.txt" >&2
+    code=2
+    ;;
+esac
 cat "$study/results/gate.txt"
 if [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
   { echo '```'; cat "$study/results/gate.txt"; echo '```'; } >>"$GITHUB_STEP_SUMMARY"

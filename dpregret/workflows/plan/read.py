@@ -322,8 +322,8 @@ def _from_child(options: str) -> dict[str, Any]:
         f"import runpy, sys; sys.path.append({str(ROOT)!r}); runpy.run_module('{__package__}.make', None, '__main__')"
     )
     done = subprocess.run([sys.executable, "-Pc", start, options], stdout=subprocess.PIPE, check=False)
-    try:
+    with contextlib.suppress(LookupError, ValueError, TypeError):
         answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    except (IndexError, ValueError):
-        raise ConfigError(f"the plan could not be made: its process ended with exit code {done.returncode}") from None
-    return answer
+        if done.returncode == 0 and (answer["problems"] or answer["plan"]["format"] == FORMAT):
+            return answer
+    raise ConfigError(f"the plan could not be made: its process ended with exit code {done.returncode}")

@@ -80,7 +80,7 @@ def call(function: Callable[[Say], Any], bounds: Bounds = NO_BOUNDS, log: Path |
         _end(child)
         reader.close()
     if timeout or answer is None:
-        answer = {"answer": None, "fault": timeout or _ending(child.exitcode)}
+        answer = {"answer": None, "fault": timeout or ending(child.exitcode)}
     return Ended(answer["answer"], f"{answer['fault']}; {where}" if answer["fault"] and where else answer["fault"])
 
 
@@ -104,8 +104,8 @@ def _listen(child: Any, reader: Connection, bounds: Bounds) -> tuple[dict[str, A
         wait(sources, POLL_SECONDS)
 
 
-def _ending(code: int | None) -> str:
-    """How a process ended that sent no answer."""
+def ending(code: int | None) -> str:
+    """How a process ended that left no mark of success: its exit code or its signal, in words."""
     if code is None or code >= 0:
         return f"it ended its process, with exit code {code}"
     name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"

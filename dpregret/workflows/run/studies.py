@@ -4,33 +4,50 @@ The example runs as it stands. It is laid out like the tree (`dpregret/study.py`
 records in a CSV file with their public constants, experiments and claims. Exit code 0: written; 2: a wrong name, or
 there is such a folder.
 
-The gate says whether a change has moved the regret, the verdicts or the privacy of a study. Four steps, each a command
-of its own: `test` (contracts), `run`, a comparison of the tables with `reference/` of the study, `audit` (private
-learners on neighbouring inputs). Exit code 0: all is as in the reference; 1: a step found
-something; 2: the study is wrong, or there is no reference yet.
+The gate says whether a change has moved the regret, the verdicts or the privacy of a study. Four steps: `test`
+(contracts), `run`, a comparison of the tables of this run with `reference/` of the study, `audit` (private learners on
+neighbouring inputs). An exit code alone is no success: a test or an audit answers at its end, and a run leaves its
+mark. A step that was killed, crashed or ended early could not be judged. Exit code 0: all is as in the reference;
+1: a step found something; 2: a step could not be judged, the study is wrong, or there is no reference yet. The last
+line says which, for whoever reads the output alone.
 """
 
 from __future__ import annotations
 
-import os
+import argparse
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Final
 
 from dpregret import study
 from dpregret.core import boundary
 from dpregret.core.errors import ConfigError
+from dpregret.core.files import remove
 from dpregret.paper_figs.compare.gate import main as compared
 from dpregret.paper_figs.judge.result_tables import FILES, JOBS
+from dpregret.workflows.run import child
 
 TEMPLATE: Final = Path(__file__).with_name("templates") / "study"
 HIDDEN: Final = "gitignore"
 """A file that no package would carry under its own name, which begins with a dot."""
 REFERENCE: Final = "reference"
+MARK: Final = "complete.txt"
+"""What a run leaves when all plays of the study ended well."""
+TABLES: Final = (*FILES.values(), JOBS)
+"""What is compared with the reference, in the folder of the study's results."""
+STEPS: Final[Mapping[str, str]] = {
+    "test": "dpregret.workflows.run.contracts:main",
+    "audit": "dpregret.workflows.audit.own:main",
+}
+"""Step that calls code of the study in this interpreter's children -> its command."""
+COMMAND: Final = (sys.executable, "-P", "-m", "dpregret")
+ENDS: Final = ("gate: passed", "gate: something was found", "gate: could not be judged")
+"""The last line, by exit code."""
 
 
 def write(folder: Path, printed: bool = False) -> None:
@@ -56,7 +73,7 @@ def new(arguments: Sequence[str] | None = None) -> int:
 
 
 def gate(arguments: Sequence[str] | None = None) -> int:
-    """Take the steps; the exit code is that of the worst."""
+    """Take the steps; the exit code is 1 where one found something, else that of the worst."""
     description = "Has a change moved the regret, the verdicts or the privacy of a study?"
     parser = boundary.Parser(prog="dpregret gate", description=description)
     parser.add_argument("--profile", "-p", default=study.PROFILE, help="what is run (default: all experiments)")
@@ -64,33 +81,71 @@ def gate(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--no-audit", action="store_true", help="leave out the audit")
     parser.add_argument("--keep", action="store_true", help=f"write the tables of this run to {REFERENCE}/")
     options = parser.parse_args(arguments)
+    codes = list(_codes(options))
+    code = 1 if 1 in codes else max(codes)
+    print(ENDS[code])
+    return code
+
+
+def _codes(options: argparse.Namespace) -> Iterator[int]:
+    """The exit codes of the steps, in their order: 0, 1 or 2."""
+    tested = _answered("test")
+    yield tested
+    if tested == 2:
+        return
     folder = study.FOLDER or Path.cwd()
-    results = Path("results") / Path(options.profile).stem / folder.name
-    cores = ["--cores", str(options.cores)] if options.cores else []
-    codes = [_step("test")]
-    if codes == [2]:
-        return 2
-    codes.append(_step("run", folder.name, "--profile", options.profile, *cores))
-    if not (results / JOBS).is_file():
-        print("gate: the study did not run: nothing is compared", file=sys.stderr)
-        return max(codes)
-    if options.keep:
+    profile = Path(options.profile).stem
+    tables = Path("results") / ("" if profile == "full" else profile) / folder.name
+    finished = _run(folder.name, tables, options)
+    yield 0 if finished else 2
+    if not all((tables / name).is_file() for name in TABLES):
+        print("gate: this run left no tables: nothing is compared", file=sys.stderr)
+        return
+    if options.keep and finished:
         Path(REFERENCE).mkdir(exist_ok=True)
-        for name in (*FILES.values(), JOBS):
-            shutil.copyfile(results / name, Path(REFERENCE) / name)
+        for name in TABLES:
+            shutil.copyfile(tables / name, Path(REFERENCE) / name)
         print(f"gate: wrote {folder / REFERENCE}: commit it")
+    elif options.keep:
+        print(f"gate: {REFERENCE}: not written", file=sys.stderr)
     elif not Path(REFERENCE).is_dir():
         print(f"gate: no reference yet: look at the report, then `dpregret gate {folder} --keep`", file=sys.stderr)
-        codes.append(2)
+        yield 2
     else:
-        codes.append(compared([str(results), REFERENCE]))
+        yield compared([str(tables), REFERENCE])
     if not options.no_audit:
-        codes.append(_step("audit"))
-    return 1 if 1 in codes else max(codes)
+        yield _answered("audit")
 
 
-def _step(*arguments: str) -> int:
-    """The exit code of a command on this study."""
-    sys.stdout.flush()
-    command = [sys.executable, "-P", "-m", "dpregret", *arguments]
-    return min(2, subprocess.run(command, env=dict(os.environ), check=False).returncode)
+def _answered(step: str) -> int:
+    """The answer of a step that calls code of the study; 2 and a line where it ended without an answer."""
+    answer, fault = child.call(lambda say: resolve_name(STEPS[step])([]))
+    if fault or answer not in (0, 1, 2):
+        print(f"gate: {step}: could not be judged: {fault or f'it answered {answer!r}'}", file=sys.stderr)
+        return 2
+    return int(answer)
+
+
+def _run(paper: str, results: Path, options: argparse.Namespace) -> bool:
+    """Whether a run finished, with all plays and tables of the study.
+
+    Its mark and tables under these names are removed first, and again if it dies: there is nothing to compare. A run
+    that says itself that it failed (exit code 1) leaves tables that name the failed plays; these are compared.
+    """
+    names = (MARK, *TABLES)
+    _remove(results, names)
+    words = ["run", paper, "--profile", options.profile, *(["--cores", str(options.cores)] if options.cores else [])]
+    code = subprocess.run([*COMMAND, *words], check=False).returncode
+    missing = [name for name in names if not (results / name).is_file()]
+    if not (code or missing):
+        return True
+    fault = child.ending(code) if code else f"it ended without {results / missing[0]}"
+    print(f"gate: run: could not be judged: {fault}", file=sys.stderr)
+    if code != 1:
+        _remove(results, names)
+    return False
+
+
+def _remove(folder: Path, names: Iterable[str]) -> None:
+    for name in names:
+        remove(folder / name)
