@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from setuptools import find_packages
 
-from dpregret.workflows.run.fingerprint import module_file
+from dpregret.workflows.plan.fingerprint import module_file
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("algorithms", "datasets", "paper_figs", "workflows")
@@ -23,8 +23,7 @@ FAMILIES = {path.parent.name for path in (PACKAGE / "algorithms").glob("*/__init
 LEARNERS_MAY = ("numerics", "core", *(f"algorithms.{name}" for name in ("learner", "privacy", "geometry")))
 JUDGED = ("numerics", "core", "paper_figs.text", "paper_figs.judge")
 DATA = ("numerics", "core", "algorithms", "datasets")
-BELOW = tuple(f"workflows.run.{name}" for name in ("child", "fingerprint", "store"))
-EVERYTHING = (*DATA, "paper_figs", "workflows")
+CASES = ("workflows.audit", "workflows.families")
 MAY_IMPORT = {
     "numerics": (),
     "core": ("numerics",),
@@ -47,14 +46,15 @@ MAY_IMPORT = {
     "paper_figs.winners": (*JUDGED, "paper_figs.figures"),
     "paper_figs.report": ("numerics", "core", "paper_figs"),
     "workflows": (),
-    **dict.fromkeys(BELOW, (*DATA, *BELOW)),
     "workflows.audit": (*DATA, "paper_figs.text", "paper_figs.judge"),
-    "workflows.families": (*DATA, "paper_figs.judge", "workflows.audit", *BELOW),
-    "workflows.plan": (*DATA, "paper_figs", "workflows.families", "workflows.audit", *BELOW, "workflows.mechanisms"),
-    **{
-        f"workflows.{name}": EVERYTHING
-        for name in ("audit.own", "audit.plan", "audit.tables", "mechanisms", "run", "advice", "scripts")
-    },
+    "workflows.audit.tables": (*DATA, "paper_figs"),
+    "workflows.families": (*DATA, "paper_figs.judge", "workflows.audit"),
+    **dict.fromkeys(("workflows.audit.own", "workflows.audit.plan"), (*DATA, "paper_figs", *CASES)),
+    "workflows.mechanisms": (*DATA, "paper_figs"),
+    "workflows.plan": (*DATA, "paper_figs", *CASES, "workflows.mechanisms"),
+    "workflows.run": (*DATA, "paper_figs", *CASES, "workflows.mechanisms", "workflows.plan"),
+    "workflows.advice": (*DATA, "paper_figs", *CASES, "workflows.plan", "workflows.run"),
+    "workflows.scripts": (*DATA, "paper_figs", "workflows"),
 }
 
 

@@ -41,7 +41,7 @@ from dpregret.paper_figs.winners.table import CALLS, CELLS, FOLDER, OBLIVIOUS, S
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
 from dpregret.workflows.plan.facts import FEEDBACK, POPULATION, family_of, stream_facts
-from dpregret.workflows.run.fingerprint import ROOT
+from dpregret.workflows.plan.fingerprint import ROOT
 from dpregret.workflows.run.single import experiment_of
 
 ABOUT: Final = """\

@@ -8,10 +8,12 @@ from typing import Any
 
 import pandas as pd
 
+from dpregret.core import child
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
+from dpregret.workflows.plan import fingerprint
 from dpregret.workflows.plan.read import FORMAT, Part, Plan, Play
-from dpregret.workflows.run import child, fingerprint, stages
+from dpregret.workflows.run import stages
 from dpregret.workflows.run.job import labelled
 
 NO_CODE = fingerprint.fingerprint([])

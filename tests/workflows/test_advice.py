@@ -12,7 +12,7 @@ from dpregret.algorithms.online.wdp_cocop import WdpCocopGaussian
 from dpregret.core.errors import ConfigError
 from dpregret.workflows import advice
 from dpregret.workflows.advice import Request, advise, bound_of, main, read_cells
-from dpregret.workflows.run.fingerprint import ROOT
+from dpregret.workflows.plan.fingerprint import ROOT
 
 REFERENCE = ROOT / "results" / "reference"
 Tables = tuple[pd.DataFrame, str]

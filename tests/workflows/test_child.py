@@ -29,10 +29,10 @@ from dpregret.algorithms.experts.hedge import ExactHedge
 from dpregret.algorithms.learner import Card, Learner
 from dpregret.algorithms.privacy import Release
 from dpregret.core.checks import LearnerFault, check_violation
+from dpregret.core.child import Bounds, Say, call
 from dpregret.paper_figs.judge.runs import RunsError, first_fault
+from dpregret.workflows.plan import keys
 from dpregret.workflows.plan.load import load_config
-from dpregret.workflows.run import store
-from dpregret.workflows.run.child import Bounds, Say, call
 from dpregret.workflows.run.job import play_experiment
 
 MOST = 30  # seconds within which a busy machine ends a call that does nothing
@@ -197,7 +197,7 @@ def test_what_is_printed_goes_to_the_log(tmp_path: Path, capfd: pytest.CaptureFi
 def test_a_child_ends_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     code = f"""
 import os, pathlib, time
-from dpregret.workflows.run.child import call
+from dpregret.core.child import call
 def function(say):
     pathlib.Path({str(tmp_path / "part")!r}).write_text(str(os.getpid()))
     os.rename({str(tmp_path / "part")!r}, {str(tmp_path / "pid")!r})
@@ -376,8 +376,8 @@ def play(
         rows = pd.read_parquet(output)
         failed = set(rows["status"]) != {"ok"}
         assert output.with_name("rows.parquet.failed").exists() == failed
-        assert store.holds(KEY) != failed
-        store.file_of(KEY).unlink(missing_ok=True)
+        assert keys.holds(KEY) != failed
+        keys.file_of(KEY).unlink(missing_ok=True)
         return rows
 
     return run

@@ -15,11 +15,10 @@ from plays import small
 
 from dpregret.core.errors import ConfigError
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.plan import make, read
+from dpregret.workflows.plan import fingerprint, make, read
 from dpregret.workflows.plan.make import planned
 from dpregret.workflows.plan.read import STAGES, Plan, load
 from dpregret.workflows.plan.read import papers as papers_of
-from dpregret.workflows.run import fingerprint
 
 PAPER = "lou_cheung_2020"
 Settings = dict[str, Any]

@@ -32,10 +32,11 @@ from dpregret.paper_figs.judge.result_tables import FILES, JOBS
 from dpregret.paper_figs.judge.runs import RunsError, read_runs
 from dpregret.paper_figs.tables import show
 from dpregret.paper_figs.validation.simulate import Sweep
+from dpregret.workflows.plan import keys
+from dpregret.workflows.plan.fingerprint import ROOT, code_fingerprint
 from dpregret.workflows.plan.read import Plan
 from dpregret.workflows.run import archive, store
 from dpregret.workflows.run.archive import lock, origin
-from dpregret.workflows.run.fingerprint import ROOT, code_fingerprint
 from dpregret.workflows.run.publish import FAILED, forget_failed, publish
 
 pytestmark = pytest.mark.filterwarnings("default")  # of what reads damaged tables
@@ -147,7 +148,7 @@ def test_nothing_made_is_nothing_published(tmp_path: Path, monkeypatch: pytest.M
     assert tree(tmp_path / "results") == {}
 
 
-KEY, OTHER = store.key_of({"seed": 1}), store.key_of({"seed": 2})
+KEY, OTHER = keys.key_of({"seed": 1}), keys.key_of({"seed": 2})
 ROWS = pd.DataFrame(
     {
         "regret": [0.1 + 0.2, -0.0, 5e-324, math.inf, math.nan],
@@ -164,12 +165,12 @@ ROWS = pd.DataFrame(
 def file(tmp_path: Path) -> Path:
     """The file of `KEY`."""
     store.write(ROWS, KEY, "5e77", "c0de", tmp_path)
-    return store.file_of(KEY, tmp_path)
+    return keys.file_of(KEY, tmp_path)
 
 
 def test_keys_follow_content_and_not_its_order() -> None:
-    assert store.key_of({"a": 1, "b": [1, 2]}) == store.key_of({"b": [1, 2], "a": 1})
-    assert len({store.key_of(each) for each in ({"a": 1}, {"a": 1.0}, {"a": "1"}, {"b": 1}, [1], [[1]])}) == 6
+    assert keys.key_of({"a": 1, "b": [1, 2]}) == keys.key_of({"b": [1, 2], "a": 1})
+    assert len({keys.key_of(each) for each in ({"a": 1}, {"a": 1.0}, {"a": "1"}, {"b": 1}, [1], [[1]])}) == 6
 
 
 def test_what_is_written_is_read_bit_for_bit(file: Path, tmp_path: Path) -> None:
@@ -178,12 +179,12 @@ def test_what_is_written_is_read_bit_for_bit(file: Path, tmp_path: Path) -> None
     pd.testing.assert_frame_equal(rows, pd.read_parquet(file), check_exact=True)
     assert rows["regret"].to_numpy().tobytes() == ROWS["regret"].to_numpy().tobytes()
     assert rows.drop(columns="regret").to_dict("list") == ROWS.drop(columns="regret").to_dict("list")
-    assert [store.holds(key, tmp_path) for key in (KEY, OTHER)] == [True, False]
+    assert [keys.holds(key, tmp_path) for key in (KEY, OTHER)] == [True, False]
     assert store.read(OTHER, tmp_path) is None
 
 
 def test_a_file_under_the_name_of_another_counts_as_missing(file: Path, tmp_path: Path) -> None:
-    place = store.file_of(OTHER, tmp_path)
+    place = keys.file_of(OTHER, tmp_path)
     place.parent.mkdir(exist_ok=True)
     file.rename(place)
     assert store.read(OTHER, tmp_path) is None
@@ -506,8 +507,8 @@ def called(main: Callable[[list[str]], int], *words: object) -> tuple[int, str]:
 @given(data=st.data())
 def test_damaged_results_are_refused_or_as_written(data: st.DataObject, tmp_path: Path) -> None:
     """In the store, what is refused counts as missing."""
-    key = store.key_of("some")
-    path = store.file_of(key, tmp_path)
+    key = keys.key_of("some")
+    path = keys.file_of(key, tmp_path)
     store.write(SWEPT, key, "5e77", "c0de", tmp_path)
     whole = store.read(key, tmp_path)
     path.write_bytes(data.draw(damage(path.read_bytes())))

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.workflow
 RESULTS = Path("results") / "mine" / TABLED
 CLAIMS = RESULTS / "claims.csv"
 COMPLETE = str(RESULTS / "complete.txt")
-CHILD = Path("dpregret/workflows/run/child.py")
+CHILD = Path("dpregret/core/child.py")
 """Of no key: a pause that is planted here changes no name."""
 HOLD = """
     if log is not None:

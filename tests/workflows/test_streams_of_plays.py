@@ -32,9 +32,9 @@ from dpregret.paper_figs.figures.style import GREY, CurveStyles, hue_of
 from dpregret.paper_figs.judge.runs import check_columns, check_runs
 from dpregret.workflows.families import FAMILIES, base, online
 from dpregret.workflows.families.base import Draws
+from dpregret.workflows.plan import fingerprint
 from dpregret.workflows.plan.facts import VARIANTS, display_names
 from dpregret.workflows.plan.load import load_config, read_profile
-from dpregret.workflows.run import fingerprint
 
 SEED, RUNS = 20260, 2
 COMMON: dict[str, Any] = {"title": "One play", "sweep": "none", "delta": 1e-6, "runs": RUNS, "epsilon": (4.0,)}

@@ -12,13 +12,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dpregret import study
-from dpregret.core import boundary
+from dpregret.core import boundary, child
 from dpregret.core.errors import nearest
 from dpregret.paper_figs.text.formats import significant
 from dpregret.workflows.audit.plan import pair_rows
 from dpregret.workflows.audit.tables import UNJUDGED, findings
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.run import child
 
 RUNS = 4000
 BAD = ("BROKEN", "violates", "not proved")

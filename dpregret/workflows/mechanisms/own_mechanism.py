@@ -37,11 +37,10 @@ from dpregret.algorithms.privacy.audit import materialise, transcript_losses, wh
 from dpregret.algorithms.privacy.budget import Budget, calibrate, gaussian_epsilon, gaussian_mu
 from dpregret.algorithms.privacy.prefix_sums import PrefixSums
 from dpregret.algorithms.privacy.toeplitz import sequence_lower_bound, window_lower_bound
-from dpregret.core import boundary
+from dpregret.core import boundary, child
 from dpregret.core.boundary import as_json
 from dpregret.core.errors import one_line
 from dpregret.numerics.arrays import Array
-from dpregret.workflows.run import child
 
 SIZES = np.array([1.0, 1e-3, 1e3])
 """Of real draws, one coordinate each."""

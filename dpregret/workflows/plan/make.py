@@ -12,17 +12,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from dpregret.core import discovery
+from dpregret.core import child, discovery
 from dpregret.core.errors import ConfigError, fault
 from dpregret.core.files import checksum, reference
 from dpregret.datasets import records
 from dpregret.paper_figs.judge.claims import ClaimsFile
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Experiment
-from dpregret.workflows.plan import cross_references, facts, load
+from dpregret.workflows.plan import cross_references, facts, fingerprint, load
 from dpregret.workflows.plan.config import AuditSize, Config, ValidationSize, parse_limits
+from dpregret.workflows.plan.keys import here, holds, key_of
 from dpregret.workflows.plan.read import DIGITS, FORMAT, MADE, STAGES, Play, short_names, versions
-from dpregret.workflows.run import child, fingerprint, store
 
 TABLES: Final = (
     "claims.csv",
@@ -59,12 +59,12 @@ def planned(options: Mapping[str, Any], say: child.Say) -> dict[str, Any]:
 
 def stored(config: Config, experiment: Experiment) -> bool:
     """Whether all plays of an experiment are in the store: then it needs no check."""
-    return all(store.holds(play.key) for play, _ in plays(config, experiment))
+    return all(holds(play.key) for play, _ in plays(config, experiment))
 
 
 def short(content: object) -> str:
     """A key as it is in a file's name."""
-    return store.key_of(content)[:DIGITS]
+    return key_of(content)[:DIGITS]
 
 
 def plays(config: Config, experiment: Experiment) -> Iterator[tuple[Play, list[Path]]]:
@@ -85,7 +85,7 @@ def plays(config: Config, experiment: Experiment) -> Iterator[tuple[Play, list[P
         files = fingerprint.play_files(family.name, module, *streams)
         code = fingerprint.fingerprint(files)
         for variant in variants:
-            key = store.key_of({**common, "learner": learner, "variant": variant, "code": code})
+            key = key_of({**common, "learner": learner, "variant": variant, "code": code})
             yield Play(learner, variant, module, code, key), files
 
 
@@ -236,12 +236,12 @@ class _PlanMaker:
         runs, tables, figures = (f"{name}/{paper}" for name in ("runs", "tables", "figures"))
         made: dict[str, str] = {}
         if settings.oracle_costs:
-            made["oracles.parquet"] = self._make(f"oracles/{paper}", (), settings.oracle_costs, store.here())
+            made["oracles.parquet"] = self._make(f"oracles/{paper}", (), settings.oracle_costs, here())
         if claims.exact:
             made["exact"] = self._make(f"exact/{paper}", (), claims.exact)
         further = [name for stage in ("oracles", "exact") if (name := f"{stage}/{paper}") in self.made]
         exact = ["exact_losses/all"] if any(claim.exact for claim in claims.claims) else []
-        folder = self._make(tables, (runs, *exact), digest, profile, store.here(), texts=[paper])
+        folder = self._make(tables, (runs, *exact), digest, profile, here(), texts=[paper])
         table_names = ["table_1_all", *(f"table_{number}" for number in range(2, len(claims.tables) + 1))]
         files = [*TABLES, *(f"{name}.{form}" for name in table_names for form in PAGES)]
         files += [f"gains.{form}" for form in PAGES if claims.gains]

@@ -28,8 +28,8 @@ from typing import Any, Final, NamedTuple
 from dpregret import study
 from dpregret.core.errors import ConfigError, not_allowed
 from dpregret.core.files import atomic_write, checksum, opened
-from dpregret.workflows.run import fingerprint
-from dpregret.workflows.run.fingerprint import COMPILED, PACKAGE, ROOT, STUDY
+from dpregret.workflows.plan import fingerprint
+from dpregret.workflows.plan.fingerprint import COMPILED, PACKAGE, ROOT, STUDY
 
 PAPERS = study.PAPERS
 PROFILES = Path(__file__).parents[1] / "config"

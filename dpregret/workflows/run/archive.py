@@ -42,7 +42,7 @@ from dpregret.core.files import atomic_write, checksum
 from dpregret.core.files import opened as plain_file
 from dpregret.core.machine import machine
 from dpregret.paper_figs.report.provenance import git
-from dpregret.workflows.run.fingerprint import ROOT, code_fingerprint
+from dpregret.workflows.plan.fingerprint import ROOT, code_fingerprint
 
 SUMS, ORIGIN = "SHA256SUMS", "origin.json"
 BESIDE: Final = ("log", "benchmark", "store", "made", "reference", "check")

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from dpregret import study
-from dpregret.core import boundary
+from dpregret.core import boundary, child
 from dpregret.core.checks import LearnerFault
 from dpregret.core.errors import ConfigError, one_line
 from dpregret.workflows.families import FAMILIES
@@ -26,7 +26,7 @@ from dpregret.workflows.families.base import Draws, Experiment, Family
 from dpregret.workflows.plan.load import load_config
 from dpregret.workflows.plan.make import data_files
 from dpregret.workflows.plan.read import PROFILES
-from dpregret.workflows.run import child, store
+from dpregret.workflows.run import store
 
 ROUNDS: Final = 128
 RUNS: Final = 3

@@ -11,16 +11,17 @@ from typing import Any
 
 import pandas as pd
 
-from dpregret.core import parquet
+from dpregret.core import child, parquet
 from dpregret.core.checks import LearnerFault
 from dpregret.core.errors import as_text, printable
 from dpregret.core.parquet import Stamp
 from dpregret.paper_figs.judge.runs import RunsError, empty_row
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws, Experiment, blamed
+from dpregret.workflows.plan import fingerprint, keys
 from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.read import Part, Plan, Play
-from dpregret.workflows.run import child, fingerprint, store
+from dpregret.workflows.run import store
 from dpregret.workflows.run.publish import FAILED
 
 
@@ -57,7 +58,7 @@ def play_experiment(plan: Plan, part: Part, output: Path, log: Path | None = Non
                 logging.error("%s.%s: %s", play.learner, play.variant, fault)
                 failed.append(f"{play.learner}.{play.variant}: {fault}")
             else:
-                logging.info("%s.%s: %s", play.learner, play.variant, store.file_of(play.key))
+                logging.info("%s.%s: %s", play.learner, play.variant, keys.file_of(play.key))
             frames.append(labelled(rows, part, play, fault))
     plan.check_code({play.code for play in part.plays})
     mark = output.with_name(output.name + FAILED)
@@ -87,7 +88,7 @@ def store_play(
 
     failed: its fault, as text; stop: why the whole job has to end.
     """
-    family, folder = FAMILIES[experiment.family], store.STORE.absolute()  # a learner may go to another folder
+    family, folder = FAMILIES[experiment.family], keys.STORE.absolute()  # a learner may go to another folder
     try:
         say(where := f"while {play.module} is imported")
         with blamed(where):

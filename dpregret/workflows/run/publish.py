@@ -22,8 +22,8 @@ from pathlib import Path
 from dpregret.core import boundary
 from dpregret.core.files import atomic_write, checksum, opened, remove
 from dpregret.paper_figs.judge.vocabulary import CLAIMS, NOT_RUN
+from dpregret.workflows.plan import keys
 from dpregret.workflows.plan.read import Plan, key_in
-from dpregret.workflows.run import store
 
 PLAN, SUMS = "plan.json", "SHA256SUMS"
 """The plan of a folder of results, as `dpregret prune` reads it."""
@@ -140,7 +140,7 @@ def named(plan: Plan) -> Iterator[str]:
         yield folder
         for part in parts:
             yield from part.data.values()
-            yield from (store.file_of(play.key).as_posix() for play in part.plays)
+            yield from (keys.file_of(play.key).as_posix() for play in part.plays)
     yield from (made.file for made in plan.made.values())
 
 

@@ -9,38 +9,18 @@ no name; the stamp says on which machine they were measured.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import shutil
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from dpregret.core.files import atomic_write
-from dpregret.core.machine import machine
+from dpregret.workflows.plan.keys import STORE, file_of, here
 
 if TYPE_CHECKING:  # the process of a whole run reads no rows, and imports no pandas
     import pandas as pd
 
 DOWNLOADS: Final = Path("datasets") / "cache"
-STORE: Final = Path("results") / "store"
-
-
-def key_of(content: object) -> str:
-    """SHA-256 of what decides something, as JSON."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-def file_of(key: str, store: Path = STORE) -> Path:
-    """Where the rows of a key are."""
-    return store / key[:2] / f"{key}.parquet"
-
-
-@cache
-def here() -> str:
-    """This machine, as far as it decides how long things take."""
-    return machine()
 
 
 def write(rows: pd.DataFrame, key: str, config: str, code: str, store: Path = STORE) -> None:
@@ -69,11 +49,6 @@ def read(key: str, store: Path = STORE) -> pd.DataFrame | None:
     if labels.get("machine") != here():
         rows = rows.drop(columns=[name for name in rows if str(name).startswith(parquet.TIMED)])
     return rows
-
-
-def holds(key: str, store: Path = STORE) -> bool:
-    """Whether the rows of a key are there, by their name alone."""
-    return file_of(key, store).is_file()
 
 
 def prepare(name: str, out: Path) -> None:
