@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import pkgutil
+import re
 import sys
 import traceback
 import warnings
@@ -12,7 +14,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from dpregret.core.errors import ConfigError
+from dpregret.core.errors import NAME_PATTERN, NAME_RULE, ConfigError
 
 announce: list[Callable[[str], None]] = []
 """Told the module that is imported next: an import can end the process."""
@@ -22,7 +24,8 @@ def discover(package: str, base: Any, mark: str) -> dict[str, Any]:
     """All classes of a package's modules that derive from `base` and define `mark` themselves, sorted by name.
 
     mark: an attribute that holds the name, or something that has one (a card). Raises ValueError when two classes
-    share a name, ConfigError for a file that cannot be imported, or that ends or changes the process when it is.
+    share a name, ConfigError for a file that cannot be imported, or that ends or changes the process when it is, and
+    for a name or a variant that breaks the rule of names.
     """
     classes: dict[str, Any] = {}
     for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
@@ -33,9 +36,20 @@ def discover(package: str, base: Any, mark: str) -> dict[str, Any]:
                 item.__module__ = f"{package}.{module.name}"  # made by a function, which is elsewhere
             marked = vars(item)[mark]
             name = marked if isinstance(marked, str) else marked.name
+            for word in (name, *getattr(marked, "variants", ())):
+                if not re.fullmatch(NAME_PATTERN, word):
+                    raise ConfigError(f"{_file_of(item)}: {item.__name__}: {word!r} {NAME_RULE}")
             if classes.setdefault(name, item) is not item:
                 raise ValueError(f"two classes of {package} are named {name}")
     return dict(sorted(classes.items()))
+
+
+def _file_of(item: type) -> str:
+    """File and line of a class; its module where it has no file."""
+    try:
+        return f"{inspect.getsourcefile(item)}:{inspect.getsourcelines(item)[1]}"
+    except (OSError, TypeError):
+        return item.__module__
 
 
 def _imported(name: str) -> ModuleType:

@@ -14,6 +14,9 @@ LONGEST, HEAD, MOST_PROBLEMS = 1800, 1300, 50
 """Characters of a line, and of its beginning where it is shortened in the middle; lines of one refusal."""
 LONGEST_REASON: Final = 300
 LONGEST_WORD: Final = 80  # for which the nearest one is searched
+NAME_PATTERN: Final = r"^[a-z0-9][a-z0-9_-]*$"
+NAME_RULE: Final = "may hold small letters, digits, - and _ only"
+"""Of names in files: of experiments, data sets, streams, learners and their variants."""
 FAULT_FILE: Final = Path(".snakemake") / "dpregret-fault.txt"
 
 

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 import yaml
 from pydantic import BaseModel, Tag, ValidationError
 
-from dpregret.core.errors import ConfigError, nearest, not_allowed
+from dpregret.core.errors import NAME_PATTERN, NAME_RULE, ConfigError, nearest, not_allowed
 from dpregret.core.files import opened
 
 KeyPath = tuple[str | int, ...]
@@ -44,13 +44,14 @@ MESSAGES: Final = {
     "literal_error": "must be one of {expected}",
 }
 """Type of a pydantic error -> what is printed instead of its message."""
-NAME_PATTERN: Final = r"^[a-z0-9][a-z0-9_-]*$"
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Safe loader that reads ``1e-6`` as a number (YAML 1.2), where YAML 1.1 sees a word; compiled where it can be.
+    """Safe loader with the words and numbers of YAML 1.2; compiled where it can be.
 
-    Dates are strings, `<<` is a key like any other.
+    YAML 1.1 sees a word in ``1e-6``, true in ``yes`` and ``on``, 8 in ``010`` and 90 in ``1:30``. Here the first is a
+    number and the others are words, so that none is read as another value than the one in the file. Dates are words,
+    `<<` is a key like any other.
     """
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
@@ -66,14 +67,20 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
 
 
 _Loader.yaml_implicit_resolvers = {  # not the shared table
-    first: [(tag, pattern) for tag, pattern in resolvers if tag in PLAIN]
+    first: [(tag, pattern) for tag, pattern in resolvers if tag == TAG + "null"]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)[eE][-+]?[0-9]+$"),
-    list("-+0123456789."),
-)
+for _kind, _pattern, _first in (
+    ("bool", r"(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
+    ("int", r"[-+]?(?:0|[1-9][0-9_]*|0x[0-9a-fA-F]+)$", "-+0123456789"),
+    (
+        "float",
+        r"(?:[-+]?(?:\.[0-9]+|[0-9][0-9_]*\.[0-9_]*|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?"
+        r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$",
+        "-+0123456789.",
+    ),
+):
+    _Loader.add_implicit_resolver(TAG + _kind, re.compile(_pattern), list(_first))
 
 
 @dataclass(frozen=True)
@@ -176,9 +183,9 @@ def read_source(path: Path, name: str | None = None) -> Source:
 
 def entries(path: Path, fields: str) -> dict[str, Expanded]:
     """The entries of a file of names, each a mapping of these fields. Raises ConfigError."""
-    source = read_source(path)
+    source = read_source(path, shown(path))
     if not isinstance(source.data, dict):
-        raise ConfigError(f"{path}: expected names, each with {fields}")
+        raise ConfigError(f"{source.name}: expected names, each with {fields}")
     for name, entry in source.data.items():
         if not isinstance(entry, dict):
             raise ConfigError(f"{source.at((name,))}: expected {fields}")
@@ -201,7 +208,7 @@ def _read_lines(node: yaml.Node, path: KeyPath, lines: dict[KeyPath, int]) -> It
         seen: dict[str, int] = {}
         for key, value in node.value:
             line = key.start_mark.line + 1
-            if not isinstance(key, yaml.ScalarNode) or key.tag not in KEYS:
+            if not isinstance(key, yaml.ScalarNode) or key.tag not in KEYS or _is_switch(key):
                 text = f"{key.value!r}" if isinstance(key, yaml.ScalarNode) else "this one"
                 yield line, path, f"a key must be a word, not {text} (quotes make a word of it)"
                 continue
@@ -210,6 +217,11 @@ def _read_lines(node: yaml.Node, path: KeyPath, lines: dict[KeyPath, int]) -> It
                 yield line, here, f"repeated key (first on line {seen[key.value]})"
             seen[str(key.value)] = lines[here] = line
             yield from _read_lines(value, here, lines)
+
+
+def _is_switch(key: yaml.ScalarNode) -> bool:
+    """Whether a key is a word that other readers of YAML take for true or false."""
+    return not key.style and key.value.lower() in ("yes", "no", "on", "off")
 
 
 def expand(value: object) -> object:
@@ -295,7 +307,7 @@ def in_order(problems: Sequence[str]) -> list[str]:
 def _message(kind: str, detail: Any, context: Mapping[str, Any], whole_entry: bool) -> str:
     text = str(detail["msg"]).removeprefix("Value error, ").replace("Input should be", "must be")
     if kind == "string_pattern_mismatch" and context["pattern"] == NAME_PATTERN:
-        text = "may hold small letters, digits, - and _ only"
+        text = NAME_RULE
     elif kind in MESSAGES:
         text = MESSAGES[kind].format(**context)
     if kind == "missing" or (kind == "value_error" and whole_entry):

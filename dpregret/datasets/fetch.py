@@ -31,9 +31,9 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from dpregret.core import boundary
-from dpregret.core.errors import one_line
+from dpregret.core.errors import NAME_PATTERN, one_line
 from dpregret.core.files import atomic_write
-from dpregret.core.yaml_source import NAME_PATTERN, entries, validate
+from dpregret.core.yaml_source import entries, validate
 from dpregret.datasets.examples import check_finite, save, unit_rows
 from dpregret.numerics.arrays import Array
 

@@ -86,7 +86,7 @@ def test_records_are_clipped_by_the_public_constants(tmp_path: Path) -> None:
     features, labels = RecordFile(file=str(file), label="y", norm=2.0, range=(0.0, 20.0), drop=("skipped",)).read()
     assert features == pytest.approx(np.array([[1.2, 1.6], [0.6, -0.8], [0.0, 0.0]]))
     assert labels == pytest.approx([0.0, -1.0, 1.0])
-    classes = RecordFile(file=str(file), label="y", norm=9, positive=10, drop=("skipped",))
+    classes = RecordFile(file=str(file), label="y", norm=9, positive=10, negative=(0, 99), drop=("skipped",))
     assert classes.read()[1].tolist() == [1, -1, -1]
 
 

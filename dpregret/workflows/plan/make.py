@@ -47,6 +47,7 @@ def planned(options: Mapping[str, Any], say: child.Say) -> dict[str, Any]:
     try:
         source = load.check_options(dict(options))
         read: dict[str, str] = {}
+        check_records()
         config = load.load_config(source, limits=parse_limits(options.get("limits")), read=read, say=say, stored=stored)
         papers = cross_references.check_references(config)
         read |= {str(file.path): checksum(file.path) for file in records.declared().values()}
@@ -109,9 +110,27 @@ def data_key(name: str) -> str:
     return short([name, fingerprint.fingerprint(fingerprint.stage_files("data")), versions(), declared])
 
 
+def data_file(name: str) -> str:
+    """The file of a prepared data set."""
+    return f"{MADE}/data/{name}.{data_key(name)}.npz"
+
+
 def data_files(experiment: Experiment) -> dict[str, str]:
     """Prepared data that an experiment reads -> their file."""
-    return {name: f"{MADE}/data/{name}.{data_key(name)}.npz" for name in data_of(experiment)}
+    return {name: data_file(name) for name in data_of(experiment)}
+
+
+def check_records() -> None:
+    """Read the records of the study that are not prepared yet. Raises ConfigError for what is wrong with a file."""
+    problems: list[str] = []
+    for name, file in records.declared().items():
+        try:
+            if not Path(data_file(name)).exists():
+                file.read()
+        except ConfigError as error:
+            problems += error.problems
+    if problems:
+        raise ConfigError(problems)
 
 
 def listed_code(code: Mapping[str, Sequence[Path]]) -> dict[str, Any]:
