@@ -123,6 +123,7 @@ def audit(
     participations: int = 1,
     separation: int = 1,
     sums: bool = False,
+    exact_gaps: bool = False,
 ) -> Verdict:
     """Exact privacy loss of correlated noise of your own, read off the code that draws it.
 
@@ -130,13 +131,16 @@ def audit(
     function that makes one, given rounds, window, sensitivity, epsilon and so on by the names of its parameters;
     (streaming matrix, standard deviation); or `FILE.py:FUNCTION`. rounds: outputs, at most 4096. window: rounds that an
     item stays protected (None: all). epsilon, delta: what is claimed. sensitivity: how far an item moves, l2.
-    participations, separation: rounds that one record takes part in, and how far they are apart. sums: a streaming
-    matrix makes noise of sums, not of single items.
+    participations, separation: most rounds that one record takes part in, and how far they are apart at least
+    (exact_gaps: exactly); the loss is the worst over all such schedules, those that fit into the rounds in part too.
+    sums: a streaming matrix makes noise of sums, not of single items.
 
-    Returns a `Verdict`: `kept`, `epsilon` (delivered), `by_age` (a frame: the loss of an item by its age), item_mu,
-    age_mu (Gaussian-DP parameters, (rounds,)), noise (the matrix B, (rounds, draws)). With A the lower triangular
-    ones, A v + B z is released, z normal; the loss is that of the Gaussian mechanism (Dong, Roth & Su 2022; Denisov
-    et al. 2022).
+    Returns a `Verdict`: `verdict` ('keeps', 'violates', 'undecided'), `kept`, `epsilon` (delivered: no record loses
+    more), `worst` (rounds, mu and bound of the record that loses most), `by_age` (a frame: the loss of an item by its
+    age), item_mu, age_mu (Gaussian-DP parameters, (rounds,)), noise (the matrix B, (rounds, draws)). With A the lower
+    triangular ones, A v + B z is released, z normal; the loss is that of the Gaussian mechanism (Dong, Roth & Su 2022;
+    Denisov et al. 2022), exact but where `worst.exact` is false: `epsilon` is then an upper bound, `least_epsilon` the
+    loss of the record found.
 
     Raises OwnNoiseError, a ValueError of one line, for code that draws otherwise than it may, or is not linear.
 
@@ -150,7 +154,7 @@ def audit(
     from dpregret.workflows.mechanisms import own_mechanism
 
     whole = rounds if window is None else window
-    claimed = own_mechanism.Claim(rounds, whole, epsilon, delta, sensitivity, participations, separation)
+    claimed = own_mechanism.Claim(rounds, whole, epsilon, delta, sensitivity, participations, separation, exact_gaps)
     make = own_mechanism.load(mechanism) if isinstance(mechanism, str) else mechanism
     noise = own_mechanism.noise_matrix(make if callable(make) else lambda: make, claimed, not sums)
     return own_mechanism.audit(noise, claimed)

@@ -20,10 +20,13 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dpregret.core.boundary import FAILED
 from dpregret.core.errors import LONGEST_REASON, as_text, printable
 from dpregret.core.machine import bounded_memory
 
 POLL_SECONDS = 0.2  # between checks of a silent child
+REFUSED = -1
+"""Code of what could not be judged: the command ends with `FAILED`."""
 Say = Callable[[str], None]
 """Reports where a call is; the last report is part of the message on its end."""
 
@@ -49,7 +52,7 @@ class Ended(NamedTuple):
 def judged(work: Callable[[], tuple[int, Sequence[str]]], name: str, bounds: Bounds = NO_BOUNDS) -> int:
     """Exit code of a command that calls foreign code: its lines are printed; 2 and one line where it does not return.
 
-    work: gives the exit code and the lines. Code 2 stands for what could not be judged: its lines go to standard error.
+    work: gives the exit code and the lines; `REFUSED` for what could not be judged, whose lines go to standard error.
     """
 
     def quiet(say: Say) -> Any:
@@ -57,9 +60,9 @@ def judged(work: Callable[[], tuple[int, Sequence[str]]], name: str, bounds: Bou
         return work()
 
     answer, fault = call(quiet, bounds)
-    code, lines = answer or (2, [f"{name}: could not be judged: {fault}"])
-    print(printable("\n".join(lines)), file=sys.stderr if code == 2 else sys.stdout)
-    return int(code)
+    code, lines = answer or (REFUSED, [f"{name}: could not be judged: {fault}"])
+    print(printable("\n".join(lines)), file=sys.stderr if code == REFUSED else sys.stdout)
+    return FAILED if code == REFUSED else int(code)
 
 
 def call(function: Callable[[Say], Any], bounds: Bounds = NO_BOUNDS, log: Path | None = None) -> Ended:

@@ -288,16 +288,67 @@ def test_losses_are_exact() -> None:
 
 
 def test_participations_add_up() -> None:
-    """Two rounds of one record against brute force over the directions of its two contributions."""
-    claim = Claim(rounds=12, window=12, participations=2, separation=5)
+    """Two rounds of one record against brute force over all pairs and the directions of its two contributions."""
     root = window_root(12, 12)
-    verdict = audit(root, claim)
     shifts = np.linalg.solve(root, np.tril(np.ones((12, 12))))
-    for start in range(7):
-        pair = shifts[:, [start, start + 5]]
-        worst = max(np.linalg.norm(pair @ [1.0, sign]) for sign in (-1.0, 1.0))
-        assert verdict.item_mu[start] == pytest.approx(worst)
-    assert len(verdict.item_mu) == 7
+    for exact_gaps in (False, True):
+        verdict = audit(root, Claim(12, 12, participations=2, separation=5, exact_gaps=exact_gaps))
+        pairs = [(i, j) for i in range(12) for j in range(i + 5, 12) if not exact_gaps or j == i + 5]
+        worst = max(np.linalg.norm(shifts[:, pair] @ [1.0, sign]) for pair in map(list, pairs) for sign in (-1.0, 1.0))
+        assert verdict.mu == pytest.approx(worst)
+        assert verdict.worst.exact
+        assert verdict.item_mu == pytest.approx(np.linalg.norm(shifts, axis=0))
+
+
+HARDLY_NOISED = """
+import numpy as np
+def make(generator, rounds, dimension):
+    sd = np.full(rounds, 20.0)
+    sd[[2, 6]] = 0.5
+    return np.cumsum(sd[:, None] * generator.standard_normal((rounds, dimension)), axis=0)
+def frustrated(generator, rounds, dimension):  # three rounds whose columns have negative products
+    strategy = np.eye(3) - 0.3
+    return np.linalg.solve(strategy.T, np.tril(np.ones((3, 3))).T).T @ generator.standard_normal((3, dimension))
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "delivered", "rounds"),
+    [
+        ("--participations 3 --separation 4", 16.860, "3, 7:"),
+        ("--participations 3 --separation 4 --exact-gaps", 16.860, "3, 7:"),
+        ("--participations 2 --separation 4", 16.860, "3, 7:"),
+        ("--participations 2 --separation 3 --exact-gaps", 11.0, ""),
+        ("--participations 9 --separation 4", 16.860, "3, 7:"),  # more than fit
+        ("--participations 3 --separation 5", 11.0, ""),
+        ("--participations 1", 10.997, ""),
+    ],
+)
+def test_a_record_partly_inside_the_horizon_is_a_record(
+    options: str, delivered: float, rounds: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rounds 3 and 7 are hardly noised; a third round after them would lie beyond the horizon."""
+    (tmp_path / "hardly.py").write_text(HARDLY_NOISED, encoding="utf-8")
+    assert main([f"{tmp_path / 'hardly.py'}:make", "--rounds", "10", *options.split()]) == 1
+    page = capsys.readouterr().out
+    assert float(re.findall(r"delivered: epsilon (\S+)", page)[0]) == pytest.approx(delivered, abs=0.01)
+    assert rounds in page
+    assert page.endswith("of it\n")
+
+
+def test_what_a_bound_alone_exceeds_is_undecided(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All G_ij < 0 off the diagonal: three signs cannot turn all of them, and the bound is not reached."""
+    (tmp_path / "hardly.py").write_text(HARDLY_NOISED, encoding="utf-8")
+    words = [f"{tmp_path / 'hardly.py'}:frustrated", "--rounds", "3", "--participations", "3", "--json"]
+    answers = []
+    for epsilon in (1.0, 10.0, 50.0):
+        code = main([*words, "--epsilon", str(epsilon)])
+        told = capsys.readouterr()
+        answers.append((code, json.loads(told.out)["verdict"]))
+        assert not told.err
+    assert answers == [(1, "violates"), (2, "undecided"), (0, "keeps")]
+    assert main([*words[:-1], "--epsilon", "10"]) == 2
+    assert "verdict: UNDECIDED, " in capsys.readouterr().out
 
 
 def test_page(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -329,7 +380,8 @@ BAD = [
     "{}:window_root --epsilon 0",
     "{}:window_root --delta 1",
     "{}:window_root --participations 2 --window 8",
-    "{}:window_root --participations 5 --separation 8",
+    "{}:window_root --participations 0",
+    "{}:window_root --participations 2 --separation 0",
 ]
 
 

@@ -66,7 +66,7 @@ def _judged(options: argparse.Namespace) -> tuple[int, list[str]]:
             raise ValueError(f"{names}: left out of the audit (workflows/audit/settings.yaml says why)")
         table = findings(pairs)
     except ValueError as fault:
-        return 2, [f"audit: {fault}"]
+        return child.REFUSED, [f"audit: {fault}"]
     lines = []
     for row in table.to_dict("records"):
         claimed, ledger, shown = (significant(row[column]) for column in ("claimed", "accounted", "audited"))

@@ -17,7 +17,8 @@ draws enter it and how much. Draws of a real generator follow, small and large o
 them: row by row, so that a row of large noise hides nothing of the others.
 
 Released is A v + B z: A the lower triangular ones, B the noise. The command is `dpregret audit`; exit code 0: the claim
-is kept; 1: it is not; 2: bad input.
+is kept; 1: it is violated; 2: undecided, since the bound on the loss is above the claim and no record was found that
+is, or bad input, which gets one line on standard error and no page.
 """
 
 import argparse
@@ -28,13 +29,14 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from dpregret.algorithms.privacy.audit import materialise, transcript_losses, whitened_sums
+from dpregret.algorithms.privacy.audit import materialise, whitened_sums
 from dpregret.algorithms.privacy.budget import Budget, calibrate, gaussian_epsilon, gaussian_mu
+from dpregret.algorithms.privacy.participation import Schedules, WorstRecord, worst_record
 from dpregret.algorithms.privacy.prefix_sums import PrefixSums
 from dpregret.algorithms.privacy.toeplitz import sequence_lower_bound, window_lower_bound
 from dpregret.core import boundary, child
@@ -60,8 +62,8 @@ class OwnNoiseError(ValueError):
 class Claim:
     """The claimed privacy of the mechanism. window: of the protected items; rounds or more: the whole sequence.
 
-    participations: rounds that one record takes part in, `separation` rounds apart; more than one for whole sequences.
-    Raises OwnNoiseError.
+    participations: most rounds that one record takes part in, `separation` rounds apart at least, or exactly where
+    `exact_gaps`; more than one for whole sequences. Raises OwnNoiseError.
     """
 
     rounds: int
@@ -71,6 +73,7 @@ class Claim:
     sensitivity: float = 1.0
     participations: int = 1
     separation: int = 1
+    exact_gaps: bool = False
 
     def __post_init__(self) -> None:
         integers = {"rounds": MOST_ROUNDS, "window": np.inf, "participations": np.inf, "separation": np.inf}
@@ -82,9 +85,11 @@ class Claim:
                 raise OwnNoiseError(f"{name} must lie between 0 and {most}, got {getattr(self, name)}")
         if self.participations > 1 and self.window < self.rounds:
             raise OwnNoiseError("participations above 1 are for the whole sequence: leave the window out")
-        if (self.participations - 1) * self.separation >= self.rounds:
-            participations = f"{self.participations} participations {self.separation} rounds apart"
-            raise OwnNoiseError(f"{participations} need more than {self.rounds} rounds")
+
+    @property
+    def schedules(self) -> Schedules:
+        """The rounds that one record may take part in."""
+        return Schedules(self.participations, self.separation, self.exact_gaps)
 
 
 @contextmanager
@@ -230,33 +235,46 @@ def _call(function: Callable[..., Any], offered: Mapping[str, Any]) -> Any:
 
 @dataclass(frozen=True, repr=False)
 class Verdict:
-    """The exact loss of a mechanism; printed as a page.
+    """The loss of a mechanism under Gaussian noise; printed as a page.
 
-    claim: what it is said to deliver. noise: the matrix B, (rounds, draws). item_mu: Gaussian-DP parameter of every
-    item while it is protected, (rounds,); age_mu: of the worst item by age, (rounds,). singular: the first round whose
-    noise is a combination of that of earlier ones, so that its item leaves exactly; None: there is none.
+    claim: what it is said to deliver. noise: the matrix B, (rounds, draws). item_mu: exact Gaussian-DP parameter of
+    every item while it is protected, (rounds,); age_mu: of the worst item by age, (rounds,). worst: the record that
+    loses most, in all its rounds. singular: the first round whose noise is a combination of that of earlier ones, so
+    that its item leaves exactly; None: there is none.
     """
 
     claim: Claim
     noise: Array
     item_mu: Array
     age_mu: Array
+    worst: WorstRecord
     singular: int | None = None
 
     @property
     def mu(self) -> float:
-        """Of the worst item."""
-        return float(self.item_mu.max())
+        """No record loses more: the exact loss of the worst one, or a bound of it (`worst.exact`)."""
+        return self.worst.bound
+
+    @property
+    def verdict(self) -> Literal["keeps", "violates", "undecided"]:
+        """undecided: the bound is above the claim, and no record was found that is."""
+        claimed = gaussian_mu(Budget(self.claim.epsilon, self.claim.delta)) * (1 + TOLERANCE)
+        return "keeps" if self.worst.bound <= claimed else "violates" if self.worst.mu > claimed else "undecided"
 
     @property
     def kept(self) -> bool:
-        """Whether the claim holds."""
-        return self.mu <= gaussian_mu(Budget(self.claim.epsilon, self.claim.delta)) * (1 + TOLERANCE)
+        """Whether the claim is proved: no record loses more."""
+        return self.verdict == "keeps"
 
     @property
     def epsilon(self) -> float:
-        """The delivered epsilon at the claimed delta: the exact loss of the worst item."""
-        return float(gaussian_epsilon(self.mu, self.claim.delta))
+        """The delivered epsilon at the claimed delta: no record loses more."""
+        return float(gaussian_epsilon(self.worst.bound, self.claim.delta))
+
+    @property
+    def least_epsilon(self) -> float:
+        """What the worst record found loses at the claimed delta: equal to `epsilon` where that is exact."""
+        return float(gaussian_epsilon(self.worst.mu, self.claim.delta))
 
     @property
     def by_age(self) -> pd.DataFrame:
@@ -271,28 +289,23 @@ class Verdict:
 
 
 def audit(noise: Array, claim: Claim) -> Verdict:
-    """Exact losses of a noise matrix B, (rounds, draws)."""
+    """Losses of a noise matrix B, (rounds, draws)."""
     rounds = claim.rounds
     try:
-        losses = transcript_losses(noise) * claim.sensitivity**2
+        whitened = claim.sensitivity * whitened_sums(noise)
     except np.linalg.LinAlgError:
-        return Verdict(claim, noise, np.full(rounds, np.inf), np.full(rounds, np.inf), _first_singular(noise))
+        first, everything = _first_singular(noise), np.full(rounds, np.inf)
+        return Verdict(claim, noise, everything, everything, WorstRecord((first,), np.inf, np.inf), first)
+    losses = np.cumsum(np.square(whitened), axis=0)  # of every item given the outputs so far
     last = np.minimum(np.arange(rounds) + claim.window, rounds) - 1  # the last output that an item is charged for
-    items = losses[last, np.arange(rounds)] if claim.participations == 1 else _joint(noise, claim)
-    ages = np.array([np.diagonal(losses, -age).max() for age in range(rounds)])
-    return Verdict(claim, noise, np.sqrt(items), np.sqrt(ages))
-
-
-def _joint(noise: Array, claim: Claim) -> Array:
-    """Squared losses of records by their first round; exact where no two of a record's rounds have C^T C below 0.
-
-    With G = A^T (B B^T)^-1 A a record whose rounds are R moves by at most sum_{i, j in R} |G_ij|.
-    """
-    whitened = whitened_sums(noise)
-    gram = np.abs(whitened.T @ whitened) * claim.sensitivity**2
-    rounds = claim.separation * np.arange(claim.participations)  # of a record that begins in the first one
-    starts = range(claim.rounds - int(rounds[-1]))
-    return np.array([gram[np.ix_(start + rounds, start + rounds)].sum() for start in starts])
+    items = np.sqrt(losses[last, np.arange(rounds)])
+    ages = np.sqrt(np.array([np.diagonal(losses, -age).max() for age in range(rounds)]))
+    if claim.participations > 1:
+        worst = worst_record(whitened.T @ whitened, claim.schedules)
+    else:
+        item = int(np.argmax(items))
+        worst = WorstRecord((item + 1,), float(items[item]), float(items[item]))
+    return Verdict(claim, noise, items, ages, worst)
 
 
 def _first_singular(noise: Array) -> int:
@@ -310,18 +323,22 @@ def _page(verdict: Verdict) -> Iterator[str]:
     whole, several = claim.window >= rounds, claim.participations > 1
     epsilon_of = partial(gaussian_epsilon, delta=claim.delta)
     scope = "the whole sequence" if whole else f"a window of {claim.window} rounds"
-    participations = f", {claim.participations} participations {claim.separation} rounds apart" if several else ""
-    yield f"{rounds} rounds, privacy of {scope}, sensitivity {claim.sensitivity:g}{participations}"
+    yield f"{rounds} rounds, privacy of {scope}, sensitivity {claim.sensitivity:g}"
+    if several:
+        apart = f"{'exactly' if claim.exact_gaps else 'at least'} {claim.separation} apart"
+        most = claim.schedules.most(rounds)
+        fitting = f" ({most} fit into {rounds})" if most < claim.participations else ""
+        yield f"privacy of a record in at most {claim.participations} rounds{fitting}, {apart}"
     yield f"A: lower triangular ones, {rounds} x {rounds}"
     yield f"B: {rounds} x {noise.shape[1]} (noise of each prefix sum by draw); its corner:"
     for row in noise[:CORNER, :CORNER]:
         yield "   " + " ".join(f"{value:10.5g}" for value in row)
     if verdict.singular is not None:
         yield f"round {verdict.singular}: its noise is a combination of that of earlier rounds, its item leaves exactly"
-    yield "exact loss of every item while it is protected (Gaussian-DP parameter, epsilon):"
-    first = "records that begin in rounds" if several else "items"
+    alone = "by itself" if several else "while it is protected"
+    yield f"exact loss of every item {alone} (Gaussian-DP parameter, epsilon):"
     for start, end, mu in _equal(verdict.item_mu):
-        yield f"   {first} {start}..{end}: mu at most {mu:.6g}, epsilon {epsilon_of(mu):.6g}"
+        yield f"   items {start}..{end}: mu at most {mu:.6g}, epsilon {epsilon_of(mu):.6g}"
     if verdict.singular is None:
         yield "loss of the worst item by age (rounds seen since its own):"
         doubling = {2**power - 1 for power in range(rounds.bit_length())}
@@ -336,10 +353,21 @@ def _page(verdict: Verdict) -> Iterator[str]:
         mean, most = unit * variances.mean(), unit * variances.max()
         yield f"error, variance in units of (sensitivity / mu)^2: mean {mean:.6g}, largest {most:.6g}"
         yield f"   no Gaussian noise has a mean below {bound:.6g}: this is {mean / bound:.4g} times as much"
-    delivered = epsilon_of(verdict.mu)
-    yield f"claimed: epsilon {claim.epsilon:g} at delta {claim.delta:g}; delivered: epsilon {delivered:.6g}"
-    judgement = "keeps its claim" if verdict.kept else "VIOLATES ITS CLAIM"
-    yield f"verdict: {judgement}, spends {delivered / claim.epsilon:.4g} of it"
+    delivered, worst = verdict.epsilon, verdict.worst
+    named = ", ".join(map(str, worst.rounds[:MOST_LINES])) + (", ..." if len(worst.rounds) > MOST_LINES else "")
+    if several and worst.exact:
+        yield f"worst record, exactly: rounds {named}: mu {worst.mu:.6g}, epsilon {delivered:.6g}"
+    elif several:
+        yield f"worst record found: rounds {named}: mu {worst.mu:.6g}, epsilon {verdict.least_epsilon:.6g}"
+        yield f"bound, which no record may reach: mu {worst.bound:.6g}, epsilon {delivered:.6g}"
+    least = "" if worst.exact else f" at most, {verdict.least_epsilon:.6g} at least"
+    yield f"claimed: epsilon {claim.epsilon:g} at delta {claim.delta:g}; delivered: epsilon {delivered:.6g}{least}"
+    if verdict.verdict == "undecided":
+        yield "verdict: UNDECIDED, the bound is above the claim, and no record was found that is"
+    else:
+        judgement = "keeps its claim" if verdict.kept else "VIOLATES ITS CLAIM"
+        spent = delivered if verdict.kept else verdict.least_epsilon
+        yield f"verdict: {judgement}, spends {spent / claim.epsilon:.4g} of it"
 
 
 def _equal(values: Array) -> list[tuple[int, int, float]]:
@@ -371,10 +399,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ("epsilon", 1.0, "claimed (default 1)"),
         ("delta", 1e-6, "claimed (default 1e-6)"),
         ("sensitivity", 1.0, "how far an item moves, l2 (default 1)"),
-        ("participations", 1, "rounds that one record takes part in (default 1)"),
-        ("separation", 1, "rounds between two of them (default 1)"),
+        ("participations", 1, "most rounds that one record takes part in (default 1)"),
+        ("separation", 1, "least gap between two of them, in rounds (default 1)"),
     ):
         parser.add_argument(f"--{name}", type=type(default), default=default, help=text)
+    parser.add_argument("--exact-gaps", action="store_true", help="gaps are exactly --separation, not at least")
     sums = "a streaming matrix makes noise of sums, not of single items"
     parser.add_argument("--sums", action="store_true", help=sums)
     parser.add_argument("--save", type=Path, help="write A, B and the losses to this .npz file")
@@ -394,13 +423,14 @@ def _judged(options: argparse.Namespace) -> tuple[int, list[str]]:
         claim = Claim(**{field.name: getattr(options, field.name) for field in fields(Claim)})
         verdict = audit(noise_matrix(load(options.mechanism), claim, not options.sums), claim)
     except OwnNoiseError as error:
-        return 2, [str(error)]
+        return child.REFUSED, [str(error)]
     if options.save is not None:
         ones = np.tril(np.ones((claim.rounds, claim.rounds)))
         np.savez(options.save, A=ones, B=verdict.noise, item_mu=verdict.item_mu, age_mu=verdict.age_mu)
-    code = 0 if verdict.kept else 1
+    code = {"keeps": 0, "violates": 1, "undecided": 2}[verdict.verdict]
     if options.json:
-        names = ("claim", "kept", "mu", "epsilon", "singular", "item_mu", "by_age")
+        names = ("claim", "verdict", "kept", "mu", "epsilon", "least_epsilon", "singular", "item_mu", "by_age")
         content = {"mechanism": options.mechanism, **{name: getattr(verdict, name) for name in names}}
+        content["worst"] = {**asdict(verdict.worst), "exact": verdict.worst.exact}
         return code, [as_json(content).rstrip("\n")]
     return code, [str(verdict)]

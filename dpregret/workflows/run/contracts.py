@@ -260,8 +260,8 @@ def _judged() -> tuple[int, list[str]]:
         with TemporaryDirectory(prefix="dpregret-") as folder:
             results = list(tested(Path(folder)))
     except ConfigError as error:
-        return 2, [f"test: {line}" for line in error.problems]
+        return child.REFUSED, [f"test: {line}" for line in error.problems]
     lines = [f"test: {where}: {fault}" for where, faults in results for fault in faults or ["keeps its contracts"]]
     if not results:
-        return 2, ["test: no experiment of the study has a learner or an online stream of the study"]
+        return child.REFUSED, ["test: no experiment of the study has a learner or an online stream of the study"]
     return int(any(faults for _, faults in results)), lines
