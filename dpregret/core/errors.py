@@ -17,6 +17,11 @@ LONGEST_WORD: Final = 80  # for which the nearest one is searched
 NAME_PATTERN: Final = r"^[a-z0-9][a-z0-9_-]*$"
 NAME_RULE: Final = "may hold small letters, digits, - and _ only"
 """Of names in files: of experiments, data sets, streams, learners and their variants."""
+ID_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
+ID_RULE: Final = "may hold letters, digits, ., - and _ only, and begins with a letter or a digit"
+"""Of claims, rows, errata, and what claims share: a name that may become a file, and is what people cite."""
+LONGEST_NAME: Final = 100
+"""A name becomes a part of a file's name, which has at most 255 bytes."""
 FAULT_FILE: Final = Path(".snakemake") / "dpregret-fault.txt"
 
 

@@ -46,6 +46,16 @@ def opened(path: Path | str) -> io.BufferedReader:
     return open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb")
 
 
+def inside(folder: Path, name: str) -> Path:
+    """The path of a name below a folder. Raises ValueError for a name, or a link, that leads elsewhere."""
+    path = Path(name)
+    if not name or path.is_absolute() or ".." in path.parts or "\0" in name:
+        raise ValueError(f"must be a path below its folder, without .., not {name!r}")
+    if not (folder / path).resolve().is_relative_to(folder.resolve()):
+        raise ValueError(f"{name!r} is a link that leads out of its folder: copy the file")
+    return folder / path
+
+
 def checksum(path: Path) -> str:
     """SHA-256 of a file. Raises OSError."""
     with opened(path) as file:

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 import yaml
 from pydantic import BaseModel, Tag, ValidationError
 
-from dpregret.core.errors import NAME_PATTERN, NAME_RULE, ConfigError, nearest, not_allowed
+from dpregret.core.errors import ID_PATTERN, ID_RULE, NAME_PATTERN, NAME_RULE, ConfigError, nearest, not_allowed
 from dpregret.core.files import opened
 
 KeyPath = tuple[str | int, ...]
@@ -37,6 +37,7 @@ MESSAGES: Final = {
     "bool_type": "must be true or false",
     "bool_parsing": "must be true or false",
     "string_too_short": "must not be empty",
+    "string_too_long": "may have at most {max_length} characters",
     "too_short": "must not be empty",
     "dict_type": "must be a mapping",
     "model_type": "must be a mapping",
@@ -44,6 +45,7 @@ MESSAGES: Final = {
     "literal_error": "must be one of {expected}",
 }
 """Type of a pydantic error -> what is printed instead of its message."""
+RULES: Final = {NAME_PATTERN: NAME_RULE, ID_PATTERN: ID_RULE}
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
@@ -306,8 +308,8 @@ def in_order(problems: Sequence[str]) -> list[str]:
 
 def _message(kind: str, detail: Any, context: Mapping[str, Any], whole_entry: bool) -> str:
     text = str(detail["msg"]).removeprefix("Value error, ").replace("Input should be", "must be")
-    if kind == "string_pattern_mismatch" and context["pattern"] == NAME_PATTERN:
-        text = NAME_RULE
+    if kind == "string_pattern_mismatch" and context["pattern"] in RULES:
+        text = RULES[context["pattern"]]
     elif kind in MESSAGES:
         text = MESSAGES[kind].format(**context)
     if kind == "missing" or (kind == "value_error" and whole_entry):

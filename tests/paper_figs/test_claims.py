@@ -140,6 +140,32 @@ def test_a_mistake_is_one_line_with_its_place(tmp_path: Path, changes: dict[str,
     assert said(path).startswith(f"{path}:{line_of(path, text)}: {named}: ")
 
 
+HOSTILE = (
+    "../../../X", "/etc/x", "a/b", "..", ".", ".hidden", "-option", "a b", "a\nb", "a\0b", "a\x1b[2J", "é", "",
+    "a" * 300, "<b>", "a|b", "`x`", "$(x)", "con:", "a\\b",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_name_can_become_another_path(tmp_path: Path, name: str) -> None:
+    """An id is a file's name in `dpregret check`; a row's and an erratum's are anchors."""
+
+    def refused(key: str) -> bool:
+        with pytest.raises(ClaimsError) as refusal:
+            load_paper(tmp_path)
+        return any(f".{key}: " in line for line in refusal.value.problems)
+
+    for key in ("id", "experiment", "stream"):
+        write(tmp_path, [{**CLAIM, key: name}], rows=[{**ROW, "exponents": {}}])
+        assert refused(key)
+    for key in ("id", "learner", "variant"):
+        write(tmp_path, [CLAIM], rows=[{**ROW, "variant": "v", "learner": "l", key: name}])
+        assert refused(key)
+    write(tmp_path, [CLAIM])
+    (tmp_path / "errata.yaml").write_text(yaml.safe_dump({"errata": [{**ERRATUM, "id": name}]}))
+    assert refused("id")
+
+
 @pytest.mark.parametrize(("key", "value"), [("steam", "n"), ("parameter", "time")])
 def test_what_is_inherited_is_pointed_at_where_it_stands(tmp_path: Path, key: str, value: str) -> None:
     path = write(tmp_path, [CLAIM], settings={"T": {**SETTING, key: value}})

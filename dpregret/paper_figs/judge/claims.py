@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, PlainValidator, model_validator
 
-from dpregret.core.errors import ConfigError, nearest, not_allowed
+from dpregret.core.errors import ID_PATTERN, LONGEST_NAME, NAME_PATTERN, ConfigError, nearest, not_allowed
 from dpregret.core.yaml_source import Expanded, KeyPath, Located, Source, in_order, read_source, shown, validate
 from dpregret.paper_figs.judge.vocabulary import LogArgument, Parameter, Rate, Response, labels_of, parse
 from dpregret.paper_figs.text.escaping import Formula, tex
@@ -74,6 +74,12 @@ def _split_learner(data: Any, key: str = "variant", default: str = "") -> Any:
 
 
 Where = dict[str, Annotated[str | float, BeforeValidator(_fixed)]]
+Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=LONGEST_NAME)]
+"""Of an experiment, a learner, a variant, a stream or a set."""
+Names = Annotated[str, Field(pattern=r"^[a-z0-9*?!\[\]_-]+$", max_length=LONGEST_NAME)]
+"""A variant, or a pattern of several."""
+Id = Annotated[str, Field(pattern=ID_PATTERN, max_length=LONGEST_NAME)]
+"""Of a claim, a row, an erratum."""
 RateText = Annotated[Rate, PlainValidator(parse), PlainSerializer(str)]
 
 
@@ -83,8 +89,8 @@ class Counterpart(Strict):
     Written `ftal`, `lloo-ftal.practical`, or as a mapping with `learner` and `where`.
     """
 
-    learner: str
-    variant: str = "plain"
+    learner: Name
+    variant: Names = "plain"
     where: Where = Field(default_factory=dict)
 
     @model_validator(mode="before")
@@ -111,8 +117,8 @@ class Asymptotic(Strict):
 class Swept(Strict):
     """A response of a learner in an experiment, against a parameter."""
 
-    learner: str
-    experiment: str
+    learner: Name
+    experiment: Name
     parameter: Parameter
     response: Response = "regret"
     where: Where = Field(default_factory=dict)
@@ -130,7 +136,7 @@ class Claim(Swept):
     verdict had been seen. `undecided` says why more runs do not decide it; it is shown where the verdict is open.
     """
 
-    id: str
+    id: Id
     source: str
     statement: str = Field(alias="says")
     origin: Literal["paper", "derived", "baseline"] = "paper"
@@ -141,8 +147,8 @@ class Claim(Swept):
     type: ClaimType = "exponent"
     scope: Literal["worst-case", "instance"] = "worst-case"
     side: Literal["upper", "lower"] = "upper"
-    variant: str
-    stream: str
+    variant: Names
+    stream: Name
     accounting: Literal["exact", "upper"] = "exact"
     exact: str = ""
     rate: RateText | None = None
@@ -150,7 +156,7 @@ class Claim(Swept):
     tol: float = Field(default=DEFAULT_TOLERANCE, gt=0, lt=1)
     tol_reason: str = ""
     asymptotic_from: Asymptotic = Field(default=Asymptotic(), alias="from")
-    errata: tuple[str, ...] = ()
+    errata: tuple[Id, ...] = ()
 
     @property
     def kind(self) -> Literal["claim", "check"]:
@@ -214,8 +220,8 @@ class Claim(Swept):
 class Reference(Strict):
     """Where a table row takes its regret, operations and delivered epsilon from."""
 
-    experiment: str
-    stream: str
+    experiment: Name
+    stream: Name
     where: Where = Field(default_factory=dict)
 
 
@@ -229,11 +235,11 @@ class TableRow(Strict):
     learner.variant may leave them out: see `ClaimsFile.with_claims_of_learners`.
     """
 
-    id: str
+    id: Id
     label: str
     group: str
-    learner: str
-    variant: str
+    learner: Name
+    variant: Name
     privacy: str = "none"
     neighbouring: str = "-"
     knows: str = ""
@@ -244,10 +250,10 @@ class TableRow(Strict):
     previous: str = ""
     lower: str = ""
     previous_lower: str = ""
-    exponents: dict[Parameter, str] = Field(default_factory=dict)
-    also: tuple[str, ...] = ()
+    exponents: dict[Parameter, Id] = Field(default_factory=dict)
+    also: tuple[Id, ...] = ()
     reference: Reference | None = None
-    errata: tuple[str, ...] = ()
+    errata: tuple[Id, ...] = ()
 
     @model_validator(mode="before")
     @classmethod
@@ -280,7 +286,7 @@ class FigureEntry(Strict):
     """
 
     type: FigureType
-    experiment: str = ""
+    experiment: Name | Literal[""] = ""
     parameter: Parameter | None = None
     responses: tuple[Response, ...] = ("log_slope", "excess")
     crossing: tuple[str, str] | None = None
@@ -313,7 +319,7 @@ class Gain(Swept):
     in a claim; a row per stream and value of `parameter`.
     """
 
-    over: str
+    over: Name
     variants: tuple[str, ...] = Field(min_length=1)
 
     @model_validator(mode="before")
@@ -333,7 +339,7 @@ class ClaimsFile(Strict):
     `provenance` is that of all claims of the paper which give none.
     """
 
-    paper: str
+    paper: Name
     title: str
     cite: str = ""
     about: str = ""
@@ -341,7 +347,7 @@ class ClaimsFile(Strict):
     chapter: bool = False
     provenance: Provenance = "printed"
     problem: Literal["online", "erm"] = "online"
-    exact: dict[str, str] = Field(default_factory=dict)
+    exact: dict[Name, str] = Field(default_factory=dict)
     gains: tuple[Gain, ...] = ()
     claims: tuple[Claim, ...] = Field(min_length=1)
     tables: tuple[Table, ...] = Field(min_length=1)
@@ -404,11 +410,11 @@ class Measure(Strict):
     `against` is the same algorithm with this one place corrected.
     """
 
-    learner: str
-    variant: str
-    against: str
+    learner: Name
+    variant: Name
+    against: Name
     quantity: Quantity
-    stream: str = "norm-kink"
+    stream: Name = "norm-kink"
     where: Where = Field(default_factory=dict)
 
 
@@ -428,15 +434,15 @@ class Erratum(Strict):
     claims: those whose verdicts show the effect. responses: what the authors answered.
     """
 
-    id: str
+    id: Id
     kind: Literal["mistake", "convention", "loose", "reading"]
     provenance: Provenance = "printed"
     place: str
     printed: str
     right: str
     why: str
-    claims: tuple[str, ...] = ()
-    experiment: str | None = None
+    claims: tuple[Id, ...] = ()
+    experiment: Name | None = None
     reason: str = ""
     measure: Measure | None = None
     responses: tuple[Answer, ...] = ()
@@ -453,7 +459,7 @@ class Erratum(Strict):
 class ErrataFile(Strict):
     """An errata file."""
 
-    paper: str
+    paper: Name
     errata: tuple[Erratum, ...]
 
 
