@@ -20,7 +20,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_valida
 
 from dpregret import study
 from dpregret.core.errors import NAME_PATTERN, NAME_RULE, ConfigError, nearest
-from dpregret.core.files import checksum
+from dpregret.core.files import checksum, inside
 from dpregret.core.yaml_source import entries, shown, validate
 from dpregret.datasets.csv_file import SEPARATORS, Block, CsvFile
 from dpregret.datasets.examples import save
@@ -431,6 +431,13 @@ def declared() -> dict[str, RecordFile]:
     if problems:
         raise ConfigError(problems)
     files = {name: validate(RecordFile, part) for name, part in parts.items()}
+    for name, file in files.items():
+        try:
+            inside(folder, file.file)
+        except ValueError as error:
+            problems.append(f"{parts[name].at(('file',))}: {error}")
+    if problems:
+        raise ConfigError(problems)
     missing = [name for name, file in files.items() if not file.path.is_file()]
     if missing:
         raise ConfigError([f"{parts[name].at(('file',))}: {files[name].location}: no such file" for name in missing])

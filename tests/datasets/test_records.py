@@ -263,6 +263,18 @@ def test_names_of_data_sets_follow_one_rule(data_yaml: Path, name: str, named: s
     assert named in line
 
 
+@pytest.mark.parametrize("file", ["/proc/self/environ", "../own.csv", "data/../../own.csv", "out.csv"])
+def test_files_of_records_stay_below_the_study(data_yaml: Path, file: str) -> None:
+    """Results of another folder's file are not portable; and a message would quote what the file holds."""
+    (data_yaml.parent / "out.csv").symlink_to("/proc/self/environ")
+    data_yaml.write_text(f"mine:\n  file: {file}\n  label: y\n  norm: 1\n  range: [0, 1]\n")
+    with pytest.raises(ConfigError) as caught:
+        records.declared()
+    (line,) = caught.value.problems
+    assert line.startswith(f"{data_yaml}:2: mine.file: ")
+    assert "PATH=" not in line
+
+
 def test_a_question_that_is_not_answered_is_named(data_yaml: Path) -> None:
     data_yaml.write_text("mine:\n  file: own.csv\n  label: label\n  positive: # which?\n  norm:\n")
     with pytest.raises(ConfigError) as caught:
