@@ -1,7 +1,7 @@
 """Batched dartboard: the shrinking dartboard that decides at the end of batches only.
 
-Algorithm   Asi, Feldman, Koren & Talwar, COLT 2023, Section 3.1.1, in our own lines. The paper runs its Algorithm 1 on the
-            mean losses of batches, with weights (1 - eta)^loss; its eta is 1 - e^(-eta B) here:
+Algorithm   Asi, Feldman, Koren & Talwar, COLT 2023, Section 3.1.1, in our own lines. The paper runs its Algorithm 1 on
+            the mean losses of batches, with weights (1 - eta)^loss; its eta is 1 - e^(-eta B) here:
             line 1  draw x uniformly; k = 0, C = 0
             line 2  for batches of B rounds: play x in all of them; C = C + their losses, L = those of x
             line 3    with probability (1 - p) exp(-eta L) keep x

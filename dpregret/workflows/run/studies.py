@@ -25,12 +25,11 @@ from pkgutil import resolve_name
 from typing import Final
 
 from dpregret import study
-from dpregret.core import boundary
+from dpregret.core import boundary, child
 from dpregret.core.errors import ConfigError
 from dpregret.core.files import remove
 from dpregret.paper_figs.compare.gate import main as compared
 from dpregret.paper_figs.judge.result_tables import FILES, JOBS
-from dpregret.workflows.run import child
 
 TEMPLATE: Final = Path(__file__).with_name("templates") / "study"
 HIDDEN: Final = "gitignore"
