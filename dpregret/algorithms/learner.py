@@ -20,6 +20,7 @@ import numpy as np
 
 from dpregret.algorithms.geometry.base import data_of
 from dpregret.algorithms.privacy import BLOCK, Budget, NoisePlan, Release
+from dpregret.algorithms.privacy.budget import group_epsilon
 from dpregret.algorithms.privacy.prefix_sums import by_run
 from dpregret.algorithms.privacy.selection import Selection
 from dpregret.core.checks import FLOAT, check_inside, check_near, check_shape
@@ -130,8 +131,43 @@ class BaseLearner(ABC):
         lines = self.ledger()
         if not lines:
             return [math.inf] * len(self.budgets)
-        deltas = [0.0 if self.pure else budget.delta for budget in self.budgets]
-        return [line.epsilon(delta) for line, delta in zip(lines, deltas, strict=True)]
+        return [line.epsilon(delta) for line, delta in zip(lines, self.deltas, strict=True)]
+
+    @property
+    def deltas(self) -> list[float]:
+        """The delta of each setting: 0 where the guarantee is pure."""
+        return [0.0 if self.pure else budget.delta for budget in self.budgets]
+
+    def epsilon_at(self, delta: float) -> list[float]:
+        """The epsilon that each setting proves at another delta; inf where that is not known.
+
+        To be given by a learner that states `delivered_epsilon` by other means than its ledger, and is not pure.
+        """
+        lines = self.ledger() if type(self).delivered_epsilon is BaseLearner.delivered_epsilon else ()
+        return [line.epsilon(delta) for line in lines] or [math.inf] * len(self.budgets)
+
+    def record_epsilon(self, participations: Sequence[int]) -> list[float]:
+        """An epsilon of a record that is in several rounds, at the delta of each setting.
+
+        participations: the most rounds of a record, one number a setting (`Source.participations`). Exact where every
+        round has Gaussian noise of its own (mu grows like the root of the rounds); elsewhere an upper bound by group
+        privacy: mu, or the epsilon of a pure guarantee, times the rounds.
+        """
+        delivered, lines = self.delivered_epsilon(), self.ledger()
+        of_lines = type(self).delivered_epsilon is BaseLearner.delivered_epsilon and len(lines) > 0
+        found = []
+        for setting, (rounds, delta) in enumerate(zip(participations, self.deltas, strict=True)):
+            if rounds == 1 or math.isinf(delivered[setting]):
+                found.append(delivered[setting])
+            elif of_lines:
+                found.append(lines[setting].of_record(rounds).epsilon(delta))
+            else:
+                found.append(group_epsilon(self._at(setting, delivered[setting]), rounds, delta))
+        return found
+
+    def _at(self, setting: int, delivered: float) -> Callable[[float], float]:
+        delta = self.deltas[setting]
+        return lambda other: delivered if other >= delta else self.epsilon_at(other)[setting]
 
 
 @cache

@@ -335,6 +335,10 @@ class DigitsCompletion(EntryStream):
             raise ValueError(f"the stream 'digits-completion' has {len(truth)} entries, the set {domain.dimension}")
         super().__init__(domain, truth.reshape(8, 8))
 
+    def participations(self, rounds: int, window: int | None = None) -> int:
+        """An entry is drawn with replacement: it may be in every round."""
+        return min(rounds, window or rounds)
+
 
 class Arms(BanditStream):
     """K arms that lose 0 or 1: one, drawn by each run, loses with probability 1/2 - gap, all others with 1/2.

@@ -40,6 +40,22 @@ class Source:
     drawn: ClassVar[bool] = True
     stochastic: ClassVar[bool] = False
 
+    @property
+    def pool_size(self) -> int | None:
+        """How many records are presented pass after pass, in a fresh order each; None: every round has its own."""
+        return None
+
+    def participations(self, rounds: int, window: int | None = None) -> int:
+        """The most rounds, of `rounds` in all, that one record is in; window: of that many rounds in a row.
+
+        This is the number by which the loss of a round grows to that of a record (`BaseLearner.record_epsilon`). A pass
+        may end with a record and the next one begin with it, so a window touches one pass more than it is long.
+        """
+        if self.pool_size is None:
+            return 1
+        passes = -(-rounds // self.pool_size)
+        return passes if window is None or window >= rounds else min(passes, -(-(window - 1) // self.pool_size) + 1)
+
 
 class Quantities(Source):
     """Whatever a lemma bounds: no losses, but noise and vectors that the lemma itself draws."""

@@ -421,6 +421,11 @@ class ErrorTable(ExpertStream):
         table = expert_data.load(self.data, Path(data_dir))
         self.errors = expert_data.subset(table, experts).astype(np.float64)
 
+    @property
+    def pool_size(self) -> int:
+        """The samples of the table."""
+        return len(self.errors)
+
     def blocks(self, generators: Generators) -> Iterator[ExpertBlock]:
         """Pass after pass, in blocks of a bounded size."""
         step, remaining = rounds_of_block(len(generators), self.experts), self.horizon
@@ -477,6 +482,11 @@ class ClippedExperts(ExpertStream):
     def __init__(self, stream: ExpertStream) -> None:
         self.stream = stream
         vars(self).update(vars(stream), tight=stream.tight, lower_bound=stream.lower_bound, gap=stream.gap)
+
+    @property
+    def pool_size(self) -> int | None:
+        """Those of the stream."""
+        return self.stream.pool_size
 
     def blocks(self, generators: Generators) -> Iterator[ExpertBlock]:
         """Those of the stream, clipped."""

@@ -69,6 +69,15 @@ class TimeOrdered(PoolStream):
         super().__init__(domain, strong_convexity, examples, RidgeLogistic)
         self.order, self.start, self.piece = order, start, piece
 
+    @property
+    def pool_size(self) -> int:
+        """The rounds of one pass: each is a record of its own, equal or not."""
+        return len(self.order)
+
+    def participations(self, rounds: int, window: int | None = None) -> int:
+        """Every pass has the same order."""
+        return -(-min(rounds, window or rounds) // self.pool_size)
+
     def _starts(self, generators: Generators) -> np.ndarray:
         """The first round of each sequence: of all runs together, or one a run."""
         if self.start == "january":

@@ -56,6 +56,11 @@ class PoolStream(Stream):
         self.labels = examples.labels
         self.family = family
 
+    @property
+    def pool_size(self) -> int:
+        """The examples of the pool."""
+        return len(self.labels)
+
     def _losses(self, generators: Generators) -> Iterator[Sequence[Loss]]:
         for order in self._orders(generators):
             for first in range(0, len(order), BLOCK):

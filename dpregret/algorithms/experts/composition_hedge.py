@@ -50,10 +50,9 @@ class CompositionHedge(ExactHedge):
     def _batch(self) -> int:
         return 1
 
-    def delivered_epsilon(self) -> list[float]:
-        """All draws, as the ledger of selections prices them."""
-        ledger = Selection("gumbel", 1 / self.eta, 1.0, self.draws)
-        return [ledger.epsilon(0.0 if self.pure else self.budget.delta)]
+    def ledger(self) -> list[Selection]:
+        """All draws."""
+        return [Selection("gumbel", 1 / self.eta, 1.0, self.draws)]
 
 
 class BatchedHedge(CompositionHedge):

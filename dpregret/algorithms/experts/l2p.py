@@ -283,6 +283,10 @@ class LazyToPrivate(LazyHedge):
 
     def delivered_epsilon(self) -> list[float]:
         """Of our ledger, whichever way B, p and eta were chosen."""
+        return self.epsilon_at(self.budget.delta)
+
+    def epsilon_at(self, delta: float) -> list[float]:
+        """The same at any delta > 0."""
         if math.isinf(self.budget.epsilon):
             return [math.inf]
-        return [Copied.price(self.tuning, self.horizon, self.budget.delta)]
+        return [Copied.price(self.tuning, self.horizon, delta)]

@@ -217,9 +217,13 @@ class LazyHedge(ExactHedge):
 
     def delivered_epsilon(self) -> list[float]:
         """The decision and the draws."""
+        return self.epsilon_at(self.budget.delta)
+
+    def epsilon_at(self, delta: float) -> list[float]:
+        """The same at any delta > 0."""
         if math.isinf(self.budget.epsilon):
             return [math.inf]
-        return [self.tuning.price(self.horizon, self.budget.delta)]
+        return [self.tuning.price(self.horizon, delta)]
 
 
 class ShrinkingDartboard(LazyHedge):

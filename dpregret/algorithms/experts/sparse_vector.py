@@ -115,3 +115,7 @@ class SparseVectorExperts(ExpertLearner):
     def delivered_epsilon(self) -> list[float]:
         """Threshold tests plus K draws."""
         return [self.plan.delivered_epsilon()]
+
+    def epsilon_at(self, delta: float) -> list[float]:
+        """The same at any delta."""
+        return [self.plan.epsilon_at(delta)]

@@ -137,8 +137,12 @@ class LazyPoints(Learner):
 
     def delivered_epsilon(self) -> list[float]:
         """Of the ledger of `l2p`, whichever way the parameters were chosen."""
+        return [self.epsilon_at(setting.budget.delta)[number] for number, setting in enumerate(self.settings)]
+
+    def epsilon_at(self, delta: float) -> list[float]:
+        """The same at any delta > 0."""
         return [
-            math.inf if math.isinf(setting.budget.epsilon) else plan.price(self.horizon, setting.budget.delta)
+            math.inf if math.isinf(setting.budget.epsilon) else plan.price(self.horizon, delta)
             for plan, setting in zip(self.plans, self.settings, strict=True)
         ]
 

@@ -81,6 +81,10 @@ class SwitchingLearner(Learner):
         """Of the tests and the draws."""
         return [plan.delivered_epsilon() for plan in self.plans]
 
+    def epsilon_at(self, delta: float) -> list[float]:
+        """The same at any delta."""
+        return [plan.epsilon_at(delta) for plan in self.plans]
+
     def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:  # line 3
         """Count the loss, call the tests of the next round, and move where they halt."""
         self.sums.add(loss)

@@ -19,7 +19,7 @@ a pair with p = 1 - q = 1 / (1 + exp(-e)), and the bound is attained (Kairouz, O
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scipy.optimize import brentq
 from scipy.special import betainc, expit, log_ndtr, ndtr
@@ -99,12 +99,24 @@ class Release:
     units of its sensitivity.
     scale: standard deviation (gaussian), radius scale (gamma) or coordinate scale (laplace, where the sensitivity
     is the l1 one).
+    apart: no two items meet the same release.
     """
 
     distribution: NoiseDistribution
     scale: float
     sensitivity: float
     nodes: float
+    apart: bool = False
+
+    def of_record(self, participations: int) -> "Release":
+        """The line of a record that is that many items, wherever they lie.
+
+        Gaussian noise on items apart: mu grows by sqrt(participations), exactly. Otherwise a release moves by up to
+        `participations` times as much, and mu, or the epsilon of the pure laws, grows as much at most.
+        """
+        if self.apart and self.distribution == "gaussian":
+            return replace(self, nodes=participations * self.nodes)
+        return replace(self, sensitivity=participations * self.sensitivity)
 
     def mu(self) -> float:
         """The Gaussian-DP parameter sqrt(nodes) sensitivity / scale; NaN for laws that have none."""
@@ -133,6 +145,42 @@ def calibrate(distribution: NoiseDistribution, budget: Budget, sensitivity: floa
     if distribution == "gaussian":
         return sensitivity * math.sqrt(nodes) / gaussian_mu(budget)
     return sensitivity * nodes / budget.epsilon
+
+
+def group_epsilon(epsilon_at: Callable[[float], float], members: int, delta: float) -> float:
+    """An epsilon at delta of inputs that differ in `members` items: group privacy (Vadhan 2017, Lemma 2.2).
+
+    epsilon_at: what one item loses at a delta. With e = epsilon_at(d), members differ by
+    (members e, d (e^{members e} - 1) / (e^e - 1)). The largest d whose second number is at most delta is searched; inf
+    where there is none.
+    """
+    if members == 1:
+        return epsilon_at(delta)
+    if delta == 0:
+        return members * epsilon_at(0.0)
+
+    def total(exponent: float) -> float:
+        """ln of the group's delta, for d = delta exp(-exponent)."""
+        epsilon = epsilon_at(delta * math.exp(-exponent))
+        if math.isinf(epsilon):
+            return math.inf
+        grown = math.log(members) if epsilon == 0 else _log_expm1(members * epsilon) - _log_expm1(epsilon)
+        return math.log(delta) - exponent + grown
+
+    low, high = 0.0, math.log(members)
+    while total(high) > math.log(delta):
+        low, high = high, 2 * high
+        if delta * math.exp(-high) == 0:
+            return math.inf
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if total(middle) <= math.log(delta) else (middle, high)
+    return members * epsilon_at(delta * math.exp(-high))
+
+
+def _log_expm1(x: float) -> float:
+    """ln(e^x - 1) for x > 0."""
+    return x + math.log(-math.expm1(-x))
 
 
 def binomial_delta(calls: int, first: float, second: float, epsilon: float) -> float:

@@ -32,6 +32,8 @@ class PrefixSums(ABC):
     """A mechanism for running sums, described by its nodes."""
 
     distributions: ClassVar[tuple[NoiseDistribution, ...]] = ("gaussian", "gamma", "laplace")
+    apart: ClassVar[bool] = False
+    """No two items lie in the same noisy node."""
 
     @property
     @abstractmethod
@@ -100,6 +102,7 @@ class NoisePerItem(PrefixSums):
     """Every item is noised once and summed: an item lies in one node, the noise grows like sqrt(t)."""
 
     nodes_per_item = 1
+    apart = True
 
     def noisy_nodes(self, rounds: int) -> Array:
         """t at round t."""
@@ -164,7 +167,7 @@ class NoisePlan:
     def releases(self) -> list[Release]:
         """The privacy ledger, one line per setting."""
         return [
-            Release(self.distribution, scale, self.sensitivity, mechanism.nodes_per_item)
+            Release(self.distribution, scale, self.sensitivity, mechanism.nodes_per_item, mechanism.apart)
             for mechanism, scale in zip(self.mechanisms, self.scales, strict=True)
         ]
 

@@ -20,7 +20,7 @@ more. At few calls that is the second. These are upper bounds on the loss; nothi
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, Literal
 
@@ -49,6 +49,10 @@ class Selection:
     scale: float
     sensitivity: float
     calls: int
+
+    def of_record(self, participations: int) -> "Selection":
+        """The line of a record that is that many items: a score moves by up to that many times as much."""
+        return replace(self, sensitivity=participations * self.sensitivity)
 
     def call_epsilon(self) -> float:
         """Pure epsilon of one call, 2 sensitivity / scale."""

@@ -289,7 +289,10 @@ class Switching:
 
     def delivered_epsilon(self) -> float:
         """Threshold tests plus K draws, priced by the ledger of selections at the budget's delta."""
-        delta = 0.0 if self.calibration.accounting == "pure" else self.budget.delta
+        return self.epsilon_at(0.0 if self.calibration.accounting == "pure" else self.budget.delta)
+
+    def epsilon_at(self, delta: float) -> float:
+        """The same at any delta."""
         return self.threshold_epsilon + Selection("gumbel", self.draw_scale, 1.0, self.switches).epsilon(delta)
 
     def bound(self) -> float:

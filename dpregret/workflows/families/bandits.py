@@ -98,7 +98,9 @@ class Bandits(base.Family[BanditExperiment, BanditCell, Posed]):
         from dpregret.algorithms.bandits.base import Given
         from dpregret.datasets.bandit_streams import BanditComparator
 
-        stream, plan, accounts = problem.stream, learner.plan, base.accounts(learner, summed=True)
+        stream, plan = problem.stream, learner.plan
+        participations = [stream.participations(cell.horizon)] * len(learner.budgets)
+        accounts = base.accounts(learner, summed=True, participations=participations)
         comparator = draws.comparator(BanditComparator, stream, draws.generators(cell.label), cell.horizon)
         beyond = learner.exploration * math.sqrt(cell.dimension)  # in the units of `violation`, at most
         source = CheckedSource(stream.source(draws.generators(cell.label)), cell.horizon, problem.domain, beyond)

@@ -358,10 +358,11 @@ def costs(domain: CountedSet, seconds: float, served: int) -> dict[str, float]:
     )
 
 
-def accounts(learner: BaseLearner, summed: bool = False) -> dict[str, Any]:
+def accounts(learner: BaseLearner, summed: bool = False, participations: Sequence[int] | None = None) -> dict[str, Any]:
     """The privacy that a learner states, as columns by setting: budgets, delivered epsilon and noise.
 
-    Scales and mu are NaN where it has no ledger.
+    Scales and mu are NaN where it has no ledger. participations: the most rounds that one record of the stream is in, a
+    number a setting; where one is above 1, `record_epsilon` stands beside the epsilon of a round.
 
     summed: what is released are sums with noise, so that it costs at least what the lines say (sampling of records,
     which makes a release cheaper, is not known there).
@@ -382,7 +383,11 @@ def accounts(learner: BaseLearner, summed: bool = False) -> dict[str, Any]:
             proved = line.epsilon(budget.delta)
             if not stated >= proved * (1 - ROUNDING):
                 raise LearnerFault(f"delivered epsilon: {stated:.6g}, but its ledger says at least {proved:.6g}")
-    return {
+    of_records: dict[str, Any] = {}
+    if participations is not None and max(participations) > 1:
+        epsilons = numbers("epsilon of a record", learner.record_epsilon(participations), (settings,), 0.0)
+        of_records = {"participations": participations, "record_epsilon": epsilons}
+    return of_records | {
         "epsilon": [budget.epsilon for budget in learner.budgets],
         "delta": [0.0 if learner.pure else budget.delta for budget in learner.budgets],
         "delivered_epsilon": delivered,

@@ -133,6 +133,8 @@ class Experts(base.Family[ExpertExperiment, ExpertCell, Posed]):
         largest = cell.horizon * (1 + TOLERANCE)  # losses lie in [0, 1]; sums are rounded
         losses = numbers("losses", play.losses, runs, -TOLERANCE * largest, largest)
         phases = {} if play.phases is None else {"phases": finite("phases", play.phases, runs, 0.0)}
+        accounts = base.accounts(learner, participations=[stream.participations(cell.horizon)])
+        of_records = {name: accounts[name][0] for name in ("participations", "record_epsilon") if name in accounts}
         return base.frame(
             (1, draws.runs),
             {"bound": finite("bound", learner.bound(), (1,), unknown=True)},
@@ -146,7 +148,8 @@ class Experts(base.Family[ExpertExperiment, ExpertCell, Posed]):
             **phases,
             best_loss=math.nan if stream.best_loss is None else stream.best_loss,
             lower_bound=stream.lower_bound if learner.pure else math.nan,
-            delivered_epsilon=base.accounts(learner)["delivered_epsilon"][0],
+            delivered_epsilon=accounts["delivered_epsilon"][0],
+            **of_records,
             seconds=seconds / (cell.horizon * draws.runs),
         )
 

@@ -147,7 +147,8 @@ class Online(base.Family[OnlineExperiment, OnlineCell, Posed]):
             groups = list(_groups(learner, stream, cell, draws, size))
         record, solves = Record.joined([record for _, record in groups]), sum(solves for solves, _ in groups)
         served = cell.horizon * draws.runs * count
-        plan, accounts = learner.noise_plan, base.accounts(learner, summed=True)
+        participations = [stream.participations(cell.horizon, setting.window) for setting in learner.settings]
+        plan, accounts = learner.noise_plan, base.accounts(learner, summed=True, participations=participations)
         shape, recorded = (count, cell.horizon), np.array(cell.checkpoints) - 1
         displacement = finite("displacement", learner.displacement(cell.horizon), shape, 0.0)[:, recorded]
         of_settings = accounts | {

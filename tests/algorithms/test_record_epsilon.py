@@ -1,0 +1,96 @@
+"""The epsilon of a record that is in several rounds, beside that of a round."""
+
+import math
+
+import numpy as np
+import pytest
+
+import dpregret as dp
+from dpregret.algorithms.geometry import make_set
+from dpregret.algorithms.privacy.audit import materialise, whitened_sums
+from dpregret.algorithms.privacy.budget import Release, gaussian_delta, gaussian_epsilon, group_epsilon
+from dpregret.algorithms.privacy.participation import Schedules, worst_record
+from dpregret.algorithms.privacy.prefix_sums import NoisePerItem, NoisePlan
+from dpregret.algorithms.privacy.selection import Selection
+from dpregret.algorithms.privacy.trees import BinaryTree
+from dpregret.datasets.streams import make_stream
+
+
+@pytest.mark.parametrize("participations", [1, 2, 5])
+@pytest.mark.parametrize("mechanism", [NoisePerItem(), BinaryTree(32)], ids=repr)
+def test_a_line_of_a_record_is_never_below_its_exact_loss(mechanism: NoisePerItem, participations: int) -> None:
+    """Exact where every item has its own noise; trees share nodes, and mu grows up to `participations` times."""
+    line = NoisePlan("gaussian", [mechanism], [3.0], 2.0, 4).releases()[0]
+    whitened = 2.0 / 3.0 * whitened_sums(materialise(mechanism, 31))
+    exact = worst_record(whitened.T @ whitened, Schedules(participations)).mu
+    charged = line.of_record(participations).mu()
+    assert charged >= exact * (1 - 1e-12)
+    if mechanism.apart:
+        assert charged == pytest.approx(exact)
+    else:
+        assert charged == pytest.approx(participations * line.mu())
+
+
+def test_pure_lines_and_choices_grow_by_the_rounds() -> None:
+    assert Release("laplace", 4.0, 1.0, 3).of_record(5).epsilon(0.0) == pytest.approx(5 * 3 / 4)
+    assert Release("laplace", 4.0, 1.0, 3, apart=True).of_record(5).epsilon(0.0) == pytest.approx(5 * 3 / 4)
+    choices = Selection("gumbel", 8.0, 1.0, 10)
+    assert choices.of_record(3).call_epsilon() == pytest.approx(3 * choices.call_epsilon())
+    assert choices.of_record(3).rho() == pytest.approx(9 * choices.rho())
+
+
+@pytest.mark.parametrize("members", [1, 2, 7])
+def test_group_privacy_holds_for_gaussian_noise(members: int) -> None:
+    """A group under Gaussian noise loses members * mu: group privacy of its curve may say more, never less."""
+    mu, delta = 0.2, 1e-6
+    found = group_epsilon(lambda at: gaussian_epsilon(mu, at), members, delta)
+    assert found >= gaussian_epsilon(members * mu, delta) * (1 - 1e-9)
+    assert gaussian_delta(found, members * mu) <= delta * (1 + 1e-12)
+    if members > 1:  # and it is what the lemma says, at the delta of a member that the search ends with
+        single = found / members
+        assert gaussian_delta(single, mu) * math.expm1(found) / math.expm1(single) == pytest.approx(delta, rel=1e-6)
+
+
+def test_group_privacy_at_its_ends() -> None:
+    assert group_epsilon(lambda at: 0.5, 4, 0.0) == 2.0
+    assert group_epsilon(lambda at: math.inf, 4, 1e-6) == math.inf
+    assert group_epsilon(lambda at: 0.0, 4, 1e-6) == 0.0  # all of it is delta
+    assert group_epsilon(lambda at: 0.5 if at >= 1e-7 else math.inf, 4, 1e-6) == math.inf
+
+
+@pytest.mark.parametrize("rounds", [568, 569, 570, 1138, 1139, 5000])
+@pytest.mark.parametrize("window", [None, 1, 2, 100, 569, 570, 571])
+def test_rounds_of_a_record_are_counted(rounds: int, window: int | None) -> None:
+    """Orders of passes chosen to bring one record as often as can be: last in one pass, first in the next."""
+    stream = make_stream("ridge-logistic", make_set("ball", 3), pool_size=569)
+    worst = 0
+    for number in (0, 568):  # the record begins the first pass, or ends it; then each pass turns
+        places, at = [], number
+        for begin in range(0, rounds, 569):
+            places.append(begin + at)
+            at = 568 - at
+        seen = np.array([place for place in places if place < rounds])
+        for first in seen:
+            inside = (seen >= first) & (seen < first + (window or rounds))
+            worst = max(worst, int(inside.sum()))
+    counted = stream.participations(rounds, window)
+    assert counted >= worst
+    if window is None or window <= 2:
+        assert counted == worst
+
+
+def test_a_play_over_several_passes_has_the_epsilon_of_a_record() -> None:
+    """569 records, 1500 rounds: three passes, mu grows threefold at most, and never less than by the root of three."""
+    given = {"stream": "breast-cancer", "dimension": 30, "epsilon": 2.0, "runs": 2}
+    played = dp.play("dp-ftrl", rounds=1500, **given)
+    row = played.rows.iloc[-1]
+    assert row["participations"] == 3
+    assert row["record_epsilon"] == pytest.approx(gaussian_epsilon(3 * row["mu_gdp"], 1e-6))
+    assert "record_epsilon" not in dp.play("dp-ftrl", rounds=500, **given).rows
+
+
+def test_no_stream_counts_fewer_rounds_than_there_are() -> None:
+    stream = make_stream("ridge-logistic", make_set("ball", 2), pool_size=7)
+    counts = [stream.participations(rounds) for rounds in range(1, 40)]
+    assert counts == [-(-rounds // 7) for rounds in range(1, 40)]
+    assert make_stream("norm-kink", make_set("ball", 2)).participations(10**6) == 1
