@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 from plays import NO_CODE, part_of, plan_of
 
 from dpregret.core import parquet
+from dpregret.core.errors import ConfigError
 from dpregret.core.files import checksum
 from dpregret.datasets import examples
 from dpregret.paper_figs.compare import compare, gate
@@ -35,7 +36,7 @@ from dpregret.paper_figs.validation.simulate import Sweep
 from dpregret.workflows.plan import keys
 from dpregret.workflows.plan.fingerprint import ROOT, code_fingerprint
 from dpregret.workflows.plan.read import Plan
-from dpregret.workflows.run import archive, store
+from dpregret.workflows.run import archive, load, store
 from dpregret.workflows.run.archive import lock, origin
 from dpregret.workflows.run.publish import FAILED, forget_failed, publish
 
@@ -243,6 +244,8 @@ def test_an_edited_column_is_refused_by_name(file: Path, column: str) -> None:
 PAPER = "lou_cheung_2020"
 RUN = f"{PAPER}/runs/horizon/ftal.plain.parquet"
 FRAME = pd.DataFrame({"x": [0.5, 1.5], "name": ["a", "b"]})
+TOLD = (*FILES.values(), JOBS)
+KEPT = ROOT / "results" / "reference" / "ci" / PAPER
 LISTED = {f"{PAPER}/claims.csv", RUN, f"{PAPER}/figures/with spaces.csv", "report.html", archive.ORIGIN}
 
 
@@ -293,11 +296,21 @@ def linked(root: Path, name: str) -> None:
     (root / name).symlink_to(root.parent / "elsewhere")
 
 
+def plant(*files: Path) -> None:
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(KEPT / file.name, file) if (KEPT / file.name).is_file() else file.touch()
+
+
 DAMAGE: dict[str, tuple[Callable[[Path], object], set[str]]] = {
     "one bit": (lambda root: edit(root / PAPER / "claims.csv"), {f"{PAPER}/claims.csv"}),
     "missing": (lambda root: (root / "report.html").unlink(), {"report.html"}),
     "more": (lambda root: (root / PAPER / "runs" / "old.csv").touch(), {f"{PAPER}/runs/old.csv"}),
     "more at the top": (lambda root: (root / "old\n\x1b.csv").touch(), {"old\\n\\x1b.csv"}),
+    "a paper with a log": (
+        lambda root: plant(root / "evil_2026" / "claims.csv", root / "evil_2026" / "log" / "x.log"),
+        {"evil_2026/claims.csv", "evil_2026/log/x.log"},
+    ),
     "link in a circle": (lambda root: (root / "a").symlink_to(root / "a"), {"a"}),
     "link to what is listed": (lambda root: linked(root, f"{PAPER}/claims.csv"), {f"{PAPER}/claims.csv"}),
     "a folder in its place": (
@@ -412,6 +425,66 @@ def member(name: str, **values: object) -> tarfile.TarInfo:
 
 
 LINK = {"linkname": "/etc/passwd"}
+BESIDE = (
+    "results/evil_2026/claims.csv", "results/evil_2026/log/x", "results/log/claims.csv", "results/ci/SHA256SUMS",
+    "results/store/x", "x", ".x", "requirements/x.txt", "requirements/dev.txt", f"results/{PAPER}/{archive.MARK}",
+    f"results/{PAPER}/table_9.csv",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_an_archive_holds_exactly_what_is_listed_the_list_and_the_lock(
+    name: str, run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with tarfile.open(packed(run)) as first, tarfile.open(run.parent / "more.tar.gz", "w:gz") as more:
+        for each in first.getmembers():
+            more.addfile(each, first.extractfile(each))
+        more.addfile(member(name))
+    capsys.readouterr()
+    assert verified(run.parent / "more.tar.gz", capsys) == (1, [name])
+    with pytest.raises(ConfigError, match="not listed"), load.opened(str(run.parent / "more.tar.gz")):
+        pass
+
+
+@pytest.fixture
+def finished(tmp_path: Path) -> Path:
+    """A folder of results with one listed paper, of real tables."""
+    shutil.copytree(KEPT, tmp_path / "results" / PAPER)
+    archive.write_sums(tmp_path / "results", [PAPER], {})
+    return tmp_path / "results"
+
+
+def test_load_reads_listed_papers(finished: Path) -> None:
+    plant(*(finished / "evil_2026" / name for name in (*TOLD, "table_1.csv", "log")))
+    plant(*(finished / beside / "claims.csv" for beside in archive.BESIDE))
+    found = load.load(finished)
+    assert found.papers == (PAPER,)
+    assert {name.partition("/")[0] for name in found.tables} == {PAPER}
+    assert set(load.read_run(str(finished))["paper"]) == {PAPER}
+    with pytest.raises(ConfigError, match="evil_2026"):
+        found.rows("evil_2026")
+
+
+@pytest.mark.parametrize("name", ["claims.csv", "jobs.csv", "table_1.csv"])
+def test_load_refuses_a_listed_table_that_is_another_one(finished: Path, name: str) -> None:
+    edit(finished / PAPER / name)
+    for read in (load.load, lambda place: load.read_run(str(place))):
+        with pytest.raises(ValueError, match=f"{name}: changed"):
+            read(finished)
+
+
+def test_load_refuses_a_table_that_is_not_listed_in_a_listed_paper(finished: Path) -> None:
+    plant(finished / PAPER / "gains_of_mine.csv")
+    with pytest.raises(ConfigError, match="not listed"):
+        load.load(finished)
+
+
+def test_load_reads_all_papers_where_there_is_no_list(finished: Path) -> None:
+    (finished / archive.SUMS).unlink()
+    plant(*(finished / "other_2026" / name for name in TOLD), finished / "store" / "claims.csv")
+    assert load.load(finished).papers == (PAPER, "other_2026")
+
+
 HOSTILE = {
     "up": [member("results/../../x")],
     "root": [member("/x")],
@@ -486,8 +559,6 @@ def test_a_crate_holds_and_names_what_the_run_lists(tmp_path: Path) -> None:
 # Results, archives and tables with damaged bytes: refused in words, or read as they were written
 
 
-TOLD = (*FILES.values(), JOBS)
-KEPT = ROOT / "results" / "reference" / "ci" / PAPER
 SWEPT = Sweep(lambda checkpoints, value: checkpoints**0.5, runs=2, horizon=64).frame()
 
 

@@ -31,7 +31,13 @@ class CompareError(ValueError):
 
 def read_folder(folder: Path) -> pd.DataFrame:
     """All lines below a folder of results, or of one paper, with the column `paper`; CompareError, DamageError."""
-    files = [folder / "claims.csv"] if (folder / "claims.csv").exists() else sorted(folder.glob("*/claims.csv"))
+    return read_tables(
+        folder, [folder / "claims.csv"] if (folder / "claims.csv").exists() else sorted(folder.glob("*/claims.csv"))
+    )
+
+
+def read_tables(folder: Path, files: Sequence[Path]) -> pd.DataFrame:
+    """The same of the given tables of claims."""
     if not files:
         raise CompareError(f"{folder}: no claims.csv here, nor one folder below; name the results of a run")
     frames = [

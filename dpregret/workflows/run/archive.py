@@ -41,6 +41,7 @@ from dpregret.core.errors import one_line, shown
 from dpregret.core.files import atomic_write, checksum
 from dpregret.core.files import opened as plain_file
 from dpregret.core.machine import machine
+from dpregret.paper_figs.judge.result_tables import FILES
 from dpregret.paper_figs.report.provenance import git
 from dpregret.workflows.plan.fingerprint import ROOT, code_fingerprint
 
@@ -48,6 +49,8 @@ SUMS, ORIGIN = "SHA256SUMS", "origin.json"
 BESIDE: Final = ("log", "benchmark", "store", "made", "reference", "check")
 """Folders in one of results that are not part of the finished run."""
 MARK: Final = ".snakemake_timestamp"
+CLAIMS: Final = FILES["claim"]
+"""The table of a paper's claims."""
 _LINE: Final = re.compile(r"([0-9a-f]{64})  (.+)")
 INSIDE: Final = "results"
 """Where the folder of results is in an archive."""
@@ -188,15 +191,42 @@ def described(folder: Path) -> dict[str, Any]:
 
 def faults(folder: Path) -> list[str]:
     """One line for each file that is not as listed. Raises UnreadableError where there is no list, and OSError."""
-    sums = listed(folder)
-    changed = [f"{name}: {fault}" for name, digest in sums.items() if (fault := _fault(folder, name, digest))]
-    # other profiles, finished or not, have their own list or logs
-    others = {file.parent.name for name in (SUMS, "log") for file in folder.glob(f"*/{name}")}
-    tops = [path for path in folder.iterdir() if path.name not in others.union(BESIDE)]
-    entries = [path for top in tops for path in (top, *top.rglob("*")) if path.is_symlink() or not path.is_dir()]
-    names = {path.relative_to(folder).as_posix() for path in entries if path.name != MARK}
+    # other profiles, finished or not, have their own list or logs, and the folders of papers below them
+    others = {file.parent for name in (SUMS, "log") for file in folder.glob(f"*/{name}")}
+    beside = {path.name for path in others if not (path / CLAIMS).exists()}.union(BESIDE)
+    tops = [path for path in folder.iterdir() if path.name not in beside]
+    entries = [path for top in tops for path in (top, *top.rglob("*"))]
     message = "not listed; left from another configuration, or put there by hand"
-    return changed + [f"{name}: {message}" for name in sorted(names - {*sums, SUMS})]
+    names = {path.relative_to(folder).as_posix() for path in _files(entries) if path.name != MARK}
+    return changed(folder) + [f"{name}: {message}" for name in sorted(names - {*listed(folder), SUMS})]
+
+
+def changed(folder: Path) -> list[str]:
+    """One line for each listed file that is another one, or not there. Raises as `faults`."""
+    return [f"{name}: {fault}" for name, digest in listed(folder).items() if (fault := _fault(folder, name, digest))]
+
+
+def tables(folder: Path) -> list[Path]:
+    """The CSV files of the papers in a folder of results: of those listed, or of all where the folder has no list.
+
+    A paper is a folder with a table of claims. Raises UnreadableError for a list that is edited, for a listed table
+    that is another one, and for one beside them that is not listed.
+    """
+    files = sorted(path for path in folder.glob("*/*.csv") if path.parent.name not in BESIDE)
+    papers = {path.parent for path in files if path.name == CLAIMS}
+    if os.path.lexists(folder / SUMS):
+        sums = listed(folder)
+        papers = {folder / name.removesuffix(f"/{CLAIMS}") for name in sums if re.fullmatch(rf"[^/]+/{CLAIMS}", name)}
+        names = {name for name in sums if (folder / name).parent in papers and name.endswith(".csv")}
+        names |= {path.relative_to(folder).as_posix() for path in files if path.parent in papers}
+        for name in sorted(names):
+            if fault := _fault(folder, name, sums[name]) if name in sums else "not listed":
+                raise UnreadableError(f"{name}: {fault}")
+    return [path for path in files if path.parent in papers]
+
+
+def _files(entries: Iterable[Path]) -> list[Path]:
+    return [path for path in entries if path.is_symlink() or not path.is_dir()]
 
 
 def _fault(folder: Path, name: str, digest: str) -> str:
@@ -222,7 +252,10 @@ def opened(path: Path, content: bytes | None = None) -> Iterator[tuple[Path, lis
         with plain_file(path) if content is None else io.BytesIO(content) as packed:
             unpack(packed, Path(name))
         folder = Path(name) / INSIDE
-        problems = faults(folder)
+        problems = changed(folder)
+        names = {path.relative_to(name).as_posix() for path in _files(Path(name).rglob("*"))}
+        expected = {LOCK, *(f"{INSIDE}/{each}" for each in (SUMS, *listed(folder)))}
+        problems += [f"{each}: not listed" for each in sorted(names - expected)]
         if described(folder).get("lock") != lock(Path(name)):
             problems.append(f"{LOCK}: not the lock file that the run was made with")
         yield folder, problems

@@ -15,7 +15,7 @@ import pandas as pd
 from dpregret.core.errors import ConfigError, not_allowed, one_line, printable
 from dpregret.core.files import reference
 from dpregret.paper_figs.compare import compare
-from dpregret.paper_figs.judge.result_tables import read_lines
+from dpregret.paper_figs.judge.result_tables import FILES, read_lines
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN
 from dpregret.paper_figs.text.formats import DamageError, read_csv
@@ -76,7 +76,8 @@ class Run:
         The reference has none: RunsError. Raises ConfigError for a paper or an experiment that is not there.
         """
         with opened(self.place) as folder:
-            rows = read_runs(folder / paper / "runs") if (folder / paper).is_dir() else None
+            known = paper in self.papers and (folder / paper).is_dir()
+            rows = read_runs(folder / paper / "runs") if known else None
         if rows is None:
             raise ConfigError(f"{self.place}: {not_allowed('paper', paper, self.papers)}")
         if experiment is None:
@@ -133,25 +134,34 @@ def read_run(place: str) -> pd.DataFrame:
     try:
         with opened(place) as folder:
             where = str(folder)
-            return compare.read_folder(folder)
+            alone = folder / archive.CLAIMS
+            return compare.read_tables(folder, [alone] if alone.exists() else _claims(_tables(folder)))
     except (ConfigError, compare.CompareError, DamageError) as fault:
         raise compare.CompareError(str(fault).replace(where, place)) from None
+
+
+def _tables(folder: Path) -> list[Path]:
+    """The tables of the papers of a run. Raises ConfigError where they are not as listed."""
+    try:
+        return archive.tables(folder)
+    except (UnreadableError, OSError) as fault:
+        raise ConfigError(f"{folder}: {one_line(fault)}") from None
+
+
+def _claims(files: Sequence[Path]) -> list[Path]:
+    return [file for file in files if file.name == archive.CLAIMS]
 
 
 def load(place: str | Path = REFERENCE) -> Run:
     """See `dpregret.load`."""
     with opened(str(place)) as folder:
-        files = sorted(folder.glob("*/claims.csv"))
+        files = _tables(folder)
         if not files:
             raise ConfigError(f"{place}: no results of a paper: give a folder of results, an archive, or {REFERENCE!r}")
         try:
-            lines = [read_lines(file.parent).assign(paper=file.resolve().parent.name) for file in files]
-            tables = {
-                f"{file.parent.name}/{table.stem}": read_csv(table)
-                for file in files
-                for table in sorted(file.parent.glob("*.csv"))
-                if table.stem not in ("claims", "checks")
-            }
+            lines = [read_lines(file.parent).assign(paper=file.resolve().parent.name) for file in _claims(files)]
+            further = [file for file in files if file.name not in FILES.values()]
+            tables = {f"{file.parent.name}/{file.stem}": read_csv(file) for file in further}
         except (DamageError, OSError, ValueError) as fault:
             raise ConfigError(one_line(fault)) from None
     return Run(str(place), pd.concat(lines, ignore_index=True), tables)
