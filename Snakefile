@@ -9,7 +9,7 @@ try:
     from dpregret.core import machine
     from dpregret.core.errors import ConfigError
     from dpregret.workflows.plan.read import EACH, MADE, WHOLE, load
-    from dpregret.workflows.run.publish import failures, forget_failed, publish, summary
+    from dpregret.workflows.run.publish import ended, failures, forget_failed, publish
 except ModuleNotFoundError as error:
     sys.exit(f"{error}: run 'make setup' and start snakemake as .venv/bin/snakemake")
 
@@ -73,8 +73,7 @@ for paper in PAPERS:
 
 onsuccess:
     stop_timers()
-    publish(PLAN)
-    logger.info(summary(PLAN, time.monotonic() - BEGAN))
+    logger.info(ended(PLAN, workflow.dag_settings.targets, time.monotonic() - BEGAN))
 
 
 onerror:

@@ -38,7 +38,7 @@ from dpregret.workflows.plan.fingerprint import ROOT, code_fingerprint
 from dpregret.workflows.plan.read import Plan
 from dpregret.workflows.run import archive, load, store
 from dpregret.workflows.run.archive import lock, origin
-from dpregret.workflows.run.publish import FAILED, forget_failed, publish
+from dpregret.workflows.run.publish import FAILED, ended, forget_failed, publish
 
 pytestmark = pytest.mark.filterwarnings("default")  # of what reads damaged tables
 MADE, RESULTS = Path("results/made"), Path("results/mine")
@@ -129,6 +129,38 @@ def test_a_copy_without_an_original_is_removed(plan: Plan) -> None:
     publish(plan)
     assert set(before) - set(tree(RESULTS)) == {"p/figures/a.png", "p/figures/sub/b.csv", "audit.csv", "p/claims.csv"}
     assert not (RESULTS / "SHA256SUMS").exists(), "a list says that the run is whole"
+
+
+def test_a_part_that_was_requested_is_listed_when_it_is_finished(plan: Plan) -> None:
+    AUDIT.unlink()
+    publish(plan)
+    assert not (RESULTS / "SHA256SUMS").exists()
+    publish(plan, finished=True)
+    assert archive.faults(RESULTS) == []
+    assert archive.described(RESULTS)["part"] is True
+    publish(plan)  # the next command, before it works
+    assert archive.faults(RESULTS) == []
+    (TABLES / "claims.csv").unlink()
+    publish(plan)
+    assert not (RESULTS / "SHA256SUMS").exists()
+
+
+@pytest.mark.parametrize("targets", [[], ["all"], ["p"], ["audit"], ["results/made/audit.csv"]])
+def test_done_is_said_only_of_what_is_there(plan: Plan, targets: list[str]) -> None:
+    whole = plan_of(
+        plan.file.parent,
+        **{**plan.content, "papers": {"p": "p"}, "paper_targets": {"p": ["tables/p"]}},
+    )
+    made = {**whole.content["made"], "audit_tables/all": [str(AUDIT), [], NO_CODE]}
+    whole = plan_of(plan.file.parent, **{**whole.content, "made": made})
+    targets = [str(AUDIT) if "/" in target else target for target in targets]
+    assert ended(whole, targets, 60.0).splitlines()[0] == "dpregret: done in 1.0 minutes"
+    AUDIT.unlink()
+    shutil.rmtree(TABLES)
+    said = ended(whole, targets, 60.0)
+    assert said.startswith("dpregret: not done")
+    assert "done in" not in said
+    assert not (RESULTS / "SHA256SUMS").exists()
 
 
 def test_a_failed_play_takes_with_it_what_was_made_of_it(plan: Plan) -> None:

@@ -168,7 +168,7 @@ def _plain(folder: Path, name: str) -> bool:
 
 def _text(folder: Path, name: str) -> str:
     if not _plain(folder, name):
-        raise UnreadableError(f"no {name}: not a finished run; run its command again")
+        raise UnreadableError(f"no {name}: a run that ends without an error writes the list; run its command again")
     return (folder / name).read_text(encoding="utf-8", errors="backslashreplace")
 
 
@@ -275,7 +275,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             worst = 2
             continue
         commit = f"commit {run.get('commit')}{' and changes' * bool(run.get('dirty'))}, profile {run.get('profile')}"
-        for line in problems or [f"{count} files as listed, made with {commit}"]:
+        part = ", a part of the profile" * bool(run.get("part"))
+        for line in problems or [f"{count} files as listed, made with {commit}{part}"]:
             print(shown(f"{path}: {line}"))
         worst = max(worst, int(bool(problems)))
     return worst

@@ -16,7 +16,7 @@ import os
 import shutil
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from dpregret.core import boundary
@@ -32,8 +32,11 @@ FAILED = ".failed"
 """The suffix of a file of runs in which a play failed: tables say so, and the next command plays it again."""
 
 
-def publish(plan: Plan) -> None:
-    """Copy outputs that exist, remove those that do not, and list the files."""
+def publish(plan: Plan, finished: bool = False) -> None:
+    """Copy outputs that exist, remove those that do not, and list the files.
+
+    finished: what was requested is there, if only a part of the plan; its files are listed as those of a whole run are.
+    """
     results = Path(plan.results)
     changed = False
     for name, (file, inner) in plan.shown.items():
@@ -52,13 +55,15 @@ def publish(plan: Plan) -> None:
         changed = True
         _copy(plan.file, results / PLAN)
     complete = all(Path(file).exists() for name in plan.content["everything"] for file in plan.named(name))
-    if not complete:
-        remove(results / SUMS)
-    elif changed or not (results / SUMS).exists():
+    if not (complete or finished):
+        if changed:
+            remove(results / SUMS)
+    elif present and (changed or not (results / SUMS).exists()):
         from dpregret.workflows.run.archive import origin, write_sums  # late: it brings pandas
 
         keys = {name: Path(file).name for name, (file, _) in plan.shown.items()}
-        write_sums(results, [*present, PLAN], origin(str(plan.content["profile"]), keys))
+        about = origin(str(plan.content["profile"]), keys)
+        write_sums(results, [*present, PLAN], about if complete else about | {"part": True})
 
 
 def _not_of_the_future(file: Path, now: float) -> None:
@@ -84,6 +89,33 @@ def _copy(source: Path, target: Path) -> None:
             shutil.copytree(source, part, ignore=shutil.ignore_patterns(MARK))
         else:
             shutil.copyfile(source, part)
+
+
+def lacking(plan: Plan, targets: Collection[str]) -> list[str]:
+    """The outputs of targets (all where there are none) that are not there."""
+    papers = {short: paper for paper, short in plan.content["papers"].items()}
+    names: list[str] = []
+    files: list[str] = []
+    for target in targets or ["all"]:
+        if target in papers:
+            names += plan.content["paper_targets"][papers[target]]
+        elif target in ("all", "audit"):
+            names += plan.content["everything"] if target == "all" else ["audit_tables/all"]
+        elif f"{target}/all" in plan.made:
+            names.append(f"{target}/all")
+        else:
+            files.append(target)
+    files += [file for name in names for file in plan.named(name)]
+    return [file for file in dict.fromkeys(files) if not Path(file).exists()]
+
+
+def ended(plan: Plan, targets: Collection[str], seconds: float) -> str:
+    """Publish what a run without an error has left, and say so: it is done where all that was requested is there."""
+    missing = lacking(plan, targets)
+    publish(plan, finished=not missing)
+    if missing:
+        return f"dpregret: not done: {len(missing)} outputs that were requested are not there, such as {missing[0]}"
+    return summary(plan, seconds)
 
 
 def summary(plan: Plan, seconds: float) -> str:
