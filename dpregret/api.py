@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpregret.core.arguments import real, whole
 from dpregret.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -153,8 +154,20 @@ def audit(
     """
     from dpregret.workflows.mechanisms import own_mechanism
 
-    whole = rounds if window is None else window
-    claimed = own_mechanism.Claim(rounds, whole, epsilon, delta, sensitivity, participations, separation, exact_gaps)
+    rounds, participations, separation, protected = (
+        whole(f"audit: {name}", value)
+        for name, value in (
+            ("rounds", rounds), ("participations", participations), ("separation", separation),
+            ("window", rounds if window is None else window),
+        )
+    )  # fmt: skip
+    epsilon, delta, sensitivity = (
+        real(f"audit: {name}", value)
+        for name, value in (("epsilon", epsilon), ("delta", delta), ("sensitivity", sensitivity))
+    )
+    claimed = own_mechanism.Claim(
+        rounds, protected, epsilon, delta, sensitivity, participations, separation, exact_gaps
+    )
     make = own_mechanism.load(mechanism) if isinstance(mechanism, str) else mechanism
     noise = own_mechanism.noise_matrix(make if callable(make) else lambda: make, claimed, not sums)
     return own_mechanism.audit(noise, claimed)

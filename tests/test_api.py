@@ -17,8 +17,10 @@ import dpregret as dp
 from dpregret import api, cli
 from dpregret.core import parquet
 from dpregret.core.boundary import as_json, plain
+from dpregret.core.checks import StreamFault
 from dpregret.core.errors import ConfigError
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN
+from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.mechanisms.own_mechanism import OwnNoiseError
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -40,6 +42,68 @@ def test_the_package_lists_what_it_offers() -> None:
     assert all(getattr(api, name).__doc__.count(">>>") for name in dp.__all__)
     with pytest.raises(AttributeError):
         dp.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int64, np.uint32, np.float64, float])
+def test_whole_numbers_of_numpy_are_whole_numbers(kind: Any) -> None:
+    sizes = {name: kind(value) for name, value in (("rounds", 64), ("dimension", 2), ("runs", 2), ("seed", 5))}
+    plain = dp.play("wdp-cocop-gaussian", stream="norm-kink", rounds=64, dimension=2, runs=2, seed=5, window=8)
+    other = dp.play(
+        "wdp-cocop-gaussian", stream="norm-kink", window=kind(8), strong_convexity=kind(1), epsilon=kind(1), **sizes
+    )
+    assert other.regret == plain.regret
+    assert (other.rounds, other.window) == (64, 8)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"seed": -1}, "play: seed: must be a whole number, 0 or more, not -1"), ({"seed": "x"}, "play: seed"),
+        ({"rounds": 3.5}, "play: rounds: must be"), ({"rounds": True}, "play: rounds"),
+        ({"window": 3.5}, "play: window"), ({"T": 64}, "did you mean rounds"),
+        ({"dimension": math.inf}, "play: dimension"), ({"epsilon": [1, 2]}, "play: epsilon: must be a number"),
+        ({"epsilon": math.nan}, "play: epsilon"), ({"delta": "small"}, "play: delta"),
+        ({"eps": 1}, "did you mean epsilon"), ({"learner": None}, "play: learner: None"),
+        ({"stream": "fetched", "source": "diabetes"}, "play: stream 'diabetes' has 10 features"),
+        (
+            {"stream": "records-logistic", "source": "diabetes", "dimension": 10, "learner": "dp-ftrl-lipschitz"},
+            "play: 'diabetes' has other labels than -1 and \\+1",
+        ),
+    ],
+)  # fmt: skip
+def test_a_mistake_of_a_caller_is_a_config_error(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        dp.play(**{"learner": "ftal", **SMALL, **given})
+
+
+@pytest.mark.parametrize("given", [{"window": 3.5}, {"rounds": "x"}, {"participations": 0}, {"epsilon": None}])
+def test_a_mistake_of_a_caller_of_the_audit_is_a_config_error(given: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=f"audit: {next(iter(given))}"):
+        dp.audit(lambda generator, rounds, dimension: generator.standard_normal((rounds, dimension)), **given)
+
+
+def test_losses_without_ridge_have_strong_convexity_0() -> None:
+    setting = {"stream": "records-logistic", "source": "breast-cancer", "dimension": 30, "rounds": 64, "runs": 2}
+    assert dp.play("dp-ftrl-lipschitz", **setting, strong_convexity=0).family == "online"
+
+
+def interrupting(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_an_interrupt_is_no_fault_of_a_learner(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FAMILIES["online"].streams["norm-kink"], "comparator", interrupting)
+    with pytest.raises(KeyboardInterrupt):
+        dp.play("ftal", **SMALL)
+
+
+def test_a_best_point_that_is_not_found_is_a_fault_of_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost(*_: object) -> None:
+        raise FloatingPointError("no certified minimum")
+
+    monkeypatch.setattr(FAMILIES["online"].streams["norm-kink"], "comparator", lost)
+    with pytest.raises(StreamFault, match=r"the best fixed point of the stream 'norm-kink': .*no certified minimum"):
+        dp.play("ftal", **SMALL)
 
 
 def test_every_example_of_the_docstrings_gives_what_it_shows() -> None:

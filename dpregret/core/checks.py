@@ -23,6 +23,10 @@ class LearnerFault(RuntimeError):  # noqa: N818  (a finding about a learner, not
     """Output or behaviour of a learner that cannot be right; the message is one line about it."""
 
 
+class StreamFault(RuntimeError):  # noqa: N818  (as LearnerFault)
+    """A stream whose best fixed point cannot be computed as it must be; the message is one line about it."""
+
+
 def numbers(
     what: str, values: Any, shape: Sequence[int], low: float = -math.inf, high: float = math.inf, unknown: bool = False
 ) -> Array:

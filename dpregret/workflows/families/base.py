@@ -26,8 +26,8 @@ import numpy as np
 import pandas as pd
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, field_validator
 
-from dpregret.core.checks import LearnerFault, finite, numbers
-from dpregret.core.errors import LONGEST_NAME, NAME_PATTERN, as_text, not_allowed
+from dpregret.core.checks import LearnerFault, StreamFault, finite, numbers
+from dpregret.core.errors import LONGEST_NAME, NAME_PATTERN, as_text, not_allowed, raised
 from dpregret.core.files import atomic_write
 from dpregret.core.yaml_source import KeyPath, expand
 from dpregret.paper_figs.judge.runs import check_rows
@@ -276,7 +276,12 @@ class Draws:
         if file is not None and file.is_file():
             with np.load(file) as arrays:
                 return kind(**{name: arrays.get(name) for name in names})
-        answer: T = stream.comparator(generators, *args)
+        try:
+            answer: T = stream.comparator(generators, *args)
+        except Exception as error:
+            if machine_fault(error):
+                raise
+            raise StreamFault(f"the best fixed point of the stream {stream.name!r}: {raised(error)}") from error
         if file is not None:
             with atomic_write(file) as temporary, temporary.open("wb") as opened:
                 np.savez(opened, **{name: array for name in names if (array := getattr(answer, name)) is not None})
@@ -420,13 +425,21 @@ def _content(item: Any) -> Mapping[str, Any]:
     return contents
 
 
+def machine_fault(error: BaseException) -> bool:
+    """Whether an error is the machine's, whoever met it."""
+    return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in MACHINE)
+
+
 @contextmanager
 def blamed(where: str) -> Iterator[None]:
-    """Turn whatever is raised into a LearnerFault that names the cell; faults of the machine are raised as they are."""
+    """Turn whatever is raised into a LearnerFault that names the cell; interrupts, and faults of the machine and of the
+    stream, are raised as what they are."""
     try:
         yield
+    except StreamFault as fault:
+        raise StreamFault(f"{fault}; {where}") from fault
     except BaseException as fault:
-        if isinstance(fault, MemoryError) or (isinstance(fault, OSError) and fault.errno in MACHINE):
+        if machine_fault(fault) or isinstance(fault, KeyboardInterrupt):
             raise
         raise LearnerFault(f"{fault if isinstance(fault, LearnerFault) else as_text(fault)}; {where}") from fault
 

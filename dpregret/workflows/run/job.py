@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from dpregret.core import child, parquet
-from dpregret.core.checks import LearnerFault
+from dpregret.core.checks import LearnerFault, StreamFault
 from dpregret.core.errors import as_text, printable
 from dpregret.core.parquet import Stamp
 from dpregret.paper_figs.judge.runs import RunsError, empty_row
@@ -97,7 +97,7 @@ def store_play(
         plan.check_code({play.code})
         anytime = bool(learner_class.card.anytime and family.anytime)
         store.write(rows.assign(anytime=anytime), play.key, part.settings, play.code, folder)
-    except LearnerFault as fault:
+    except (LearnerFault, StreamFault) as fault:
         logging.exception("%s.%s failed", play.learner, play.variant)
         return {"failed": str(fault)}
     except (OSError, RunsError) as fault:

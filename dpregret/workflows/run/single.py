@@ -10,7 +10,8 @@ from typing import Any, Final
 
 import pandas as pd
 
-from dpregret.core.errors import ConfigError, not_allowed
+from dpregret.core.arguments import plain, real, whole
+from dpregret.core.errors import ConfigError, not_allowed, raised
 from dpregret.core.yaml_source import KeyPath, Source, validate
 from dpregret.paper_figs.judge.fits import Estimate, mean_interval
 from dpregret.paper_figs.text import formats
@@ -26,11 +27,16 @@ ARGUMENTS: Final = {
 }  # fmt: skip
 """Key of an experiment -> argument of a call."""
 PLAY: Final = "play"
+SYMBOLS: Final = {
+    "T": "rounds", "horizon": "rounds", "n": "rounds", "samples": "rounds", "d": "dimension", "W": "window",
+    "eps": "epsilon", "mu": "strong_convexity", "data": "source", "loss": "stream", "losses": "stream",
+}  # fmt: skip
+"""What else a caller may call an argument."""
 BASES: Final = {"Learner": "online", "ExpertLearner": "experts", "BanditLearner": "bandits", "ErmLearner": "erm"}
 """Base class of learners -> their family."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Played:
     """The play of one learner on one stream: `runs` independent runs at one setting.
 
@@ -121,6 +127,15 @@ def play_one(
     options: Mapping[str, Any],
 ) -> Played:
     """See `dpregret.play`."""
+    rounds, dimension, runs = (
+        whole(f"{PLAY}: {key}", value) for key, value in (("rounds", rounds), ("dimension", dimension), ("runs", runs))
+    )
+    window = None if window is None else whole(f"{PLAY}: window", window)
+    seed = whole(f"{PLAY}: seed", seed, low=0)
+    epsilon, delta = real(f"{PLAY}: epsilon", epsilon), real(f"{PLAY}: delta", delta)
+    options = plain(options)
+    if mistaken := [key for key in options if key in SYMBOLS]:
+        raise ConfigError([f"{PLAY}: {key}: no argument; did you mean {SYMBOLS[key]}?" for key in mistaken])
     name, variant = learner, ""
     if isinstance(learner, str):
         name, _, variant = learner.partition(".")
@@ -130,6 +145,9 @@ def play_one(
         family, learner_class = family_of_class(learner), learner
         name = learner.card.name
     card = learner_class.card
+    made = family.streams.get(stream) if isinstance(stream, str) else None
+    if made is not None and "strongly-convex" not in made.traits and options.get("strong_convexity") == 0:
+        options = {key: value for key, value in options.items() if key != "strong_convexity"}  # it has none
     variant = variant or next(iter(card.variants))
     experiment = experiment_of(
         family,
@@ -138,7 +156,7 @@ def play_one(
             "horizon": [rounds],
             "dimension": [dimension],
             "window": ["horizon" if window is None else window],
-            "epsilon": [float(epsilon)],
+            "epsilon": [epsilon],
             "delta": delta,
             "runs": runs,
             "sets": set or "ball",
@@ -152,7 +170,12 @@ def play_one(
         raise ConfigError([f"{where(path)}: {message}" for path, message in mistakes])
     with TemporaryDirectory(prefix="dpregret-") as folder:
         store.link(data_files(experiment), Path(folder))
-        rows = family.rows(experiment, learner_class, variant, Draws(seed, runs, Path(folder)))
+        try:
+            rows = family.rows(experiment, learner_class, variant, Draws(seed, runs, Path(folder)))
+        except ConfigError:
+            raise
+        except ValueError as refusal:  # of the stream, for this setting
+            raise ConfigError(f"{PLAY}: {raised(refusal)}") from refusal
     first = rows.iloc[0]
     window_of = int(first["window"]) if window is not None else 0
     return Played(
@@ -180,10 +203,11 @@ def family_of(learner: str) -> Family[Any, Any, Any]:
 
 def family_of_class(learner: type[Any]) -> Family[Any, Any, Any]:
     """The same for a class of the user, by its base class."""
-    for base in learner.__mro__:
+    for base in getattr(learner, "__mro__", ()):
         if base.__name__ in BASES:
             return FAMILIES[BASES[base.__name__]]
-    raise ConfigError(f"{PLAY}: learner: {learner.__name__} derives from none of {', '.join(BASES)}")
+    name = getattr(learner, "__name__", repr(learner))
+    raise ConfigError(f"{PLAY}: learner: {name} is no name, and derives from none of {', '.join(BASES)}")
 
 
 def experiment_of(

@@ -1,0 +1,41 @@
+"""Numbers that a caller hands over from Python: NumPy's and Python's own are the same, and none is reinterpreted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dpregret.core.errors import ConfigError
+
+
+def plain(value: Any) -> Any:
+    """The value with Python's own numbers, words and lists in place of NumPy's."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    return type(value)(map(plain, value)) if type(value) in (list, tuple) else value
+
+
+def whole(where: str, value: Any, low: int = 1) -> int:
+    """A whole number, also one that is written as 1e3. Raises ConfigError."""
+    number = plain(value)
+    if isinstance(number, float) and number.is_integer():
+        number = int(number)
+    if isinstance(number, bool) or not isinstance(number, int) or number < low:
+        raise ConfigError(f"{where}: must be a whole number, {low} or more, not {value!r}")
+    return number
+
+
+def real(where: str, value: Any) -> float:
+    """A number, infinite ones included. Raises ConfigError."""
+    number = plain(value)
+    if isinstance(number, bool) or not isinstance(number, int | float) or math.isnan(number):
+        raise ConfigError(f"{where}: must be a number, not {value!r}")
+    try:
+        return float(number)
+    except OverflowError:
+        raise ConfigError(f"{where}: too large a number") from None
