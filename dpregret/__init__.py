@@ -2,10 +2,11 @@
 
 >>> import dpregret as dp
 >>> dir(dp)
-['audit', 'check', 'claim', 'compare', 'learners', 'load', 'papers', 'play', 'streams']
+['audit', 'check', 'claim', 'compare', 'learners', 'load', 'papers', 'play', 'records', 'streams']
 
 `play` a learner on a stream; `claim` of a paper, to `measure`; `check` it with its figure; `audit` correlated noise of
-your own; `compare` two plays or two runs; `load` a run or the committed reference. `learners`, `streams` and `papers`
+your own; `compare` two plays or two runs; `load` a run or the committed
+reference; `records` of a CSV file. `learners`, `streams` and `papers`
 list what there is. Nothing is imported before it is used.
 """
 
@@ -15,11 +16,11 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpregret.api import audit, check, claim, compare, learners, load, papers, play, streams
+    from dpregret.api import audit, check, claim, compare, learners, load, papers, play, records, streams
 
     __version__: str
 
-__all__ = ["audit", "check", "claim", "compare", "learners", "load", "papers", "play", "streams"]
+__all__ = ["audit", "check", "claim", "compare", "learners", "load", "papers", "play", "records", "streams"]
 
 
 def __getattr__(name: str) -> Any:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from dpregret.workflows.mechanisms.own_mechanism import Verdict
     from dpregret.workflows.run.check import ClaimOf, Measured
+    from dpregret.workflows.run.data import Read
     from dpregret.workflows.run.load import Run
     from dpregret.workflows.run.single import Played
 
@@ -171,6 +172,41 @@ def audit(
     make = own_mechanism.load(mechanism) if isinstance(mechanism, str) else mechanism
     noise = own_mechanism.noise_matrix(make if callable(make) else lambda: make, claimed, not sums)
     return own_mechanism.audit(noise, claimed)
+
+
+def records(
+    file: str | Path,
+    *,
+    label: str,
+    norm: float,
+    positive: Any = None,
+    negative: Any = None,
+    range: tuple[float, float] | None = None,
+    **options: Any,
+) -> Read:
+    """Records of a CSV file, read as a study reads them, and what was read.
+
+    file: with a line of column names, compressed or not. label: its column. norm: largest Euclidean norm of a row of
+    features, a public constant: longer rows are scaled down to it. positive: the value of the label that becomes +1;
+    negative: those that become -1, where there are more than two. range: instead, (low, high) of a label of numbers.
+    options: drop, ranges, levels, separator, encoding, decimal (docs/your_study.md).
+
+    Returns a `Read`: names, features (n, d), labels (n,), overview; printed, the page of `dpregret data`.
+
+    Raises ConfigError, one line with file, line, column and remedy.
+
+    >>> import dpregret as dp
+    >>> from pathlib import Path
+    >>> _ = Path("bought.csv").write_text("age,visits,bought\\n31,2,no\\n54,9,yes\\n")
+    >>> public = {"norm": 1.0, "ranges": {"age": (18, 90)}}
+    >>> found = dp.records("bought.csv", label="bought", positive="yes", drop="visits", **public)
+    >>> found.features.round(3).tolist(), found.labels.tolist()
+    ([[-0.639], [0.0]], [-1.0, 1.0])
+    """
+    from dpregret.workflows.run.data import read
+
+    given = {"label": label, "norm": norm, "positive": positive, "negative": negative, "range": range}
+    return read(file, {name: value for name, value in {**given, **options}.items() if value is not None})
 
 
 def compare(first: Played | Run | str | Path, second: Played | Run | str | Path) -> pd.DataFrame:

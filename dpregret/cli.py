@@ -165,6 +165,10 @@ def run(
     config = ["--config", f"profile={profile}", *([f"limits={limits}"] if limits else [])]
     snakefile = [] if root.resolve() == OWN else ["--snakefile", str(PACKAGE / "Snakefile")]
     command = ["snakemake", *snakefile, *goals, "--cores", str(cores or processors()), *config, *further]
+    if study.FOLDER and (study.FOLDER / study.DATA).is_file():
+        from dpregret.workflows.run import data
+
+        data.announce()
     typer.echo(f"$ {shlex.join(command)}", err=True)
     os.chdir(root)
     os.execv(sys.executable, [sys.executable, "-P", "-m", *command])  # signals and the exit code are Snakemake's
@@ -280,7 +284,7 @@ def in_workplace(arguments: list[str]) -> list[str]:
     return arguments
 
 
-IN_STUDY: Final = ("run", "table", "claims", "report", "check", "audit", "test", "gate", "advise")
+IN_STUDY: Final = ("run", "data", "table", "claims", "report", "check", "audit", "test", "gate", "advise")
 """Commands that take the folder of a study for a paper."""
 PROFILED: Final = ("run", "table", "claims", "report", "check")
 
@@ -337,6 +341,7 @@ if study.FOLDER:
     delegate("audit", "workflows.audit.own:main", "Audit the private learners of a study on neighbouring inputs.")
 else:
     delegate("audit", "workflows.mechanisms.own_mechanism:main", "Audit a mechanism of your own, exactly.")
+delegate("data", "workflows.run.data:main", "Show what was read of the records of a study.")
 delegate("new", "workflows.run.studies:new", "Write an example study: learner, loss, data, experiments, claims.")
 delegate("test", "workflows.run.contracts:main", "Test the learners and streams of a study against their contracts.")
 delegate("gate", "workflows.run.studies:gate", "Run, test, audit and compare a study with its reference.")

@@ -23,7 +23,6 @@ from dpregret.core.errors import NAME_PATTERN, NAME_RULE, ConfigError, nearest
 from dpregret.core.files import checksum, inside
 from dpregret.core.yaml_source import entries, shown, validate
 from dpregret.datasets.csv_file import SEPARATORS, Block, CsvFile
-from dpregret.datasets.examples import save
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot
 
@@ -194,8 +193,9 @@ class RecordFile(BaseModel):
             counts = {f"below {low:g}": int((numbers < low).sum()), f"above {high:g}": int((numbers > high).sum())}
         else:
             signs, counts = self._signs(classes)
-        scaled, norms = shortened(self._ranged(values, names), self.norm)
-        return Records(self, tuple(names), values, scaled, signs, norms > self.norm, counts)
+        ranged = self._ranged(values, names)
+        scaled, norms = shortened(ranged, self.norm)
+        return Records(self, tuple(names), values, ranged, scaled, signs, norms > self.norm, counts)
 
     def _opened(self) -> CsvFile:
         return CsvFile(self.path, self.separator, self.encoding)
@@ -343,18 +343,19 @@ class Classes:
         return ", ".join(shown) + f" and {len(self.counts) - MOST_NAMED} more" * (len(self.counts) > MOST_NAMED)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Records:
     """What was read of a file.
 
-    names (d,): of the features. values (n, d): as in the file. features (n, d): in units of their ranges, rows of norm
-    at most the public norm. labels (n,) in [-1, 1]. shortened (n,): rows that were longer. counts: value of the label
-    -> records; of numbers, those below and above their range.
+    names (d,): of the features. values (n, d): as in the file. ranged (n, d): in units of their ranges. features
+    (n, d): these, rows of norm at most the public norm. labels (n,) in [-1, 1]. shortened (n,): rows that were longer.
+    counts: value of the label -> records; of numbers, those below and above their range.
     """
 
     file: RecordFile
     names: tuple[str, ...]
     values: Array
+    ranged: Array
     features: Array
     labels: Array
     shortened: np.ndarray
@@ -456,10 +457,3 @@ def declaration(name: str) -> dict[str, object] | None:
     """Everything that decides a data set of the study, its content included; None for any other name."""
     file = declared().get(name)
     return None if file is None else {**file.model_dump(mode="json"), "sha256": checksum(file.path)}
-
-
-def prepare(name: str, out: Path) -> None:
-    """Write a data set of the study as an .npz file: features of norm at most 1, labels, and the norm 1 stands for."""
-    records = declared()[name]
-    features, labels = records.read()
-    save(out, features=features / records.norm, labels=labels, norm=np.float64(records.norm))

@@ -406,13 +406,24 @@ class Run:
     """The run that the report shows. profile: its name; option: what `--config profile=` takes, empty for the full
     profile.
 
-    config: hash of the configuration. names: identifier -> displayed name.
+    config: hash of the configuration. names: identifier -> displayed name. data: prepared data, of which those of a
+    study say what was read.
     """
 
     profile: str = "full"
     option: str = ""
     config: str = ""
     names: Names = field(default_factory=dict)
+    data: Sequence[Path] = ()
+
+    @property
+    def overviews(self) -> list[dict[str, Any]]:
+        """What was read of each data set of a study (datasets/overview.py)."""
+        found = []
+        for file in self.data:
+            with np.load(file, allow_pickle=False) as arrays:
+                found += [json.loads(str(arrays["overview"]))] if "overview" in arrays else []
+        return found
 
     @property
     def folder(self) -> str:
@@ -480,6 +491,7 @@ def write_report(
         oracles=_oracle_costs(results, list(papers)),
         winners=winners,
         settings=script_json(winners["data"]) if winners else "",
+        data=run.overviews,
         curves=script_json(curves),
         labels=script_json(_labels(views, run.names)),
         css=(TEMPLATES / "report.css").read_text(encoding="utf-8") + STYLE,

@@ -243,7 +243,8 @@ def report(script: Script) -> None:
     built_in = (PROFILES / f"{profile}.yaml").exists()
     option = "" if profile == "full" else profile if built_in else f"{profile}.yaml"
     settings = " ".join(plan.content["settings"][paper] for paper in papers)
-    run = Run(profile=profile, option=option, config=settings, names=plan.content["names"])
+    data = sorted({file for paper in papers for part in plan.parts[paper].values() for file in part.data.values()})
+    run = Run(profile, option, settings, plan.content["names"], [Path(file) for file in data])
     write_report(results, script.folder / "runs", titles, PAPERS, script.out, run)
 
 

@@ -56,11 +56,11 @@ def prepare(name: str, out: Path) -> None:
 
     Raises OSError and FetchError where it is a download that is neither there nor to be had.
     """
-    from dpregret.datasets import bundled, expert_data, flights, records
+    from dpregret.datasets import bundled, expert_data, flights, overview, records
     from dpregret.datasets.fetch import Declared, Source, convert, fetch
 
     if name in records.declared():
-        records.prepare(name, out)
+        overview.prepare(name, out)
     elif name in Declared.read_all():
         source = Source.find(name)
         fetch(source, DOWNLOADS)
