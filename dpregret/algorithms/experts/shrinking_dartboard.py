@@ -1,21 +1,35 @@
 """Private shrinking dartboard: an expert is dropped only as often as its weight shrinks.
 
-Algorithm   Asi, Feldman, Koren & Talwar, COLT 2023, Algorithm 1 (after Geulen, Voecking & Winkler 2010), in our own
-            lines; the weights of the paper are (1 - eta)^loss, so its eta is 1 - e^(-eta) here:
-            line 1  draw x uniformly; k = 0, C = 0
-            line 2  for t = 1..T: play x; C = C + l_t
-            line 3    with probability (1 - p) exp(-eta l_t(x)) keep x
-            line 4    otherwise, if k < K: draw x with P(x) ~ exp(-eta C(x)); k = k + 1
-            `play_by_the_box` is this. The learner is charged with its expected loss instead, that of Hedge, which is
-            exact to 1/T.
-Privacy     Unit: the losses of one round; neighbours: they are replaced by any others; (eps, delta)-DP. The loss
-            decides once whether to keep or to draw: the chance to keep moves by at most e^eta, that to draw by at most
-            1 + (1 - p)(1 - e^-eta)/p; the larger of both logarithms. It enters all later draws, each eta^2/2-zCDP.
-Guarantee   While the K draws last, x_t has exactly the law P_t of Hedge, so the expected regret is at most
-            ln(d)/eta + eta T/8.
-Deviations  The calibration is ours. K is one more than the 1 - 1/T^2 quantile of a binomial(T, p + eta), which
-            dominates the number of draws: running out costs at most 1/T in expectation (T/2^52 beyond 2^26 rounds).
-            (p, eta) minimise the guarantee on a grid of p.
+Algorithm   Asi, Feldman, Koren & Talwar, COLT 2023, Alg. 1 (after Geulen, Voecking & Winkler 2010):
+            line 1  w_i = 1; P uniform
+            line 2  draw x from P
+            line 3  k = 1
+            line 4  for t = 2..T
+            line 5    w_i = w_i (1 - eta)^(l_{t-1}(i)) for all i
+            line 6    P = w / (their sum)
+            line 7    z = 1 with probability 1 - p
+            line 8    if z = 1
+            line 9      z = 1 with probability w_x / (w_x before line 5)
+            line 10   if z = 1
+            line 11     keep x
+            line 12   else if k < K
+            line 13     k = k + 1
+            line 14     draw x from P
+            line 15   receive l_t
+            line 16   pay l_t(x)
+            `play_by_the_box` is this; its `eta` is -ln(1 - eta) of line 5. The learner is charged with its expected
+            loss instead, that of Hedge, which is exact up to T times the probability that the K draws run out.
+Privacy     Unit: the losses of one round; neighbours: they are replaced by any others; (eps, delta)-DP, or eps-DP. The
+            loss decides once whether to keep or to draw: with weights e^(-eta l) the chance to keep moves by at most
+            e^eta, that to draw by at most 1 + (1 - p)(1 - e^-eta)/p; the larger of both logarithms. It enters all later
+            draws, each 2 eta-DP and eta^2/2-zCDP. Theorem 2 states 5 eta/p + 100 T p eta^2 + 20 eta sqrt(T p
+            ln(1/delta)), or eta/p + 16 T p eta where delta = 0 (`stated_epsilon`).
+Guarantee   While the draws last, x_t has exactly the law P_t of Hedge, so the expected regret is at most
+            ln(d)/eta + eta T/8. Theorem 2 (eta as in line 5; p < 1/2, eta < 1/2, K = 4 T p):
+            eta T + ln(d)/eta + 2 T e^(-T p/3). Its proof needs eta <= p as well.
+Deviations  `zcdp` and `pure` are our calibration. K - 1 is one more than the 1 - 1/T^2 quantile of a
+            binomial(T, p + eta), which dominates the number of draws: running out costs at most 1/T in expectation
+            (T/2^52 beyond 2^26 rounds). (p, eta) minimise the guarantee on a grid of p.
 """
 
 import bisect
@@ -60,8 +74,9 @@ class Tuning(NamedTuple):
         return max(self.eta, math.log1p(-(1 - self.keep_away) * math.expm1(-self.eta) / self.keep_away))
 
     def draws(self, horizon: int, delta: float) -> float:
-        """Epsilon at delta of all draws after the changed round."""
-        return zcdp_epsilon(self.most_draws(horizon) * self.eta**2 / 2, delta)
+        """Epsilon at delta of all draws after the changed round; purely where delta is 0."""
+        most = self.most_draws(horizon)
+        return zcdp_epsilon(most * self.eta**2 / 2, delta) if delta else most * 2 * self.eta
 
     def price(self, horizon: int, delta: float) -> float:
         """Epsilon of the whole run at delta: the decision and the draws."""
@@ -84,21 +99,77 @@ class EveryRound(Tuning):
         return most_of(horizon, min(1.0, self.keep_away + self.eta), running_out(horizon)) + 1
 
 
+class AsPrinted(Tuning):
+    """B, p and -ln(1 - eta)/B for the eta of the paper, which has weights (1 - eta)^l and K = 4 T p/B."""
+
+    @classmethod
+    def of(cls, batch: int, p: float, step: float) -> "AsPrinted":
+        """From the eta of the paper, `step`. Raises ValueError outside of Theorems 2 and 5."""
+        if not (p < 0.5 and step < 0.5):
+            raise ValueError(f"epsilon: the paper needs p < 1/2 and eta < 1/2, not p = {p:.3g} and eta = {step:.3g}")
+        return cls(batch, p, -math.log1p(-step) / batch)
+
+    @property
+    def step(self) -> float:
+        """The eta of the paper."""
+        return -math.expm1(-self.eta * self.batch)
+
+    def most_draws(self, horizon: int) -> int:
+        """Draws after the first one: k runs from 1 to K = 4 T p/B."""
+        return max(0, math.ceil(4 * horizon * self.keep_away / self.batch) - 1)
+
+    def guarantee(self, horizon: int, experts: int) -> float:
+        """Theorems 2 and 5: eta T + B ln(d)/eta + 2 T e^(-T p/(3 B)); NaN for eta > p, which their proof excludes."""
+        if self.step > self.keep_away:
+            return math.nan
+        run_out = 2 * horizon * math.exp(-horizon * self.keep_away / (3 * self.batch))
+        return self.step * horizon + self.batch * math.log(experts) / self.step + run_out
+
+    def stated_epsilon(self, horizon: int, delta: float) -> float:
+        """Theorem 2 for B = 1, Theorem 5, which states none for delta = 0, otherwise."""
+        batch, p, eta = self.batch, self.keep_away, self.step
+        if delta == 0:
+            return eta / p + 16 * horizon * p * eta if batch == 1 else math.nan
+        root = math.sqrt((12 if batch > 1 else 1) * horizon * p / batch * math.log(1 / delta))
+        return 5 * eta / (batch * p) + 100 * horizon * p * eta**2 / batch**3 + 20 * eta / batch * root
+
+
+def corollary_3(horizon: int, experts: int, epsilon: float, delta: float) -> AsPrinted:
+    """p = (T ln(1/delta))^(-1/3), eta = p eps_0/20, eps_0 = min(eps/2, ln^(1/3)(1/delta) T^(-1/6) sqrt(ln d))."""
+    logarithm = math.log(1 / delta)
+    least = min(epsilon / 2, math.cbrt(logarithm) * horizon ** (-1 / 6) * math.sqrt(math.log(experts)))
+    p = 1 / math.cbrt(horizon * logarithm)
+    return AsPrinted.of(1, p, p * least / 20)
+
+
+def corollary_4(horizon: int, experts: int, epsilon: float, delta: float) -> AsPrinted:
+    """p = 1/sqrt(T), eta = p eps/20; delta = 0."""
+    p = 1 / math.sqrt(horizon)
+    return AsPrinted.of(1, p, p * epsilon / 20)
+
+
 def play_by_the_box(losses: Array, tuning: Tuning, most: int, generator: np.random.Generator) -> list[int]:
-    """The experts that one run plays, round by round; losses (rounds, experts), most: K."""
-    batch, keep_away, eta = tuning
+    """The experts that one run plays, round by round; losses (rounds, experts), most: K - 1.
+
+    With batches the box is played on their mean losses, line 5 with their sums: (1 - eta)^mean is e^(-`eta` sum).
+    """
+    batch, p, eta = tuning
     everyone = np.arange(losses.shape[1])
-    expert, draws, seen = generator.choice(everyone), 0, np.zeros(len(everyone))  # line 1
-    played = []
-    for first in range(0, len(losses), batch):  # line 2
-        part = losses[first : first + batch]
-        played += [int(expert)] * len(part)
-        lost = part.sum(axis=0)
-        seen = seen + lost
-        keep = generator.random() < (1 - keep_away) * exp(-eta * lost[expert])  # line 3
-        if not keep and draws < most:
-            weights = exp(-eta * (seen - seen.min()))
-            expert, draws = generator.choice(everyone, p=weights / weights.sum()), draws + 1  # line 4
+    weights = np.ones(len(everyone))  # line 1
+    expert = generator.choice(everyone)  # line 2
+    k = 1  # line 3
+    played = [int(expert)] * min(batch, len(losses))
+    for first in range(batch, len(losses), batch):  # line 4
+        before, lost = weights, losses[first - batch : first].sum(axis=0)
+        weights = before * exp(-eta * lost)  # line 5
+        law = weights / weights.sum()  # line 6
+        keep = generator.random() < 1 - p  # line 7
+        if keep:  # line 8
+            keep = generator.random() < weights[expert] / before[expert]  # line 9
+        if not keep and k < most + 1:  # lines 10, 11, 12
+            k += 1  # line 13
+            expert = generator.choice(everyone, p=law)  # line 14
+        played += [int(expert)] * min(batch, len(losses) - first)  # lines 15, 16
     return played
 
 
@@ -178,7 +249,7 @@ class LazyHedge(ExactHedge):
     """Base of learners with the law of Hedge on batches, drawn with the few switches that a tuning pays for."""
 
     def prepare(self) -> None:
-        if math.isfinite(self.budget.epsilon) and self.budget.delta == 0:
+        if math.isfinite(self.budget.epsilon) and self.budget.delta == 0 and not self.pure:
             raise ValueError(f"{self.card.name} needs delta > 0")
         if not self.affordable():
             raise ValueError(
@@ -188,7 +259,12 @@ class LazyHedge(ExactHedge):
     @property
     def tuning_inputs(self) -> tuple[int, int, float, float]:
         """The leading arguments of `affordable` and `tuned`."""
-        return self.horizon, self.experts, self.budget.epsilon, self.budget.delta
+        return self.horizon, self.experts, self.budget.epsilon, self.delta
+
+    @property
+    def delta(self) -> float:
+        """The delta of the guarantee."""
+        return 0.0 if self.pure else self.budget.delta
 
     def affordable(self) -> bool:
         """Whether `tuned` finds anything, at a lower price."""
@@ -217,10 +293,10 @@ class LazyHedge(ExactHedge):
 
     def delivered_epsilon(self) -> list[float]:
         """The decision and the draws."""
-        return self.epsilon_at(self.budget.delta)
+        return self.epsilon_at(self.delta)
 
     def epsilon_at(self, delta: float) -> list[float]:
-        """The same at any delta > 0."""
+        """The same at any delta."""
         if math.isinf(self.budget.epsilon):
             return [math.inf]
         return [self.tuning.price(self.horizon, delta)]
@@ -233,15 +309,36 @@ class ShrinkingDartboard(LazyHedge):
         name="shrinking-dartboard",
         title="shrinking dartboard",
         paper="Asi et al., COLT 2023",
-        reference="Algorithm 1, our calibration",
-        variants={"zcdp": "draws priced by zCDP"},
+        reference="Alg. 1",
+        variants={
+            "zcdp": "(p, eta) that minimise ln(d)/eta + eta T/8, draws priced by zCDP",
+            "pure": "the same, draws priced purely: eps-DP",
+            "printed": "p, eta and K of Corollary 3",
+            "printed-pure": "p, eta and K of Corollary 4, eps-DP",
+        },
     )
 
+    @property
+    def pure(self) -> bool:
+        """Whether draws compose purely."""
+        return self.variant in ("pure", "printed-pure")
+
+    def prepare(self) -> None:
+        super().prepare()
+        if self.variant.startswith("printed"):
+            self.tuned()
+
     def affordable(self) -> bool:
-        return affordable(*self.tuning_inputs, EveryRound, 1)
+        return self.variant.startswith("printed") or affordable(*self.tuning_inputs, EveryRound, 1)
 
     def tuned(self) -> Tuning | None:
+        if self.variant.startswith("printed") and math.isfinite(self.budget.epsilon):
+            return (corollary_4 if self.pure else corollary_3)(*self.tuning_inputs)
         return tuned(*self.tuning_inputs)
+
+    def bound(self) -> list[float]:
+        """The guarantee of the tuning."""
+        return [self.tuning.guarantee(self.horizon, self.experts)]
 
     def play(self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]) -> Play:
         """Expected losses and draws: 1 + T p + (1 - p)(1 - e^-eta) times the expected loss, at most 1 + K.
