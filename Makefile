@@ -146,6 +146,7 @@ ifneq (,$(filter results,$(RUNS)))
 	@mkdir -p results/reference/winners && cp results/winners/cells.csv results/winners/{profiles,coverage}.md results/reference/winners
 	@cp results/winners/profiles.png docs/winners_profiles.png
 	@for paper in $(PAPERS); do for image in docs/$${paper}_*.png; do \
+	  for other in $(PAPERS); do case $$image in docs/$${other}_*) [ $${#other} -le $${#paper} ] || continue 2;; esac; done; \
 	  [ ! -e "$$image" ] || cp results/$$paper/figures/$${image#docs/$${paper}_} "$$image"; done; done
 	@for page in $$(grep -l ':begin -->' README.md docs/*.md); do $(PY) dpregret.paper_figs.report.readme $$page results/reference; done
 endif

@@ -233,7 +233,8 @@ def report(
     root = workplace()
     results = root / "results"
     folders = [root / results_of(profile)] if profile else [results, *results.glob("*")]
-    names = [name for name in papers() if name.startswith(paper)] if paper else ["", *papers()]
+    known = papers()
+    names = [paper] if paper in known else [name for name in known if name.startswith(paper)] if paper else ["", *known]
     if not names:
         stop(not_allowed("paper", paper, paper_names()))
     pages = [folder / name / "report.html" for folder in folders for name in names]
