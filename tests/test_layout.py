@@ -50,7 +50,7 @@ MAY_IMPORT = {
     "workflows.audit.tables": (*DATA, "paper_figs"),
     "workflows.families": (*DATA, "paper_figs.judge", "workflows.audit"),
     **dict.fromkeys(("workflows.audit.own", "workflows.audit.plan"), (*DATA, "paper_figs", *CASES)),
-    "workflows.mechanisms": (*DATA, "paper_figs"),
+    "workflows.mechanisms": (*DATA, "paper_figs", "workflows.audit"),
     "workflows.plan": (*DATA, "paper_figs", *CASES, "workflows.mechanisms"),
     "workflows.run": (*DATA, "paper_figs", *CASES, "workflows.mechanisms", "workflows.plan"),
     "workflows.advice": (*DATA, "paper_figs", *CASES, "workflows.plan", "workflows.run"),
