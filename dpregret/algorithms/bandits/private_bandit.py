@@ -95,9 +95,9 @@ class PrivateBanditGaussian(NoisyLeader):
         rounds, steep, epsilon = float(self.horizon), self.lipschitz, budget.epsilon
         if self.distribution == "laplace":
             return float(math.sqrt(rounds) * self.hull * steep * math.log(rounds) / epsilon)
-        tail = math.log((self.hull + rounds) / budget.delta)
+        tail = budget.log_over_delta(self.hull + rounds)
         spread = tail + math.sqrt((1 + math.sqrt(rounds) / self.hull) * tail)
-        size = rounds**0.25 * math.sqrt(self.hull) * steep * math.log(rounds) * math.log(rounds / budget.delta)
+        size = rounds**0.25 * math.sqrt(self.hull) * steep * math.log(rounds) * budget.log_over_delta(rounds)
         return float(size / epsilon * spread)
 
     def bound(self, rounds: int | None = None) -> list[float]:

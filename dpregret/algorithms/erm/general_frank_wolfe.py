@@ -59,7 +59,7 @@ class GeneralFrankWolfe(FrankWolfe):
         if self.variant == "corrected":
             return calibrate("gaussian", budget, self.sensitivity, rounds - 1)
         samples = self.risk.samples
-        log_term = math.log(samples / budget.delta)
+        log_term = budget.log_over_delta(samples)
         return math.sqrt(32 * self.risk.lipschitz * rounds) * log_term / (samples * budget.epsilon)
 
     def ledger(self) -> list[Release]:

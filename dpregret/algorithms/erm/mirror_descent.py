@@ -235,7 +235,7 @@ class MirrorDescent(ErmLearner):
             return share * gaussian_mu(budget) ** 2 / 4.0
         if math.isinf(budget.epsilon):
             return math.inf
-        log = _log_over_delta(self.risk.samples, budget)
+        log = budget.log_over_delta(self.risk.samples)
         return share * (budget.epsilon / (self.risk.lipschitz * log)) ** 2
 
     def noise(self, budget: Budget, iterations: int) -> float:
@@ -244,7 +244,7 @@ class MirrorDescent(ErmLearner):
             return calibrate("gaussian", budget, self.sensitivity, iterations - 1)
         if math.isinf(budget.epsilon):
             return 0.0
-        log = _log_over_delta(iterations, budget)
+        log = budget.log_over_delta(iterations)
         return math.sqrt(32.0 * iterations) * self.risk.lipschitz * log / (budget.epsilon * self.risk.samples)
 
     def steps(self, noise: float, iterations: int) -> Array:
@@ -331,9 +331,3 @@ class Normals:
                 self._left *= self.deviations
         taken, self._left = self._left[:most], self._left[most:]
         return taken
-
-
-def _log_over_delta(number: float, budget: Budget) -> float:
-    if budget.delta == 0:
-        raise ValueError("Gaussian noise needs delta > 0")
-    return math.log(number / budget.delta)

@@ -161,7 +161,7 @@ class CornerFrankWolfe(FrankWolfe):
         return float(ratio ** (2 / 3))
 
     def _scale(self, budget: Budget, rounds: int) -> float:
-        printed = self.score_bound * math.sqrt(8 * rounds * math.log(1 / budget.delta)) / budget.epsilon
+        printed = self.score_bound * math.sqrt(8 * rounds * budget.log_over_delta()) / budget.epsilon
         if self.variant == "printed":
             return printed
         valid = calibrate_selection(self.distribution, budget, self.sensitivity, rounds - 1)

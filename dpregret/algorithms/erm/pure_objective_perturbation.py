@@ -34,7 +34,7 @@ class Chaudhuri(PerturbedObjective):
     def prepare(self) -> None:
         super().prepare()
         smoothness, samples = self.risk.smoothness, self.risk.samples
-        self.ridges = [smoothness / (samples * math.expm1(budget.epsilon / 4.0)) for budget in self.budgets]
+        self.ridges = [smoothness / (samples * math.expm1(min(budget.epsilon / 4.0, 700.0))) for budget in self.budgets]
         self.scales = [
             self.sensitivity / (budget.epsilon - self._jacobian_epsilon(ridge))
             for budget, ridge in zip(self.budgets, self.ridges, strict=True)

@@ -34,6 +34,7 @@ from dpregret.algorithms.experts.base import Block, ExpertLearner, Play, RunOfBl
 from dpregret.algorithms.experts.sparse_vector import Switcher
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
+from dpregret.algorithms.privacy.budget import SPACING
 from dpregret.algorithms.privacy.switching import Switching
 from dpregret.numerics.arrays import Array
 
@@ -88,7 +89,8 @@ class AdaptiveExperts(ExpertLearner):
     @cached_property
     def release_scale(self) -> float:
         """Laplace scale of the released losses: K of them share the phase's part of the budget."""
-        return 0.0 if math.isinf(self.phases.epsilon) else self.plan(0.0).switches / self.phases.epsilon
+        scale = 0.0 if math.isinf(self.phases.epsilon) else self.plan(0.0).switches / self.phases.epsilon
+        return scale * (1 + 16 * SPACING)  # the parts of all phases add up to no more than the whole
 
     @cached_property
     def slack(self) -> float:

@@ -27,6 +27,7 @@ import numpy as np
 from dpregret.algorithms.experts.base import Block, ExpertLearner, Play, RunOfBlock, play_runs
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import PURE_ALTERNATIVES, PrefixSums, Release, horizon_sums
+from dpregret.algorithms.privacy.budget import SPACING
 from dpregret.algorithms.privacy.selection import Selection, draw_group
 from dpregret.algorithms.privacy.trees import Tree
 from dpregret.numerics.arrays import Array, without_gaps
@@ -71,7 +72,8 @@ class TreeCounterExperts(ExpertLearner):
         self.most_draws = 3 * math.ceil(math.log2(self.experts))
         private = math.isfinite(self.budget.epsilon)
         self.scale = 2 * self.levels / self.budget.epsilon if private else 0.0
-        self.draw_scale = 4 * self.most_draws / self.budget.epsilon if private else 0.0  # 2 / eta
+        draw_scale = 4 * self.most_draws / self.budget.epsilon if private else 0.0  # 2 / eta
+        self.draw_scale = draw_scale * (1 + 8 * SPACING)  # the two halves add up to no more than the whole
         log_term = math.log(2 * self.horizon / self.problem.failure)
         squares = self.levels if self.variant == "single" else self.sums.noisy_nodes(max(1, self.horizon - 1)).max()
         self.error = self.scale * math.sqrt(8 * max(squares, log_term) * log_term)

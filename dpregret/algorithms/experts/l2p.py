@@ -74,7 +74,7 @@ class Copied(Tuning):
     @property
     def decision(self) -> float:
         """Pure epsilon of the one decision that a loss takes part in; see Privacy."""
-        most = self.keep * math.exp(self.eta * self.batch)
+        most = self.keep * math.exp(min(self.eta * self.batch, 700.0))
         return max(2 * self.eta, math.log1p(-most * math.expm1(-2 * self.eta) / (1 - most))) if most < 1 else math.inf
 
     def draws(self, horizon: int, delta: float) -> float:

@@ -131,13 +131,13 @@ class SmoothLeader(FollowTheRegularisedLeader):
         """printed: L sqrt(2 q ln(1/delta)) / eps (Kairouz et al. 2021), for a loss that is set to zero."""
         if self.variant != "printed" or math.isinf(budget.epsilon):
             return super().node_scale(budget, nodes)
-        return self.lipschitz * math.sqrt(2 * nodes * math.log(1 / budget.delta)) / budget.epsilon
+        return self.lipschitz * math.sqrt(2 * nodes * budget.log_over_delta()) / budget.epsilon
 
     def _printed_lambda(self, budget: Budget) -> float:
         beta, steep = self.problem.smoothness, self.lipschitz / self.domain.diameter
         if math.isinf(budget.epsilon):
             return 32 * beta
-        logs = math.log(self.horizon) * math.log(1 / budget.delta)
+        logs = math.log(self.horizon) * budget.log_over_delta()
         return 32 * beta + math.cbrt(beta * steep**2 * self.horizon * self.domain.dimension * logs / budget.epsilon**2)
 
     def bound(self, rounds: int) -> Array:

@@ -107,5 +107,5 @@ def printed_scale(distribution: NoiseDistribution, budget: Budget, sensitivity: 
     if math.isinf(budget.epsilon):
         return 0.0
     if distribution == "gaussian":
-        return math.sqrt(8) * sensitivity * nodes * math.log(2 / budget.delta) / budget.epsilon
+        return math.sqrt(8) * sensitivity * nodes * budget.log_over_delta(2) / budget.epsilon
     return sensitivity * nodes / budget.epsilon

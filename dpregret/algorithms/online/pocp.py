@@ -133,6 +133,6 @@ def printed_factor(horizon: int, budget: Budget) -> float:
     """beta / lambda as calibrated by Jain, Kothari & Thakurta 2012; 0 for epsilon = inf."""
     if math.isinf(budget.epsilon):
         return 0.0
-    growth = np.sqrt(horizon) * math.sqrt(math.log(2 / budget.delta) / (2 * budget.epsilon))
-    inside = math.log(horizon / budget.delta) + math.sqrt(budget.epsilon) / growth
+    growth = np.sqrt(horizon) * math.sqrt(budget.log_over_delta(2) / (2 * budget.epsilon))
+    inside = budget.log_over_delta(horizon) + math.sqrt(budget.epsilon) / growth
     return float(growth * math.sqrt(2 / budget.epsilon * inside))

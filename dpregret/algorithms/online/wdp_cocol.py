@@ -179,7 +179,7 @@ def window_constant(distribution: NoiseDistribution, window: int, budget: Budget
     depth = float(math.log2(window) ** 1.5)
     if distribution == "gamma":
         return dimension * depth * math.log(dimension / FAILURE) / budget.epsilon
-    tail = math.log(1 / budget.delta) * math.sqrt(math.log(1 / FAILURE))
+    tail = budget.log_over_delta() * math.sqrt(math.log(1 / FAILURE))
     return math.sqrt(dimension) * depth * tail / budget.epsilon
 
 

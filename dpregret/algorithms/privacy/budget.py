@@ -20,11 +20,15 @@ a pair with p = 1 - q = 1 / (1 + exp(-e)), and the bound is attained (Kairouz, O
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Final
 
+import numpy as np
 from scipy.optimize import brentq
-from scipy.special import betainc, expit, log_ndtr, ndtr
+from scipy.special import betainc, expit
 
 from dpregret.algorithms.privacy.noise import NoiseDistribution
+from dpregret.numerics.compiled import compiled
 
 
 @dataclass(frozen=True)
@@ -43,35 +47,137 @@ class Budget:
         if not 0 <= self.delta < 1:
             raise ValueError(f"delta must lie in [0, 1), got {self.delta}")
 
+    def log_over_delta(self, number: float = 1.0) -> float:
+        """ln(number / delta), of printed formulas. Raises ValueError when delta = 0."""
+        if self.delta == 0:
+            raise ValueError("Gaussian noise needs delta > 0")
+        return math.log(number / self.delta)
+
+
+_LEGENDRE = np.polynomial.legendre.leggauss(20)
+_NODES, _WEIGHTS = (1 + _LEGENDRE[0]) / 2, _LEGENDRE[1] / 2  # on [0, 1]
+SPACING: Final = 2.0**-52
+"""Of floating-point numbers near 1."""
+
 
 def largest_within(cost: Callable[[float], float], allowed: float) -> float:
-    """The parameter > 0 at which a continuous cost that grows with it reaches `allowed`, to 14 digits."""
+    """The largest parameter > 0 with cost(parameter) <= allowed, for a continuous cost that grows with it.
+
+    Found to 14 digits, whatever its size, and from below: its cost, as computed, is never above `allowed`.
+    """
     high = 1.0
     while cost(high) < allowed:
         high *= 2
+        if math.isinf(high):
+            return high
     low = high
     while cost(low) > allowed:
         low /= 2
-    return float(brentq(lambda parameter: cost(parameter) - allowed, low, high, xtol=1e-15, rtol=1e-14))
+        if low == 0:
+            return low
+    root = _crossing(lambda parameter: cost(parameter) - allowed, low, high)
+    return _safe(root, -1, lambda parameter: cost(parameter) <= allowed)
 
 
 def smallest_epsilon(delta_at: Callable[[float], float], delta: float) -> float:
-    """The smallest epsilon >= 0 with delta_at(epsilon) <= delta, for a privacy curve that falls with epsilon."""
+    """The smallest epsilon >= 0 with delta_at(epsilon) <= delta, for a privacy curve that falls with epsilon.
+
+    Found to 14 digits, whatever its size, and from above: as computed, delta_at(epsilon) is never above `delta`; inf
+    where no epsilon does.
+    """
     if delta_at(0.0) <= delta:
         return 0.0
     high = 1.0
     while delta_at(high) > delta:
         high *= 2
-    return float(brentq(lambda epsilon: delta_at(epsilon) - delta, 0.0, high, xtol=1e-14, rtol=1e-14))
+        if math.isinf(high):
+            return high
+    low = high / 2
+    while delta_at(low) <= delta:
+        low /= 2
+    root = _crossing(lambda epsilon: delta_at(epsilon) - delta, low, high)
+    return _safe(root, 1, lambda epsilon: delta_at(epsilon) <= delta)
+
+
+def _crossing(excess: Callable[[float], float], low: float, high: float) -> float:
+    if excess(low) == 0 or low == high:
+        return low
+    return float(brentq(excess, low, high, xtol=1e-300, rtol=4 * SPACING, maxiter=1000))
+
+
+def _safe(root: float, side: int, fits: Callable[[float], bool]) -> float:
+    """The root, or the first number beyond it on that side that fits."""
+    step, parameter = SPACING * root, root
+    while not fits(parameter):
+        parameter, step = root + side * step, 2 * step
+    return parameter
+
+
+@compiled
+def _falls(x: float, distance: float) -> tuple[float, float]:
+    """R(x + distance), and ln(R(x) - R(x + distance)) to all its digits, R(s) = (1 - Phi(s)) / phi(s), Mills' ratio."""
+    second, difference = mills(x + distance)[0], 0.0
+    first = mills(x)[0]
+    if second < 0.5 * first:
+        return second, np.log(first - second)
+    for k in range(len(_NODES)):  # of the slope, which has one sign: no digit is lost where the two are close
+        difference += _WEIGHTS[k] * mills(x + distance * _NODES[k])[1]
+    return second, np.log(distance) + np.log(difference)
+
+
+@compiled
+def mills(x: float) -> tuple[float, float]:
+    """R(x) and -R'(x) = 1 - x R(x): a continued fraction, where the closed form would cancel; x above -38."""
+    if x < 3.0:
+        ratio = math.sqrt(0.5 * math.pi) * math.exp(0.5 * x * x) * math.erfc(x / math.sqrt(2.0))
+        return ratio, 1.0 - x * ratio
+    lower = x
+    for k in range(100 if x < 6.0 else 40, 1, -1):
+        lower = x + k / lower
+    ratio = 1.0 / (x + 1.0 / lower)
+    return ratio, ratio / lower
+
+
+@compiled
+def _gaussian(epsilon: float, mu: float) -> tuple[float, float, float]:
+    """ln(delta) of mu-GDP at epsilon, 1 - delta, and the relative error of delta or of 1 - delta by rounding, at most.
+
+    delta = phi(x) (R(x) - R(x + mu)) and 1 - delta = Phi(x) + phi(x) R(x + mu) with x = epsilon / mu - mu / 2, which
+    is Balle & Wang 2018, Theorem 8, written without differences of equal numbers.
+    """
+    x = epsilon / mu - 0.5 * mu
+    error = 2.0**-52 * (3.0 * (epsilon / mu + 0.5 * mu) * (abs(x) + 1.0) + 128.0)
+    if x > 40.0:  # delta is below all numbers, and now 1 - delta is
+        return -np.inf, 1.0, 0.0
+    if x < -38.0:
+        return 0.0, 0.0, 0.0
+    second, log_fall = _falls(x, mu)
+    rest = 0.5 * math.erfc(-x / math.sqrt(2.0)) + math.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi) * second
+    log_delta = log_fall - 0.5 * x * x - 0.5 * math.log(2.0 * math.pi) if x > -1.0 else np.log1p(-rest)
+    return log_delta, rest, error
 
 
 def gaussian_delta(epsilon: float, mu: float) -> float:
     """The smallest delta for which mu-GDP gives (epsilon, delta)-DP."""
-    return float(ndtr(mu / 2 - epsilon / mu) - math.exp(epsilon + log_ndtr(-mu / 2 - epsilon / mu)))
+    if mu == 0 or math.isinf(epsilon):
+        return 0.0
+    return 1.0 if math.isinf(mu) else math.exp(_gaussian(epsilon, mu)[0])
+
+
+def _excess(epsilon: float, mu: float, delta: float, errors: float) -> float:
+    """Above 0 unless mu-GDP gives (epsilon, delta)-DP, rounded to the safe side by so many rounding errors."""
+    log_delta, rest, error = _gaussian(epsilon, mu)
+    if delta <= 0.5:
+        return float(log_delta + math.log1p(errors * error) - math.log(delta))
+    return float((1 - delta) - rest * (1 - errors * error))
+
+
+CALIBRATED: Final = 4.0
+"""Rounding errors that calibrations keep away from the budget; conversions keep one."""
 
 
 def gaussian_mu(budget: Budget) -> float:
-    """The largest mu whose mu-GDP implies the budget: the exact inverse of `gaussian_delta`.
+    """The largest mu whose mu-GDP implies the budget, from below: the inverse of `gaussian_delta`.
 
     epsilon = inf gives inf. Raises ValueError when delta = 0, which no Gaussian noise delivers.
     """
@@ -79,16 +185,16 @@ def gaussian_mu(budget: Budget) -> float:
         return math.inf
     if budget.delta == 0:
         raise ValueError("Gaussian noise needs delta > 0")
-    return largest_within(lambda mu: gaussian_delta(budget.epsilon, mu), budget.delta)
+    return largest_within(lambda mu: _excess(budget.epsilon, mu, budget.delta, CALIBRATED), 0.0)
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
-    """The epsilon that mu-GDP delivers at delta (0 when mu is so small that delta alone covers it)."""
-    if mu == 0:
+    """The epsilon that mu-GDP delivers at delta, from above: 0 where delta alone covers it, inf at delta = 0."""
+    if mu == 0 or delta >= 1:
         return 0.0
-    if math.isinf(mu):
+    if math.isinf(mu) or delta == 0:
         return math.inf
-    return smallest_epsilon(lambda epsilon: gaussian_delta(epsilon, mu), delta)
+    return smallest_epsilon(lambda epsilon: _excess(epsilon, mu, delta, 1.0), 0.0)
 
 
 @dataclass(frozen=True)
@@ -144,7 +250,10 @@ def calibrate(distribution: NoiseDistribution, budget: Budget, sensitivity: floa
         return 0.0
     if distribution == "gaussian":
         return sensitivity * math.sqrt(nodes) / gaussian_mu(budget)
-    return sensitivity * nodes / budget.epsilon
+    scale = sensitivity * nodes / budget.epsilon
+    while nodes * sensitivity / scale > budget.epsilon:  # by the last bit
+        scale = math.nextafter(scale, math.inf)
+    return scale
 
 
 def group_epsilon(epsilon_at: Callable[[float], float], members: int, delta: float) -> float:
@@ -183,54 +292,86 @@ def _log_expm1(x: float) -> float:
     return x + math.log(-math.expm1(-x))
 
 
-def binomial_delta(calls: int, first: float, second: float, epsilon: float) -> float:
-    """Smallest delta at epsilon of Binomial(calls, first) and Binomial(calls, second), the worse direction."""
+def binomial_delta(calls: int, first: float, second: float, epsilon: float, errors: float = 0.0) -> float:
+    """Smallest delta at epsilon of Binomial(calls, first) and Binomial(calls, second), the worse direction.
+
+    errors: so many rounding errors are added, as in all that follows.
+    """
     delta = 0.0
     for p, q in ((first, second), (second, first)):
         if p < q:  # few yeses then: count the noes
             p, q = 1 - p, 1 - q
         if p == q:  # to the last bit: no privacy loss
             continue
-        delta = max(delta, _delta(calls, p, q, math.log(p / q), math.log((1 - q) / (1 - p)), epsilon))
+        if q == 0:  # a yes is told apart for certain
+            found = -math.expm1(calls * math.log1p(-p)) if p < 1 else 1.0
+        elif p == 1:  # only yeses: so likely as epsilon allows
+            found = -math.expm1(min(0.0, epsilon + calls * math.log(q)))
+        else:
+            found = _delta(calls, p, q, math.log(p / q), math.log((1 - q) / (1 - p)), epsilon, errors)
+        delta = max(delta, found)
     return delta
 
 
 def binomial_epsilon(calls: int, first: float, second: float, delta: float) -> float:
-    """Smallest epsilon >= 0 at delta of the same pair: exact, and 0 where the two are equal."""
-    if first == second:
+    """Smallest epsilon >= 0 at delta of the same pair: exact, from above, and 0 where the two are equal."""
+    if first == second or delta >= 1:
         return 0.0
-    return smallest_epsilon(lambda epsilon: binomial_delta(calls, first, second, epsilon), delta)
+    low, high = sorted((first, second))
+    certain = low == 0 or high == 1
+    pure = math.inf if certain else calls * max(math.log(high / low), math.log((1 - low) / (1 - high)))
+    if delta == 0:
+        return pure * (1 + 4 * SPACING)
+    return min(pure, smallest_epsilon(lambda epsilon: binomial_delta(calls, first, second, epsilon, 1.0), delta))
 
 
-def optimal_delta(call_epsilon: float, calls: int, epsilon: float) -> float:
+def optimal_delta(call_epsilon: float, calls: int, epsilon: float, errors: float = 0.0) -> float:
     """Smallest delta at epsilon that holds for all `calls` adaptive calls of call_epsilon-DP."""
-    return _delta(calls, float(expit(call_epsilon)), float(expit(-call_epsilon)), call_epsilon, call_epsilon, epsilon)
+    likely, rare = float(expit(call_epsilon)), float(expit(-call_epsilon))
+    return _delta(calls, likely, rare, call_epsilon, call_epsilon, epsilon, errors)
 
 
 def optimal_epsilon(call_epsilon: float, calls: int, delta: float) -> float:
-    """Smallest epsilon >= 0 at delta that holds for all `calls` adaptive calls of call_epsilon-DP."""
-    if delta == 0 or math.isinf(call_epsilon):
-        return calls * call_epsilon
-    return smallest_epsilon(lambda epsilon: optimal_delta(call_epsilon, calls, epsilon), delta)
+    """Smallest epsilon >= 0 at delta that holds for all `calls` adaptive calls of call_epsilon-DP, from above."""
+    if delta >= 1 or call_epsilon == 0:
+        return 0.0
+    if math.isinf(call_epsilon):
+        return math.inf
+    pure = calls * call_epsilon
+    if Fraction(pure) < calls * Fraction(call_epsilon):
+        pure = math.nextafter(pure, math.inf)
+    if delta == 0:
+        return pure
+    return min(pure, smallest_epsilon(lambda epsilon: optimal_delta(call_epsilon, calls, epsilon, 1.0), delta))
 
 
 def largest_call_epsilon(epsilon: float, delta: float, calls: int) -> float:
-    """The largest epsilon of a call whose `calls` adaptive calls are (epsilon, delta)-DP together."""
-    if delta == 0:
-        return epsilon / calls
-    return largest_within(lambda call: optimal_delta(call, calls, epsilon), delta)
+    """The largest epsilon of a call whose `calls` adaptive calls are (epsilon, delta)-DP together, from below."""
+    pure = epsilon / calls
+    if calls * Fraction(pure) > Fraction(epsilon):
+        pure = math.nextafter(pure, 0.0)
+    return (
+        pure
+        if delta == 0
+        else max(pure, largest_within(lambda call: optimal_delta(call, calls, epsilon, CALIBRATED), delta))
+    )
 
 
-def _delta(calls: int, likely: float, rare: float, up: float, down: float, epsilon: float) -> float:
+def _delta(
+    calls: int, likely: float, rare: float, up: float, down: float, epsilon: float, errors: float = 0.0
+) -> float:
     """sum over j of (P(j) - e^epsilon Q(j))_+ for P, Q of `likely` > `rare`: j with j up - (calls - j) down > epsilon.
 
-    up = ln(likely / rare), down = ln((1 - rare) / (1 - likely)): arguments, as differences near 1 lose digits.
+    up = ln(likely / rare), down = ln((1 - rare) / (1 - likely)): arguments, as differences near 1 lose digits. A
+    rounding error is what the incomplete beta function may have: against 40 digits less than a tenth of it was seen.
     """
-    last = math.floor((epsilon + calls * down) / (up + down))  # the largest number of yeses that does not count
+    # the largest number of yeses that does not count; where the last bit decides, it counts
+    last = math.floor((epsilon + calls * down) / (up + down) * (1 - (8 * SPACING if errors else 0.0)))
     if last >= calls:
         return 0.0
     first, second = (_more_than(last, calls, share) for share in (likely, rare))
-    return max(0.0, first - (math.exp(epsilon + math.log(second)) if second > 0 else 0.0))
+    error = errors * SPACING * (64 + 200 * math.sqrt(calls)) * first
+    return max(0.0, first - (math.exp(epsilon + math.log(second)) if second > 0 else 0.0)) + error
 
 
 def _more_than(count: int, calls: int, share: float) -> float:

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from dpregret.algorithms.privacy.budget import Budget, largest_call_epsilon, largest_within, optimal_epsilon
+from dpregret.algorithms.privacy.budget import SPACING, Budget, largest_call_epsilon, largest_within, optimal_epsilon
 from dpregret.algorithms.privacy.noise import Joint
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled
@@ -68,21 +68,20 @@ class Selection:
             return 0.0
         if self.scale == 0:
             return math.inf
-        optimal = optimal_epsilon(self.call_epsilon(), self.calls, delta)
-        return optimal if delta == 0 else min(optimal, zcdp_epsilon(self.rho(), delta))
+        return min(optimal_epsilon(self.call_epsilon(), self.calls, delta), zcdp_epsilon(self.rho(), delta))
 
 
 def largest_choice_epsilon(distribution: SelectionNoise, budget: Budget, calls: int) -> float:
     """The largest pure epsilon of a call with which the ledger of all calls meets the budget; inf for epsilon = inf.
 
-    The larger of what optimal composition and zCDP allow.
+    The larger of what optimal composition and zCDP allow, less some last bits, which a scale of noise may lose.
     """
     if math.isinf(budget.epsilon):
         return math.inf
-    optimal = largest_call_epsilon(budget.epsilon, budget.delta, calls)
-    if budget.delta == 0:
-        return optimal
-    return max(optimal, 2 / RANGES[distribution] * math.sqrt(8 * largest_rho(budget) / calls))
+    largest = largest_call_epsilon(budget.epsilon, budget.delta, calls)
+    if budget.delta > 0:
+        largest = max(largest, 2 / RANGES[distribution] * math.sqrt(8 * largest_rho(budget) / calls))
+    return largest * (1 - 4 * SPACING)
 
 
 def calibrate_selection(distribution: SelectionNoise, budget: Budget, sensitivity: float, calls: int) -> float:
@@ -94,24 +93,27 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     """min over alpha > 1 of alpha rho + ( ln(1/delta) - ln alpha ) / (alpha - 1) + ln(1 - 1/alpha), at least 0.
 
     Canonne, Kamath & Steinke 2020 (The discrete Gaussian), conversion of Renyi privacy of order alpha; never worse than
-    rho + 2 sqrt(rho ln(1/delta)) (Bun & Steinke 2016, Proposition 1.3).
+    rho + 2 sqrt(rho ln(1/delta)) (Bun & Steinke 2016, Proposition 1.3). inf at delta = 0. Rounded up.
     """
-    if rho == 0:
+    if rho == 0 or delta >= 1:
         return 0.0
+    if math.isinf(rho) or delta == 0:
+        return math.inf
+    logarithm = -math.log(delta)
 
-    def at(log_order: float) -> float:  # log_order = ln(alpha - 1)
+    def at(log_order: float) -> float:  # log_order = ln(alpha - 1): every order proves its epsilon
         excess = math.exp(log_order)
-        order = 1 + excess
-        return order * rho + (math.log(1 / delta) - math.log(order)) / excess + log_order - math.log(order)
+        parts = rho, excess * rho, logarithm / excess, -math.log1p(excess) / excess, -math.log1p(1 / excess)
+        return math.fsum(parts) + 8 * SPACING * sum(map(abs, parts))
 
-    simple = 0.5 * math.log(math.log(1 / delta) / rho)  # best order of the simpler conversion
+    simple = 0.5 * math.log(logarithm / rho)  # best order of the simpler conversion
     best = minimize_scalar(at, bounds=(simple - 3, simple + 3), method="bounded", options={"xatol": 1e-10})
     return max(0.0, min(float(best.fun), at(simple)))
 
 
 @lru_cache
 def largest_rho(budget: Budget) -> float:
-    """The largest rho whose `zcdp_epsilon` at the budget's delta is its epsilon; inf for epsilon = inf.
+    """The largest rho whose `zcdp_epsilon` at the budget's delta is its epsilon, from below; inf for epsilon = inf.
 
     Raises ValueError when delta = 0, which zCDP never delivers.
     """
@@ -119,7 +121,7 @@ def largest_rho(budget: Budget) -> float:
         return math.inf
     if budget.delta == 0:
         raise ValueError("zCDP composition needs delta > 0")
-    return largest_within(lambda rho: zcdp_epsilon(rho, budget.delta), budget.epsilon)
+    return largest_within(lambda rho: zcdp_epsilon(rho, budget.delta), budget.epsilon) * (1 - 64 * SPACING)
 
 
 def selection_noise(

@@ -32,7 +32,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dpregret.algorithms.privacy.budget import Budget
+from dpregret.algorithms.privacy.budget import SPACING, Budget
 from dpregret.algorithms.privacy.selection import Selection, largest_choice_epsilon
 from dpregret.numerics.arrays import Array, without_gaps
 from dpregret.numerics.compiled import compiled, inlined
@@ -261,10 +261,12 @@ class Switching:
         if math.isinf(epsilon):
             return math.inf
         if self.calibration.accounting == "pure":
-            return epsilon / self.switches
-        if self.calibration.accounting == "advanced":
-            return epsilon / (2 * math.sqrt(2 * self.switches * math.log(1 / self.budget.delta)))
-        return largest_choice_epsilon("gumbel", Budget(epsilon, self.budget.delta), self.switches)
+            return epsilon / self.switches * (1 - 8 * SPACING)
+        exact = largest_choice_epsilon("gumbel", Budget(epsilon, self.budget.delta), self.switches)
+        if self.calibration.accounting != "advanced":
+            return exact
+        advanced = epsilon / (2 * math.sqrt(2 * self.switches * self.budget.log_over_delta()))
+        return advanced if self.calibration.printed_threshold else min(advanced, exact)  # it fails for a large epsilon
 
     @property
     def draw_scale(self) -> float:
