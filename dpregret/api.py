@@ -37,6 +37,7 @@ def play(
     runs: int = 16,
     set: str | None = None,
     seed: int = 20201214,
+    limits: str | None = None,
     **options: Any,
 ) -> Played:
     """Play one learner on one stream of losses, at one setting.
@@ -49,7 +50,8 @@ def play(
     epsilon, delta: the privacy budget, (epsilon, delta)-DP for two streams that differ in one round; learners
     without privacy ignore it, pure ones report delta = 0. runs: independent repetitions, at least 2. set: the
     constraint set (the unit ball where none is given). seed: of all draws, that of the profiles where none is given;
-    learners with the same seed meet the same losses. options: of the stream, and `strong_convexity`.
+    learners with the same seed meet the same losses. limits: lifts those of profiles, as in "rounds:2^36"
+    or "off". options: of the stream, and `strong_convexity`.
 
     Returns a `Played`: regret in units of the loss against the best fixed point of the whole run, its curve,
     the learner's proved bound, the epsilon that its ledger delivers.
@@ -70,7 +72,7 @@ def play(
     """
     from dpregret.workflows.run.single import play_one
 
-    return play_one(learner, stream, rounds, dimension, window, epsilon, delta, runs, set, seed, options)
+    return play_one(learner, stream, rounds, dimension, window, epsilon, delta, runs, set, seed, options, limits)
 
 
 def claim(paper: str, name: str) -> ClaimOf:

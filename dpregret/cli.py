@@ -285,6 +285,8 @@ def in_workplace(arguments: list[str]) -> list[str]:
     return arguments
 
 
+ANSWERED: Final = ("check", "advise", "audit", "test")
+"""Commands that import files of a study: their exit code comes from a child, which such a file may end."""
 IN_STUDY: Final = ("run", "data", "table", "claims", "report", "check", "audit", "test", "gate", "advise")
 """Commands that take the folder of a study for a paper."""
 PROFILED: Final = ("run", "table", "claims", "report", "check")
@@ -361,7 +363,27 @@ def called(arguments: list[str] | None) -> object:
         return 2
     if inside is not None:
         os.execv(sys.executable, [sys.executable, "-P", "-m", "dpregret", *inside])
+    words = sys.argv[1:] if arguments is None else arguments
+    if study.FOLDER and words[:1] and words[0] in ANSWERED:
+        return answered(words)
     return app(args=arguments, prog_name="dpregret", standalone_mode=False)
+
+
+def answered(words: list[str]) -> int:
+    """The exit code of a command that a child answers; 2 and one line where it ended without an answer."""
+    from dpregret.core import child
+
+    def command(say: child.Say) -> Any:
+        try:
+            boundary.end(lambda: app(args=words, prog_name="dpregret", standalone_mode=False))
+        except SystemExit as end:
+            return end.code
+
+    answer, fault = child.call(command)
+    if fault:
+        typer.echo(f"dpregret: {words[0]}: could not be judged: {fault}", err=True)
+        return 2
+    return answer or 0
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

@@ -172,6 +172,31 @@ def test_a_mistake_names_the_argument(change: dict[str, object], key: str) -> No
         dp.play(arguments.pop("learner"), **arguments)
 
 
+@pytest.mark.parametrize(
+    ("change", "limit"),
+    [
+        ({"rounds": 2**40}, "rounds"), ({"dimension": 10**9}, "dimension"), ({"runs": 10**9}, "runs"),
+        ({"epsilon": 1e-30}, "epsilon"), ({"runs": 10**6, "dimension": 2**20}, "memory_gb"),
+    ],
+)  # fmt: skip
+def test_a_play_has_the_limits_of_a_profile(change: dict[str, Any], limit: str) -> None:
+    """Refused before anything of that size is made, in the line of a profile."""
+    given = {"stream": "norm-kink", "rounds": 256, "dimension": 4, "window": 16, **change}
+    with pytest.raises(ConfigError, match=rf"^play: .*limit {limit}") as refused:
+        dp.play("wdp-cocop-gaussian", **given)
+    assert f"limits={limit}:" in str(refused.value)
+    assert "--config" not in str(refused.value)
+
+
+def test_limits_of_a_play_are_lifted_by_name() -> None:
+    small = {"stream": "norm-kink", "rounds": 64, "dimension": 2, "window": 4, "epsilon": 1e10, "runs": 2}
+    with pytest.raises(ConfigError, match="limit epsilon"):
+        dp.play("wdp-cocop-gaussian", **small)
+    assert dp.play("wdp-cocop-gaussian", **small, limits="epsilon:1e11").epsilon == 1e10
+    with pytest.raises(ConfigError, match="unknown key"):
+        dp.play("wdp-cocop-gaussian", **small, limits="epsilons:1e11")
+
+
 def test_a_claim_that_is_played_gets_the_verdict_of_a_run(elsewhere: Path) -> None:
     """The plays lie in the store under the keys of a run; the number and the verdict are those of the reference."""
     found = dp.check("lou_cheung", "lem2-eps")

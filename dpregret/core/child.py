@@ -20,6 +20,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dpregret.core import discovery
 from dpregret.core.boundary import FAILED
 from dpregret.core.errors import LONGEST_REASON, as_text, printable
 from dpregret.core.machine import bounded_memory
@@ -132,9 +133,14 @@ def _be(function: Callable[[Say], Any], writer: Connection, bounds: Bounds, log:
         sys.stdout = stream
         faulthandler.enable(stream)
     answer: dict[str, Any] = {"answer": None, "fault": ""}
+
+    def say(where: str) -> None:
+        writer.send_bytes(json.dumps(where[:LONGEST_REASON]).encode())
+
+    discovery.announce[:] = [lambda module: say(f"while {module} was imported")]
     try:
         with bounded_memory(bounds.gigabytes):
-            answer["answer"] = function(lambda where: writer.send_bytes(json.dumps(where[:LONGEST_REASON]).encode()))
+            answer["answer"] = function(say)
     except BaseException as fault:  # sys.exit too
         answer["fault"] = as_text(fault)
         if isinstance(fault, MemoryError) and bounds.gigabytes < float("inf"):

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import importlib.util
 import inspect
+import math
 import os
 import pkgutil
 import re
 import sys
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from dpregret import study
+from dpregret.core import machine
 from dpregret.core.errors import NAME_PATTERN, NAME_RULE, ConfigError
+from dpregret.core.machine import CHECK_GB, CHECK_SECONDS, TooMuch, bounded_memory, bounded_time, machine_gb
 
+limits = {"check_seconds": CHECK_SECONDS, "check_gb": CHECK_GB}
+"""The most that the import of a file may take; those of a profile, where one is read (`workflows/plan/load.py`)."""
 announce: list[Callable[[str], None]] = []
 """Told the module that is imported next: an import can end the process."""
 
@@ -52,20 +61,37 @@ def _file_of(item: type) -> str:
         return item.__module__
 
 
+@contextlib.contextmanager
+def _bounded_memory(name: str) -> Iterator[None]:
+    """Bound the memory of a study's file: what our own files import maps more on a machine of many cores."""
+    spec = importlib.util.find_spec(name)
+    origin = spec.origin if spec else None
+    in_study = study.FOLDER is not None and origin is not None and Path(origin).is_relative_to(study.FOLDER)
+    with bounded_memory(min(limits["check_gb"], machine_gb() / 2) if in_study else math.inf):
+        yield
+
+
 def _imported(name: str) -> ModuleType:
     """A module whose import has changed neither the working folder nor how warnings are shown."""
     folder = os.getcwd()
     for tell in announce:
         tell(name)
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), bounded_time(limits["check_seconds"]), _bounded_memory(name):
             return importlib.import_module(name)
     except BaseException as fault:  # sys.exit too
-        steps = traceback.extract_tb(fault.__traceback__)
-        frames = [f"{step.filename}:{step.lineno}" for step in steps if "importlib" not in step.filename]
+        steps: list[traceback.FrameSummary] = traceback.extract_tb(fault.__traceback__)
+        ours = ("importlib", machine.__file__)  # the latter stops what takes too long
+        steps = [step for step in steps if not any(name in step.filename for name in ours)]
+        own = [step for step in steps if study.FOLDER and Path(step.filename).is_relative_to(study.FOLDER)]
+        frames = [f"{step.filename}:{step.lineno}" for step in own or steps]
         message = f"{type(fault).__name__}: {' '.join(str(fault).split())}"
         if isinstance(fault, SyntaxError):  # no step of the file was taken
             message, frames = f"{type(fault).__name__}: {fault.msg}", [f"{fault.filename}:{fault.lineno}"]
+        elif isinstance(fault, TooMuch):
+            message = f"it takes more than {limits['check_seconds']:g} s (limit check_seconds)"
+        elif isinstance(fault, MemoryError):
+            message = f"it takes more than {limits['check_gb']:g} GB (limit check_gb)"
         raise ConfigError(f"{name} cannot be imported: {message} ({frames[-1]})") from fault
     finally:
         os.chdir(folder)

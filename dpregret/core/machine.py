@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import math
+import multiprocessing
 import os
 import platform
 import resource
+import signal
 import tempfile
+import threading
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
@@ -15,6 +21,11 @@ from dpregret.core.errors import ConfigError
 
 GIGABYTE: Final = 2.0**30
 LEAST_ADDRESSES: Final = 3.0  # GB that a process with all libraries maps, most of which it never touches
+CHECK_SECONDS: Final = 10.0
+CHECK_GB: Final = 1.0
+"""Of CPU time and of memory: the most that an import, or making the problems of an experiment, may take."""
+PATIENCE: Final = 12.0
+"""Seconds that a block may wait for each of CPU time."""
 CGROUPS: Final = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 
 
@@ -56,6 +67,45 @@ def bounded_memory(gigabytes: float) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
+class TooMuch(BaseException):
+    """A block took more time than it may."""
+
+
+@contextlib.contextmanager
+def bounded_time(seconds: float) -> Iterator[None]:
+    """Bound the time of the block: raises `TooMuch` after that much CPU time, or `PATIENCE` times as much of any.
+
+    A block that catches what is raised is stopped again each second. In a child of `core/child.py`, whose end harms
+    nobody, it ends the process at the third time, and the system ends one that never returns to Python. Outside of the
+    main thread nothing is bounded.
+    """
+    if not math.isfinite(seconds) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    is_child, strikes = multiprocessing.parent_process() is not None, itertools.count(1)
+
+    def stop(*_: object) -> None:
+        if is_child and next(strikes) > 2:
+            os._exit(1)
+        raise TooMuch
+
+    timers = {signal.SIGPROF: (signal.ITIMER_PROF, seconds), signal.SIGALRM: (signal.ITIMER_REAL, PATIENCE * seconds)}
+    handlers = {number: signal.signal(number, stop) for number in timers}
+    before = {timer: signal.setitimer(timer, after, 1.0) for timer, after in timers.values()}
+    most = resource.getrlimit(resource.RLIMIT_CPU)
+    if is_child:
+        until = math.ceil(time.process_time() + 2 * seconds) + 1
+        resource.setrlimit(resource.RLIMIT_CPU, (until if most[0] < 0 else min(until, most[0]), most[1]))
+    try:
+        yield
+    finally:
+        for timer, old in before.items():
+            signal.setitimer(timer, *old)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        resource.setrlimit(resource.RLIMIT_CPU, most)
 
 
 def check_addresses() -> None:

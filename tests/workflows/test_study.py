@@ -159,6 +159,27 @@ def test_a_comparator_that_is_not_the_best_point_breaks_its_contract(
 
 
 @pytest.mark.workflow
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("check", "descent-T"), ("advise", "--rounds", "1e3", "--dimension", "4", "--epsilon", "1"), ("audit",),
+        ("test",), ("gate",), ("run", "-n"),
+    ],
+    ids=lambda words: words[0],
+)  # fmt: skip
+def test_a_file_that_ends_the_process_with_success_is_no_success(written: Path, words: tuple[str, ...]) -> None:
+    planted = written / "algorithms" / "online" / "aaa.py"
+    planted.write_text("import os\nos._exit(0)\n")
+    if words[0] == "advise":  # wants a run first
+        (written / "results" / "study" / "winners").mkdir(parents=True)
+        cells = ROOT / "results" / "reference" / "winners" / "cells.csv"
+        shutil.copyfile(cells, written / "results" / "study" / "winners" / "cells.csv")
+    done = command(written, words[0], "./my_study", *words[1:])
+    assert done.returncode != 0
+    assert "dpregret.algorithms.online.aaa was imported" in done.stderr + done.stdout
+
+
+@pytest.mark.workflow
 def test_a_study_runs_and_keeps_its_contracts(written: Path) -> None:
     experiments = yaml.safe_load((written / "experiments.yaml").read_text())
     for each in experiments["experiments"].values():

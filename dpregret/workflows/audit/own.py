@@ -18,8 +18,10 @@ from dpregret.paper_figs.text.formats import significant
 from dpregret.workflows.audit.plan import pair_rows
 from dpregret.workflows.audit.tables import UNJUDGED, findings
 from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.plan.config import Limits
 
 RUNS = 4000
+FEWEST = 100
 BAD = ("BROKEN", "violates", "not proved")
 
 
@@ -48,15 +50,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=RUNS, help="plays of each input")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
-    if not options.learners:
-        files = {_file(learner, family) for family, kind in FAMILIES.items() for learner in kind.learners}
-        options.learners = [name for name in own_files if name in files]
-    return child.judged(lambda: _judged(options), f"audit: {', '.join(options.learners)}")
+    if options.runs < FEWEST:
+        parser.error(f"--runs: at least {FEWEST}, not {options.runs}")
+    if message := Limits().beyond("runs", options.runs):
+        parser.error(f"--runs: {message.partition(' (to lift')[0]}")
+    names = ", ".join(options.learners or own_files)
+    return child.judged(lambda: _judged(options, own_files), f"audit: {names}", Limits().bounds)
 
 
-def _judged(options: argparse.Namespace) -> tuple[int, list[str]]:
-    """Exit code and lines."""
+def _judged(options: argparse.Namespace, own_files: Sequence[str]) -> tuple[int, list[str]]:
+    """Exit code and lines. own_files: those of the study, for a call that names no learner."""
     try:
+        if not options.learners:
+            files = {_file(learner, family) for family, kind in FAMILIES.items() for learner in kind.learners}
+            options.learners = [name for name in own_files if name in files]
         learners = chosen(options.learners)
         if not learners:
             return 0, [f"audit: {', '.join(options.learners)}: not private, there is nothing to audit"]

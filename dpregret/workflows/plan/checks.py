@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import math
-import signal
-import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, Final
 
 from dpregret.core.errors import not_allowed, one_line, raised
-from dpregret.core.machine import GIGABYTE, bounded_memory, machine_gb
+from dpregret.core.machine import GIGABYTE, TooMuch, bounded_memory, bounded_time, machine_gb
 from dpregret.core.yaml_source import KeyPath
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws, Experiment, ExperimentOnSets, Family, Mistake, as_tuple
@@ -41,7 +39,7 @@ def semantic_problems(
         parts: dict[KeyPath, Callable[[], Iterator[Mistake]]] = {}
         parts["oracle_costs",] = partial(_oracle_costs, settings.oracle_costs)
         for name, experiment in settings.experiments.items():
-            check = partial(_within, config.limits, experiment, config.allow_few_cells)
+            check = partial(within, config.limits, experiment, config.allow_few_cells)
             if not list(_names(experiment, FAMILIES[experiment.family])) and stored(config, experiment):
                 check = partial(_few_cells, experiment, config.allow_few_cells)
             parts["experiments", name] = check
@@ -51,34 +49,17 @@ def semantic_problems(
                 yield ("papers", paper, *path, *subpath), message
 
 
-class TooMuch(BaseException):
-    """A check took more CPU time than it may."""
-
-
 @contextlib.contextmanager
 def guard(limits: Limits) -> Iterator[None]:
     """Bound what the block takes: raises MemoryError beyond check_gb, `TooMuch` beyond check_seconds of CPU time.
 
     Outside of the main thread the time is not bounded; where the system has no such bound the memory is not.
     """
-
-    def stop(*_: Any) -> None:
-        raise TooMuch
-
-    with bounded_memory(min(limits.check_gb, machine_gb() / 2)):
-        if not math.isfinite(limits.check_seconds) or threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        previous = signal.signal(signal.SIGPROF, stop)
-        signal.setitimer(signal.ITIMER_PROF, limits.check_seconds)
-        try:
-            yield
-        finally:
-            signal.setitimer(signal.ITIMER_PROF, 0)
-            signal.signal(signal.SIGPROF, previous)
+    with bounded_memory(min(limits.check_gb, machine_gb() / 2)), bounded_time(limits.check_seconds):
+        yield
 
 
-def _within(limits: Limits, experiment: Experiment, allow_few_cells: bool) -> Iterator[Mistake]:
+def within(limits: Limits, experiment: Experiment, allow_few_cells: bool) -> Iterator[Mistake]:
     """The mistakes of an experiment, or that they cannot be found with little memory in a short time."""
     try:
         with guard(limits):
@@ -272,13 +253,22 @@ def size_problems(config: Config, limits: Limits) -> Iterator[Mistake]:
         for name, dimensions in settings.oracle_costs.items():
             here = ("papers", paper, "oracle_costs", name)
             amounts += [((*here, index), "dimension", dimension) for index, dimension in enumerate(dimensions)]
-        for name, experiment in settings.experiments.items():
-            sizes = list(_amounts(experiment, limits))
-            amounts += [(("papers", paper, "experiments", name, *path), kind, size) for path, kind, size in sizes]
     for path, kind, value in amounts:
         if message := limits.beyond(kind, value):
             yield path, message
-    yield from long_lists(config.model_dump(by_alias=True)["papers"], limits, ("papers",))
+    for paper, settings in config.papers.items():
+        yield from long_lists(settings.oracle_costs, limits, ("papers", paper, "oracle_costs"))
+        for name, experiment in settings.experiments.items():
+            mistakes = experiment_sizes(experiment, limits)
+            yield from ((("papers", paper, "experiments", name, *path), message) for path, message in mistakes)
+
+
+def experiment_sizes(experiment: Experiment, limits: Limits) -> Iterator[Mistake]:
+    """Everything of one experiment that is too large."""
+    for path, kind, value in _amounts(experiment, limits):
+        if message := limits.beyond(kind, value):
+            yield path, message
+    yield from long_lists(experiment.model_dump(by_alias=True), limits)
 
 
 def _amounts(experiment: Experiment, limits: Limits) -> Iterator[Amount]:

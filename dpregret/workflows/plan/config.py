@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, Discriminator, Field, Tag
 
-from dpregret.core.machine import machine_gb
+from dpregret.core import child
+from dpregret.core.machine import CHECK_GB, CHECK_SECONDS, machine_gb
 from dpregret.core.yaml_source import KeyPath, Source, expand, validate
 from dpregret.workflows.families import DEFAULT, FAMILIES
 from dpregret.workflows.families.base import Experiment, Integers, Mistake, Settings, Word
@@ -82,6 +83,10 @@ UNITS: Final = {
 Most = Annotated[float, Field(gt=0, strict=False), BeforeValidator(expand)]
 
 
+CONFIG: Final = "--config "
+"""The option of a run that lifts limits; `dpregret.play` has an argument."""
+
+
 class Limits(Settings):
     """The most that a run may request; ``.inf`` lifts a bound.
 
@@ -100,8 +105,8 @@ class Limits(Settings):
     cells: Most = 10_000.0
     hours: Most = 10_000.0
     epsilon: Most = 1e9
-    check_gb: Most = 1.0
-    check_seconds: Most = 10.0
+    check_gb: Most = CHECK_GB
+    check_seconds: Most = CHECK_SECONDS
     play_minutes: Most = 120.0
     play_gb: Most | None = None
 
@@ -115,8 +120,13 @@ class Limits(Settings):
         lift = f"{math.ceil(float(value))}" if value < 1e6 else f"{float(value) * 1.05:.1e}"
         return (
             f"{_shown(value)}{UNITS.get(name, '')} is more than the limit {name}, {_shown(largest)}{source} "
-            f"(to lift it: --config limits={name}:{lift}, or limits=off)"
+            f"(to lift it: {CONFIG}limits={name}:{lift}, or limits=off)"
         )
+
+    @property
+    def bounds(self) -> child.Bounds:
+        """Of a play, as a call of its child."""
+        return child.Bounds(self.play_minutes, self.most_gb, ("play_minutes", "play_gb"))
 
     @property
     def most_gb(self) -> float:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from dpregret.core import discovery
 from dpregret.core.errors import ConfigError, nearest, not_allowed
 from dpregret.core.files import checksum
 from dpregret.core.yaml_source import Expanded, KeyPath, Located, Source, in_order, read_source, shown, validate
@@ -69,6 +70,7 @@ def load_config(
     if limits is not None:
         lifted = config.limits.model_copy(update=limits.model_dump(exclude_unset=True))
         config = config.model_copy(update={"limits": lifted})
+    discovery.limits.update({name: getattr(config.limits, name) for name in discovery.limits})
     mistakes = [*_names(config, Path(path).stem), *size_problems(config, config.limits)]
     if check and not mistakes:
         mistakes += semantic_problems(config, stored, say)

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from dpregret.core import child, discovery
+from dpregret.core import child
 from dpregret.core.errors import ConfigError, fault
 from dpregret.core.files import checksum, reference
 from dpregret.datasets import records
@@ -337,7 +337,6 @@ def main() -> None:
 
     def answer(say: child.Say) -> dict[str, Any]:
         sys.stdout = sys.stderr  # what a learner prints when it is imported is not part of the answer
-        discovery.announce.append(lambda module: say(f"while {module} was imported"))
         return planned(json.loads(sys.argv[1]), say)
 
     result, problem = child.call(answer)

@@ -34,7 +34,6 @@ def play_experiment(plan: Plan, part: Part, output: Path, log: Path | None = Non
     config = Config.model_validate_json(plan.config)
     plan.check_code({play.code for play in part.plays})
     experiment = config.experiment(part.paper, part.experiment)
-    bounds = child.Bounds(config.limits.play_minutes, config.limits.most_gb, ("play_minutes", "play_gb"))
     frames, failed, shared = [], [], False
     with TemporaryDirectory(prefix="dpregret-") as name:
         folder = Path(name)
@@ -47,7 +46,7 @@ def play_experiment(plan: Plan, part: Part, output: Path, log: Path | None = Non
                     share(plan, part)
                     shared = True
                 call = partial(store_play, plan, part, play, experiment, draws)
-                answer, fault = child.call(call, bounds, log)
+                answer, fault = child.call(call, config.limits.bounds, log)
                 if answer is not None and answer.get("stop"):
                     raise RunsError(answer["stop"])
                 fault = fault or answer["failed"]

@@ -17,7 +17,8 @@ from dpregret.paper_figs.judge.fits import Estimate, mean_interval
 from dpregret.paper_figs.text import formats
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws, Experiment, Family
-from dpregret.workflows.plan.checks import experiment_mistakes
+from dpregret.workflows.plan.checks import experiment_sizes, within
+from dpregret.workflows.plan.config import CONFIG, Limits, parse_limits
 from dpregret.workflows.plan.make import data_files
 from dpregret.workflows.run import store
 
@@ -125,8 +126,10 @@ def play_one(
     set: str | None,
     seed: int,
     options: Mapping[str, Any],
+    limits: str | None = None,
 ) -> Played:
     """See `dpregret.play`."""
+    lifted = parse_limits(limits)
     rounds, dimension, runs = (
         whole(f"{PLAY}: {key}", value) for key, value in (("rounds", rounds), ("dimension", dimension), ("runs", runs))
     )
@@ -165,9 +168,12 @@ def play_one(
         options,
         window is not None,
     )
-    mistakes = list(experiment_mistakes(experiment) if isinstance(learner, str) else experiment.mistakes())
+    allowed = Limits().model_copy(update=lifted.model_dump(exclude_unset=True) if lifted else {})
+    mistakes = list(experiment_sizes(experiment, allowed))
+    if not mistakes:
+        mistakes = list(within(allowed, experiment, True) if isinstance(learner, str) else experiment.mistakes())
     if mistakes:
-        raise ConfigError([f"{where(path)}: {message}" for path, message in mistakes])
+        raise ConfigError([f"{where(path)}: {message.replace(CONFIG, '')}" for path, message in mistakes])
     with TemporaryDirectory(prefix="dpregret-") as folder:
         store.link(data_files(experiment), Path(folder))
         try:
