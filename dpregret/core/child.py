@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from dpregret.core import discovery
 from dpregret.core.boundary import FAILED
 from dpregret.core.errors import LONGEST_REASON, as_text, printable
-from dpregret.core.machine import bounded_memory
+from dpregret.core.machine import PLAY_MINUTES, bounded_memory, machine_gb
 
 POLL_SECONDS = 0.2  # between checks of a silent child
 REFUSED = -1
@@ -41,6 +41,11 @@ class Bounds(NamedTuple):
 
 
 NO_BOUNDS = Bounds()
+
+
+def bounds_of_play(minutes: float = PLAY_MINUTES, gigabytes: float | None = None) -> Bounds:
+    """Of the play of a learner; without a number of gigabytes what this machine has."""
+    return Bounds(minutes, machine_gb() if gigabytes is None else gigabytes, ("play_minutes", "play_gb"))
 
 
 class Ended(NamedTuple):

@@ -24,6 +24,9 @@ LEAST_ADDRESSES: Final = 3.0  # GB that a process with all libraries maps, most 
 CHECK_SECONDS: Final = 10.0
 CHECK_GB: Final = 1.0
 """Of CPU time and of memory: the most that an import, or making the problems of an experiment, may take."""
+PLAY_MINUTES: Final = 120.0
+"""The most that a play may take."""
+MOST_RUNS: Final = 1e6
 PATIENCE: Final = 12.0
 """Seconds that a block may wait for each of CPU time."""
 CGROUPS: Final = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))

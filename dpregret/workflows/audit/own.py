@@ -14,11 +14,11 @@ from pathlib import Path
 from dpregret import study
 from dpregret.core import boundary, child
 from dpregret.core.errors import nearest
+from dpregret.core.machine import MOST_RUNS
 from dpregret.paper_figs.text.formats import significant
 from dpregret.workflows.audit.plan import pair_rows
 from dpregret.workflows.audit.tables import UNJUDGED, findings
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.plan.config import Limits
 
 RUNS = 4000
 FEWEST = 100
@@ -50,12 +50,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=RUNS, help="plays of each input")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
-    if options.runs < FEWEST:
-        parser.error(f"--runs: at least {FEWEST}, not {options.runs}")
-    if message := Limits().beyond("runs", options.runs):
-        parser.error(f"--runs: {message.partition(' (to lift')[0]}")
+    if not FEWEST <= options.runs <= MOST_RUNS:
+        parser.error(f"--runs: must lie between {FEWEST} and {MOST_RUNS:,.0f}, not {options.runs}")
     names = ", ".join(options.learners or own_files)
-    return child.judged(lambda: _judged(options, own_files), f"audit: {names}", Limits().bounds)
+    return child.judged(lambda: _judged(options, own_files), f"audit: {names}", child.bounds_of_play())
 
 
 def _judged(options: argparse.Namespace, own_files: Sequence[str]) -> tuple[int, list[str]]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from pydantic import BaseModel, BeforeValidator, Discriminator, Field, Tag
 
 from dpregret.core import child
-from dpregret.core.machine import CHECK_GB, CHECK_SECONDS, machine_gb
+from dpregret.core.machine import CHECK_GB, CHECK_SECONDS, MOST_RUNS, PLAY_MINUTES, machine_gb
 from dpregret.core.yaml_source import KeyPath, Source, expand, validate
 from dpregret.workflows.families import DEFAULT, FAMILIES
 from dpregret.workflows.families.base import Experiment, Integers, Mistake, Settings, Word
@@ -99,7 +99,7 @@ class Limits(Settings):
 
     memory_gb: Most | None = None
     rounds: Most = 2.0**30
-    runs: Most = 1e6
+    runs: Most = MOST_RUNS
     dimension: Most = 2.0**20
     values: Most = 1000.0
     cells: Most = 10_000.0
@@ -107,7 +107,7 @@ class Limits(Settings):
     epsilon: Most = 1e9
     check_gb: Most = CHECK_GB
     check_seconds: Most = CHECK_SECONDS
-    play_minutes: Most = 120.0
+    play_minutes: Most = PLAY_MINUTES
     play_gb: Most | None = None
 
     def beyond(self, name: str, value: float) -> str | None:
@@ -126,12 +126,7 @@ class Limits(Settings):
     @property
     def bounds(self) -> child.Bounds:
         """Of a play, as a call of its child."""
-        return child.Bounds(self.play_minutes, self.most_gb, ("play_minutes", "play_gb"))
-
-    @property
-    def most_gb(self) -> float:
-        """Gigabytes of a play."""
-        return machine_gb() if self.play_gb is None else self.play_gb
+        return child.bounds_of_play(self.play_minutes, self.play_gb)
 
 
 def _shown(value: float) -> str:

@@ -23,7 +23,6 @@ from dpregret.core.checks import LearnerFault
 from dpregret.core.errors import ConfigError, one_line
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws, Experiment, Family
-from dpregret.workflows.plan.config import Limits
 from dpregret.workflows.plan.load import load_config
 from dpregret.workflows.plan.make import data_files
 from dpregret.workflows.plan.read import PROFILES
@@ -253,7 +252,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Test and print, one line for what keeps its contracts, one line a contract that is broken."""
     parser = boundary.Parser(prog="dpregret test", description=(__doc__ or "").split("\n")[0])
     parser.parse_args(arguments)
-    return child.judged(_judged, "test", Limits().bounds)
+    return child.judged(_judged, "test", child.bounds_of_play())
 
 
 def _judged() -> tuple[int, list[str]]:
