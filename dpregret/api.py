@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpregret.core.arguments import real, whole
 from dpregret.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -42,13 +41,14 @@ def play(
 ) -> Played:
     """Play one learner on one stream of losses, at one setting.
 
-    learner: a name of `learners()`, with a variant behind a dot (the first one where none is given), or a class of
+    learner: a name of `learners()`, with a variant behind a dot (its default where none is given), or a class of
     your own that derives from `Learner`, `ExpertLearner`, `BanditLearner` or `ErmLearner`. stream: a name of
     `streams()`. rounds: T; of risk minimisation the number of records n. dimension: d; of experts their number.
-    window: W, for learners that protect the last W rounds only (None: all rounds are protected). Trees need a power
-    of two.
+    window: W, for learners that protect the last W rounds only (None: all rounds are protected); others refuse it.
+    Trees need a power of two.
     epsilon, delta: the privacy budget, (epsilon, delta)-DP for two streams that differ in one round; learners
-    without privacy ignore it, pure ones report delta = 0. runs: independent repetitions, at least 2. set: the
+    without privacy ignore it, pure ones report delta = 0. Where a stream repeats its records, `record_epsilon` is that
+    of a record. runs: independent repetitions, at least 2. set: the
     constraint set (the unit ball where none is given). seed: of all draws, that of the profiles where none is given;
     learners with the same seed meet the same losses. limits: lifts those of profiles, as in "rounds:2^36"
     or "off". options: of the stream, and `strong_convexity`.
@@ -146,7 +146,7 @@ def audit(
     Denisov et al. 2022), exact but where `worst.exact` is false: `epsilon` is then an upper bound, `least_epsilon` the
     loss of the record found.
 
-    Raises OwnNoiseError, a ValueError of one line, for code that draws otherwise than it may, or is not linear.
+    Raises OwnNoiseError, a ConfigError of one line, for code that draws otherwise than it may, or is not linear.
 
     >>> import dpregret as dp
     >>> def fresh(generator, rounds, dimension):  # new noise in every sum: an item is in all later ones
@@ -157,23 +157,9 @@ def audit(
     """
     from dpregret.workflows.mechanisms import own_mechanism
 
-    rounds, participations, separation, protected = (
-        whole(f"audit: {name}", value)
-        for name, value in (
-            ("rounds", rounds), ("participations", participations), ("separation", separation),
-            ("window", rounds if window is None else window),
-        )
-    )  # fmt: skip
-    epsilon, delta, sensitivity = (
-        real(f"audit: {name}", value)
-        for name, value in (("epsilon", epsilon), ("delta", delta), ("sensitivity", sensitivity))
-    )
-    claimed = own_mechanism.Claim(
-        rounds, protected, epsilon, delta, sensitivity, participations, separation, exact_gaps
-    )
-    make = own_mechanism.load(mechanism) if isinstance(mechanism, str) else mechanism
-    noise = own_mechanism.noise_matrix(make if callable(make) else lambda: make, claimed, not sums)
-    return own_mechanism.audit(noise, claimed)
+    protected = rounds if window is None else window
+    claim = own_mechanism.Claim(rounds, protected, epsilon, delta, sensitivity, participations, separation, exact_gaps)
+    return own_mechanism.audited(mechanism, claim, sums)
 
 
 def records(
@@ -274,7 +260,9 @@ def load(place: str | Path = "reference") -> Run:
 
 
 def learners() -> pd.DataFrame:
-    """All learners: name, variants, title, family, paper, reference (its place there), private, windowed.
+    """All learners: name, variants, default, title, family, paper, reference (its place there), private, windowed.
+
+    default: the variant that is played where none is named; it keeps its budget.
 
     >>> import dpregret as dp
     >>> dp.learners().set_index("name").loc["wdp-cocop-gaussian", "paper"]
@@ -289,6 +277,7 @@ def learners() -> pd.DataFrame:
             {
                 "name": name,
                 "variants": tuple(learner.card.variants),
+                "default": learner.card.usual,
                 "title": learner.card.title,
                 "family": family.name,
                 "paper": learner.card.paper,

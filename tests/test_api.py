@@ -15,6 +15,7 @@ import pytest
 
 import dpregret as dp
 from dpregret import api, cli
+from dpregret.algorithms.privacy import Budget, gaussian_epsilon, gaussian_mu
 from dpregret.core import parquet
 from dpregret.core.boundary import as_json, plain
 from dpregret.core.checks import StreamFault
@@ -135,6 +136,63 @@ def test_the_notebook_shows_what_its_cells_give() -> None:
 
 def _shown(outputs: list[dict[str, Any]]) -> list[tuple[str, bool]]:
     return [("".join(each["data"]["text/plain"]), "image/png" in each["data"]) for each in outputs]
+
+
+@pytest.mark.parametrize(
+    ("learner", "given", "said"),
+    [
+        ("dp-ftrl", {"window": 16}, "play: window: dp-ftrl protects all rounds"),
+        ("ftal", {"window": 16}, "play: window: ftal is not private"),
+        ("hedge", {"stream": "bernoulli", "set": "ball"}, "play: set: learners of the family experts play on no set"),
+        ("dp-ftrl-lipschitz", {"stream": "half-space", "strong_convexity": 3.0}, "play: strong_convexity: losses of"),
+        ("ftal", {"colour": 3}, "has no option 'colour'"),
+        ("wdp-cocop-gaussian", {"delta": 0}, "Gaussian noise needs delta > 0"),
+    ],
+)
+def test_a_parameter_without_effect_is_refused(learner: str, given: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        dp.play(learner, **{**SMALL, **given})
+
+
+def test_pure_learners_take_delta_0_and_say_so() -> None:
+    for delta in (0, 1e-6):
+        played = dp.play("wdp-cocop-gamma", window=16, delta=delta, **SMALL)
+        assert played.delta == 0
+        assert "at delta = 0" in repr(played)
+
+
+@pytest.mark.parametrize("rounds", [1, 64])
+@pytest.mark.parametrize("name", ["l2p", "sparse-vector", "shrinking-dartboard", "tree-counters", "private-ftrl"])
+def test_the_usual_variant_keeps_its_budget(name: str, rounds: int) -> None:
+    options = {"best_loss": [1.0]} if name == "sparse-vector" else {}
+    for epsilon in (0.5, 8.0):
+        played = dp.play(name, stream="bernoulli", rounds=rounds, dimension=3, epsilon=epsilon, runs=2, **options)
+        assert played.delivered_epsilon <= epsilon
+        assert "asked" not in repr(played)
+
+
+def test_no_usual_variant_is_one_that_a_text_prints() -> None:
+    listed = dp.learners()
+    assert all(row["default"] in row["variants"] for row in listed.to_dict("records"))
+    assert not listed.loc[listed["private"], "default"].str.startswith(("printed", "paper", "reconstructed")).any()
+
+
+def test_a_printed_variant_says_what_it_delivers() -> None:
+    played = dp.play("l2p.printed", stream="bernoulli", rounds=1, dimension=3, runs=2)
+    assert re.search(r"delivers eps = \S+ at delta = 1e-06: more than the 1 that was asked for$", repr(played))
+
+
+def test_the_epsilon_of_a_record_stands_beside_that_of_a_round() -> None:
+    """One record in all 256 rounds of a play, and one in no more than one."""
+    setting = {"stream": "ridge-logistic", "dimension": 2, "runs": 2, "epsilon": 8.0}
+    played = dp.play("noise-per-gradient", rounds=256, pool_size=1, **setting)
+    assert played.participations == 256
+    assert played.record_epsilon == pytest.approx(gaussian_epsilon(16 * gaussian_mu(Budget(8.0, 1e-6)), 1e-6))
+    assert "eps = 8 of a round" in repr(played)
+    assert "a record is in 256 rounds" in repr(played)
+    once = dp.play("noise-per-gradient", rounds=256, pool_size=256, **setting)
+    assert (once.participations, once.record_epsilon) == (1, once.delivered_epsilon)
+    assert "record" not in repr(once)
 
 
 def test_a_play_has_its_interval_its_curve_and_its_ledger() -> None:
@@ -258,7 +316,7 @@ def test_an_audit_is_exact() -> None:
     assert found.kept
     assert len(found.by_age) == rounds
     assert found.by_age["mu"].is_monotonic_increasing
-    with pytest.raises(OwnNoiseError, match=r"^rounds must .*, got 0"):
+    with pytest.raises(ConfigError, match=r"^audit: rounds: must be a whole number, 1 or more, not 0"):
         dp.audit(lambda generator, rounds, dimension: None, rounds=0)
     with pytest.raises(OwnNoiseError, match="there is no such file"):
         dp.audit("nowhere.py:make")

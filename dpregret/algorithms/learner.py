@@ -71,7 +71,8 @@ class Setting:
 class Card:
     """The description of a learner in tables.
 
-    name: permanent identifier. title: short, as legends and tables show it. variants: name -> one line. needs:
+    name: permanent identifier. title: short, as legends and tables show it. variants: name -> one line. default: the
+    variant that is played where none is named, which keeps its budget (left out: the first one). needs:
     requirements on the problem beyond convexity, of 'local-oracle', 'smooth', 'quadratic', 'best-loss' (an input L*),
     and 'solver' where it projects by a general solver. anytime: one run of an online learner serves every shorter
     horizon. convex: strong convexity is not needed.
@@ -87,6 +88,12 @@ class Card:
     anytime: bool = True
     convex: bool = False
     needs: frozenset[str] = field(default_factory=frozenset)
+    default: str = ""
+
+    @property
+    def usual(self) -> str:
+        """The variant that is played where none is named."""
+        return self.default or next(iter(self.variants))
 
     @property
     def all_needs(self) -> frozenset[str]:

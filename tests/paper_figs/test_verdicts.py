@@ -249,6 +249,18 @@ def test_privacy_is_judged_by_what_is_delivered() -> None:
     assert verdict(runs.assign(delivered_epsilon=np.inf), **PRIVATE) == "inconclusive"
 
 
+def test_a_claim_on_records_is_judged_by_the_epsilon_of_a_record() -> None:
+    """A stream that repeats its records: a claim on rounds names what a record loses, a claim on records needs it."""
+    runs = Sweep(root).frame()
+    assert verdict(runs, **PRIVATE, unit="record") == "reproduced"  # every round has its own record
+    repeated = runs.assign(participations=26, record_epsilon=66.8)
+    of_round = judge(repeated, make_claim(**PRIVATE))
+    assert of_round.verdict == "reproduced"
+    assert "of a round; a record in 26 rounds: at most 8.35 times" in of_round.reason
+    assert verdict(repeated, **PRIVATE, unit="record") == "inconclusive"  # group privacy: an upper bound
+    assert verdict(runs.assign(participations=26, record_epsilon=7.9), **PRIVATE, unit="record") == "reproduced"
+
+
 def test_privacy_looks_at_the_rows_of_its_claim_only() -> None:
     good, bad = Sweep(root).frame(), Sweep(root, delivered=3.0).frame()
     for other in ({"learner": "x"}, {"variant": "x"}, {"stream": "x"}, {"experiment": "x"}, {"epsilon": np.inf}):

@@ -381,6 +381,8 @@ BAD = [
     "{}:window_root --delta 1",
     "{}:window_root --participations 2 --window 8",
     "{}:window_root --participations 0",
+    "{}:window_root --separation 4",
+    "{}:window_root --exact-gaps",
     "{}:window_root --participations 2 --separation 0",
 ]
 

@@ -237,6 +237,7 @@ class LazyToPrivate(LazyHedge):
             "tuned": "(B, p, eta) that minimise ln(d)/eta + eta T B/8 by our ledger",
             "still": "ours: the copy y is drawn once; (B, p, eta) by our ledger",
         },
+        default="tuned",
     )
 
     def _priced(self) -> tuple[Any, int | None]:

@@ -91,6 +91,7 @@ class SparseVectorExperts(ExpertLearner):
         reference="Alg. 1",
         variants={name: calibration.text for name, calibration in CALIBRATIONS.items()},
         needs=frozenset({"best-loss"}),
+        default="pure",
     )
 
     def prepare(self) -> None:

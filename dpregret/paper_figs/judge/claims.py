@@ -130,10 +130,12 @@ class Claim(Swept):
     """One testable sentence of a paper. See docs/method.md for the meaning of each key; `says` is the statement.
 
     `exact` names an exact privacy loss (`workflows/audit/exact_losses.py`) that decides a claim of type private where
-    it is above what is promised there. `check` says why the sentence could not have come out otherwise on its
-    experiment; such a line is a consistency check and not a finding. `provenance: reconstructed` marks a sentence whose
-    formula was not read in the paper: it appears in no finding. `changed` admits that the setting was chosen after a
-    verdict had been seen. `undecided` says why more runs do not decide it; it is shown where the verdict is open.
+    it is above what is promised there. `unit: record` judges such a claim by the epsilon of a record in all its rounds,
+    where the stream repeats its records, not by that of a round. `check` says why the sentence could not have come out
+    otherwise on its experiment; such a line is a consistency check and not a finding. `provenance: reconstructed` marks
+    a sentence whose formula was not read in the paper: it appears in no finding. `changed` admits that the setting was
+    chosen after a verdict had been seen. `undecided` says why more runs do not decide it; it is shown where the verdict
+    is open.
     """
 
     id: Id
@@ -150,6 +152,7 @@ class Claim(Swept):
     variant: Names
     stream: Name
     accounting: Literal["exact", "upper"] = "exact"
+    unit: Literal["round", "record"] = "round"
     exact: str = ""
     rate: RateText | None = None
     bound: Literal["rate", "explicit"] = "rate"
@@ -190,6 +193,8 @@ class Claim(Swept):
             raise ValueError(f"type {self.type} needs {needed}")
         if self.exact and self.type != "private":
             raise ValueError(f"type {self.type} takes no exact")
+        if self.unit == "record" and self.type != "private":
+            raise ValueError(f"type {self.type} takes no unit")
         if self.response == "overhead" and self.counterpart is None:
             raise ValueError("response overhead needs counterpart")
         if self.response not in ("overhead", "log_slope") and self.counterpart is not None:

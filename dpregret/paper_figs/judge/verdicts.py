@@ -252,6 +252,14 @@ def listed(values: Sequence[float] | Array) -> str:
     return "; ".join(f"{value:.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}" for value in rounded)
 
 
+def delivered_of(rows: pd.DataFrame, claim: Claim) -> pd.Series[float]:
+    """The delivered epsilon of what the claim protects: a round, or a record in all its rounds."""
+    delivered = rows["delivered_epsilon"]
+    return (
+        rows["record_epsilon"].fillna(delivered) if claim.unit == "record" and "record_epsilon" in rows else delivered
+    )
+
+
 def judge_private(runs: pd.DataFrame, claim: Claim, cells: Cells, exact: ExactLoss | None = None) -> Judgement:
     """Delivered against claimed eps, in all rows of the claim.
 
@@ -260,13 +268,19 @@ def judge_private(runs: pd.DataFrame, claim: Claim, cells: Cells, exact: ExactLo
     """
     rows = cell.select_rows(runs, claim.learner, claim.variant, claim.experiment, claim.stream, claim.where)
     rows = rows.loc[np.isfinite(rows["epsilon"])]  # the same learner without noise promises nothing
-    ratio = (rows["delivered_epsilon"] / rows["epsilon"]).to_numpy(dtype=float)
+    delivered = delivered_of(rows, claim)
+    ratio = (delivered / rows["epsilon"]).to_numpy(dtype=float)
     if not len(ratio) or not np.isfinite(ratio).all():
         missing = "the runs carry no delivered epsilon"
         return Judgement(word.INCONCLUSIVE, missing, resolution_of="none: no delivered epsilon")
-    holds, upper = ratio.max() <= 1 + PRIVACY_ROUNDING, claim.accounting == "upper"
+    repeated = rows["participations"].max() if "participations" in rows else 1
+    holds = ratio.max() <= 1 + PRIVACY_ROUNDING
+    upper = claim.accounting == "upper" or (claim.unit == "record" and repeated > 1)  # group privacy
     verdict = word.REPRODUCED if holds else word.VIOLATED
     reason = f"delivers {ratio.min():.3g} to {ratio.max():.3g} times the claimed eps"
+    if repeated > 1:
+        most = (rows["record_epsilon"] / rows["epsilon"]).max()
+        reason += f" of a {claim.unit}; a record in {repeated:.0f} rounds: at most {most:.3g} times"
     resolved: dict[str, Any] = {"resolution": PRIVACY_ROUNDING, "resolution_of": FACTOR}
     if exact is not None and exact.refutes:
         verdict, upper = word.VIOLATED, False

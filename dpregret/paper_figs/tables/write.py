@@ -169,9 +169,18 @@ def symbol_of(claims: ClaimsFile, parameter: str) -> str:
     return ALIAS.get(parameter) or labels_of(claims.response).symbols[parameter]
 
 
-def _delivered(ledger: float, epsilon: float) -> str:
-    """The epsilon that the ledger proves; above the promised one it is only an upper bound."""
-    return f"{'at most ' if ledger > epsilon * (1 + PRIVACY_ROUNDING) else ''}{formats.significant(ledger)}"
+def _delivered(rows: pd.DataFrame, epsilon: float) -> str:
+    """The epsilon that the ledger proves; above the promised one it is only an upper bound.
+
+    Where records of the stream repeat, that of a record in all its rounds stands beside that of a round.
+    """
+    ledger = float(rows["delivered_epsilon"].mean())
+    of_round = f"{'at most ' if ledger > epsilon * (1 + PRIVACY_ROUNDING) else ''}{formats.significant(ledger)}"
+    repeated = rows["participations"].max() if "participations" in rows else 1
+    if not repeated > 1:
+        return of_round
+    of_record = formats.significant(float(rows["record_epsilon"].max()))
+    return f"{of_round} a round, at most {of_record} a record in {repeated:.0f} rounds"
 
 
 def _reference_cells(runs: pd.DataFrame, claims: ClaimsFile, table: Table, row: TableRow) -> dict[str, str]:
@@ -189,7 +198,7 @@ def _reference_cells(runs: pd.DataFrame, claims: ClaimsFile, table: Table, row: 
     private = np.isfinite(epsilon)
     cells = [
         f"{epsilon:g} / {delta:g}" if private else DASH,
-        _delivered(float(rows["delivered_epsilon"].mean()), epsilon) if private else DASH,
+        _delivered(rows, epsilon) if private else DASH,
         counted_operations(rows),
         formats.significant(float(rows["draws"].mean())) if "draws" in rows.columns else DASH,
         _mean_text(regret, fixed=claims.problem == "online"),

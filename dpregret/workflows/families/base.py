@@ -87,6 +87,7 @@ OneOrMore = Annotated[Annotated[T, Tag("<plain>")] | Annotated[Several[T], Tag("
 PositiveInteger = Annotated[int, Field(gt=0, le=2**40)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Probability = Annotated[float, Field(gt=0, lt=1)]
+Delta = Annotated[float, Field(ge=0, lt=1)]
 Runs = Annotated[int, Field(ge=2)]  # an interval needs two
 Word = Annotated[str, Field(pattern=NAME_PATTERN, max_length=LONGEST_NAME)]
 Plain = Annotated[bool | int | float | str, BeforeValidator(_plain)]
@@ -133,8 +134,9 @@ class Settings(BaseModel):
 class Experiment(Settings):
     """One sweep: a grid of settings, the streams, and the learners (with variants) that are played.
 
-    ``epsilon`` values > 0 (``.inf``: not private), ``delta`` a probability in (0, 1) or a list of them, ``options``
-    further arguments of the stream; where an option may be a list, each of its values makes a cell.
+    ``epsilon`` values > 0 (``.inf``: not private), ``delta`` a probability in [0, 1) or a list of them (0: for
+    pure learners only), ``options`` further arguments of the stream; where an option may be a list, each of its values
+    makes a cell.
     """
 
     family: str
@@ -143,7 +145,7 @@ class Experiment(Settings):
     streams: Words
     horizon: Integers
     epsilon: Epsilons
-    delta: OneOrMore[Probability]
+    delta: OneOrMore[Delta]
     runs: Runs
     options: dict[str, Any] = Field(default_factory=dict)
     learners: dict[str, Words] = Field(min_length=1)
@@ -176,6 +178,8 @@ class Experiment(Settings):
             yield (key,), f"a sweep over {key} needs at least two of them"
         if self.sweep == "option" and not any(isinstance(values, tuple) for values in self.all_options()):
             yield ("options",), "a sweep over an option needs a list of its values"
+        if self.sweep == "delta" and 0 in self.deltas:
+            yield ("delta",), "a sweep over delta is fitted on its logarithm: leave 0 out"
 
     def swept(self) -> dict[KeyPath, int]:
         """How many numbers the sweep has, by key; nothing where it is over names or options."""

@@ -243,7 +243,6 @@ def _ledger(learner: ErmLearner) -> dict[str, Any]:
     capped = np.array(learner.uncapped_iterations()) >= np.array(learner.iterations()) + 1  # T itself is rounded
     mus = [line.mu() if line.nodes else 0.0 for line in gaussian]
     return accounts | {
-        "delta": [budget.delta for budget in learner.budgets],
         "noise_distribution": [str(line.distribution) for line in lines] or ["none"] * settings,
         "mu_gdp": mus if len(mus) == settings else [math.nan] * settings,
         "capped": capped & learner.card.private,

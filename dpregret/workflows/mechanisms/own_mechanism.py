@@ -40,8 +40,9 @@ from dpregret.algorithms.privacy.participation import Schedules, WorstRecord, wo
 from dpregret.algorithms.privacy.prefix_sums import PrefixSums
 from dpregret.algorithms.privacy.toeplitz import sequence_lower_bound, window_lower_bound
 from dpregret.core import boundary, child
+from dpregret.core.arguments import real, whole
 from dpregret.core.boundary import as_json
-from dpregret.core.errors import one_line
+from dpregret.core.errors import ConfigError, one_line
 from dpregret.numerics.arrays import Array
 
 SIZES = np.array([1.0, 1e-3, 1e3])
@@ -52,9 +53,10 @@ MOST_ROUNDS = 4096
 CORNER = 6
 MOST_LINES = 24
 TOLERANCE = 1e-9
+AUDIT = "audit"
 
 
-class OwnNoiseError(ValueError):
+class OwnNoiseError(ConfigError):
     """A mistake in the user's file or claim, in one line."""
 
 
@@ -76,15 +78,22 @@ class Claim:
     exact_gaps: bool = False
 
     def __post_init__(self) -> None:
-        integers = {"rounds": MOST_ROUNDS, "window": np.inf, "participations": np.inf, "separation": np.inf}
-        for name, most in integers.items():
-            if not 1 <= getattr(self, name) <= most:  # matrices are dense
-                raise OwnNoiseError(f"{name} must lie between 1 and {most}, got {getattr(self, name)}")
+        for name in ("rounds", "window", "participations", "separation"):
+            object.__setattr__(self, name, whole(f"{AUDIT}: {name}", getattr(self, name)))
+        for name in ("epsilon", "delta", "sensitivity"):
+            object.__setattr__(self, name, real(f"{AUDIT}: {name}", getattr(self, name)))
+        if self.rounds > MOST_ROUNDS:  # matrices are dense
+            raise OwnNoiseError(f"{AUDIT}: rounds: must be at most {MOST_ROUNDS}, not {self.rounds}")
         for name, most in {"epsilon": np.inf, "sensitivity": np.inf, "delta": 1}.items():
             if not 0 < getattr(self, name) < most:
-                raise OwnNoiseError(f"{name} must lie between 0 and {most}, got {getattr(self, name)}")
+                message = f"must be greater than 0 and less than {most}, not {getattr(self, name)}"
+                raise OwnNoiseError(f"{AUDIT}: {name}: {message}")
         if self.participations > 1 and self.window < self.rounds:
-            raise OwnNoiseError("participations above 1 are for the whole sequence: leave the window out")
+            message = "more than 1 is for the whole sequence: leave the window out"
+            raise OwnNoiseError(f"{AUDIT}: participations: {message}")
+        if self.participations == 1 and (self.separation != 1 or self.exact_gaps):
+            unused = "separation" if self.separation != 1 else "exact_gaps"
+            raise OwnNoiseError(f"{AUDIT}: {unused}: a record in one round has no gaps: give participations above 1")
 
     @property
     def schedules(self) -> Schedules:
@@ -284,8 +293,21 @@ class Verdict:
         protected = ages < self.claim.window
         return pd.DataFrame({"age": ages, "mu": self.age_mu, "epsilon": epsilons, "protected": protected})
 
+    @property
+    def answer(self) -> dict[str, Any]:
+        """All but the matrix, as `--json` prints it."""
+        names = ("claim", "verdict", "kept", "mu", "epsilon", "least_epsilon", "singular", "item_mu", "by_age")
+        worst = {**asdict(self.worst), "exact": self.worst.exact}
+        return {**{name: getattr(self, name) for name in names}, "worst": worst}
+
     def __repr__(self) -> str:
         return "\n".join(_page(self))
+
+
+def audited(mechanism: str | Callable[..., Any] | object, claim: Claim, sums: bool = False) -> Verdict:
+    """The answer of `dpregret audit` and of `dpregret.audit`. mechanism: `FILE.py:FUNCTION`, or as of a function."""
+    make = load(mechanism) if isinstance(mechanism, str) else mechanism
+    return audit(noise_matrix(make if callable(make) else lambda: make, claim, not sums), claim)
 
 
 def audit(noise: Array, claim: Claim) -> Verdict:
@@ -421,16 +443,13 @@ def _judged(options: argparse.Namespace) -> tuple[int, list[str]]:
     try:
         options.window = options.rounds if options.window is None else options.window
         claim = Claim(**{field.name: getattr(options, field.name) for field in fields(Claim)})
-        verdict = audit(noise_matrix(load(options.mechanism), claim, not options.sums), claim)
-    except OwnNoiseError as error:
-        return child.REFUSED, [str(error)]
+        verdict = audited(options.mechanism, claim, options.sums)
+    except ConfigError as error:
+        return child.REFUSED, list(error.problems)
     if options.save is not None:
         ones = np.tril(np.ones((claim.rounds, claim.rounds)))
         np.savez(options.save, A=ones, B=verdict.noise, item_mu=verdict.item_mu, age_mu=verdict.age_mu)
     code = {"keeps": 0, "violates": 1, "undecided": 2}[verdict.verdict]
     if options.json:
-        names = ("claim", "verdict", "kept", "mu", "epsilon", "least_epsilon", "singular", "item_mu", "by_age")
-        content = {"mechanism": options.mechanism, **{name: getattr(verdict, name) for name in names}}
-        content["worst"] = {**asdict(verdict.worst), "exact": verdict.worst.exact}
-        return code, [as_json(content).rstrip("\n")]
+        return code, [as_json({"mechanism": options.mechanism, **verdict.answer}).rstrip("\n")]
     return code, [str(verdict)]

@@ -31,7 +31,7 @@ from dpregret.paper_figs.judge.cells import Cells, collect_cells, coordinate, lo
 from dpregret.paper_figs.judge.claims import Claim, load_paper
 from dpregret.paper_figs.judge.result_tables import PRIVACY_ROUNDING, ExactLoss
 from dpregret.paper_figs.judge.runs import read_runs
-from dpregret.paper_figs.judge.verdicts import FACTOR, Judgement, judge, rate_text
+from dpregret.paper_figs.judge.verdicts import FACTOR, Judgement, delivered_of, judge, rate_text
 from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, NOT_RUN, RESPONSE_AXES, VIOLATED, labels_of
 from dpregret.paper_figs.text import formats
 from dpregret.workflows.plan import make
@@ -195,7 +195,8 @@ class ClaimOf:
         cells = collect_cells(runs, claim)
         if claim.type == "private":
             rows = select_rows(runs, claim.learner, claim.variant, claim.experiment, claim.stream, claim.where)
-            largest = rows.loc[np.isfinite(rows["epsilon"])].groupby("epsilon")["delivered_epsilon"].max()
+            rows = rows.assign(delivered=delivered_of(rows, claim))
+            largest = rows.loc[np.isfinite(rows["epsilon"])].groupby("epsilon")["delivered"].max()
             frame = _losses(*(np.asarray(values, dtype=float) for values in (largest.index, largest)))
             number = (DELIVERED, *3 * (float((frame["mean"] / frame["value"]).max()),))
         else:

@@ -14,6 +14,7 @@ from dpregret.core.arguments import plain, real, whole
 from dpregret.core.errors import ConfigError, not_allowed, raised
 from dpregret.core.yaml_source import KeyPath, Source, validate
 from dpregret.paper_figs.judge.fits import Estimate, mean_interval
+from dpregret.paper_figs.judge.result_tables import PRIVACY_ROUNDING
 from dpregret.paper_figs.text import formats
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws, Experiment, Family
@@ -85,6 +86,16 @@ class Played:
         return float(self.last["delivered_epsilon"].max())
 
     @property
+    def participations(self) -> int:
+        """The most rounds that one record is in: above 1 where a stream repeats its records."""
+        return int(self.last["participations"].max()) if "participations" in self.last else 1
+
+    @property
+    def record_epsilon(self) -> float:
+        """An epsilon of a record in all its rounds, at `delta`; `delivered_epsilon` is that of one round."""
+        return float(self.last["record_epsilon"].max()) if "record_epsilon" in self.last else self.delivered_epsilon
+
+    @property
     def curve(self) -> pd.DataFrame:
         """One row a checkpoint: rounds, regret with low and high (95 %), stay, bound."""
         means = by_checkpoint(self.rows, "regret", ["trivial_regret", "bound"])
@@ -102,7 +113,14 @@ class Played:
             f"{formats.significant(self.stay)}; proved at most {formats.significant(self.bound)}",
         ]
         if private:
-            lines.append(f"the ledger delivers eps = {self.delivered_epsilon:.4g} at delta = {self.delta:g}")
+            of_round = " of a round" if self.participations > 1 else ""
+            lines.append(f"the ledger delivers eps = {self.delivered_epsilon:.4g}{of_round} at delta = {self.delta:g}")
+            if self.delivered_epsilon > self.epsilon * (1 + PRIVACY_ROUNDING):
+                lines[-1] += f": more than the {self.epsilon:g} that was asked for"
+        if private and self.participations > 1:
+            lines.append(
+                f"a record is in {self.participations} rounds: at most eps = {self.record_epsilon:.4g} of a record"
+            )
         return "\n".join(lines)
 
 
@@ -149,9 +167,17 @@ def play_one(
         name = learner.card.name
     card = learner_class.card
     made = family.streams.get(stream) if isinstance(stream, str) else None
-    if made is not None and "strongly-convex" not in made.traits and options.get("strong_convexity") == 0:
-        options = {key: value for key, value in options.items() if key != "strong_convexity"}  # it has none
-    variant = variant or next(iter(card.variants))
+    if made is not None and family.name == "online" and "strongly-convex" not in made.traits:
+        convexity, options = options.get("strong_convexity", 0), dict(options)
+        options.pop("strong_convexity", None)
+        if convexity != 0:
+            raise ConfigError(f"{PLAY}: strong_convexity: losses of the stream {stream!r} have none: leave it out")
+    if set is not None and "sets" not in family.experiment.model_fields:
+        raise ConfigError(f"{PLAY}: set: learners of the family {family.name} play on no set: leave it out")
+    variant = variant or card.usual
+    if window is not None and family.name == "online" and not (card.windowed and card.private):
+        what = "protects all rounds" if card.private else "is not private"
+        raise ConfigError(f"{PLAY}: window: {name} {what}, so that a window has no effect: leave it out")
     experiment = experiment_of(
         family,
         {
