@@ -162,13 +162,13 @@ processors: setup ## does a digit depend on the kernels that libraries choose by
 # own: this processor; old: libraries without vector units, compiled code for any processor with fused products
 KERNELS_old = OPENBLAS_CORETYPE=Nehalem NUMBA_CPU_NAME=x86-64-v3 NUMBA_CPU_FEATURES= GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F \
   NPY_DISABLE_CPU_FEATURES="$$($(BIN)/python -c 'from numpy._core._multiarray_umath import __cpu_dispatch__ as units, __cpu_features__ as has; print(*filter(has.get, units))')"
-NUMBERS := import pathlib, dpregret.core.parquet as p; [print(f, p.Stamp.of(f).numbers) for f in sorted(pathlib.Path("results").glob("made/runs/*/*/*.parquet"))]
+NUMBERS := import pathlib, dpregret.core.parquet as p; [print(f, p.Stamp.of(f).numbers) for f in sorted(pathlib.Path("results").glob("*/*/runs/*.parquet"))]
 
 build/processors/%.txt:
 	@mkdir -p build/processors/$*
 	$(KERNELS_$*) $(PY) snakemake --directory build/processors/$* --until tables -q all --cores $(CORES) \
 	  --config profile=$(if $(filter full,$(PROFILE)),smoke,$(PROFILE))
-	@cd build/processors/$* && { $(CURDIR)/$(BIN)/python -c '$(NUMBERS)'; cat results/made/tables/*/{claims,checks}.csv; } > ../$*.txt
+	@cd build/processors/$* && { $(CURDIR)/$(BIN)/python -c '$(NUMBERS)'; cat results/*/*/{claims,checks}.csv; } > ../$*.txt
 
 schema: setup ## renew the JSON schema of configurations
 	$(PY) dpregret.workflows.plan.load > workflows/schemas/config.schema.json

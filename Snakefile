@@ -1,61 +1,57 @@
-"""The targets of the workflow; the rules that make them are in workflows/rules."""
+"""What is made: the rules are in workflows/rules, one for each stage."""
 
-import re
+import os
 import sys
+import threading
 import time
 from pathlib import Path
 
 try:
     from dpregret.core import machine
     from dpregret.core.errors import ConfigError
-    from dpregret.workflows.plan.read import EACH, MADE, WHOLE, load
-    from dpregret.workflows.run.publish import ended, failures, forget_failed, publish
+    from dpregret.workflows.plan.keys import STORE
+    from dpregret.workflows.plan.read import MADE, load
+    from dpregret.workflows.run.freshness import NEW, STAMP, Record, stale_items, summary_of
+    from dpregret.workflows.run.publish import begin, ended, failures
 except ModuleNotFoundError as error:
     sys.exit(f"{error}: run 'make setup' and start snakemake as .venv/bin/snakemake")
 
 try:
     machine.check_addresses()
     PLAN = load(config)  # in a child process: no learner is imported here
-    if workflow.is_main_process and not any(Path(".snakemake/locks").glob("*")):
-        # not while another run is at work, whose outputs must stay
-        machine.check_writable([PLAN.results, MADE])
-        forget_failed(PLAN)
-        publish(PLAN)
+    machine.check_writable([PLAN.results, MADE])
 except (ConfigError, OSError) as error:
     sys.exit(f"{error}")  # one line per mistake, no traceback
 
 RESULTS, PAPERS = PLAN.results, PLAN.content["papers"]
+FAMILIES = PLAN.content["families"]
+AUDITED, VALIDATED = PLAN.content["audit"], PLAN.content["validation"]
+CONDA = "../envs/bench.yaml"
 BEGAN = time.monotonic()
 
 
 wildcard_constraints:
     paper="|".join(PAPERS),
-    name="[a-z0-9_-]+",
-    key="[0-9a-f]+",
-    shown="|".join(re.escape(name) for name in PLAN.shown if Path(name).suffix),
-    folder="|".join(re.escape(name) for name in PLAN.shown if not Path(name).suffix),
+    family="|".join(FAMILIES),
+    batch="[a-z0-9_.-]+",
+    name="[a-z0-9_.-]+",
 
 
-# a second or two each: not worth a job of a cluster
-localrules:
-    all,
-    complete,
-    errata_page,
-    audit_tables,
-    audit_gate,
-    gate,
-    copy,
-    copy_folder,
-
-
-include: "workflows/rules/common.smk"
-include: "workflows/rules/stages.smk"
+include: "workflows/rules/freshness.smk"
+include: "workflows/rules/data.smk"
+include: "workflows/rules/play.smk"
+include: "workflows/rules/audit.smk"
+include: "workflows/rules/judge.smk"
+include: "workflows/rules/publish.smk"
 
 
 rule all:
     default_target: True
     input:
-        outputs_of(*PLAN.content["everything"]),
+        expand(rules.complete.output, paper=PAPERS),
+        rules.errata_page.output,
+        rules.html_report.output,
+    localrule: True
     message:
         "everything is there"
 
@@ -66,9 +62,23 @@ for paper in PAPERS:
         name:
             PAPERS[paper]
         input:
-            outputs_of(*PLAN.content["paper_targets"][paper]),
+            expand(rules.complete.output, paper=paper),
+            expand(rules.paper_report.output, paper=paper),
+        localrule: True
         message:
             f"{paper} is there"
+
+
+def stop_timers():
+    """Cancel the timers of Snakemake (max-jobs-per-timespan in the profile), for which the process would wait."""
+    for thread in threading.enumerate():
+        if isinstance(thread, threading.Timer):
+            thread.cancel()
+
+
+onstart:
+    present()
+    begin(PLAN, len(workflow.dag))
 
 
 onsuccess:
@@ -78,7 +88,6 @@ onsuccess:
 
 onerror:
     stop_timers()
-    publish(PLAN)
     for line in failures(PLAN):
         logger.info(line)
     logger.info("dpregret: not finished. The same command resumes.")

@@ -21,7 +21,7 @@ from dpregret import study
 from dpregret.core import boundary
 from dpregret.core.errors import ConfigError, not_allowed
 from dpregret.core.files import reference
-from dpregret.workflows.plan.read import WHOLE, papers, profile_names, profile_path, short_names
+from dpregret.workflows.plan.read import TARGETS, papers, profile_names, profile_path, short_names
 
 PACKAGE: Final = Path(__file__).resolve().parent
 OWN: Final = PACKAGE.parent
@@ -79,7 +79,7 @@ def results_of(profile: str) -> Path:
 
 def targets() -> set[str]:
     """Valid targets besides files: papers, and rules that make one thing."""
-    return {"all", "audit", *WHOLE, *papers(), *paper_names()}
+    return {"all", *TARGETS, *papers(), *paper_names()}
 
 
 def paper_names() -> list[str]:

@@ -14,7 +14,7 @@ import pytest
 import yaml
 from commands import ran
 
-from dpregret.workflows.run.stages import job_log
+from dpregret.workflows.run.stage import job_log
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))

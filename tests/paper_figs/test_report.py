@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -190,14 +189,12 @@ def test_scripts_of_others_are_those_of_the_manifest() -> None:
     assert len(list(VENDOR.iterdir())) == 2 * len(found) + 1, "a file that the manifest does not name"
 
 
-def test_of_several_keys_of_a_job_the_newest_counts(tmp_path: Path) -> None:
-    (tmp_path / "paper").mkdir()
-    for age, (name, seconds) in enumerate({"paper/play.aa": 9, "paper/play.bb": 2, "report": 1}.items()):
-        path = tmp_path / f"{name}.tsv"
-        path.write_text(f"s\tmax_rss\n{seconds}\t5\n")
-        os.utime(path, ns=(age, age))
+def test_a_job_has_the_time_of_its_last_attempt(tmp_path: Path) -> None:
+    (tmp_path / "paper" / "play").mkdir(parents=True)
+    for name, seconds in {"paper/play/a.0": "9\t5\n2", "report": "1"}.items():
+        (tmp_path / f"{name}.tsv").write_text(f"s\tmax_rss\n{seconds}\t5\n")
     rows = job_times(tmp_path)[["part", "job", "s"]].to_numpy().tolist()
-    assert rows == [["paper", "paper/play", 2], ["other", "report", 1]]
+    assert rows == [["paper", "paper/play/a.0", 2], ["other", "report", 1]]
 
 
 # In a browser ---------------------------------------------------------------------------------------------------------

@@ -91,7 +91,7 @@ def main() -> int:
         print(f"undisturbed: {seconds:.0f} s, {len(wanted)} files to compare", flush=True)
         for number in range(1, asked.repeats + 1):
             chance, began = random.Random(f"{asked.seed} {number}"), time.monotonic()
-            for each in (results / "store", results / "made", results / name, checkout.root / ".snakemake"):
+            for each in (results / "store", results / name, checkout.root / ".snakemake"):
                 shutil.rmtree(each, ignore_errors=True)
             told = repetition(checkout, words, asked.kills, seconds, chance)
             found = shared(results / name) if (results / name / "SHA256SUMS").exists() else {}

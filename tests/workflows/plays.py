@@ -3,7 +3,10 @@
 import copy
 import json
 import math
+import runpy
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -13,10 +16,10 @@ from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
 from dpregret.workflows.plan import fingerprint
 from dpregret.workflows.plan.read import FORMAT, Part, Plan, Play
-from dpregret.workflows.run import stages
 from dpregret.workflows.run.job import labelled
 
 NO_CODE = fingerprint.fingerprint([])
+SCRIPTS = fingerprint.WORKFLOWS / "scripts"
 SMALL: dict[str, tuple[str, dict[str, Any]]] = {
     "online": ("lou_cheung_2020", {
         "sweep": "horizon", "set": "ball", "streams": ["norm-kink"], "dimension": [2], "horizon": [16, 32, 64, 128],
@@ -80,19 +83,39 @@ def part_of(file: Path, experiment: str = "e", plays: Any = (), **changes: Any) 
 
 def plan_of(folder: Path, **content: Any) -> Plan:
     """A plan of what it is given, whose code is `NO_CODE`."""
-    none = {"format": FORMAT, "results": "results/mine", "config": "", "files": [], "code": {NO_CODE: []}}
+    none = {"format": FORMAT, "profile": "mine", "results": "results/mine", "config": "", "files": []}
+    empty = {"code": {NO_CODE: []}, "parts": {}, "batches": {}, "items": {}, "everything": []}
     file = folder / "given.json"
-    file.write_text(json.dumps({**none, "parts": {}, "made": {}, "shown": {}, **content}))
+    file.write_text(json.dumps({**none, **empty, **content}))
     return Plan.read(file)
 
 
-def run_stage(plan: Plan, made: str) -> tuple[Any, str]:
-    """Exit code and log of the stage that makes something of a plan, in a process of its own."""
-    log = plan.file.with_name("log")
+class Given(SimpleNamespace):
+    """What Snakemake gives to a script under `input`, `output`, `wildcards`, `params` and `log`."""
+
+    def get(self, name: str, default: Any) -> Any:
+        return getattr(self, name, default)
+
+
+def given(plan: Plan, item: str, outputs: Sequence[Path], inputs: Mapping[str, Any] | None = None) -> Given:
+    """The object of a script that makes an item of a plan; its log lies beside the plan."""
+    params = Given(plan=plan.file, key=plan.items[item].key)
+    output, log = [str(path) for path in outputs], [str(plan.file.with_name("log"))]
+    return Given(input=Given(**inputs or {}), output=output, wildcards=Given(), params=params, log=log)
+
+
+def run_script(script: str, snakemake: Given) -> tuple[Any, str]:
+    """Exit code and log of a script, in a process of its own."""
+    path = str(SCRIPTS / f"{script}.py")
+    return ended(lambda: runpy.run_path(path, {"snakemake": snakemake}), Path(snakemake.log[0]))
+
+
+def ended(job: Callable[[], object], log: Path) -> tuple[Any, str]:
+    """Exit code and log of a job, in a process of its own."""
 
     def run(say: child.Say) -> Any:
         try:
-            stages.run(made.partition("/")[0], str(plan.file), Path(plan.made[made].file), log)
+            job()
         except SystemExit as over:
             return over.code
         return 0

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from plays import NO_CODE, plan_of, run_stage
+from plays import NO_CODE, given, plan_of, run_script
 
 from dpregret.algorithms.bandits.base import Given
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
@@ -176,18 +176,18 @@ def test_gate_of_the_audit_refuses_what_it_cannot_compare(
 ) -> None:
     """Its message ends its log; exit code 2, and 1 when something moved."""
     monkeypatch.chdir(written)
-    results, reference = Path("audit_tables"), Path("results/reference/mine/audit")
+    results, reference = Path("results/mine/audit"), Path("results/reference/mine/audit")
     for folder in (results, reference):
         folder.mkdir(parents=True)
         for name in ("audit.csv", "planted.csv", "exact_losses.csv"):
             (folder / name).write_bytes((written / name).read_bytes())
-    output = Path("audit_gate/all.0123.txt")
-    files = {"audit_tables": results, "exact_losses": results / "exact_losses.csv", "audit_gate": output}
-    made = {f"{stage}/all": [str(file), [], NO_CODE] for stage, file in files.items()}
-    plan = plan_of(written, made=made, config=Config.model_validate(settings).to_json())
+    output = results / "gate.txt"
+    items = {"audit/gate": ["0123", NO_CODE, []]}
+    plan = plan_of(written, items=items, config=Config.model_validate(settings).to_json())
 
     def code() -> Any:
-        return run_stage(plan, "audit_gate/all")[0]
+        losses = {"losses": [str(results / "exact_losses.csv")]}
+        return run_script("audit_gate", given(plan, "audit/gate", [output], losses))[0]
 
     kept = (reference / "audit.csv").read_bytes()
     (reference / "audit.csv").unlink()

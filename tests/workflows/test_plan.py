@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import re
 import subprocess
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatch
@@ -17,7 +18,7 @@ from dpregret.core.errors import ConfigError
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.plan import fingerprint, make, read
 from dpregret.workflows.plan.make import planned
-from dpregret.workflows.plan.read import STAGES, Plan, load
+from dpregret.workflows.plan.read import TARGETS, Plan, load
 from dpregret.workflows.plan.read import papers as papers_of
 
 PAPER = "lou_cheung_2020"
@@ -66,14 +67,21 @@ def keys(plan: Plan) -> dict[str, str]:
     return {f"{part.experiment}/{play.learner}.{play.variant}": play.key for part in parts for play in part.plays}
 
 
-def files(plan: Plan) -> dict[str, str]:
-    """What is made -> its file."""
-    runs = {f"runs/{part.experiment}": folder for folder, parts in plan.jobs.items() for part in parts}
-    return runs | {name: each.file for name, each in plan.made.items()}
+def items(plan: Plan) -> dict[str, str]:
+    """Item -> its key."""
+    return {name: each.key for name, each in plan.items.items()}
+
+
+def made_of(plan: Plan, start: set[str]) -> set[str]:
+    """Some items and every item that depends on them, however indirectly."""
+    found = set(start)
+    for name, each in plan.items.items():  # inputs come before what is made of them
+        found |= {name} if found & {*each.inputs} else set()
+    return found
 
 
 def moved(one: dict[str, str], other: dict[str, str]) -> set[str]:
-    """Names whose key or file is another."""
+    """Names whose key is another."""
     return {name for name in one if one[name] != other.get(name)}
 
 
@@ -83,14 +91,13 @@ def experiment(settings: Settings) -> Settings:
 
 
 def test_every_input_is_made_before_it_is_used(base: Plan) -> None:
-    there = {f"runs/{PAPER}"}
-    for name, each in base.made.items():
+    there: set[str] = set()
+    for name, each in base.items.items():
         assert set(each.inputs) <= there, name
-        assert base.key(name) in each.file
+        assert base.name_of(each.key) == name
         there.add(name)
     assert set(base.content["everything"]) <= there
-    assert {file for file, _ in base.shown.values()} <= set(files(base).values())
-    assert len(set(files(base).values())) == len(files(base))
+    assert f"{PAPER}/runs" in made_of(base, {f"{PAPER}/play/{batch}" for batch in base.batches(PAPER)})
 
 
 CHANGES: dict[str, Callable[[Settings, pytest.MonkeyPatch], object]] = {
@@ -108,8 +115,9 @@ def test_what_decides_numbers_is_in_all_keys(
     CHANGES[change](settings, monkeypatch)
     before, after = base, made(settings)
     assert moved(keys(before), keys(after)) == set(keys(before))
-    lost = {"runs/horizon", "winners/all", "html_report/all", "errata_page/all", f"tables/{PAPER}", f"figures/{PAPER}"}
-    assert (set(files(before)) if change == "a version" else lost) <= moved(files(before), files(after))
+    lost = made_of(before, {f"{PAPER}/play/horizon"})
+    assert {"winners", "report", "errata", f"{PAPER}/runs", f"{PAPER}/tables", f"{PAPER}/figures"} <= lost
+    assert (set(items(before)) if change == "a version" else lost) <= moved(items(before), items(after))
 
 
 def test_what_decides_no_number_is_in_no_key(base: Plan, made: Any, settings: Settings) -> None:
@@ -126,6 +134,7 @@ def test_equal_settings_share_their_plays(made: Any, settings: Settings, tmp_pat
     assert len(keys(plan)) == 4
     assert len(set(keys(plan).values())) == 2
     assert len({part.file for part in plan.parts[PAPER].values()}) == 2
+    assert {Path(part.file).name for part in plan.parts[PAPER].values()} == {"horizon.parquet", "again.parquet"}
     (tmp_path / "other.yaml").write_text(json.dumps({**settings, "profile": "other"}))
     other = planned({"profile": str(tmp_path / "other.yaml")}, lambda where: None)["plan"]
     assert keys(Plan(Path(), other)) == keys(plan)
@@ -138,9 +147,9 @@ def test_a_job_plays_as_much_as_a_profile_says(made: Any, settings: Settings) ->
     expected = {1: [[1]] * 6, 3: [[2]] * 3, 4: [[2, 2], [2]], None: [[2, 2, 2]]}
     plans = {most: made({**settings, "plays_per_job": most}) for most in expected}
     for most, plan in plans.items():
-        assert [[len(part.plays) for part in parts] for parts in plan.jobs.values()] == expected[most]
+        batches = [plan.batch(PAPER, batch) for batch in plan.batches(PAPER)]
+        assert [[len(part.plays) for part in parts] for parts in batches] == expected[most]
     assert len({json.dumps(keys(plan)) for plan in plans.values()}) == 1
-    assert all(plan.runs(PAPER) == list(plan.jobs) for plan in plans.values())
 
 
 def test_the_declaration_of_data_is_in_the_keys_of_what_is_played_on_it(
@@ -155,10 +164,11 @@ def test_the_declaration_of_data_is_in_the_keys_of_what_is_played_on_it(
     anew()
     after = made(settings)
     assert moved(keys(before), keys(after)) == {name for name in keys(before) if name.startswith("horizon/")}
-    assert {name for name in moved(files(before), files(after)) if name.startswith(("runs/", "data/"))} == {
-        "runs/horizon",
-        "data/digits",
-    }
+    (former,) = (name for name in items(before) if name.startswith("data/"))
+    lost = moved(items(before), items(after))
+    assert made_of(before, {former}) <= lost
+    assert f"{PAPER}/play/horizon" in lost
+    assert f"{PAPER}/play/plain" not in lost
 
 
 @pytest.fixture
@@ -183,12 +193,11 @@ def test_an_edit_changes_the_keys_of_what_it_decides_and_of_what_is_made_of_that
     anew()
     after = made(settings)
     assert moved(keys(before), keys(after)) == {"horizon/wdp-cocop-gamma.corrected"}
-    own = {each for each, (_, _, code) in before.made.items() if file in before.files_of(code)}
-    assert {each.split("/")[0] for each in own} == {"audit_family", "exact_losses"}
-    changed = {files(before)[each] for each in (*own, "runs/horizon")}
-    changed |= set(before.made_of(changed))
-    assert moved(files(before), files(after)) == {each for each, place in files(before).items() if place in changed}
-    assert not {files(before)[each] for each in ("runs/other", "planted/all", "validation/all")} & changed
+    own = {name for name, each in before.items.items() if file in before.files_of(each.code)}
+    assert own == {*(f"audit/family/{family}" for family in FAMILIES), "audit/exact_losses"}
+    changed = made_of(before, {*own, f"{PAPER}/play/horizon"})
+    assert moved(items(before), items(after)) == changed
+    assert not {f"{PAPER}/play/other", "audit/planted", "validation"} & changed
     file.write_text(text)
     for each in tree.rglob("*.py"):
         os.utime(each)
@@ -254,9 +263,9 @@ def test_a_kept_plan_is_not_used_where_the_reference_or_a_library_is_another(
     first = load(options, kept)
     (reference / "claims.csv").write_text("a\n1\n")
     second = load(options, kept)
-    assert moved(files(first), files(second)) == {"gate/all"}
+    assert moved(items(first), items(second)) == {"gate"}
     (reference / "claims.csv").write_text("a\n2\n")
-    assert moved(files(second), files(load(options, kept))) == {"gate/all"}
+    assert moved(items(second), items(load(options, kept))) == {"gate"}
     monkeypatch.setattr(read, "versions", dict)
     load(options, kept)
     assert len(asked) == 4
@@ -269,21 +278,23 @@ ONLINE = "dpregret.algorithms.online"
 STREAMS = ["dpregret.datasets.synthetic", "dpregret.datasets.pool_streams"]
 
 
-OF_PAPERS = {"tables": 1, "figures": 1, "report": 2, "errata_page": 2}
-"""Function of `run/stages.py` that reads the texts of one paper, or of two."""
-WHOLE = {stage.function for stage in STAGES.values()}
-JUDGING = {"tables", "figures", "report", "errata_page", "exact", "winners", "gate", "audit_gate", "validation"}
+OF_PAPERS = {"tables": 1, "figures": 1, "paper_report": 1, "errata_page": 2, "html_report": 2}
+"""Stage that reads the texts of one paper, or of two."""
+ROWS = {"play", "runs"}
+"""Stages of which only few files count: the code that decides rows is in the keys of plays."""
+SCRIPTS = {path.stem for path in (fingerprint.WORKFLOWS / "scripts").glob("*.py")} - {"__init__"}
+WHOLE = SCRIPTS - ROWS
 LEARNING = {"cocop", "pocp", "audit_family", "planted", "exact_losses"}
 
 
 @pytest.fixture(scope="module")
 def counted() -> dict[str, set[Path]]:
-    """The files that a fingerprint is of: two plays and the functions of all stages."""
+    """The files that a fingerprint is of: two plays and the scripts of all stages."""
     papers = [PAPER, "talwar_2015"]
     return {
         "cocop": set(fingerprint.play_files("online", f"{ONLINE}.wdp_cocop", *STREAMS)),
         "pocp": set(fingerprint.play_files("online", f"{ONLINE}.pocp", *STREAMS)),
-        **{name: set(fingerprint.stage_files(name, *papers[: OF_PAPERS.get(name, 0)])) for name in WHOLE},
+        **{name: set(fingerprint.stage_files(name, *papers[: OF_PAPERS.get(name, 0)])) for name in SCRIPTS},
     }
 
 
@@ -292,7 +303,7 @@ def counted() -> dict[str, set[Path]]:
     [
         ("algorithms/online/wdp_cocop.py", {"audit_family", "cocop", "exact_losses"}),
         ("algorithms/online/ftal.py", {"audit_family", "cocop", "exact_losses", "planted"}),
-        ("algorithms/learner.py", LEARNING),
+        ("algorithms/learner.py", LEARNING | {"exact"}),
         ("algorithms/privacy/buffers.json", LEARNING | {"exact"}),
         ("algorithms/privacy/root_decays.json", LEARNING | {"exact"}),
         ("core/yaml_source.py", WHOLE - {"complete", "oracles", "planted"}),
@@ -303,25 +314,39 @@ def counted() -> dict[str, set[Path]]:
         ("workflows/families/base.py", {"audit_family", "cocop", "pocp"}),
         ("datasets/risk_population.py", {"audit_family"}),
         ("workflows/run/oracle_costs.py", {"oracles"}),
-        ("workflows/run/stages.py", WHOLE),
+        ("workflows/run/stage.py", WHOLE),
+        ("workflows/run/page.py", {"html_report", "paper_report"}),
+        ("workflows/run/job.py", {"play", "runs"}),
+        ("workflows/run/freshness.py", WHOLE),
+        ("workflows/scripts/tables.py", {"tables"}),
+        ("workflows/scripts/runs.py", {"runs"}),
         ("workflows/audit/settings.yaml", {"audit_family"}),
         ("workflows/audit/planted.py", {"audit_family", "planted"}),
         ("workflows/audit/exact_losses.py", {"audit_family", "exact_losses"}),
         ("workflows/mechanisms/exact.py", {"exact"}),
-        ("paper_figs/judge/fits.py", JUDGING | {"audit_family", "audit_tables", "exact_losses"}),
+        ("paper_figs/judge/fits.py", WHOLE - {"complete", "data", "oracles", "planted"}),
         ("paper_figs/winners/write.py", {"winners"}),
         ("paper_figs/compare/gate.py", {"audit_family", "audit_gate", "audit_tables", "gate"}),
         ("paper_figs/validation/simulate.py", {"validation"}),
         ("workflows/audit/tables.py", {"audit_family", "audit_gate", "audit_tables"}),
-        ("workflows/papers/findings.yaml", {"errata_page", "report"}),
-        ("workflows/papers/lou_cheung_2020/claims.yaml", {"errata_page", "figures", "report", "tables"}),
-        ("workflows/papers/lou_cheung_2020/errata.yaml", {"errata_page", "figures", "report", "tables"}),
-        ("workflows/papers/lou_cheung_2020/changes.yaml", {"errata_page", "figures", "report", "tables"}),
-        ("workflows/papers/lou_cheung_2020/printed.yaml", {"errata_page", "report", "tables"}),
+        ("workflows/papers/findings.yaml", {"errata_page", "html_report", "paper_report"}),
+        (
+            "workflows/papers/lou_cheung_2020/claims.yaml",
+            {"errata_page", "figures", "html_report", "paper_report", "tables"},
+        ),
+        (
+            "workflows/papers/lou_cheung_2020/errata.yaml",
+            {"errata_page", "figures", "html_report", "paper_report", "tables"},
+        ),
+        (
+            "workflows/papers/lou_cheung_2020/changes.yaml",
+            {"errata_page", "figures", "html_report", "paper_report", "tables"},
+        ),
+        ("workflows/papers/lou_cheung_2020/printed.yaml", {"errata_page", "html_report", "paper_report", "tables"}),
         ("workflows/papers/lou_cheung_2020/experiments.yaml", set()),
         ("paper_figs/figures/templates/paper.mplstyle", {"figures", "winners"}),
-        ("paper_figs/tables/templates/printed.css", {"errata_page", "report", "tables"}),
-        ("paper_figs/report/templates/report.css", {"errata_page", "report"}),
+        ("paper_figs/tables/templates/printed.css", {"errata_page", "html_report", "paper_report", "tables"}),
+        ("paper_figs/report/templates/report.css", {"errata_page", "html_report", "paper_report"}),
         ("workflows/plan/config.py", set()),
     ],
 )
@@ -340,15 +365,15 @@ DECIDES_NOTHING = {
     "profiles": "how jobs are started",
     "__init__.py": "a command or a function of the API",
     "__main__.py": "a command or a function of the API",
+    "core/arguments.py": "a command or a function of the API",
     "api.py": "a command or a function of the API",
     "cli.py": "a command or a function of the API",
     "study.py": "where files are",
     "workflows/advice.py": "a command or a function of the API",
     "workflows/mechanisms/own_mechanism.py": "a command or a function of the API",
     "workflows/mechanisms/vectors.py": "a command or a function of the API",
-    "workflows/run/*.py": "a command or a function of the API, or how jobs are started; job.py is in the key of runs",
+    "workflows/run/*.py": "a command or a function of the API",
     "workflows/run/templates/*": "a command or a function of the API",
-    "workflows/scripts/*": "how jobs are started",
     "paper_figs/compare/compare.py": "a command or a function of the API",
     "paper_figs/tables/show.py": "a command or a function of the API",
     "paper_figs/report/readme.py": "a command or a function of the API",
@@ -371,7 +396,7 @@ def test_every_file_of_the_package_is_in_a_key_or_decides_nothing(counted: dict[
     root = fingerprint.ROOT / "dpregret"
     papers = papers_of()
     held = set().union(*counted.values())
-    for name in WHOLE:
+    for name in SCRIPTS:
         held.update(fingerprint.stage_files(name, *papers[: len(papers) if name in OF_PAPERS else 0]))
     for name, family in FAMILIES.items():
         streams = {stream.__module__ for stream in family.streams.values()}
@@ -393,7 +418,7 @@ def test_every_file_of_the_package_is_in_a_key_or_decides_nothing(counted: dict[
 
 def test_a_digest_is_that_of_every_file(anew: Callable[[], None], tree: Path) -> None:
     """An edit of any file of a stage, whatever its kind, moves the fingerprint of the stage; a touch moves none."""
-    files = fingerprint.stage_files("report", *papers_of())
+    files = fingerprint.stage_files("html_report", *papers_of())
     kinds = {file.suffix: file for file in files}
     assert {".py", ".yaml", ".j2", ".css", ".js"} <= set(kinds)
     before = fingerprint.fingerprint(files)
@@ -405,3 +430,14 @@ def test_a_digest_is_that_of_every_file(anew: Callable[[], None], tree: Path) ->
         file.write_bytes(content)
         anew()
         assert fingerprint.fingerprint(files) == before
+
+
+def test_targets_are_the_rules_that_make_one_thing() -> None:
+    text = "".join(path.read_text() for path in (fingerprint.WORKFLOWS / "rules").glob("*.smk"))
+    rules = dict(re.findall(r"^rule (\w+):\n(.*?)(?=^\S|\Z)", text, flags=re.MULTILINE | re.DOTALL))
+    assert {"tables", "play", "audit"} <= set(rules)
+    single = {name for name, body in rules.items() if not re.search(r'\("[^"]*{', body) and name != "mark"}
+    assert single == set(TARGETS)
+    scripts = {name for body in rules.values() for name in re.findall(r"scripts/(\w+)\.py", body)}
+    assert scripts == SCRIPTS
+    assert all(f"scripts/{name}.py" in body for name, body in rules.items() if "script:" in body), "of the rule's name"

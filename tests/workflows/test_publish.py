@@ -1,4 +1,4 @@
-"""Published names are copies of what the plan names, rows are read as written; finished runs are verified, packed."""
+"""Rows are read as written; finished runs are verified and packed."""
 
 import contextlib
 import gzip
@@ -22,7 +22,6 @@ import pytest
 from fuzzing import check_words, damage, fuzz, refusal
 from hypothesis import given
 from hypothesis import strategies as st
-from plays import NO_CODE, part_of, plan_of
 
 from dpregret.core import parquet
 from dpregret.core.errors import ConfigError
@@ -35,152 +34,10 @@ from dpregret.paper_figs.tables import show
 from dpregret.paper_figs.validation.simulate import Sweep
 from dpregret.workflows.plan import keys
 from dpregret.workflows.plan.fingerprint import ROOT, code_fingerprint
-from dpregret.workflows.plan.read import Plan
 from dpregret.workflows.run import archive, load, store
 from dpregret.workflows.run.archive import lock, origin
-from dpregret.workflows.run.publish import FAILED, ended, forget_failed, publish
 
 pytestmark = pytest.mark.filterwarnings("default")  # of what reads damaged tables
-MADE, RESULTS = Path("results/made"), Path("results/mine")
-RUNS = {name: MADE / "runs" / "p" / f"{name}.0123" / f"{name}.parquet" for name in ("good", "bad")}
-TABLES, FIGURES, AUDIT = MADE / "tables" / "p.0123", MADE / "figures" / "p.0123", MADE / "audit" / "all.0123.csv"
-SHOWN = {
-    **{f"p/runs/{file.name}": (str(file.parent), file.name) for file in RUNS.values()},
-    "p/claims.csv": (str(TABLES), "claims.csv"),
-    "p/gains.csv": (str(TABLES), "gains.csv"),
-    "p/figures": (str(FIGURES), ""),
-    "audit.csv": (str(AUDIT), ""),
-}
-
-
-@pytest.fixture
-def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
-    """A plan whose files are all made, but for one table that its paper does not have."""
-    monkeypatch.chdir(tmp_path)
-    for file in (*RUNS.values(), TABLES / "claims.csv", FIGURES / "a.png", FIGURES / "sub" / "b.csv", AUDIT):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(f"{file}\n")
-    (FIGURES / ".snakemake_timestamp").touch()
-    made = {
-        "tables/p": (str(TABLES), ["runs/p"], NO_CODE),
-        "figures/p": (str(FIGURES), ["tables/p"], NO_CODE),
-        "audit/all": (str(AUDIT), [], NO_CODE),
-    }
-    parts = {"p": {name: part_of(file, name) for name, file in RUNS.items()}}
-    content = {"parts": parts, "made": made, "shown": SHOWN, "profile": "mine"}
-    return plan_of(tmp_path, **content, everything=["tables/p", "figures/p", "audit/all"])
-
-
-def tree(folder: Path) -> dict[str, str]:
-    """File -> text, of all that are not about the whole folder."""
-    about = {"plan.json", "SHA256SUMS", "origin.json"}
-    found = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
-    return {name: path.read_text() for name, path in found.items() if name not in about}
-
-
-def test_copies_equal_their_originals(plan: Plan) -> None:
-    publish(plan)
-    assert tree(RESULTS) == {
-        **{f"p/runs/{name}.parquet": f"{file}\n" for name, file in RUNS.items()},
-        "p/claims.csv": f"{TABLES / 'claims.csv'}\n",
-        "p/figures/a.png": f"{FIGURES / 'a.png'}\n",
-        "p/figures/sub/b.csv": f"{FIGURES / 'sub/b.csv'}\n",
-        "audit.csv": f"{AUDIT}\n",
-    }
-    assert Plan.read(RESULTS / "plan.json").content == plan.content
-    before = {path: path.stat().st_mtime_ns for path in RESULTS.rglob("*")}
-    publish(plan)
-    assert {path: path.stat().st_mtime_ns for path in RESULTS.rglob("*")} == before
-
-
-def test_the_list_follows_the_plan(plan: Plan) -> None:
-    """A plan of another reference names the same files and has other words."""
-    publish(plan)
-    other = plan.file.with_name("other.json")
-    other.write_text(json.dumps({**plan.content, "gate": "another"}))
-    publish(Plan.read(other))
-    listed = dict(reversed(line.split("  ")) for line in (RESULTS / "SHA256SUMS").read_text().splitlines())
-    assert listed["plan.json"] == checksum(other)
-
-
-def test_what_was_edited_by_hand_is_restored(plan: Plan) -> None:
-    publish(plan)
-    right = tree(RESULTS)
-    sums = (RESULTS / "SHA256SUMS").read_bytes()
-    claims, figures = RESULTS / "p" / "claims.csv", RESULTS / "p" / "figures"
-    claims.write_text(claims.read_text().replace("claims", "clains"))
-    os.utime(claims, ns=(TABLES.stat().st_atime_ns, TABLES.stat().st_mtime_ns))
-    (figures / "a.png").unlink()
-    (figures / "more.png").touch()
-    (RESULTS / "audit.csv").unlink()
-    (RESULTS / "audit.csv").mkdir()
-    publish(plan)
-    assert tree(RESULTS) == right
-    assert (RESULTS / "SHA256SUMS").read_bytes().count(b"\n") == sums.count(b"\n")
-
-
-def test_a_copy_without_an_original_is_removed(plan: Plan) -> None:
-    publish(plan)
-    before = tree(RESULTS)
-    (FIGURES / "a.png").unlink()
-    for path in (AUDIT, TABLES / "claims.csv"):
-        path.unlink()
-    (FIGURES / "sub" / "b.csv").unlink()
-    publish(plan)
-    assert set(before) - set(tree(RESULTS)) == {"p/figures/a.png", "p/figures/sub/b.csv", "audit.csv", "p/claims.csv"}
-    assert not (RESULTS / "SHA256SUMS").exists(), "a list says that the run is whole"
-
-
-def test_a_part_that_was_requested_is_listed_when_it_is_finished(plan: Plan) -> None:
-    AUDIT.unlink()
-    publish(plan)
-    assert not (RESULTS / "SHA256SUMS").exists()
-    publish(plan, finished=True)
-    assert archive.faults(RESULTS) == []
-    assert archive.described(RESULTS)["part"] is True
-    publish(plan)  # the next command, before it works
-    assert archive.faults(RESULTS) == []
-    (TABLES / "claims.csv").unlink()
-    publish(plan)
-    assert not (RESULTS / "SHA256SUMS").exists()
-
-
-@pytest.mark.parametrize("targets", [[], ["all"], ["p"], ["audit"], ["results/made/audit.csv"]])
-def test_done_is_said_only_of_what_is_there(plan: Plan, targets: list[str]) -> None:
-    whole = plan_of(
-        plan.file.parent,
-        **{**plan.content, "papers": {"p": "p"}, "paper_targets": {"p": ["tables/p"]}},
-    )
-    made = {**whole.content["made"], "audit_tables/all": [str(AUDIT), [], NO_CODE]}
-    whole = plan_of(plan.file.parent, **{**whole.content, "made": made})
-    targets = [str(AUDIT) if "/" in target else target for target in targets]
-    assert ended(whole, targets, 60.0).splitlines()[0] == "dpregret: done in 1.0 minutes"
-    AUDIT.unlink()
-    shutil.rmtree(TABLES)
-    said = ended(whole, targets, 60.0)
-    assert said.startswith("dpregret: not done")
-    assert "done in" not in said
-    assert not (RESULTS / "SHA256SUMS").exists()
-
-
-def test_a_failed_play_takes_with_it_what_was_made_of_it(plan: Plan) -> None:
-    publish(plan)
-    mark = Path(f"{RUNS['bad']}{FAILED}")
-    mark.write_text("l.v: it hangs\n")
-    forget_failed(plan)
-    publish(plan)
-    assert not any(path.exists() for path in (RUNS["bad"], mark, TABLES, FIGURES))
-    assert set(tree(RESULTS)) == {"p/runs/good.parquet", "audit.csv"}
-    assert set(tree(MADE)) == {"runs/p/good.0123/good.parquet", "audit/all.0123.csv"}
-
-
-def test_nothing_made_is_nothing_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    made = {"audit/all": (str(AUDIT), [], NO_CODE)}
-    publish(plan_of(tmp_path, made=made, shown=SHOWN, profile="mine", everything=["audit/all"]))
-    assert tree(tmp_path / "results") == {}
-
-
 KEY, OTHER = keys.key_of({"seed": 1}), keys.key_of({"seed": 2})
 ROWS = pd.DataFrame(
     {

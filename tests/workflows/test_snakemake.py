@@ -60,7 +60,7 @@ def jobs(done: subprocess.CompletedProcess[str]) -> dict[str, int]:
         return {}
     table = text.split("Job stats:")[1].split("\n\n")[0]
     found = {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+)$", table, flags=re.MULTILINE)}
-    return {name: count for name, count in found.items() if name not in ("all", "total")}
+    return {name: count for name, count in found.items() if name not in ("all", "total", "mark")}
 
 
 def planned(checkout: Checkout, *words: str) -> dict[str, int]:
@@ -81,10 +81,109 @@ def edited(path: Path, change: Callable[[str], str] = lambda text: f"{text}\n# e
         path.write_text(text)
 
 
-def test_nothing_is_made_again_whatever_dates_snakemakes_memory_and_published_files_say(
-    finished: Checkout, copied: Checkout
-) -> None:
-    """Nor by the Snakefile where catalogs of workflows look. After an edit it is, and old files do not pass as made."""
+def snapshot(root: Path) -> dict[str, tuple[int, bytes]]:
+    """File of results -> its date and content."""
+    files = [path for path in (root / "results").rglob("*") if path.is_file()]
+    return {path.relative_to(root).as_posix(): (path.stat().st_mtime_ns, path.read_bytes()) for path in files}
+
+
+def dated(root: Path, seconds: int) -> None:
+    for path in [*(root / "results").rglob("*"), root / "results"]:
+        os.utime(path, (seconds, seconds))
+
+
+def reconfigure(checkout: Checkout, **changes: Any) -> None:
+    settings = tabled()
+    settings["papers"][TABLED]["experiments"]["horizon"].update(changes)
+    checkout.configure(settings)
+
+
+def edit(path: Path) -> None:
+    """Change a file; its date stays."""
+    date = path.stat().st_mtime_ns
+    path.write_bytes(path.read_bytes()[:-2] + b"?\n")
+    os.utime(path, ns=(date, date))
+
+
+def forget_all(root: Path) -> None:
+    """Delete the memory of Snakemake."""
+    shutil.rmtree(root / ".snakemake")
+
+
+CHAIN = dict.fromkeys(("play", "runs", "tables", "complete"), 1)
+"""All that the target needs: each item is made of the one before."""
+ROWS = RESULTS / "runs" / "horizon.parquet"
+RECORD = Path("results/mine/made/records") / TABLED / "tables.json"
+
+
+def a_setting_and_all_dates(checkout: Checkout, year: int) -> None:
+    reconfigure(checkout, runs=3)
+    dated(checkout.root, year)
+
+
+def a_run_and_the_last_file(checkout: Checkout) -> None:
+    edit(checkout.root / ROWS)
+    edit(checkout.root / COMPLETE)
+
+
+def an_edit_that_snakemake_is_told_to_overlook(checkout: Checkout) -> None:
+    edit(checkout.root / CLAIMS)
+    assert checkout.snakemake(COMPLETE, "--touch", "--cores", "1", *MINE).returncode == 0
+
+
+def a_damaged_play(checkout: Checkout) -> None:
+    """Its rows are published no more: they would have to be gathered from the store."""
+    edit(next((checkout.root / "results" / "store").rglob("*.parquet")))
+    (checkout.root / ROWS).unlink()
+
+
+TRIALS: dict[str, tuple[Callable[[Checkout], object], dict[str, int]]] = {
+    "a setting: every item of the chain is stale": (lambda c: reconfigure(c, runs=3), CHAIN),
+    "a setting, all dates in 2099": (lambda c: a_setting_and_all_dates(c, 4070908800), CHAIN),
+    "a setting, all dates in 1999": (lambda c: a_setting_and_all_dates(c, 915148800), CHAIN),
+    "a setting, without the memory of Snakemake": (lambda c: (reconfigure(c, runs=3), forget_all(c.root)), CHAIN),
+    "an edit that keeps the date": (lambda c: edit(c.root / CLAIMS), {"tables": 1}),
+    "an edit, without the memory of Snakemake": (lambda c: (edit(c.root / CLAIMS), forget_all(c.root)), {"tables": 1}),
+    "an edit that --touch has seen": (an_edit_that_snakemake_is_told_to_overlook, {"tables": 1}),
+    "an edit before and behind a fresh table": (a_run_and_the_last_file, {"runs": 1, "complete": 1}),
+    "a file that is no target": (lambda c: edit(c.root / RESULTS / "costs.md"), {"tables": 1}),
+    "a lost record": (lambda c: (c.root / RECORD).unlink(), {"tables": 1}),
+    "a damaged record": (lambda c: edit(c.root / RECORD), {"tables": 1}),
+    "a file in a folder is lost": (lambda c: (c.root / ROWS).unlink(), {"runs": 1}),
+    "a file in a folder is cut": (lambda c: os.truncate(c.root / ROWS, 99), {"runs": 1}),
+    "a file in a folder is new": (lambda c: (c.root / RESULTS / "runs" / "more.parquet").touch(), {"runs": 1}),
+    "a folder is lost": (lambda c: shutil.rmtree(c.root / RESULTS / "runs"), {"runs": 1, "tables": 1, "complete": 1}),
+    "a play is damaged": (a_damaged_play, {"runs": 1}),
+    "the last file is lost": (lambda c: (c.root / COMPLETE).unlink(), {"complete": 1}),
+    "the last file is a folder": (
+        lambda c: ((c.root / COMPLETE).unlink(), (c.root / COMPLETE).mkdir()),
+        {"complete": 1},
+    ),
+}
+"""Change -> the jobs that it asks for."""
+USUAL = {"a setting: every item of the chain is stale", "an edit before and behind a fresh table"}
+
+
+@pytest.mark.parametrize(
+    "trial", [name if name in USUAL else pytest.param(name, marks=pytest.mark.nightly) for name in TRIALS]
+)
+def test_what_is_stale_is_listed_and_made_and_nothing_else(finished: Checkout, copied: Checkout, trial: str) -> None:
+    """-n lists what a run makes, and touches nothing; then nothing is left to do."""
+    change, wanted = TRIALS[trial]
+    change(copied)
+    before = snapshot(copied.root)
+    assert planned(copied, COMPLETE) == wanted
+    assert snapshot(copied.root) == before
+    done = copied.snakemake(COMPLETE, "--cores", "2", *MINE)
+    assert jobs(done) == wanted
+    assert planned(copied, COMPLETE) == {}
+    if "setting" not in trial:
+        assert shared(copied.root / "results" / "mine") == shared(finished.root / "results" / "mine")
+    assert {path.name for path in (copied.root / "results").rglob(".*")} <= {".snakemake_timestamp"}
+
+
+def test_nothing_is_made_again_whatever_dates_and_snakemakes_memory_say(finished: Checkout, copied: Checkout) -> None:
+    """Nor by the Snakefile where catalogs of workflows look. Questions change nothing, of stale results either."""
     root = copied.root
     for memory in (root / ".snakemake").iterdir():
         if memory.name != "plans":
@@ -92,17 +191,36 @@ def test_nothing_is_made_again_whatever_dates_snakemakes_memory_and_published_fi
     shutil.copytree(ROOT / "workflow", root / "workflow")
     for path in root.rglob("*.*"):
         os.utime(path, follow_symlinks=False)
-    for path in (root / "results" / "made").rglob("*"):
-        os.utime(path, (3786912000, 3786912000))  # 2090
-    (root / CLAIMS).write_text("edited")
-    (root / RESULTS / "table_1.md").unlink()
-    shutil.rmtree(root / RESULTS / "runs")
+    dated(root, 3786912000)  # 2090
     more = ("--set-resources", "play:mem_mb=9000*attempt", "--default-resources", "mem_mb=8000*attempt", "runtime=90")
     assert planned(copied, "--snakefile", "workflow/Snakefile", *more) == {}
     assert shared(root / "results" / "mine") == shared(finished.root / "results" / "mine")
-    with edited(root / "algorithms" / "online" / "wdp_cocop.py"):
-        assert planned(copied, str(CLAIMS)) == {"play": 1, "tables": 1, "copy": 1}
-        assert not (root / CLAIMS).exists()
+    edit(root / ROWS)
+    reconfigure(copied, runs=3)
+    before = snapshot(root)
+    for word in ("--dag", "--rulegraph", "--summary", "--unlock"):
+        assert copied.snakemake(COMPLETE, word, *MINE).returncode == 0
+        assert snapshot(root) == before, word
+    assert planned(copied, str(CLAIMS)) == {"play": 1, "runs": 1, "tables": 1}
+
+
+@pytest.mark.nightly
+def test_plays_outlive_a_change_and_serve_other_profiles(finished: Checkout, copied: Checkout) -> None:
+    """Settings there and back, and a second profile of the same experiments: no play is played twice."""
+    root = copied.root
+    kept = store(root)
+    reconfigure(copied, runs=3)
+    assert jobs(copied.snakemake(COMPLETE, "--cores", "2", *MINE)) == CHAIN
+    both = store(root)
+    assert kept.items() < both.items()
+    copied.configure(tabled())
+    assert jobs(copied.snakemake(COMPLETE, "--cores", "2", *MINE)) == CHAIN
+    (root / "other.yaml").write_text((root / "mine.yaml").read_text().replace("profile: mine", "profile: other"))
+    other = COMPLETE.replace("mine", "other")
+    assert jobs(copied.snakemake(other, "--cores", "2", "--config", "profile=other.yaml")) == CHAIN
+    assert store(root) == both
+    assert planned(copied, COMPLETE) == {}
+    assert shared(root / "results" / "mine") == shared(finished.root / "results" / "mine")
 
 
 def statuses(root: Path) -> dict[str, str]:
@@ -139,7 +257,7 @@ def test_what_is_new_or_has_failed_is_played_and_nothing_else(copied: Checkout) 
     assert len(played_before) == len(before) + 2
     (root / "lying").unlink()
     done = copied.snakemake(COMPLETE, "--cores", "2", *MINE)
-    assert jobs(done) == dict.fromkeys(("play", "tables", "complete", "copy"), 1)
+    assert jobs(done) == CHAIN
     assert statuses(root) == dict.fromkeys((*honest, LIAR), "ok")
     assert played_before.items() <= store(root).items()
     assert len(store(root)) == len(played_before) + 1
@@ -159,7 +277,7 @@ class Held:
             assert time.monotonic() < end
             time.sleep(0.05)
         below = psutil.Process(self.main.pid).children(recursive=True)
-        (child,) = (each for each in below if not each.children() and "stage.py" in " ".join(each.cmdline()))
+        (child,) = (each for each in below if not each.children() and "play.py" in " ".join(each.cmdline()))
         self.job = child.parent()
 
     def __enter__(self) -> Held:
@@ -187,7 +305,7 @@ def test_killed_refused_and_edited_runs_are_resumed_and_end_equal(finished: Chec
     child = root / CHILD
     head, tail = child.read_text().split("    answer: dict[str, Any] =")
     child.write_text(f"{head}{HOLD}    answer: dict[str, Any] ={tail}")
-    for folder in ("store", "made/runs", "made/tables", "made/complete"):
+    for folder in ("store", f"mine/{TABLED}", "mine/made/plays"):
         shutil.rmtree(root / "results" / folder)
 
     with Held(copied, *words) as held, edited(root / "algorithms" / "online" / "wdp_cocop.py"):
@@ -205,7 +323,7 @@ def test_killed_refused_and_edited_runs_are_resumed_and_end_equal(finished: Chec
         held.job.kill()  # which goes on without it
         psutil.wait_procs([held.job], HANGS)
         held.release()
-        assert not list((root / "results" / "made" / "runs").rglob("*.parquet"))
+        assert not list((root / RESULTS).rglob("*.parquet"))
         assert copied.snakemake(*MINE, "--unlock").returncode == 0
         resumed = copied.snakemake(COMPLETE, "--cores", "1", *MINE)
     assert resumed.returncode == 0, resumed.stderr
@@ -227,7 +345,7 @@ def test_a_mistake_is_one_line_before_anything_is_made(tmp_path: Path, settings:
 
 def test_a_paper_is_planned_on_a_cluster_of_one_core(copied: Checkout) -> None:
     """With all that is drawn of it."""
-    shutil.rmtree(copied.root / "results" / "made")
+    shutil.rmtree(copied.root / "results" / "mine")
     found = planned(copied, "--profile", "profiles/slurm", TABLED)
-    stages = ("play", "tables", "complete", "exact", "figures", "paper_report")
+    stages = ("play", "runs", "tables", "complete", "exact", "figures", "paper_report")
     assert found == dict.fromkeys((TABLED, *stages), 1)

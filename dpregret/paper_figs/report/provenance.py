@@ -44,16 +44,10 @@ def gather(results: Path, profile: str, config: str) -> dict[str, Any]:
 
 
 def job_times(folder: Path) -> pd.DataFrame:
-    """One row per job: part (its first folder), job, s (seconds), max_rss (megabytes).
-
-    Files are named JOB.KEY.tsv; of several keys of a job the newest counts.
-    """
-    newest: dict[str, Path] = {}
-    for file in sorted(folder.rglob("*.tsv"), key=lambda file: (file.stat().st_mtime_ns, file)):
-        path = file.relative_to(folder)
-        newest[(path.parent / path.name.split(".")[0]).as_posix()] = file
+    """One row per job: part (its first folder), job, s (seconds), max_rss (megabytes)."""
+    files = {file.relative_to(folder).as_posix().removesuffix(".tsv"): file for file in folder.rglob("*.tsv")}
     rows: list[dict[str, str]] = []
-    for job, file in sorted(newest.items()):
+    for job, file in sorted(files.items()):
         part = job.split("/")[0] if "/" in job else OTHER
         with file.open(encoding="utf-8", newline="") as lines:
             last = list(csv.DictReader(lines, delimiter="\t"))[-1:]

@@ -61,18 +61,10 @@ def parsed(path: Path) -> ast.Module:
 
 
 @functools.cache
-def imports_of(path: Path, function: str = "") -> frozenset[str]:
-    """Every name of this project that a file imports; ``from package import name`` included.
-
-    function: without what other functions of the file import.
-    """
+def imports_of(path: Path) -> frozenset[str]:
+    """Every name of this project that a file imports; ``from package import name`` included."""
     names: set[str] = set()
-    tree = parsed(path)
-    if function:
-        other = (ast.FunctionDef, ast.If)  # the latter are for types only
-        body = [node for node in tree.body if not isinstance(node, other) or getattr(node, "name", "") == function]
-        tree = ast.Module(body, [])
-    for node in ast.walk(tree):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -180,17 +172,17 @@ def play_files(family: str, learner: str, *streams: str) -> list[Path]:
     return spread([*shared, *files, *imported_files([learner, *streams, *makers], without=reader)])
 
 
-def stage_files(function: str, *papers: str) -> list[Path]:
-    """The code, the templates and the papers' texts that decide what a function of `run/stages.py` writes.
+def stage_files(stage: str, *papers: str) -> list[Path]:
+    """The code, the templates and the papers' texts that decide what the script of a stage makes.
 
-    Its code is what the function imports. Families import all learners and their audits, by name.
+    Its code is the script and what it imports. Families import all learners and their audits, by name. The code that
+    decides rows is in the keys of plays.
     """
-    stages = WORKFLOWS / "run" / "stages.py"
-    code = imported_files(imports_of(stages, function))
-    texts = {
-        PAPERS / os.path.normpath(f"{paper}/{name}") for paper in papers for path in code for name in paper_files(path)
-    }
-    files = [*code, *filter(Path.exists, texts), stages]
+    if stage in ("play", "runs"):
+        return [WORKFLOWS / name for name in (f"scripts/{stage}.py", "run/job.py", "run/store.py")]
+    code = imported_files([f"{PACKAGE}.workflows.scripts.{stage}"])
+    names = [f"{paper}/{name}" for paper in papers for path in code for name in paper_files(path)]
+    files = [*code, *filter(Path.exists, {PAPERS / os.path.normpath(name) for name in names})]
     if WORKFLOWS / "families" / "__init__.py" in code:  # which imports whatever lies in these folders
         folders = (ROOT / PACKAGE / "algorithms", WORKFLOWS / "families", WORKFLOWS / "audit")
         found = [path for folder in folders for path in folder.rglob("*.py")]

@@ -1,4 +1,4 @@
-"""Turn a configuration into a plan: every play and every output, each with its key in its name.
+"""Turn a configuration into a plan: every play and every item that a job makes, each with its key.
 
 `python -m dpregret.workflows.plan.make OPTIONS` prints the plan for some options, or what is wrong; all as JSON.
 """
@@ -21,21 +21,9 @@ from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Experiment
 from dpregret.workflows.plan import cross_references, facts, fingerprint, load
 from dpregret.workflows.plan.config import AuditSize, Config, ValidationSize, parse_limits
-from dpregret.workflows.plan.keys import here, holds, key_of
-from dpregret.workflows.plan.read import DIGITS, FORMAT, MADE, STAGES, Play, short_names, versions
+from dpregret.workflows.plan.keys import STORE, here, holds, key_of
+from dpregret.workflows.plan.read import DIGITS, FORMAT, Item, Play, short_names, versions
 
-TABLES: Final = (
-    "claims.csv",
-    "checks.csv",
-    "jobs.csv",
-    "costs.csv",
-    "costs.md",
-    "errata.csv",
-    "errata.md",
-    *(f"table_1.{form}" for form in ("csv", "md", "tex", "html")),
-)
-PAGES: Final = ("csv", "md")
-VALIDATIONS: Final = ("intervals", "verdicts", "resolution")
 PLAYS_PER_JOB: Final = 16
 """Unless a profile says another number: to start a job takes as long as one or two plays."""
 COMPARED: Final = ("claims.csv", "checks.csv", "jobs.csv", "audit.csv", "planted.csv", "exact_losses.csv")
@@ -64,7 +52,7 @@ def stored(config: Config, experiment: Experiment) -> bool:
 
 
 def short(content: object) -> str:
-    """A key as it is in a file's name."""
+    """A short key."""
     return key_of(content)[:DIGITS]
 
 
@@ -112,7 +100,7 @@ def data_key(name: str) -> str:
 
 def data_file(name: str) -> str:
     """The file of a prepared data set."""
-    return f"{MADE}/data/{name}.{data_key(name)}.npz"
+    return f"{STORE}/data/{name}.{data_key(name)}.npz"
 
 
 def data_files(experiment: Experiment) -> dict[str, str]:
@@ -144,16 +132,15 @@ def listed_code(code: Mapping[str, Sequence[Path]]) -> dict[str, Any]:
 
 
 class _PlanMaker:
-    """Builds a plan; every output comes after its inputs."""
+    """Builds a plan; every item comes after its inputs."""
 
     def __init__(self, config: Config, papers: Mapping[str, ClaimsFile]):
         self.config, self.papers = config, papers
         self.results = "results" if config.profile == "full" else f"results/{config.profile}"
         self.code: dict[str, list[Path]] = {}
-        self.made: dict[str, tuple[str, list[str], str]] = {}
-        self.keys: dict[str, str] = {}
-        self.shown: dict[str, tuple[str, str]] = {}
+        self.items: dict[str, Item] = {}
         self.parts: dict[str, dict[str, Any]] = {}
+        self.batches: dict[str, dict[str, list[str]]] = {}
         self.names = facts.display_names()
         self.name_key = short(self.names)
 
@@ -168,7 +155,6 @@ class _PlanMaker:
             self._paper(paper)
         everything = self._whole(papers, simulated.simulations)
         self._gates(papers)
-        stages = ("tables", "figures", "complete", "paper_report")
         return {
             "format": FORMAT,
             "profile": self.config.profile,
@@ -177,138 +163,114 @@ class _PlanMaker:
             "read": {_relative(name): digest for name, digest in read.items()},
             "papers": short_names(papers),
             "families": list(FAMILIES),
+            "audit": self.config.audit is not None,
+            "validation": self.config.validation is not None,
             "names": self.names,
             "settings": {paper: self.config.fingerprint(paper) for paper in papers},
             "sizes": {**audit.model_dump(), **simulated.model_dump(), "seed": self.config.seed},
             "parts": self.parts,
-            "made": self.made,
-            "shown": self.shown,
+            "batches": self.batches,
+            "items": self.items,
             "everything": everything,
-            "paper_targets": {paper: [f"{stage}/{paper}" for stage in stages] for paper in papers},
             **listed_code(self.code),
         }
-
-    def _runs(self, paper: str) -> None:
-        """The parts of a paper's experiments, and the jobs that play them."""
-        parts: dict[str, dict[str, Any]] = {}
-        gather = [fingerprint.WORKFLOWS / "run" / f"{name}.py" for name in ("job", "store", "stages")]
-        for name, experiment in self.config.papers[paper].experiments.items():
-            experiment_plays = list(plays(self.config, experiment))
-            self.code.update({play.code: files for play, files in experiment_plays})
-            size = self.config.plays_per_job or len(experiment_plays)
-            data = data_files(experiment)
-            for data_name, file in data.items():
-                self.made[f"data/{data_name}"] = (file, [], self._note(fingerprint.stage_files("data")))
-            for first in range(0, len(experiment_plays), size):
-                job_plays = [play for play, _ in experiment_plays[first : first + size]]
-                names = [[play.learner, play.variant, play.key] for play in job_plays]
-                key = short([paper, name, names, self._note(gather)])
-                number = f".{first // size}" if size < len(experiment_plays) else ""
-                parts[key] = {
-                    "experiment": name,
-                    "file": f"{name}{number}.parquet",
-                    "settings": self.config.hash(paper, name),
-                    "data": data,
-                    "plays": job_plays,
-                }
-        for keys in _jobs_of(parts, self.config.plays_per_job or PLAYS_PER_JOB):
-            folder = f"{MADE}/runs/{paper}/{parts[keys[0]]['experiment']}.{short(keys)}"
-            for key in keys:
-                file = parts[key]["file"]
-                self.shown[f"{paper}/runs/{file}"] = (folder, file)
-                parts[key]["file"] = f"{folder}/{file}"
-        self.parts[paper] = parts
-        self.keys[f"runs/{paper}"] = short(list(parts))
 
     def _note(self, files: list[Path]) -> str:
         code = fingerprint.fingerprint(files)
         self.code[code] = files
         return code
 
-    def _make(self, name: str, inputs: Iterable[str] = (), *further: object, texts: Iterable[str] = ()) -> str:
-        """Add the output of a stage. Part of its key are `further` and the texts of the papers `texts`."""
-        stage = STAGES[name.partition("/")[0]]
-        code = self._note(fingerprint.stage_files(stage.function, *texts))
-        key = short([name, code, versions(), [self.keys[input_name] for input_name in inputs], further])
-        self.keys[name], file = key, f"{MADE}/{name}.{key}{stage.suffix}"
-        self.made[name] = (file, list(inputs), code)
-        return file
+    def _add(
+        self, name: str, stage: str, inputs: Iterable[str] = (), *further: object, texts: Iterable[str] = ()
+    ) -> None:
+        """Add what the script of a stage makes. Part of its key are `further` and the texts of the papers `texts`."""
+        code, needed = self._note(fingerprint.stage_files(stage, *texts)), tuple(inputs)
+        key = key_of([name, code, versions(), [self.items[each].key for each in needed], further])
+        self.items[name] = Item(key, code, needed)
 
-    def _show(self, folder: str, below: str, files: Iterable[str]) -> None:
-        """Publish files of a made folder below a folder of the results."""
-        self.shown.update({f"{below}{file}": (folder, file) for file in files})
+    def _runs(self, paper: str) -> None:
+        """The parts of a paper's experiments, and the batches that play them."""
+        parts: dict[str, dict[str, Any]] = {}
+        for name, experiment in self.config.papers[paper].experiments.items():
+            experiment_plays = list(plays(self.config, experiment))
+            self.code.update({play.code: files for play, files in experiment_plays})
+            size = self.config.plays_per_job or len(experiment_plays)
+            data = data_files(experiment)
+            for file in data.values():
+                self._add(f"data/{Path(file).stem}", "data", (), Path(file).stem)
+            for first in range(0, len(experiment_plays), size):
+                job_plays = [play for play, _ in experiment_plays[first : first + size]]
+                number = f".{first // size}" if size < len(experiment_plays) else ""
+                key = short([paper, name, [[play.learner, play.variant, play.key] for play in job_plays]])
+                parts[key] = {
+                    "experiment": name,
+                    "file": f"{self.results}/{paper}/runs/{name}{number}.parquet",
+                    "settings": self.config.hash(paper, name),
+                    "data": data,
+                    "plays": job_plays,
+                }
+        self.parts[paper], self.batches[paper] = parts, {}
+        for keys in _jobs_of(parts, self.config.plays_per_job or PLAYS_PER_JOB):
+            batch = Path(parts[keys[0]]["file"]).stem
+            self.batches[paper][batch] = keys
+            needed = [f"data/{Path(file).stem}" for key in keys for file in parts[key]["data"].values()]
+            self._add(f"{paper}/play/{batch}", "play", dict.fromkeys(needed), keys)
+        self._add(f"{paper}/runs", "runs", [f"{paper}/play/{batch}" for batch in self.batches[paper]])
 
     def _audit(self, audit: AuditSize) -> None:
-        families = [f"audit_family/{family}" for family in FAMILIES]
+        families = [f"audit/family/{family}" for family in FAMILIES]
         for name in families:
-            self._make(name, (), self.config.seed, audit.runs)
-        self._make("planted/all", (), self.config.seed, audit.repeats)
-        self.shown["audit/exact_losses.csv"] = (self._make("exact_losses/all"), "")
-        folder = self._make("audit_tables/all", [*families, "planted/all"])
-        tables = [f"{name}.{form}" for name in ("audit", "planted") for form in PAGES]
-        self._show(folder, "audit/", ["audit_pairs.csv", *tables])
+            self._add(name, "audit_family", (), self.config.seed, audit.runs)
+        self._add("audit/planted", "planted", (), self.config.seed, audit.repeats)
+        self._add("audit/exact_losses", "exact_losses")
+        self._add("audit/tables", "audit_tables", [*families, "audit/planted"])
 
     def _paper(self, paper: str) -> None:
         """Tables, figures and report of one paper."""
         claims, settings = self.papers[paper], self.config.papers[paper]
         digest, profile = self.config.fingerprint(paper), self.config.profile
-        runs, tables, figures = (f"{name}/{paper}" for name in ("runs", "tables", "figures"))
-        made: dict[str, str] = {}
+        runs, tables, figures = (f"{paper}/{name}" for name in ("runs", "tables", "figures"))
         if settings.oracle_costs:
-            made["oracles.parquet"] = self._make(f"oracles/{paper}", (), settings.oracle_costs, here())
+            self._add(f"{paper}/oracles", "oracles", (), settings.oracle_costs, here())
         if claims.exact:
-            made["exact"] = self._make(f"exact/{paper}", (), claims.exact)
-        further = [name for stage in ("oracles", "exact") if (name := f"{stage}/{paper}") in self.made]
-        exact = ["exact_losses/all"] if any(claim.exact for claim in claims.claims) else []
-        folder = self._make(tables, (runs, *exact), digest, profile, here(), texts=[paper])
-        table_names = ["table_1_all", *(f"table_{number}" for number in range(2, len(claims.tables) + 1))]
-        files = [*TABLES, *(f"{name}.{form}" for name in table_names for form in PAGES)]
-        files += [f"gains.{form}" for form in PAGES if claims.gains]
-        self._show(folder, f"{paper}/", files)
-        made["figures"] = self._make(figures, (runs, *further), digest, self.name_key, texts=[paper])
-        made["complete.txt"] = self._make(f"complete/{paper}", (runs, tables))
+            self._add(f"{paper}/exact", "exact", (), claims.exact)
+        further = [name for stage in ("oracles", "exact") if (name := f"{paper}/{stage}") in self.items]
+        exact = ["audit/exact_losses"] if any(claim.exact for claim in claims.claims) else []
+        self._add(tables, "tables", (runs, *exact), digest, profile, here(), texts=[paper])
+        self._add(figures, "figures", (runs, *further), digest, self.name_key, texts=[paper])
+        self._add(f"{paper}/complete", "complete", (runs, tables))
         inputs = (runs, tables, figures, *further)
-        made["report.html"] = self._make(f"paper_report/{paper}", inputs, digest, profile, self.name_key, texts=[paper])
-        self.shown.update({f"{paper}/{name}": (file, "") for name, file in made.items()})
+        self._add(f"{paper}/report", "paper_report", inputs, digest, profile, self.name_key, texts=[paper])
 
     def _whole(self, papers: list[str], simulations: int) -> list[str]:
-        """The paths for all papers together; returns the names of everything that a run makes."""
+        """What is made of all papers together; returns the names of everything that a run makes."""
         digests = [self.config.fingerprint(paper) for paper in papers]
-        runs = [f"runs/{paper}" for paper in papers]
-        audit = ["audit_tables/all"] if self.config.audit else []
+        runs = [f"{paper}/runs" for paper in papers]
+        audit = ["audit/tables"] if self.config.audit else []
         all_facts = facts.facts(self.config, {})
         compared = [*(sorted(map(repr, part.items())) for part in (all_facts.experiments, all_facts.streams))]
         compared.append(sorted(all_facts.stochastic_only))
-        folder = self._make("winners/all", (*runs, *audit, "exact_losses/all"), digests, compared, self.name_key)
-        files = ["winners.csv", "winners.md"]
-        files += [f"winners/{name}.csv" for name in ("cells", "profiles_figure")]
-        files += [f"winners/{name}.{form}" for name in ("profiles", "coverage") for form in PAGES]
-        files += [f"winners/profiles.{form}" for form in ("png", "pdf", "svg")]
-        self._show(folder, "", files)
-        folder = self._make("validation/all", (), simulations)
-        validation = ["validation/all"] if self.config.validation else []
-        if validation:
-            self._show(folder, "validation/", [f"{name}.{form}" for name in VALIDATIONS for form in PAGES])
-        tables = [f"{stage}/{paper}" for stage in ("tables", "figures") for paper in papers]
-        folder = self._make("errata_page/all", (*runs, *tables), texts=papers)
-        self._show(folder, "", ["errata.md"])
-        further = [name for name in self.made if name.split("/")[0] in ("oracles", "exact")]
-        shown = [*tables, *further, "winners/all", *audit, *validation]
-        settings = (digests, self.config.profile, self.name_key)
-        self.shown["report.html"] = (self._make("html_report/all", (*runs, *shown), *settings, texts=papers), "")
-        return [*shown, "errata_page/all", "html_report/all", *(f"complete/{paper}" for paper in papers)]
+        winners = (*runs, *audit, "audit/exact_losses")
+        self._add("winners", "winners", winners, digests, compared, self.name_key)
+        self._add("validation", "validation", (), simulations)
+        validation = ["validation"] if self.config.validation else []
+        tables = [f"{paper}/{stage}" for stage in ("tables", "figures") for paper in papers]
+        self._add("errata", "errata_page", (*runs, *tables), texts=papers)
+        further = [name for name in self.items if name.split("/")[-1] in ("oracles", "exact")]
+        reported = (*runs, *tables, *further, "winners", *audit, *validation)
+        self._add("report", "html_report", reported, digests, self.config.profile, self.name_key, texts=papers)
+        return [*reported, "errata", "report", *(f"{paper}/complete" for paper in papers)]
 
     def _gates(self, papers: list[str]) -> None:
         """Comparisons with the committed reference."""
         committed = reference() / Path(self.results).relative_to("results")
         sums = [_sums(committed / paper) for paper in papers]
-        self.shown["gate.txt"] = (self._make("gate/all", [f"tables/{paper}" for paper in papers], sums), "")
-        inputs = ("audit_tables/all", "exact_losses/all")
-        self.shown["audit/gate.txt"] = (self._make("audit_gate/all", inputs, _sums(committed / "audit")), "")
+        self._add("gate", "gate", [f"{paper}/tables" for paper in papers], sums)
+        self._add("audit/gate", "audit_gate", ("audit/tables", "audit/exact_losses"), _sums(committed / "audit"))
 
 
 def _jobs_of(parts: Mapping[str, Mapping[str, Any]], limit: int) -> list[list[str]]:
-    """The keys of consecutive parts that one job plays: with no more plays in all than `most`, or one alone."""
+    """The keys of consecutive parts that one job plays: with no more plays in all than the limit, or one alone."""
     jobs: list[list[str]] = []
     plays = limit
     for key, part in parts.items():

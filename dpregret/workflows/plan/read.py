@@ -1,7 +1,7 @@
 """The plan of a run, as data: the plays, the outputs made of them, and the name of everything.
 
 It is made in a child process (`make.py`), which imports every learner and stream; reading it takes only the standard
-library. The name of every output holds a hash of all its inputs, so a file that exists under its name is up to date.
+library. Every item of a plan is what one job makes. Its key is a hash of all that decides it.
 
 A paper is a folder of `workflows/papers` with its `claims.yaml`; a profile is a file of `workflows/config`. Where a
 study is given, it is the only paper.
@@ -19,11 +19,11 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from dpregret import study
 from dpregret.core.errors import ConfigError, not_allowed
@@ -36,56 +36,30 @@ PROFILES = Path(__file__).parents[1] / "config"
 NOT_PROFILES = {"sources", "resources"}  # declared downloads and what jobs request, in the same folder
 PLANS = Path(".snakemake") / "plans"
 MOST_PLANS = 8
-MADE = Path("results") / "made"
-FORMAT = 3
+MADE = "made"
+"""The folder, in one of results, of what is neither a result nor a play: data, receipts of plays, records."""
+FORMAT = 4
 DIGITS = 12
-"""Digits of a key in the name of a file; names in the store hold all of them."""
+"""Digits of a short key."""
+TARGETS = {
+    "audit": "audit/tables",
+    "audit_gate": "audit/gate",
+    "audit_tables": "audit/tables",
+    "errata_page": "errata",
+    "exact_losses": "audit/exact_losses",
+    "gate": "gate",
+    "html_report": "report",
+    "planted": "audit/planted",
+    "validation": "validation",
+    "winners": "winners",
+}
+"""The rules that make one thing, which are targets, each with its item."""
 VERSIONS = ("numpy", "scipy", "numba", "llvmlite", "cvxpy", "dp-accounting", "scikit-learn")
 """Libraries whose version can decide a number."""
 OF_STUDIES = frozenset({".py", ".yaml", ".json"})
 """Files of a study that decide its plan; the plan names the data sets that it reads."""
 COMPARED = ("reference/**/*",)
 """Files of results that are part of keys."""
-
-
-class Stage(NamedTuple):
-    """The function in `run/stages.py` that the rule of a stage calls, its output, message, and log and benchmark files.
-
-    suffix: of the output; empty for a folder. records: name of the log and of the benchmark, without suffix.
-    """
-
-    function: str
-    suffix: str
-    records: str
-    message: str
-
-
-EACH: Final = {
-    "audit_family": Stage(
-        "audit_family", ".parquet", "audit/{name}.audit_family", "audit the learners of {wildcards.name}"
-    ),
-    "data": Stage("data", ".npz", "data/{name}", "prepare the data {wildcards.name}"),
-    "oracles": Stage("oracles", ".parquet", "{name}/oracles", "time the oracles of {wildcards.name}"),
-    "exact": Stage("exact", "", "{name}/exact", "compute the exact tables of {wildcards.name}"),
-    "tables": Stage("tables", "", "{name}/tables", "write the tables of {wildcards.name}"),
-    "figures": Stage("figures", "", "{name}/figures", "draw the figures of {wildcards.name}"),
-    "paper_report": Stage("report", ".html", "{name}/paper_report", "write the report of {wildcards.name}"),
-    "complete": Stage("complete", ".txt", "{name}/complete", "look whether every play of {wildcards.name} ended well"),
-}
-"""Stages of a paper, a family or a data set, whose name is a wildcard."""
-WHOLE: Final = {
-    "planted": Stage("planted", ".parquet", "audit/planted", "audit planted mistakes"),
-    "exact_losses": Stage("exact_losses", ".csv", "audit/exact_losses", "compute exact privacy losses"),
-    "audit_tables": Stage("audit_tables", "", "audit/tables", "write the tables of the audit"),
-    "audit_gate": Stage("audit_gate", ".txt", "audit/gate", "compare the audit with the reference"),
-    "winners": Stage("winners", "", "winners", "compare the learners of all papers"),
-    "validation": Stage("validation", "", "validation", "simulate fits and verdicts"),
-    "errata_page": Stage("errata_page", "", "errata_page", "write the errata of all papers"),
-    "html_report": Stage("report", ".html", "html_report", "write the report"),
-    "gate": Stage("gate", ".txt", "gate", "compare with the reference"),
-}
-"""Stages of all papers together: their names are targets."""
-STAGES: Final = {**EACH, **WHOLE}
 
 
 class Play(NamedTuple):
@@ -100,10 +74,10 @@ class Play(NamedTuple):
 
 @dataclass(frozen=True)
 class Part:
-    """The plays of an experiment in one job: all of them, or some.
+    """The plays of an experiment whose rows are in one file: all of them, or some.
 
-    file: of their rows, in the folder that the job makes. settings: hash of the experiment's settings and the seed.
-    data: name of a data set -> its prepared file.
+    file: its published name. settings: hash of the experiment's settings and the seed. data: name of a data set -> its
+    prepared file.
     """
 
     paper: str
@@ -115,12 +89,12 @@ class Part:
     data: Mapping[str, str]
 
 
-class Made(NamedTuple):
-    """A file or folder that a rule makes. inputs: names of its inputs. code: fingerprint of its code."""
+class Item(NamedTuple):
+    """What one job makes. key: hash of all that decides it. code: fingerprint of its code. inputs: names of items."""
 
-    file: str
-    inputs: tuple[str, ...]
+    key: str
     code: str
+    inputs: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -161,15 +135,29 @@ class Plan:
         }
 
     @cached_property
-    def made(self) -> dict[str, Made]:
-        """Name -> what is made, e.g. `tables/lou_cheung_2020`."""
-        return {name: Made(file, tuple(inputs), code) for name, (file, inputs, code) in self.content["made"].items()}
+    def items(self) -> dict[str, Item]:
+        """Name of an item, e.g. `lou_cheung_2020/tables`, -> item; inputs come before what is made of them."""
+        return {name: Item(key, code, tuple(inputs)) for name, (key, code, inputs) in self.content["items"].items()}
 
-    @property
-    def shown(self) -> Mapping[str, Sequence[str]]:
-        """Name below the folder of results -> what is made, and the name within that folder ('' for itself)."""
-        shown: Mapping[str, Sequence[str]] = self.content["shown"]
-        return shown
+    def name_of(self, key: str) -> str | None:
+        """The name of an item with a key; None where there is none."""
+        return next((name for name, item in self.items.items() if item.key == key), None)
+
+    def papers(self, stage: str) -> list[str]:
+        """The papers for which the plan has a stage, such as `exact`."""
+        return [paper for paper in self.parts if f"{paper}/{stage}" in self.items]
+
+    def batch(self, paper: str, batch: str) -> list[Part]:
+        """The parts of a paper that one job plays."""
+        return [self.parts[paper][key] for key in self.content["batches"][paper][batch]]
+
+    def batches(self, paper: str) -> list[str]:
+        """The names of the batches of a paper's plays."""
+        return list(self.content["batches"][paper])
+
+    def record(self, name: str) -> Path:
+        """The file that says how an item was made: data are of all profiles."""
+        return Path("results" if name.startswith("data/") else self.results, MADE, "records", f"{name}.json")
 
     def files_of(self, code: str) -> list[Path]:
         """The files behind a fingerprint."""
@@ -184,50 +172,6 @@ class Plan:
         for code in sorted(codes):
             if fingerprint.fingerprint(self.files_of(code)) != code:
                 raise RunsError("the code was edited after this job was planned: run the same command again")
-
-    @cached_property
-    def jobs(self) -> dict[str, list[Part]]:
-        """Folder of runs -> the parts that its job plays."""
-        jobs: dict[str, list[Part]] = {}
-        for parts in self.parts.values():
-            for part in parts.values():
-                jobs.setdefault(str(Path(part.file).parent), []).append(part)
-        return jobs
-
-    def runs(self, paper: str) -> list[str]:
-        """The folders of a paper's runs."""
-        return [folder for folder, parts in self.jobs.items() if parts[0].paper == paper]
-
-    def named(self, name: str) -> list[str]:
-        """The files of an input: `runs/PAPER` stands for all of a paper's, any other for the one that is made."""
-        stage, _, rest = name.partition("/")
-        return self.runs(rest) if stage == "runs" else [self.made[name].file]
-
-    def inputs(self, name: str) -> list[str]:
-        """The input files of an output."""
-        return [file for input_name in self.made[name].inputs for file in self.named(input_name)]
-
-    def key(self, name: str) -> str:
-        """The key in the name of an output."""
-        return key_of_made(self.made[name].file)
-
-    @cached_property
-    def keys(self) -> frozenset[str]:
-        """All keys in names of outputs, logs and benchmarks."""
-        return frozenset([*map(key_of_made, self.jobs), *map(self.key, self.made)])
-
-    def made_of(self, start: set[str]) -> Iterator[str]:
-        """Every output that depends on some files, however indirectly."""
-        files = set(start)
-        for name, made in self.made.items():  # inputs come before outputs
-            if files.intersection(self.inputs(name)):
-                files.add(made.file)
-                yield made.file
-
-
-def key_of_made(file: str) -> str:
-    """The key in the name of a file or folder that is made, NAME.KEY or NAME.KEY.SUFFIX."""
-    return Path(file).name.split(".")[1]
 
 
 def papers() -> tuple[str, ...]:
@@ -262,12 +206,6 @@ def profile_path(profile: object) -> Path:
     return PROFILES / f"{profile}.yaml"
 
 
-def key_in(file: Path) -> str | None:
-    """The key in the name of a log or benchmark of a job; None for a stage that has one job only."""
-    *_, last = file.stem.split(".")
-    return last if len(last) == DIGITS and set(last) <= set("0123456789abcdef") else None
-
-
 @cache
 def versions() -> dict[str, str]:
     """The installed versions that decide numbers."""
@@ -278,7 +216,7 @@ def versions() -> dict[str, str]:
 def sources() -> str:
     """The hash of everything that can decide a plan: the package, the installed versions and the reference."""
     digest = hashlib.sha256(f"{sys.version} {versions()} {FORMAT}".encode())
-    for compared in sorted(path for pattern in COMPARED for path in MADE.parent.glob(pattern) if path.is_file()):
+    for compared in sorted(path for pattern in COMPARED for path in Path("results").glob(pattern) if path.is_file()):
         digest.update(f"{compared} {checksum(compared)} ".encode())
     package = str(ROOT / PACKAGE)
     walks = [os.walk(top) for top in (package, STUDY) if top]

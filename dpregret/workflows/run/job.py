@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 import pandas as pd
 
@@ -22,26 +24,38 @@ from dpregret.workflows.plan import fingerprint, keys
 from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.read import Part, Plan, Play
 from dpregret.workflows.run import store
-from dpregret.workflows.run.publish import FAILED
+
+NO_FAULTS: Final[Mapping[Play, str]] = MappingProxyType({})
 
 
-def play_experiment(plan: Plan, part: Part, output: Path, log: Path | None = None) -> None:
-    """Write the rows of all plays of a part of an experiment to `output`, atomically.
+def play_experiment(
+    plan: Plan, part: Part, output: Path, log: Path | None = None, known: Mapping[Play, str] = NO_FAULTS
+) -> None:
+    """Write the rows of all plays of a part of an experiment to `output`, atomically. See `played`."""
+    frames = [labelled(rows, part, play, fault) for play, rows, fault in played(plan, part, log, known)]
+    parquet.write(pd.concat(frames, ignore_index=True), output, Stamp(part.settings, part.key))
 
-    A learner that fails leaves one row whose status says why, without numbers; the others are played. Raises RunsError
-    where the code was edited since it was planned, and OSError for faults of the machine.
+
+def played(
+    plan: Plan, part: Part, log: Path | None = None, known: Mapping[Play, str] = NO_FAULTS
+) -> Iterator[tuple[Play, pd.DataFrame | None, str]]:
+    """Each play of a part with its rows; those that the store lacks are played.
+
+    A learner that fails has a fault and no rows; the others are played. known: faults of plays that are not tried
+    again. Raises RunsError where the code was edited since it was planned, and OSError for faults of the machine.
     """
     config = Config.model_validate_json(plan.config)
     plan.check_code({play.code for play in part.plays})
     experiment = config.experiment(part.paper, part.experiment)
-    frames, failed, shared = [], [], False
+    shared = False
     with TemporaryDirectory(prefix="dpregret-") as name:
         folder = Path(name)
         store.link(part.data, folder)
         draws = Draws(config.seed, experiment.runs, folder, shared=folder)
         for play in part.plays:
-            rows, fault = store.read(play.key), ""
-            if rows is None:
+            fault = known.get(play, "")
+            rows = None if fault else store.read(play.key)
+            if rows is None and not fault:
                 if not shared:
                     share(plan, part)
                     shared = True
@@ -55,17 +69,37 @@ def play_experiment(plan: Plan, part: Part, output: Path, log: Path | None = Non
                     fault = "it has left no rows"
             if fault:
                 logging.error("%s.%s: %s", play.learner, play.variant, fault)
-                failed.append(f"{play.learner}.{play.variant}: {fault}")
             else:
                 logging.info("%s.%s: %s", play.learner, play.variant, keys.file_of(play.key))
-            frames.append(labelled(rows, part, play, fault))
+            yield play, rows, fault
     plan.check_code({play.code for play in part.plays})
-    mark = output.with_name(output.name + FAILED)
-    if failed:
-        mark.write_text("\n".join(failed) + "\n", encoding="utf-8")
-    else:
-        mark.unlink(missing_ok=True)
-    parquet.write(pd.concat(frames, ignore_index=True), output, Stamp(part.settings, part.key))
+
+
+RECEIPT: Final = ("experiment", "learner", "variant", "fault")
+"""Columns of a receipt: one row a play."""
+
+
+def play_batch(plan: Plan, parts: Sequence[Part], receipt: Path, log: Path | None = None) -> bool:
+    """Play what the store lacks of some parts, and write a receipt of all plays; whether all ended well."""
+    rows = [
+        (part.experiment, play.learner, play.variant, printable(fault))
+        for part in parts
+        for play, _, fault in played(plan, part, log)
+    ]
+    pd.DataFrame(rows, columns=list(RECEIPT)).to_csv(receipt, index=False)
+    return not any(fault for *_, fault in rows)
+
+
+def faults_in(receipts: Iterable[Path], part: Part) -> dict[Play, str]:
+    """The plays of a part that failed, with their faults."""
+    frames = [pd.read_csv(receipt, dtype=str, keep_default_na=False) for receipt in receipts]
+    faults = {
+        (row["learner"], row["variant"]): str(row["fault"])
+        for frame in frames
+        for row in frame.to_dict("records")
+        if row["experiment"] == part.experiment and row["fault"]
+    }
+    return {play: faults[name] for play in part.plays if (name := (play.learner, play.variant)) in faults}
 
 
 def share(plan: Plan, part: Part) -> None:

@@ -1,7 +1,4 @@
-"""The names that people read: copies of what the plan names, or nothing; and `dpregret prune`, which deletes the rest.
-
-Outputs lie under names that hold a key (results/made). Here each gets its public name: a file that was edited by hand
-is copied again, one whose original is not made yet is removed, so that nothing stale passes as fresh.
+"""What a command leaves behind: the plan and the list of a finished run, what it says; and `dpregret prune`.
 
 A folder of results holds the plan that it was last made for (plan.json); what these plans name stays when the rest is
 pruned, in `results` and in the folders of all profiles below it.
@@ -12,110 +9,79 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import json
 import os
 import shutil
-import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from dpregret.core import boundary
 from dpregret.core.files import atomic_write, checksum, opened, remove
 from dpregret.paper_figs.judge.vocabulary import CLAIMS, NOT_RUN
 from dpregret.workflows.plan import keys
-from dpregret.workflows.plan.read import Plan, key_in
+from dpregret.workflows.plan.read import DIGITS, MADE, TARGETS, Plan
+from dpregret.workflows.run import freshness
 
-PLAN, SUMS = "plan.json", "SHA256SUMS"
-"""The plan of a folder of results, as `dpregret prune` reads it."""
-MARK = ".snakemake_timestamp"
-FAILED = ".failed"
-"""The suffix of a file of runs in which a play failed: tables say so, and the next command plays it again."""
+PLAN, SUMS, ORIGIN = "plan.json", "SHA256SUMS", "origin.json"
+"""The plan of a folder of results, as `dpregret prune` reads it; the list of its files, and where they were made."""
 
 
-def publish(plan: Plan, finished: bool = False) -> None:
-    """Copy outputs that exist, remove those that do not, and list the files.
-
-    finished: what was requested is there, if only a part of the plan; its files are listed as those of a whole run are.
-    """
+def begin(plan: Plan, jobs: int) -> None:
+    """Keep the plan; while jobs run, no list says that the run is finished."""
     results = Path(plan.results)
-    changed = False
-    for name, (file, inner) in plan.shown.items():
-        target, source = results / name, Path(file) / inner
-        if not source.exists():  # not made yet, or a table that this paper does not have
-            changed |= os.path.lexists(target)
-            remove(target)
-        elif not _equal(source, target):
-            changed = True
-            _copy(source, target)
-    now = time.time()
-    for file in named(plan):
-        _not_of_the_future(Path(file), now)
-    present = [name for name in plan.shown if (results / name).exists()]
-    if present and not _equal(plan.file, results / PLAN):
-        changed = True
-        _copy(plan.file, results / PLAN)
-    complete = all(Path(file).exists() for name in plan.content["everything"] for file in plan.named(name))
-    if not (complete or finished):
-        if changed:
-            remove(results / SUMS)
-    elif present and (changed or not (results / SUMS).exists()):
-        from dpregret.workflows.run.archive import origin, write_sums  # late: it brings pandas
-
-        keys = {name: Path(file).name for name, (file, _) in plan.shown.items()}
-        about = origin(str(plan.content["profile"]), keys)
-        write_sums(results, [*present, PLAN], about if complete else about | {"part": True})
+    if not (results / PLAN).is_file() or checksum(results / PLAN) != checksum(plan.file):
+        with atomic_write(results / PLAN) as part:
+            shutil.copyfile(plan.file, part)
+    if jobs:
+        remove(results / SUMS)
 
 
-def _not_of_the_future(file: Path, now: float) -> None:
-    """Snakemake lets a job fail whose input is younger than what it has just made."""
-    with contextlib.suppress(OSError):
-        if file.stat().st_mtime > now:
-            os.utime(file)
-
-
-def _equal(source: Path, target: Path) -> bool:
-    return _content(source) == _content(target)
-
-
-def _content(path: Path) -> dict[str, str]:
-    """Name below a file or folder -> SHA-256."""
-    files = [file for file in (path, *path.rglob("*")) if file.is_file() and file.name != MARK]
-    return {file.relative_to(path).as_posix(): checksum(file) for file in files}
-
-
-def _copy(source: Path, target: Path) -> None:
-    with atomic_write(target) as part:
-        if source.is_dir():
-            shutil.copytree(source, part, ignore=shutil.ignore_patterns(MARK))
-        else:
-            shutil.copyfile(source, part)
-
-
-def lacking(plan: Plan, targets: Collection[str]) -> list[str]:
-    """The outputs of targets (all where there are none) that are not there."""
+def lacking(plan: Plan, targets: Collection[str], stale: Collection[str]) -> list[str]:
+    """The items, or files, of targets (all where there are none) that are not there, or stale."""
     papers = {short: paper for paper, short in plan.content["papers"].items()}
     names: list[str] = []
-    files: list[str] = []
     for target in targets or ["all"]:
         if target in papers:
-            names += plan.content["paper_targets"][papers[target]]
-        elif target in ("all", "audit"):
-            names += plan.content["everything"] if target == "all" else ["audit_tables/all"]
-        elif f"{target}/all" in plan.made:
-            names.append(f"{target}/all")
+            stages = ("tables", "figures", "complete", "report")
+            names += [name for stage in stages if (name := f"{papers[target]}/{stage}") in plan.items]
         else:
-            files.append(target)
-    files += [file for name in names for file in plan.named(name)]
-    return [file for file in dict.fromkeys(files) if not Path(file).exists()]
+            names += plan.content["everything"] if target == "all" else [TARGETS.get(target, target)]
+    return [name for name in dict.fromkeys(names) if (name in stale if name in plan.items else not Path(name).exists())]
 
 
 def ended(plan: Plan, targets: Collection[str], seconds: float) -> str:
-    """Publish what a run without an error has left, and say so: it is done where all that was requested is there."""
-    missing = lacking(plan, targets)
-    publish(plan, finished=not missing)
+    """List what a run without an error has left, and say so: it is done where all that was requested is there."""
+    stale = freshness.stale_items(plan)
+    missing = lacking(plan, targets, stale)
     if missing:
         return f"dpregret: not done: {len(missing)} outputs that were requested are not there, such as {missing[0]}"
+    write_list(plan, stale)
     return summary(plan, seconds)
+
+
+def write_list(plan: Plan, stale: Mapping[str, str]) -> None:
+    """List the files of all fresh items, where they are not listed as they are."""
+    results = Path(plan.results)
+    beside = (f"{plan.results}/{MADE}/", f"{keys.STORE}/")
+    sums, made = {}, {}
+    for name, item in plan.items.items():
+        record = freshness.Record.read(plan.record(name))
+        for file, digest in record.files.items() if name not in stale else ():
+            if not file.startswith(beside):
+                below = Path(file).relative_to(results).as_posix()
+                sums[below], made[below] = digest, item.key[:DIGITS]
+    whole = stale.keys().isdisjoint(plan.content["everything"])
+    with contextlib.suppress(OSError, ValueError):
+        about = {name: checksum(results / name) for name in (PLAN, ORIGIN)}
+        part = json.loads((results / ORIGIN).read_bytes()).get("part", False)
+        lines = "".join(f"{digest}  {name}\n" for name, digest in sorted((sums | about).items()))
+        if part != whole and (results / SUMS).read_text(encoding="utf-8") == lines:
+            return
+    from dpregret.workflows.run import archive  # late: it brings pandas
+
+    origin = archive.origin(str(plan.content["profile"]), made)
+    archive.write_sums(results, [*sums, PLAN], origin if whole else origin | {"part": True})
 
 
 def summary(plan: Plan, seconds: float) -> str:
@@ -150,44 +116,45 @@ def _counted(file: Path) -> str:
 
 def failures(plan: Plan) -> list[str]:
     """A line for each play that failed: paper, experiment, learner and reason."""
-    marks = {
-        f"{paper}, {part.experiment}": Path(part.file + FAILED)
-        for paper, parts in plan.parts.items()
-        for part in parts.values()
-    }
-    reasons = {name: mark.read_text(encoding="utf-8").splitlines() for name, mark in marks.items() if mark.exists()}
-    return [f"failed: {name}: {line}" for name, lines in reasons.items() for line in lines]
-
-
-def forget_failed(plan: Plan) -> None:
-    """Remove the folders of runs in which a play failed, and all outputs that depend on them."""
-    failed = {folder for folder, parts in plan.jobs.items() if any(Path(part.file + FAILED).exists() for part in parts)}
-    for file in [*plan.made_of(failed), *failed] if failed else []:
-        remove(Path(file))
-
-
-def named(plan: Plan) -> Iterator[str]:
-    """Every file and folder that a plan names."""
-    for folder, parts in plan.jobs.items():
-        yield folder
-        for part in parts:
-            yield from part.data.values()
-            yield from (keys.file_of(play.key).as_posix() for play in part.plays)
-    yield from (made.file for made in plan.made.values())
+    lines = []
+    for paper in plan.parts:
+        for batch in plan.batches(paper):
+            receipt = Path(plan.results, MADE, "plays", paper, f"{batch}.csv")
+            if receipt.is_file():
+                with io.TextIOWrapper(opened(receipt), encoding="utf-8", newline="") as file:
+                    failed = [row for row in csv.DictReader(file) if row["fault"]]
+                names = [f"{paper}, {row['experiment']}: {row['learner']}.{row['variant']}" for row in failed]
+                lines += [f"failed: {name}: {row['fault']}" for name, row in zip(names, failed, strict=True)]
+    return lines
 
 
 def unnamed(results: Path, plans: Sequence[Plan]) -> list[Path]:
-    """Files of the store, outputs, logs and benchmarks that none of the plans names."""
-    names = {name for plan in plans for name in named(plan)}
-    keys = {None, *(key for plan in plans for key in plan.keys)}
-    records = [file for top in ("log", "benchmark") for file in results.glob(f"{top}/**/*.*")]
-    records += [file for top in ("log", "benchmark") for file in results.glob(f"*/{top}/**/*.*")]
-    files = [file for file in records if key_in(file) not in keys]
-    for top in ("store", "made"):
-        for folder, below, file_names in os.walk(results / top):
-            below[:] = [name for name in below if Path(folder, name).as_posix() not in names]
-            files += [path for file_name in file_names if (path := Path(folder, file_name)).as_posix() not in names]
-    return files
+    """Files that none of the plans names: of the store, of the folder `made`, logs and benchmarks, and results of items
+    that no plan has any more.
+    """
+    keys_named = {item.key for plan in plans for item in plan.items.values()}
+    named: set[Path] = set()
+    records = {plan.record(name) for plan in plans for name in plan.items}
+    for plan in plans:
+        for part in (part for parts in plan.parts.values() for part in parts.values()):
+            keys_named.update(play.key for play in part.plays)
+            named.update(map(Path, part.data.values()))
+        named.update(Path(plan.results, "log", f"{name}.log") for name in plan.items)
+        named.update(Path(plan.results, "benchmark", f"{name}.tsv") for name in plan.items)
+    for record in records:
+        named.update(map(Path, freshness.Record.read(record).files))
+    tops = [results, *(file.parent for file in results.glob(f"*/{PLAN}"))]
+    old = [file for top in tops for file in top.glob(f"{MADE}/records/**/*.json") if file not in records]
+    former = [Path(name) for file in old for name in freshness.Record.read(file).files]
+    below = [file for top in tops for kind in (MADE, "log", "benchmark") for file in (top / kind).rglob("*")]
+    store = [file for file in (results / keys.STORE.name).rglob("*") if not keys_named & _stems(file)]
+    files = [file for file in (*former, *below, *store) if file.is_file() and file not in named | records]
+    return list(dict.fromkeys(files))
+
+
+def _stems(file: Path) -> set[str]:
+    """Names that may be keys: of a file without suffix, and of the folders that hold it."""
+    return {file.stem, *(folder.name for folder in file.parents)}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -197,7 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="Delete what no plan names: old plays of the store, and what was made of them.",
     )
     parser.add_argument("-n", "--dry-run", action="store_true", help="only tell what would be deleted")
-    parser.add_argument("--all", action="store_true", help="every play and everything made, so that all is made again")
+    parser.add_argument("--all", action="store_true", help="every play and every record, so that all is made again")
     options = parser.parse_args(arguments)
     results = Path("results")
     files = [] if options.all else [results / PLAN, *results.glob(f"*/{PLAN}")]
@@ -214,10 +181,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     profiles = ", ".join(str(plan.content["profile"]) for plan in plans) or "none"
     if not options.dry_run:
         for path in old:
-            path.unlink()
-        for folder, _, _ in os.walk(results / "made", topdown=False):
-            if not os.listdir(folder):
-                os.rmdir(folder)
+            path.unlink(missing_ok=True)
+        for top in {path.parent for path in old}:
+            with contextlib.suppress(OSError):
+                os.removedirs(top)
     action = "would be deleted" if options.dry_run else "deleted"
     print(f"{len(old)} files, {size:.0f} MB, {action}; kept is what these profiles name: {profiles}")
     return 0

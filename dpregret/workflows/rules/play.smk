@@ -1,0 +1,67 @@
+# Plays go into the store, each learner variant in a child process; a receipt says which failed. Their rows are then gathered.
+
+
+def data_of_batch(wildcards):
+    """The prepared data that a batch reads."""
+    parts = PLAN.batch(wildcards.paper, wildcards.batch)
+    return [ancient(file) for part in parts for file in part.data.values()]
+
+
+def experiments_of_batch(wildcards):
+    """The experiments of a batch, for its message."""
+    parts = PLAN.batch(wildcards.paper, wildcards.batch)
+    return ", ".join(dict.fromkeys(part.experiment for part in parts))
+
+
+def receipts_of_paper(wildcards):
+    """The receipts of all plays of a paper."""
+    batches = PLAN.batches(wildcards.paper)
+    return made(rules.play.output, paper=wildcards.paper, batch=batches)
+
+
+rule play:
+    input:
+        data=data_of_batch,
+        stale=stale("{paper}/play/{batch}"),
+    output:
+        f"{RESULTS}/{MADE}/plays/{{paper}}/{{batch}}.csv",
+    log:
+        f"{RESULTS}/log/{{paper}}/play/{{batch}}.log",
+    benchmark:
+        f"{RESULTS}/benchmark/{{paper}}/play/{{batch}}.tsv"
+    conda:
+        CONDA
+    resources:
+        mem_mb=lambda wildcards, attempt: 2000 * attempt,
+        runtime=lambda wildcards, attempt: 30 * attempt,
+    params:
+        plan=PLAN.file,
+        key=key("{paper}/play/{batch}"),
+        why=why("{paper}/play/{batch}"),
+        experiments=experiments_of_batch,
+    message:
+        "play {wildcards.paper}: {params.experiments}{params.why}"
+    script:
+        "../scripts/play.py"
+
+
+rule runs:
+    input:
+        plays=receipts_of_paper,
+        stale=stale("{paper}/runs"),
+    output:
+        directory(f"{RESULTS}/{{paper}}/runs"),
+    log:
+        f"{RESULTS}/log/{{paper}}/runs.log",
+    benchmark:
+        f"{RESULTS}/benchmark/{{paper}}/runs.tsv"
+    conda:
+        CONDA
+    params:
+        plan=PLAN.file,
+        key=key("{paper}/runs"),
+        why=why("{paper}/runs"),
+    message:
+        "gather the runs of {wildcards.paper}{params.why}"
+    script:
+        "../scripts/runs.py"

@@ -1,0 +1,12 @@
+"""Prepare a data set."""
+
+from dpregret.workflows.run.stage import Job, make
+from dpregret.workflows.run.store import prepare
+
+
+def data(job: Job) -> None:
+    """A file in the form that plays read."""
+    prepare(job.wildcards.name, job.file)
+
+
+make(snakemake, data)

@@ -1,0 +1,281 @@
+"""What was made is fresh by its key and content; jobs leave all or nothing; finished runs are listed, old files pruned.
+
+The same in whole runs: test_snakemake.py.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from plays import NO_CODE, ended, given, part_of, plan_of
+
+from dpregret.workflows.plan import keys
+from dpregret.workflows.plan.read import Plan
+from dpregret.workflows.run import archive, publish
+from dpregret.workflows.run.freshness import EDITED, FAILED, MISSING, NEW, OUTDATED, Record, stale_items
+from dpregret.workflows.run.stage import Job, make
+
+RESULTS = Path("results/mine")
+CLAIMS, FIGURES, PAGE = RESULTS / "p" / "claims.csv", RESULTS / "p" / "figures", RESULTS / "report.html"
+OUTPUTS = {"p/tables": [CLAIMS], "p/figures": [FIGURES], "report": [PAGE]}
+INPUTS = {"p/tables": [], "p/figures": ["p/tables"], "report": ["p/tables", "p/figures"]}
+Write = Callable[[Job], object]
+
+
+def plan_with(folder: Path, **changed: str) -> Plan:
+    """A plan of a table, figures of it, and a page of both. changed: item -> its key, in place of its name."""
+    ends = {name: changed.get(name.replace("/", "_"), f"key-of-{name[-6:]}") for name in OUTPUTS}
+    items = {name: [key, NO_CODE, INPUTS[name]] for name, key in ends.items()}
+    return plan_of(folder, items=items, everything=list(items), papers={"p": "p"})
+
+
+def write(job: Job) -> None:
+    """A table with another one beside it, figures in a folder of a folder, or a page."""
+    if job.name == "p/figures":
+        (job.file / "sub").mkdir(parents=True)
+        (job.file / "a.png").write_text("a")
+        (job.file / "sub" / "b.csv").write_text("b")
+    else:
+        job.file.write_text(f"{job.name}\n")
+    if job.name == "p/tables":
+        (job.out / "table_2.csv").write_text("2\n")
+
+
+def made(plan: Plan, item: str, writer: Write = write, keep: bool = False) -> tuple[Any, str]:
+    """Exit code and log of the job that makes an item; Snakemake has removed the outputs before."""
+    for output in OUTPUTS[item]:
+        shutil.rmtree(output) if output.is_dir() else output.unlink(missing_ok=True)
+    snakemake = given(plan, item, OUTPUTS[item])
+    return ended(lambda: make(snakemake, writer, keep), Path(snakemake.log[0]))
+
+
+@pytest.fixture
+def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
+    """A plan of which everything is made."""
+    monkeypatch.chdir(tmp_path)
+    found = plan_with(tmp_path)
+    assert stale_items(found) == dict.fromkeys(OUTPUTS, NEW)
+    assert [made(found, item)[0] for item in OUTPUTS] == [0, 0, 0]
+    assert stale_items(found) == {}
+    return found
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def swap(path: Path) -> None:
+    """A folder in the place of a file."""
+    path.unlink()
+    path.mkdir()
+
+
+DAMAGE: dict[str, tuple[Callable[[], object], dict[str, str]]] = {
+    "nothing": (lambda: None, {}),
+    "dates": (lambda: os.utime(CLAIMS, (0, 0)), {}),
+    "edited": (lambda: CLAIMS.write_text("p/tablas\n"), {"p/tables": EDITED}),
+    "edited beside": (lambda: (RESULTS / "p" / "table_2.csv").write_text("3\n"), {"p/tables": EDITED}),
+    "lost beside": (lambda: (RESULTS / "p" / "table_2.csv").unlink(), {"p/tables": MISSING}),
+    "lost in a folder": (lambda: (FIGURES / "sub" / "b.csv").unlink(), {"p/figures": MISSING}),
+    "more in a folder": (lambda: (FIGURES / "more.png").touch(), {"p/figures": EDITED}),
+    "a stamp of Snakemake": (lambda: (FIGURES / ".snakemake_timestamp").touch(), {}),
+    "lost folder": (lambda: shutil.rmtree(FIGURES), {"p/figures": MISSING}),
+    "a folder in its place": (lambda: swap(PAGE), {"report": EDITED}),
+    "two": (lambda: (PAGE.unlink(), CLAIMS.write_text("")), {"p/tables": EDITED, "report": MISSING}),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_content_decides_and_no_date(plan: Plan, damage: str) -> None:
+    change, wanted = DAMAGE[damage]
+    change()
+    assert {name: why.partition(":")[0] for name, why in stale_items(plan).items()} == wanted
+
+
+def test_an_item_with_another_key_is_outdated_and_no_other(plan: Plan, tmp_path: Path) -> None:
+    other = plan_with(tmp_path, p_tables="another")
+    assert stale_items(other) == {"p/tables": OUTDATED}
+    plan.record("report").write_text("{")
+    assert stale_items(other) == {"p/tables": OUTDATED, "report": NEW}
+
+
+def raising(fault: BaseException) -> Write:
+    def write_and_fail(job: Job) -> None:
+        write(job)
+        raise fault
+
+    return write_and_fail
+
+
+@pytest.mark.parametrize("fault", [ValueError("no"), SystemExit(2), MemoryError()])
+def test_a_job_that_fails_leaves_nothing_and_its_item_is_stale(plan: Plan, fault: BaseException) -> None:
+    before = tree(RESULTS)
+    code, _ = made(plan, "p/figures", raising(fault))
+    assert code == (2 if isinstance(fault, SystemExit) else 1)
+    assert set(before) - set(tree(RESULTS)) == {"p/figures/a.png", "p/figures/sub/b.csv"}
+    assert list(RESULTS.rglob("*.part")) == []
+    assert set(stale_items(plan)) == {"p/figures"}
+
+
+def test_an_output_that_was_not_written_fails_the_job(plan: Plan) -> None:
+    code, log = made(plan, "report", lambda job: None)
+    assert code == 1
+    assert "report.html was not written" in log
+
+
+def test_what_is_made_of_something_that_is_not_fresh_is_not_fresh(plan: Plan) -> None:
+    """A failed play, or an edit while the job is at work."""
+    assert made(plan, "p/tables", lambda job: (write(job), False)[1])[0] == 0
+    assert CLAIMS.exists(), "it is shown"
+    assert [made(plan, item)[0] for item in ("p/figures", "report")] == [0, 0]
+    assert stale_items(plan) == dict.fromkeys(OUTPUTS, FAILED)
+    assert [made(plan, item)[0] for item in OUTPUTS] == [0, 0, 0]
+
+    def while_edited(job: Job) -> None:
+        write(job)
+        CLAIMS.write_text("edited")
+
+    assert made(plan, "report", while_edited)[0] == 0
+    assert set(stale_items(plan)) == {"p/tables", "report"}
+
+
+def test_a_file_that_is_written_no_more_is_removed(plan: Plan) -> None:
+    made(plan, "p/tables", lambda job: job.file.write_text("p/tables\n"))
+    assert not (RESULTS / "p" / "table_2.csv").exists()
+    assert stale_items(plan) == {}
+
+
+def test_a_job_of_another_plan_is_refused(plan: Plan, tmp_path: Path) -> None:
+    snakemake = given(plan, "report", OUTPUTS["report"])
+    plan_with(tmp_path, report="another")
+    code, log = ended(lambda: make(snakemake, write), Path(snakemake.log[0]))
+    assert code == 1
+    assert "is not in the plan" in log
+
+
+def stored(key: str) -> Path:
+    return keys.STORE / key[:2] / key
+
+
+def test_what_is_kept_is_copied_and_never_trusted_unseen(plan: Plan) -> None:
+    item, folder = "p/figures", stored(plan.items["p/figures"].key)
+    refuse = raising(ValueError("made again"))
+    assert made(plan, item, keep=True)[0] == 0
+    right, kept = tree(FIGURES), tree(folder)
+    assert kept == {f"figures/{name}": content for name, content in right.items()}
+    assert made(plan, item, refuse, keep=True)[0] == 0, "taken from the store"
+    assert tree(FIGURES) == right
+    for damage in (
+        lambda: (folder / "figures" / "a.png").write_text("b"),
+        lambda: (folder / "figures" / "a.png").unlink(),
+        lambda: (folder / "figures" / "more").touch(),
+        lambda: folder.with_suffix(".json").unlink(),
+        lambda: folder.with_suffix(".json").write_text("[]"),
+    ):
+        damage()
+        assert made(plan, item, refuse, keep=True)[0] == 1
+        assert made(plan, item, keep=True)[0] == 0
+        assert (tree(FIGURES), tree(folder)) == (right, kept)
+
+
+# What a command leaves and says
+
+
+def listed() -> set[str]:
+    return set(archive.listed(RESULTS))
+
+
+def test_a_finished_run_is_listed_and_one_at_work_is_not(plan: Plan) -> None:
+    publish.begin(plan, 3)
+    assert publish.ended(plan, [], 60.0).startswith("dpregret: done in 1.0 minutes")
+    assert archive.faults(RESULTS) == []
+    assert listed() == {
+        "p/claims.csv", "p/table_2.csv", "p/figures/a.png", "p/figures/sub/b.csv", "report.html", "plan.json",
+        "origin.json",
+    }  # fmt: skip
+    before = {path: path.stat().st_mtime_ns for path in RESULTS.rglob("*")}
+    publish.begin(plan, 0)
+    publish.ended(plan, [], 60.0)
+    assert {path: path.stat().st_mtime_ns for path in RESULTS.rglob("*")} == before, "nothing was to be done"
+    for name in ("SHA256SUMS", "origin.json", "plan.json"):
+        (RESULTS / name).write_text("{}")
+        publish.begin(plan, 0)
+        publish.ended(plan, [], 60.0)
+        assert archive.faults(RESULTS) == []
+    publish.begin(plan, 1)
+    assert not (RESULTS / "SHA256SUMS").exists()
+
+
+@pytest.mark.parametrize("targets", [[], ["all"], ["p"], ["html_report"], [str(PAGE)]])
+def test_done_is_said_only_of_what_is_there(plan: Plan, targets: list[str]) -> None:
+    publish.begin(plan, 1)
+    assert publish.ended(plan, targets, 60.0).startswith("dpregret: done")
+    PAGE.unlink()
+    shutil.rmtree(FIGURES)
+    publish.begin(plan, 1)
+    assert publish.ended(plan, targets, 60.0).startswith("dpregret: not done")
+    assert not (RESULTS / "SHA256SUMS").exists()
+
+
+def test_a_part_that_was_requested_is_listed(plan: Plan) -> None:
+    PAGE.unlink()
+    publish.begin(plan, 1)
+    assert publish.ended(plan, [str(CLAIMS)], 60.0).startswith("dpregret: done")
+    assert archive.described(RESULTS)["part"] is True
+    assert archive.faults(RESULTS) == []
+    assert "report.html" not in listed()
+    assert made(plan, "report")[0] == 0
+    publish.ended(plan, [], 60.0)
+    assert "part" not in archive.described(RESULTS)
+
+
+def test_a_failed_play_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    parts = {"p": {"0123": part_of(Path("e.parquet"))}}
+    plan = plan_of(tmp_path, parts=parts, batches={"p": {"e": ["0123"]}})
+    assert publish.failures(plan) == []
+    receipt = RESULTS / "made" / "plays" / "p" / "e.csv"
+    receipt.parent.mkdir(parents=True)
+    receipt.write_text('experiment,learner,variant,fault\ne,l,v,"it hangs, for ever"\ne,k,v,\n')
+    assert publish.failures(plan) == ["failed: p, e: l.v: it hangs, for ever"]
+
+
+def test_old_files_are_pruned_and_nothing_that_a_plan_names(
+    plan: Plan, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made(plan, "p/figures", keep=True)
+    publish.begin(plan, 1)
+    publish.ended(plan, [], 60.0)
+    before = tree(Path("results"))
+    log = RESULTS / "log" / "report.log"
+    log.parent.mkdir()
+    log.touch()
+    old = [
+        keys.file_of("0" * 64),
+        stored("1" * 64) / "figures" / "a.png",
+        Path("results/made/tables/p.0123/claims.csv"),
+        RESULTS / "made" / "plays" / "q" / "e.csv",
+        RESULTS / "log" / "q" / "tables.log",
+        RESULTS / "q" / "claims.csv",
+    ]
+    for path in old:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("old")
+    Record("a-key", (str(old[-1]),), {str(old[-1]): "0"}).write(plan.record("q/tables"))
+    mine = RESULTS / "p" / "notes.txt"
+    mine.write_text("of the user")
+    assert publish.main(["-n"]) == 0
+    assert all(path.exists() for path in old)
+    assert publish.main([]) == 0
+    assert f"{len(old) + 1} files" in capsys.readouterr().out
+    assert not any(path.exists() for path in old)
+    mine.unlink()
+    log.unlink()
+    assert tree(Path("results")) == before
+    (RESULTS / "plan.json").write_text(json.dumps({"format": 0}))
+    assert publish.main([]) == 2
+    assert tree(RESULTS / "p") != {}
