@@ -43,7 +43,7 @@ from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.geometry.potential import Euclidean
 from dpregret.algorithms.learner import Problem, Setting, play
 from dpregret.algorithms.online.blocked_descent import BlockedDescent
-from dpregret.algorithms.online.pocp import PocpIgd
+from dpregret.algorithms.online.pocp import PocpGiga, PocpIgd
 from dpregret.algorithms.online.pqftl import Pqftl
 from dpregret.algorithms.online.private_switching import NetExperts
 from dpregret.algorithms.online.projected_descent import GradientDescent
@@ -53,7 +53,7 @@ from dpregret.algorithms.privacy.audit import materialise
 from dpregret.core.oracles import by_methods
 from dpregret.datasets.expert_streams import ExpertBlock
 from dpregret.datasets.losses import Quadratic
-from dpregret.numerics.orthogonal import symmetric
+from dpregret.numerics.orthogonal import singular, symmetric
 from dpregret.workflows.audit.bandits import Numbers
 from dpregret.workflows.audit.erm import DIMENSION as SLOPE_DIMENSION
 from dpregret.workflows.audit.erm import FRESH_SAMPLES, LinearSample
@@ -149,7 +149,8 @@ def online(kind: Any, variant: str, window: int = WINDOW, rounds: int = ROUNDS) 
     asked = {}
     for name, noisy, moved in (("noise", True, 0.0), ("item", False, 1.0), ("none", False, 0.0)):
         domain = Steered(dimension)
-        problem = Problem(domain, rounds, 2.0, 1.0, 1.0, best_loss=1.0)
+        smoothness = 0.5 if (kind, variant) == (PocpGiga, "printed") else 1.0  # so that its first step is in round 1
+        problem = Problem(domain, rounds, 2.0, 1.0, smoothness, best_loss=1.0)
         runs = RUNS if noisy else 1
         learner = kind(problem, [Setting(window, BUDGET)], runs, variant)
         assert learner.noise_plan is not None
@@ -160,8 +161,9 @@ def online(kind: Any, variant: str, window: int = WINDOW, rounds: int = ROUNDS) 
         with pytest.MonkeyPatch.context() as patch:
             moments: list[Array] = []
             if kind is Pqftl:
-                place, kept = "dpregret.algorithms.online.pqftl.symmetric", moments.append
-                patch.setattr(place, lambda each, kept=kept: (kept(each.copy()), symmetric(each))[1])
+                solver, kept = symmetric if variant == "corrected" else singular, moments.append
+                place = f"dpregret.algorithms.online.pqftl.{solver.__name__}"
+                patch.setattr(place, lambda each, kept=kept, solver=solver: (kept(each.copy()), solver(each))[1])
             if isinstance(learner, GradientDescent):  # what it descends on, not what it asks
                 patch.setattr(learner, "descend", lambda released, kept=domain.asked: kept.append(released.copy()))
             play(learner, [Fixed(each, 1.0) for each in gradients], generators(7, "noise", runs), [rounds])
@@ -169,7 +171,11 @@ def online(kind: Any, variant: str, window: int = WINDOW, rounds: int = ROUNDS) 
         if kind is Pqftl:  # the response divided by the curvature: both are released
             moment = np.stack([np.broadcast_to(each.reshape(-1, 1), (runs, 1)) for each in moments])
             times = np.arange(1.0, rounds + 1)[:, None, None]
-            asked[name] = np.concatenate([moment, asked[name] * (np.maximum(moment, 0) + times)], axis=-1)
+            if variant == "corrected":
+                curved = np.maximum(moment, 0) + times
+            else:
+                curved, moment = moment, moment - times
+            asked[name] = np.concatenate([moment, asked[name] * curved], axis=-1)
     if issubclass(kind, GradientDescent):
         return descended(learner, asked["noise"] - asked["none"], asked["item"] - asked["none"], plan)
     if issubclass(kind, PocpIgd):  # the hidden point is projected first; a release moves by sensitivity / t

@@ -1,15 +1,30 @@
 """Private quadratic follow the leader (PQFTL): for squared losses the sums that define the leader are small.
 
-Problem     f_t(x) = (y_t - <v_t, x>)^2 / 2 + (mu/2) |x|^2, |v_t| <= 1, |y_t| <= 1.
-Algorithm   Jain, Kothari & Thakurta 2012: V_t = sum v v^T and u_t = sum y v by the binary tree mechanism;
-            x_{t+1} = Proj( (V_t + mu t I)^+ u_t ).
+Problem     f_t(x) = (y_t - <v_t, x>)^2 / 2 + (mu/2) |x|^2, |v_t| <= 1, |y_t| <= 1, so that R = 1 in the paper.
+Algorithm   Jain, Kothari & Thakurta 2012, Alg. 4:
+            line 3  hat x_1, here the center of the set
+            line 4  two binary trees of partial sums, for hat V_t and for hat u_t
+            line 5  for t = 1..T-1
+            line 6    pay f_t(hat x_t)
+            line 7    hat V_t = sum_{s<=t} v_s v_s^T, by Alg. 5 with R^2, epsilon/2 and delta/2
+            line 8    hat u_t = sum_{s<=t} y_s v_s, by Alg. 5 with R, epsilon/2 and delta/2
+            line 9    hat x_{t+1} = (t mu I + hat V_t)^(-1) hat u_t
+            line 10   release hat x_{t+1}
+            Alg. 5 keeps a binary tree over T leaves, adds N(0, sigma^2 I) to each node as soon as its leaves are there,
+            sigma = (R/epsilon) log(T) sqrt(log(log(T)/delta)), and answers with the fewest nodes that cover 1..t.
 Privacy     Unit: one (v, y), whole sequence; neighbours: it is replaced by another (w, u); (epsilon, delta)-DP. With
             c = <v, w> the stacked item (v v^T, y v) moves by at most sqrt(2 - 2 c^2 + 2 + 2 |c|), at most 3 / sqrt(2),
-            where |c| = 1/2.
-            Symmetrising V_t and clipping its negative eigenvalues is post-processing.
-Guarantee   O( sqrt(d) ln(1/delta) ln^1.5 T / epsilon ) (Lou & Cheung 2020, Table I).
-Deviations  corrected: exact Gaussian-DP calibration. reconstructed: Lou & Cheung 2020 print no scale for this
-            algorithm; theirs of the window tree, eq. (13), with W = T.
+            where |c| = 1/2: sqrt(2) in the matrix, 2 in the vector, and not both. The paper has 1 for both (Lemma 6).
+            An item lies in as many nodes as a tree over T leaves has levels. Symmetrising V_t, clipping its negative
+            eigenvalues and projecting are post-processing.
+Guarantee   Theorem 3: (epsilon, delta)-DP. Theorem 4: regret O~( sqrt(d) ln(1/delta) ln^1.5 T / epsilon ) with
+            probability at least 1 - exp(-d/2).
+Deviations  corrected: exact Gaussian-DP calibration; V_t is symmetrised and clipped at 0, so that line 9 is the leader
+            of noisy quadratics, and x_{t+1} is projected.
+            printed: log T is log2 T, since a sum of Theorem 11 has up to ceil(log2 T) nodes; the logarithm of log(T) /
+            delta is natural, as in the proof of Lemma 6. printed-ln: all logarithms are natural. Line 9 is solved as it
+            stands, without symmetry or sign; then the point is projected, as here points lie in the set. Without a
+            projection E|hat x|^2 is infinite at d = 1: the density of t mu + hat V_t is positive at 0.
 """
 
 import math
@@ -18,26 +33,29 @@ from typing import Any
 import numpy as np
 
 from dpregret.algorithms.learner import Card, Learner, Loss
-from dpregret.algorithms.online.ftal import printed_scale
-from dpregret.algorithms.privacy import NoisePlan, WindowTree, calibrate
+from dpregret.algorithms.privacy import Budget, NoisePlan, WindowTree, calibrate
 from dpregret.numerics.arrays import Array
-from dpregret.numerics.orthogonal import symmetric
+from dpregret.numerics.orthogonal import singular, symmetric
 from dpregret.numerics.sums import vecdot
 
 SENSITIVITY = 3 / math.sqrt(2)
 
 
 class Pqftl(Learner):
-    """Exact leader of privately summed quadratics: one d x d eigen-solve and one projection a round."""
+    """Exact leader of privately summed quadratics: one d x d eigen-solve and one projection a round.
+
+    Raises ValueError for a printed variant and a horizon of 1, which gets no noise.
+    """
 
     card = Card(
         name="pqftl",
         title="PQFTL",
         paper="Jain, Kothari & Thakurta 2012",
-        reference="Private quadratic FTL",
+        reference="Alg. 4, private quadratic FTL",
         variants={
             "corrected": "tight Gaussian-DP calibration",
-            "reconstructed": "Gaussian scale of the window tree of Lou & Cheung 2020, eq. (13), W = T",
+            "printed": "noise of Alg. 5, log2 T and natural logarithms inside; no symmetry",
+            "printed-ln": "as printed, every logarithm natural",
         },
         anytime=False,
         needs=frozenset({"quadratic"}),
@@ -47,14 +65,20 @@ class Pqftl(Learner):
         dimension = self.domain.dimension
         self.moment = np.zeros((self.runs, dimension, dimension))
         self.response = np.zeros((self.runs, dimension))
-        tree = WindowTree(2 ** max(1, math.ceil(math.log2(self.horizon))))
-        scale = printed_scale if self.variant == "reconstructed" else calibrate
-        scales = [scale("gaussian", budget, SENSITIVITY, tree.nodes_per_item) for budget in self.budgets]
+        tree = WindowTree(2 ** max(1, math.ceil(math.log2(self.horizon))))  # line 4
+        if self.variant == "corrected":
+            scales = [calibrate("gaussian", budget, SENSITIVITY, tree.nodes_per_item) for budget in self.budgets]
+        elif self.horizon < 2:
+            raise ValueError(f"{self.card.name}.{self.variant} needs a horizon of at least 2, got {self.horizon}")
+        else:
+            log = math.log if self.variant == "printed-ln" else math.log2
+            depth = log(self.horizon)
+            scales = [private_sum_scale(Budget(b.epsilon / 2, b.delta / 2), depth) for b in self.budgets]
         stacked = dimension * (dimension + 1)
         self.noise_plan = NoisePlan("gaussian", [tree] * len(self.settings), scales, SENSITIVITY, stacked)
         self.solves = 0
 
-    def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:
+    def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:  # lines 3, 5, 6
         """Leader of the noisy quadratics."""
         squared: Any = loss
         dimension = self.domain.dimension
@@ -62,17 +86,28 @@ class Pqftl(Learner):
         self.response += squared.labels[..., None] * squared.features
         moment, response = self.moment, self.response
         if noise is not None:
-            matrix = noise[..., : dimension**2].reshape(*noise.shape[:-1], dimension, dimension)
-            moment = moment + (matrix + matrix.swapaxes(-1, -2)) / 2
-            response = response + noise[..., dimension**2 :]
-        values, vectors = symmetric(moment)
-        curvature = np.maximum(values, 0.0) + self.strong_convexity * self.round
-        coordinates = vecdot(vectors.swapaxes(-1, -2), response[..., None, :]) / curvature
+            moment = moment + noise[..., : dimension**2].reshape(*noise.shape[:-1], dimension, dimension)  # line 7
+            response = response + noise[..., dimension**2 :]  # line 8
+        ridge = self.strong_convexity * self.round
+        if self.variant == "corrected":
+            values, vectors = symmetric((moment + moment.swapaxes(-1, -2)) / 2)
+            curvature, left, right = np.maximum(values, 0.0) + ridge, vectors, vectors
+        else:
+            left, curvature, transposed = singular(moment + ridge * np.eye(dimension))
+            right = transposed.swapaxes(-1, -2)
+        coordinates = vecdot(left.swapaxes(-1, -2), response[..., None, :]) / curvature
         self.solves += coordinates.size // dimension
-        self.point = self.domain.project(vecdot(vectors, coordinates[..., None, :]))
+        self.point = self.domain.project(vecdot(right, coordinates[..., None, :]))  # lines 9, 10
 
     def displacement(self, rounds: int) -> Array:
         """Noise of u and of V (operator norm about sqrt(2 d) a node, |x| <= 1) over the curvature mu t."""
         dimension = self.domain.dimension
         share = (1 + math.sqrt(2)) * math.sqrt(dimension / (dimension * (dimension + 1)))
         return share * super().displacement(rounds)
+
+
+def private_sum_scale(budget: Budget, depth: float, radius: float = 1.0) -> float:
+    """sigma of Algorithm 5 for items of norm at most `radius`; depth: log T."""
+    if math.isinf(budget.epsilon):
+        return 0.0
+    return radius / budget.epsilon * depth * math.sqrt(math.log(depth / budget.delta))

@@ -23,6 +23,7 @@ from dpregret.algorithms.privacy.prefix_sums import (
     NoisePerItem,
     NoisePerPrefix,
     NoisePlan,
+    OctaveNoise,
     PrefixSums,
     keyed_generators,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "NoisePerItem",
     "NoisePerPrefix",
     "NoisePlan",
+    "OctaveNoise",
     "PrefixSums",
     "Release",
     "Root",

@@ -142,6 +142,48 @@ class NoisePerPrefix(HorizonSums):
 
 
 @dataclass(frozen=True)
+class OctaveNoise(HorizonSums):
+    """Every prefix 1..horizon-1 is noised afresh, with standard deviation factors[k] in rounds 2^k..2^(k+1)-1.
+
+    Raises ValueError where an octave of the horizon has no positive factor.
+    """
+
+    factors: tuple[float, ...]
+    distributions: ClassVar[tuple[NoiseDistribution, ...]] = ("gaussian",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self.factors) < self.horizon.bit_length() or min(self.factors) <= 0:
+            raise ValueError(f"a horizon of {self.horizon} needs {self.horizon.bit_length()} positive factors")
+
+    @property
+    def nodes_per_item(self) -> float:
+        """Squared l2 norm of what the first item moves, each release in its own standard deviation."""
+        released = max(1, self.horizon - 1)
+        lengths = (min(2**k, released + 1 - 2**k) for k in range(released.bit_length()))
+        return sum(length / factor**2 for length, factor in zip(lengths, self.factors, strict=False))
+
+    def noisy_nodes(self, rounds: int) -> Array:
+        """The squared factors."""
+        return np.square(self._factors(1, rounds))
+
+    def _factors(self, first: int, last: int) -> Array:
+        """Of rounds first..last; beyond the horizon that of the last octave."""
+        octaves = np.frexp(np.arange(float(first), last + 1))[1] - 1
+        return np.array(self.factors)[np.minimum(octaves, len(self.factors) - 1)]
+
+    def init(self, rounds: int, runs: int, dimension: int) -> list[int]:
+        """The number of rounds so far."""
+        return [0]
+
+    def next(self, state: list[int], units: Array, fresh: Fresh) -> Array:
+        """The unit noises, scaled."""
+        units *= self._factors(state[0] + 1, state[0] + len(units))[:, None, None]
+        state[0] += len(units)
+        return units
+
+
+@dataclass(frozen=True)
 class NoisePlan:
     """The noise of several settings of one learner: what is noised, by how much, and what it costs.
 

@@ -14,6 +14,14 @@ released theta reveals the noise b of either data set, which is affine in theta 
 stretch: the sets on which one density exceeds e^epsilon times the other are intervals, and the loss is exact. Losses
 with a continuous second derivative come as close as one likes. The set is an interval so long that its ends do not
 matter. Units: L / n = 1, lambda / n = 1; the ridge is 2 / epsilon by line 1 of Algorithm 2.
+
+Private quadratic FTL with two rounds in one dimension. Feature and label are 1, or 1 and -1: V_1 has one law, and u_1
+moves by 2. As alpha grows, alpha x_2 = u_1 / (1 + V_1 / alpha) tends to u_1 in total variation, so that x_2 loses all
+that a Gaussian release of u_1 loses.
+
+Private offline learning in one dimension. Losses -x and x alternate, one is exchanged for the other; the running code
+says by how much the average moves. What is released is clipped to [-1, 1], which keeps the half-lines that tell two
+Gaussians apart.
 """
 
 from __future__ import annotations
@@ -26,14 +34,18 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import ndtr
 
+from dpregret.algorithms.erm.base import ErmProblem
+from dpregret.algorithms.erm.private_offline_learning import PrivateOfflineLearning
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.l2p import LazyToPrivate
+from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Learner
 from dpregret.algorithms.online.dp_ftrl import SmoothLeader
 from dpregret.algorithms.online.pftal import Pftal
+from dpregret.algorithms.online.pqftl import private_sum_scale
 from dpregret.algorithms.online.wdp_cocol import WdpCocolGamma
 from dpregret.algorithms.online.wdp_cocop import WdpCocopGamma
-from dpregret.algorithms.privacy import Budget, smallest_epsilon
+from dpregret.algorithms.privacy import Budget, gaussian_epsilon, smallest_epsilon
 from dpregret.algorithms.privacy.budget import binomial_epsilon
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge.result_tables import LEAST, PRIVACY_ROUNDING, ExactLoss
@@ -46,6 +58,8 @@ ROUNDS = 100
 """T of Frank-Wolfe."""
 BATCHES = 14
 """Of L2P."""
+RECORDS, CHANGED = 1001, 9
+"""Records of POL, and the one that is exchanged: soon after alpha t reaches L / r, from where on points are inside."""
 RESOLVED = 1e-3
 """Relative accuracy of where a statement begins to fail."""
 KINK = f"|x - 1| + (x - 1)^2 / {2 / MU:g} for |x + 1| + (x + 1)^2 / {2 / MU:g} on [-1, 1]"
@@ -140,6 +154,46 @@ def batches_law(learner: LazyToPrivate, losses: Array) -> Array:
     return plays_law(start, moves[learner.batch - 1 :: learner.batch], shown)
 
 
+def quadratic_epsilon(budget: Budget) -> float:
+    """Epsilon at delta that Theorem 3 of Jain, Kothari & Thakurta 2012 loses on the pair above."""
+    scale = private_sum_scale(Budget(budget.epsilon / 2, budget.delta / 2), math.log2(2))
+    return gaussian_epsilon(2 / scale, budget.delta)
+
+
+class Signs:
+    """Losses z x on [-1, 1] of a given sequence of signs, for one run."""
+
+    smoothness = strong_convexity = 0.0
+    lipschitz = lipschitz_l1 = 1.0
+
+    def __init__(self, signs: Array):
+        self.signs, self.samples, self.remaining = signs, len(signs), len(signs)
+
+    def stream(self) -> Signs:
+        """A pass from the first record on."""
+        return Signs(self.signs)
+
+    def take(self, count: int) -> Array:
+        """The next records, (1, 1, count, 1)."""
+        first, self.remaining = self.samples - self.remaining, self.remaining - count
+        return self.signs[first : first + count].reshape(1, 1, -1, 1)
+
+    def gradients(self, points: Array, records: Array) -> Array:
+        """The records."""
+        return np.broadcast_to(records, points.shape)
+
+
+def offline_epsilon(budget: Budget) -> float:
+    """Epsilon at delta that Theorem 5 of Jain, Kothari & Thakurta 2012 loses on the pair above."""
+    averages, signs = [], np.where(np.arange(RECORDS) % 2, -1.0, 1.0)
+    for sign in (1.0, -1.0):
+        signs[CHANGED - 1] = sign
+        learner = PrivateOfflineLearning(ErmProblem(make_set("ball", 1), Signs(signs.copy())), [budget], 1, "printed")  # type: ignore[arg-type]
+        (alpha, noise), learner.tunings = learner.tunings[0], [learner.tunings[0]._replace(noise=0.0)]
+        averages.append(float(learner.fit([np.random.default_rng(0)])[0, 0, 0]))
+    return gaussian_epsilon(abs(averages[0] - averages[1]) / noise, budget.delta)
+
+
 def refuted(budget: Budget, attained: Callable[[Budget], float], on: str) -> ExactLoss:
     """The loss at a budget, and the least refuted epsilon at the same delta: by bisection between LEAST and there."""
 
@@ -178,6 +232,18 @@ def lazy(budget: Budget) -> ExactLoss:
     return refuted(budget, lazy_epsilon, on)
 
 
+def quadratic() -> ExactLoss:
+    """PQFTL as printed."""
+    on = f"v = 1 and y = 1 for y = -1, T = 2, in the limit of large alpha, delta = {DELTA:g}"
+    return refuted(Budget(1.0, DELTA), quadratic_epsilon, on)
+
+
+def offline() -> ExactLoss:
+    """POL as printed."""
+    on = f"-x for x in round {CHANGED} among losses -x and x in turn on [-1, 1], T = {RECORDS}, delta = {DELTA:g}"
+    return refuted(Budget(1.0, DELTA), offline_epsilon, on)
+
+
 TREE, WINDOWS, LINES = Special(rounds=8), Special(rounds=WINDOW + 1), Special(losses="flat", rounds=8)
 LOSSES: Final[Mapping[str, Callable[[], ExactLoss]]] = {
     "private-fw.printed": lambda: frank_wolfe(Budget(4.0, DELTA), ROUNDS),
@@ -189,6 +255,8 @@ LOSSES: Final[Mapping[str, Callable[[], ExactLoss]]] = {
     "dp-ftrl.printed": lambda: of_audit(SmoothLeader, "printed", Budget(4.0, DELTA), LINES, FLAT_LINES),
     # here the printed eta is 0.026, within the condition eta <= 1/10 of Theorem 3.2
     "l2p.printed": lambda: lazy(Budget(1 / 16, DELTA)),
+    "pqftl.printed": quadratic,
+    "pol.printed": offline,
 }
 """Name, learner.variant -> what computes it."""
 
