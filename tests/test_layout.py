@@ -33,6 +33,7 @@ MAY_IMPORT = {
     "algorithms.learner": ("numerics", "core", "algorithms.privacy", "algorithms.geometry"),
     **{f"algorithms.{name}": LEARNERS_MAY for name in FAMILIES},
     "algorithms.online": (*LEARNERS_MAY, "algorithms.experts"),  # L2P on a net
+    "algorithms.lemmas": (*LEARNERS_MAY, "algorithms.online"),  # the noise of boxes
     "algorithms.erm": (*LEARNERS_MAY, "algorithms.online"),  # online-to-batch
     "datasets": ("numerics", "core"),
     "paper_figs": (),

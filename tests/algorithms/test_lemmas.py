@@ -9,6 +9,9 @@ import pytest
 from drawn import generators
 from scipy import optimize, stats
 
+from dpregret.algorithms.geometry import make_set
+from dpregret.algorithms.learner import Problem, Setting
+from dpregret.algorithms.lemmas.composed_releases import PocpPrivacy, PointMoves, PrivateSum
 from dpregret.algorithms.lemmas.statements import (
     ALLOWED,
     DRAWS,
@@ -24,7 +27,8 @@ from dpregret.algorithms.lemmas.statements import (
     TreePrivacy,
     laplace_tail,
 )
-from dpregret.algorithms.privacy import gaussian_epsilon
+from dpregret.algorithms.online.pocp import PocpGiga, PocpIgd
+from dpregret.algorithms.privacy import Budget, gaussian_delta, gaussian_epsilon
 from dpregret.paper_figs.judge.claims import Claim
 from dpregret.paper_figs.judge.verdicts import judge
 from dpregret.workflows.families import FAMILIES
@@ -72,6 +76,105 @@ def test_privacy_of_the_tree_counts_every_node_above_a_leaf(rounds: int) -> None
     gaussian = TreePrivacy(Case(1, rounds, 0.5, 1e-6), 2, "gaussian")
     scale = depth * math.log2(depth / 1e-6) / 0.5
     assert gaussian.attained([])[0] == pytest.approx(gaussian_epsilon(2 * math.sqrt(nodes) / scale, 1e-6))
+
+
+@pytest.mark.parametrize("rounds", [2, 3, 7, 32, 100])
+def test_private_sum_counts_the_sums_that_hold_an_item(rounds: int) -> None:
+    """Those of 2^k items that end by round T, for the item that lies in most."""
+    holding = max(
+        sum(
+            1
+            for level in range(8)
+            for first in range(0, rounds, 2**level)
+            if first <= item < first + 2**level <= rounds
+        )
+        for item in range(rounds)
+    )
+    epsilon, delta = 0.7, 1e-5
+    scales = {"tree": math.log2(rounds), "node": math.log2(rounds), "tree-ln": math.log(rounds)}
+    for variant, depth in scales.items():
+        made = PrivateSum(Case(1, rounds, epsilon, delta), 2, variant)
+        nodes, share = (1, depth) if variant == "node" else (holding, 1.0)
+        deviation = depth / epsilon * math.sqrt(math.log(depth / delta))
+        assert gaussian_delta(made.attained([])[0], 2 * math.sqrt(nodes) / deviation) == pytest.approx(delta / share)
+        assert made.stated() == pytest.approx(epsilon / share)
+
+
+def test_where_the_private_sum_fails() -> None:
+    """Lemma 6 everywhere, here even where a node moves by R; Theorem 11 where T is small, or eps large."""
+    for rounds in (2, 3, 64, 2**16):
+        node = PrivateSum(Case(1, rounds, 1.0, 1e-6), 2, "node")
+        assert node.attained([])[0] > 1.6 * node.stated()
+        depth = math.log2(rounds)
+        moved = 1 / (depth * math.sqrt(math.log(depth / 1e-6)))
+        assert gaussian_epsilon(moved, 1e-6 / depth) > node.stated()
+
+    def holds(rounds: int, epsilon: float = 1.0) -> bool:
+        made = PrivateSum(Case(1, rounds, epsilon, 1e-6), 2, "tree")
+        return bool(made.attained([])[0] <= made.stated())
+
+    assert [holds(rounds) for rounds in (2, 3, 8, 16, 32, 33, 64, 2**10, 2**20)] == [False] * 6 + [True] * 3
+    assert holds(2**16, 51.0)
+    assert not holds(2**16, 52.0)
+
+
+@pytest.mark.parametrize("size", [2, 7, 100])
+def test_losses_of_noisy_points(size: int) -> None:
+    epsilon, delta = 0.8, 1e-4
+    growth = math.sqrt(math.log(2 / delta) / (2 * epsilon))  # T^c
+    release = math.sqrt(epsilon / size) / growth
+    beta = math.sqrt(size) * growth * math.sqrt(2 / epsilon * (math.log(size / delta) + release))
+
+    def found(variant: str) -> tuple[float, float]:
+        made = PocpPrivacy(Case(1, size, epsilon, delta), 2, variant)
+        return made.attained([])[0], made.stated()
+
+    assert found("lemma-1") == pytest.approx((gaussian_epsilon(1 / beta, delta / size), release))
+    assert found("theorem-1") == pytest.approx((gaussian_epsilon(math.sqrt(size) / beta, 2 * delta), 3 * epsilon))
+    assert found("theorem-9") == pytest.approx((gaussian_epsilon(2 * math.sqrt(size) / beta, 2 * delta), 3 * epsilon))
+    squares = 0.0
+    for now in range(1, size):
+        octave = 2.0 ** math.floor(math.log2(now))
+        squares += epsilon / (2 * octave * (math.log(octave / delta) + math.sqrt(epsilon / octave)))
+    total = delta * math.log2(size) + 2 / size ** (2 * epsilon)
+    expected = gaussian_epsilon(math.sqrt(squares), total), 3 * epsilon * math.log2(size)
+    assert found("theorem-13") == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("size", [3, 8, 32])
+def test_points_move_as_the_learners_move_them(size: int) -> None:
+    """Losses x^2 / 2 +- g x in round t, x_t = 0; GIGA begins in round t = t_q."""
+    slope = size / 2
+    for kind, variant in ((PocpIgd, "igd"), (PocpGiga, "giga")):
+        ends = []
+        for side in (1.0, -1.0):
+            problem = Problem(make_set("ball", 1), size + 1, slope + 1, 1.0, math.sqrt(size / 2))
+            learner = kind(problem, [Setting(1, Budget(math.inf))], 1, "printed")
+            for now in range(1, size + 1):
+                learner.round = now
+                loss = Pulled(side * slope if now == size else 0.0)
+                learner.observe(loss, loss.gradient(learner.point), None)
+            ends.append(float(learner.point[0, 0, 0]))
+        made = PointMoves(Case(1, size, 1.0, 1e-6), 2, variant)
+        assert abs(ends[0] - ends[1]) == pytest.approx(made.attained([])[0])
+        assert made.stated() == pytest.approx(2 * problem.lipschitz / size)
+        assert (made.attained([])[0] > made.stated()) == (variant == "giga")
+
+
+class Pulled:
+    """x^2 / 2 + g x."""
+
+    def __init__(self, slope: float):
+        self.slope = slope
+
+    def value_and_gradient(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.zeros(points.shape[:-1]), self.gradient(points)
+
+    def gradient(self, points: np.ndarray) -> np.ndarray:
+        return points + self.slope
+
+    def prox(self, points: np.ndarray, step: float) -> np.ndarray:
+        return (points - step * self.slope) / (1 + step)
 
 
 @pytest.mark.parametrize(("dimension", "vectors"), [(3, 5), (7, 4), (1, 9)])

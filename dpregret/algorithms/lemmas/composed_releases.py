@@ -102,15 +102,15 @@ class PrivateSum(Statement):
 
     Problem     epsilon at the stated delta, exact, where two items of norm 1 are 2 apart.
     Guarantee   Lemma 6: a node is (eps / log T, delta / log T)-DP. Theorem 11: all nodes are (eps, delta)-DP.
-    Deviations  log T is to the base 2, the logarithm of log(T) / delta natural; ln: both natural. Item 1 lies in the sums
-                of 1, 2, 4, .. items, the largest power of two up to T.
+    Deviations  log T is to the base 2, the logarithm of log(T) / delta natural; ln: both natural. Item 1 lies in the
+                sums of 1, 2, 4, .. items, the largest power of two up to T.
     """
 
     card = Card(
         name="private-sum",
         title="Private sum",
         paper="Jain, Kothari & Thakurta 2012",
-        reference="Alg. 5, Lemma 6, Theorem 11",
+        reference="Lemma 6, Theorem 11",
         variants={"node": "one node", "tree": "all nodes", "tree-ln": "all nodes, natural logarithms"},
         private=False,
     )

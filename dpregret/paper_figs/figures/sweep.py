@@ -17,7 +17,15 @@ from dpregret.paper_figs.figures import style
 from dpregret.paper_figs.figures.style import FULL, MOST, Curve, CurveStyle, Mask, Panel, PanelFigure, Theme
 from dpregret.paper_figs.judge import cells as rules
 from dpregret.paper_figs.judge import fits
-from dpregret.paper_figs.judge.cells import LENGTHS, Cells, NotRun, collect_cells, coordinate, log_factor
+from dpregret.paper_figs.judge.cells import (
+    LENGTHS,
+    Cells,
+    NotRun,
+    collect_cells,
+    coordinate,
+    log_factor,
+    with_inverse,
+)  # fmt: skip
 from dpregret.paper_figs.judge.claims import Claim, ClaimsFile, FigureEntry
 from dpregret.paper_figs.judge.verdicts import Judgement, judge_cells
 from dpregret.paper_figs.judge.vocabulary import VALUE_COLUMN, Parameter, Rate
@@ -342,7 +350,7 @@ def sweep(theme: Theme, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEnt
     cross; if it has a power `scaled`, everything is divided by that power of the parameter.
     """
     parameter, response = entry.parameter or "horizon", claims.response
-    rows = at(rows_of(runs, entry.experiment), entry)
+    rows = with_inverse(at(rows_of(runs, entry.experiment), entry), parameter)
     column, symbol = VALUE_COLUMN[parameter], style.symbol_of(parameter, response)
     fitted = [fit for fit in fit_claims(runs, claims, entry.experiment, parameter, (response,)) if _same(fit, entry)]
     parts = [(str(key), part) for key, data in rows.groupby("stream", sort=True) for part in panels_of(series_of(data))]
@@ -519,7 +527,7 @@ def bounds(theme: Theme, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEn
     Dashed above: the learner's own explicit bound; dotted below: the lower bound of the stream, where it has one.
     """
     parameter, response = entry.parameter or "horizon", claims.response
-    rows, column = rows_of(runs, entry.experiment), VALUE_COLUMN[parameter]
+    rows, column = with_inverse(rows_of(runs, entry.experiment), parameter), VALUE_COLUMN[parameter]
     learners = [(series, of_learner(rows, series)) for series in series_of(rows) if series.private]
     bounded = [(series, group) for series, group in learners if group["bound"].notna().all()]
     if not bounded:

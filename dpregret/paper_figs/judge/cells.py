@@ -93,12 +93,15 @@ def collect_cells(frame: pd.DataFrame, claim: Claim) -> Cells:
     return _optimum_cells(frame, claim) if claim.response == "optimum" else pivot(swept_rows(frame, claim), claim)
 
 
+def with_inverse(rows: pd.DataFrame, parameter: str) -> pd.DataFrame:
+    """With the column 1 / delta, where that is what is swept."""
+    return rows.assign(**{VALUE_COLUMN["delta"]: 1 / rows["delta"]}) if parameter == "delta" else rows
+
+
 def swept_rows(frame: pd.DataFrame, claim: Claim) -> pd.DataFrame:
     """The rows behind the cells, with their `response`; raises as `collect_cells`."""
     series = select_rows(frame, claim.learner, claim.variant, claim.experiment, claim.stream, where=claim.where)
-    rows = _end_rows(series, claim.parameter)
-    if claim.parameter == "delta":
-        rows = rows.assign(one_in=1 / rows["delta"])
+    rows = with_inverse(_end_rows(series, claim.parameter), claim.parameter)
     column = VALUE_COLUMN[claim.parameter]
     if claim.parameter != "beta" and (column not in rows.columns or rows[column].isna().any()):
         raise NotRun(f"the rows of {claim.learner}.{claim.variant} in {claim.experiment} have no {column}")

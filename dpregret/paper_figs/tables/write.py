@@ -165,8 +165,9 @@ def comparison_table(runs: pd.DataFrame, claims: ClaimsFile, table: Table, judge
 
 
 def symbol_of(claims: ClaimsFile, parameter: str) -> str:
-    """Short name of a parameter, such as n."""
-    return ALIAS.get(parameter) or labels_of(claims.response).symbols[parameter]
+    """Short name of a parameter, such as n; that of another kind of problem where the paper's own has none."""
+    known = {**labels_of("excess").symbols, **labels_of("regret").symbols, **labels_of(claims.response).symbols}
+    return ALIAS.get(parameter) or known[parameter]
 
 
 def _delivered(rows: pd.DataFrame, epsilon: float) -> str:
@@ -210,7 +211,8 @@ def _reference_cells(runs: pd.DataFrame, claims: ClaimsFile, table: Table, row: 
 
 
 def _mean_text(regret: Array, fixed: bool) -> str:
-    """Mean with its interval: one decimal for regrets, three significant digits for excess risks."""
+    """Mean with its interval: one decimal for regrets, three significant digits for excess risks and what is below."""
+    fixed = fixed and abs(regret.mean()) >= 0.05
     try:
         estimate = fits.mean_interval(regret)
     except fits.NoExponent:

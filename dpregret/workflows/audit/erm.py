@@ -15,6 +15,7 @@ import numpy as np
 
 from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
 from dpregret.algorithms.erm.objective_perturbation import ObjectivePerturbation
+from dpregret.algorithms.erm.private_offline_learning import PrivateOfflineLearning
 from dpregret.algorithms.geometry import ConstraintSet, make_set
 from dpregret.algorithms.privacy import Budget, gaussian_epsilon, gaussian_mu
 from dpregret.datasets.risk_population import Pass
@@ -137,7 +138,12 @@ class AuditedPopulation(AuditedRisk):
     samples: ClassVar[int] = FRESH_SAMPLES
 
     def risk(self, slopes: Array, runs: int) -> Any:
-        return LinearSample(slopes, runs)
+        sample = LinearSample(slopes, runs)
+        if (
+            self.learner_class is PrivateOfflineLearning
+        ):  # whose steps are solved for losses that are known to be linear
+            sample.smoothness = 0.0
+        return sample
 
     def inspect(self, learner: Any) -> None:
         self.gaussian = learner.ledger()[0].distribution == "gaussian"

@@ -28,13 +28,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import ndtr
 
-from dpregret.algorithms.erm.base import ErmProblem
+from dpregret.algorithms.erm.base import ErmProblem, Risk
 from dpregret.algorithms.erm.private_offline_learning import PrivateOfflineLearning
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.l2p import LazyToPrivate
@@ -188,8 +188,9 @@ def offline_epsilon(budget: Budget) -> float:
     averages, signs = [], np.where(np.arange(RECORDS) % 2, -1.0, 1.0)
     for sign in (1.0, -1.0):
         signs[CHANGED - 1] = sign
-        learner = PrivateOfflineLearning(ErmProblem(make_set("ball", 1), Signs(signs.copy())), [budget], 1, "printed")  # type: ignore[arg-type]
-        (alpha, noise), learner.tunings = learner.tunings[0], [learner.tunings[0]._replace(noise=0.0)]
+        problem = ErmProblem(make_set("ball", 1), cast("Risk", Signs(signs.copy())))
+        learner = PrivateOfflineLearning(problem, [budget], 1, "printed")
+        noise, learner.tunings = learner.tunings[0].noise, [learner.tunings[0]._replace(noise=0.0)]
         averages.append(float(learner.fit([np.random.default_rng(0)])[0, 0, 0]))
     return gaussian_epsilon(abs(averages[0] - averages[1]) / noise, budget.delta)
 

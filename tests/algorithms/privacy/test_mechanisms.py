@@ -11,7 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import linalg
 
-from dpregret.algorithms.privacy import BLOCK, NoisePerItem, NoisePerPrefix, NoisePlan, PrefixSums, WindowTree
+from dpregret.algorithms.privacy import (
+    BLOCK,
+    NoisePerItem,
+    NoisePerPrefix,
+    NoisePlan,
+    OctaveNoise,
+    PrefixSums,
+    WindowTree,
+)
 from dpregret.algorithms.privacy import convolution as convolution_module
 from dpregret.algorithms.privacy.audit import item_pure_loss, materialise, transcript_losses
 from dpregret.algorithms.privacy.convolution import FIRST, Streamed, root_convolution
@@ -74,6 +82,7 @@ WINDOWS: list[PrefixSums] = [
 HORIZONS: list[PrefixSums] = [
     *(tree(horizon) for tree in (BinaryTree, PaddedTree, VarianceReducedTree) for horizon in (2, 3, 37, 64, 65, 200)),
     NoisePerPrefix(90),
+    *(OctaveNoise(horizon, (1.5, 0.5, 2.0, 3.0, 0.7, 9.0, 4.0)) for horizon in (1, 2, 3, 8, 90)),
     *map(Root, (1, 2, 201, 150)),
     BufferedToeplitz(2, 1),
     BufferedToeplitz(201),
@@ -143,6 +152,7 @@ STREAMED: list[PrefixSums] = [
     WindowItems(100),
     WindowBlocks(100, (23,)),
     WindowBlocks(300, (5, 7)),
+    OctaveNoise(300, tuple(1.0 + octave for octave in range(9))),
     WindowRoot(9),
     WindowRoot(300),
     WindowBuffers(64),
