@@ -107,6 +107,11 @@ class PrivateOfflineLearning(OnePassLearner):
         return high if short(high) > 0 else float(optimize.brentq(short, 1e-12 * high, high, xtol=1e-15, rtol=1e-12))
 
     def _log(self, budget: Budget) -> float:
+        """ln(1/delta); nothing needs it for epsilon = inf. Raises ValueError for delta = 0, as other Gaussian noise."""
+        if math.isinf(budget.epsilon):
+            return 0.0
+        if budget.delta == 0:
+            raise ValueError("Gaussian noise needs delta > 0")
         return math.log(1 / budget.delta)
 
     def tuned(self, budget: Budget) -> Tuning:

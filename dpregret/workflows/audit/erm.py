@@ -139,9 +139,7 @@ class AuditedPopulation(AuditedRisk):
 
     def risk(self, slopes: Array, runs: int) -> Any:
         sample = LinearSample(slopes, runs)
-        if (
-            self.learner_class is PrivateOfflineLearning
-        ):  # whose steps are solved for losses that are known to be linear
+        if self.learner_class is PrivateOfflineLearning:  # its steps are solved for linear losses
             sample.smoothness = 0.0
         return sample
 
