@@ -3,7 +3,8 @@
     my_study/algorithms/online/my_descent.py    dpregret.algorithms.online.my_descent
     my_study/datasets/my_losses.py              dpregret.datasets.my_losses
     my_study/data.yaml                          data sets of the study, for the streams of records
-    my_study/experiments.yaml, claims.yaml      the paper my_study: the only paper of a run of the study
+    my_study/experiments.yaml                   the paper my_study: the only paper of a run of the study
+    my_study/claims.yaml                        its claims and tables, if it has any
 
 A file of a study can be moved into the tree without an edit, and its plays keep their keys. The command names the
 study in the environment variable `VARIABLE`; the variable reaches every process of a run.
@@ -24,7 +25,7 @@ PROFILE: Final = "study"
 PACKAGE: Final = Path(__file__).resolve().parent
 ROOMS: Final = ("algorithms/online", "algorithms/experts", "algorithms/bandits", "algorithms/erm", "datasets")
 """Folders of a study that hold Python files."""
-NEEDED: Final = ("experiments.yaml", "claims.yaml")
+NEEDED: Final = ("experiments.yaml",)
 DATA: Final = "data.yaml"
 NAME: Final = "[a-z][a-z0-9_]*"
 """Of a study: a paper's name."""

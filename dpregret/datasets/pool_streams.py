@@ -48,6 +48,7 @@ class PoolStream(Stream):
 
     apart = False
     stochastic = True
+    progress: Progress | None = None
 
     def __init__(self, domain: ConstraintSet, strong_convexity: float, examples: Examples, family: Any) -> None:
         if examples.features.shape[1] != domain.dimension:
@@ -63,7 +64,6 @@ class PoolStream(Stream):
         self.features = examples.features
         self.labels = examples.labels
         self.family = family
-        self.progress = Progress(f"searches the best fixed point of {self.name!r}")
 
     @property
     def pool_size(self) -> int:
@@ -124,7 +124,7 @@ class PoolStream(Stream):
         """
 
         def gradient(points: Array) -> Array:
-            self.progress.tick()
+            self._tick()
             slopes = self.family.slope(product(points, self.features.T), self.labels)
             slopes *= weights
             result = product(slopes, self.features)
@@ -133,22 +133,28 @@ class PoolStream(Stream):
 
         moments = np.stack([product(self.features.T * row, self.features) for row in weights])
         smoothness = self.strong_convexity + self.family.bend() * largest_eigenvalue(moments)[:, None]
+        newtons = "max_steps" not in options  # a caller who bounds the steps gets these alone
         options = {"max_steps": FIRST_ORDER_STEPS, "certify": False, **options}
         points, gaps, _ = minimise(self.domain, gradient, start, smoothness, goal=goal, **options)
         least = LEAST * vecdot(weights, self._of_each(self.domain.center()))
         unit = np.maximum(self._values(weights, points), least)
-        for run in np.flatnonzero(gaps > GAP * unit):
+        for run in np.flatnonzero(gaps > GAP * unit) if newtons else ():
             least_gap = min(goal, 0.1 * GAP * float(unit[run]))
             points[run], gaps[run] = self._by_newton(weights[run], points[run], least_gap)
         values = self._values(weights, points)
         unit = np.maximum(values, least)
         relative = np.divide(gaps, unit, out=np.zeros_like(gaps), where=unit > 0.0)
         if (relative > GAP).any():
+            gap, taken = gaps[relative.argmax()], options["max_steps"]
             raise FloatingPointError(
-                f"its relative gap is {relative.max():.1e} after {FIRST_ORDER_STEPS} first-order steps and Newton's, "
-                f"above {GAP:.0e}: {self._slow()}"
+                f"no certified minimum: gap {gap:.1e} is above {GAP:.0e} after {taken} steps{' and those of Newton' * newtons}, "
+                f"in units of the loss {relative.max():.1e}: {self._slow()}"
             )
         return points, values, relative
+
+    def _tick(self) -> None:
+        if self.progress is not None:
+            self.progress.tick()
 
     def _values(self, weights: Array, points: Array) -> Array:
         losses = vecdot(weights, self.family.loss(product(points, self.features.T), self.labels))
@@ -159,7 +165,7 @@ class PoolStream(Stream):
         """One run's point and gap; phi'' is the difference quotient of phi'."""
 
         def scores(point: Array) -> Array:
-            self.progress.tick()
+            self._tick()
             return product(point[None], self.features.T)[0]
 
         def value(point: Array) -> float:

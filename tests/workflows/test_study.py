@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from checkout import ROOT, environment
@@ -71,13 +72,29 @@ def test_a_file_that_would_not_be_found_is_named(written: Path, planted: str, na
     assert named in said
 
 
-def test_a_study_needs_its_experiments_and_claims(written: Path) -> None:
-    for name in study.NEEDED:
-        (written / name).unlink()
-    assert [name in said for name, said in zip(study.NEEDED, study.mistakes(written), strict=True)] == [True, True]
+def test_a_study_needs_its_experiments(written: Path) -> None:
+    (written / "claims.yaml").unlink()
+    assert list(study.mistakes(written)) == []
+    (written / "experiments.yaml").unlink()
+    (said,) = study.mistakes(written)
+    assert "experiments.yaml" in said
     done = command(written, "run", "./my_study")
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 2
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
+@pytest.mark.workflow
+def test_a_study_without_claims_has_a_table_of_what_it_plays(written: Path) -> None:
+    (written / "claims.yaml").unlink()
+    experiments = yaml.safe_load((written / "experiments.yaml").read_text())
+    only = experiments["experiments"]["logistic"] | {"horizon": "2^5..2^8", "learners": {"adaptive-descent": ["plain"]}}
+    (written / "experiments.yaml").write_text(yaml.safe_dump({**experiments, "experiments": {"logistic": only}}))
+    done = command(written, "run", "./my_study", "--cores", "1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = written / "results" / "study" / "my_study"
+    assert read_lines(results).empty
+    (row,) = pd.read_csv(results / "table_1_all.csv").to_dict("records")
+    assert (row["algorithm"], row["group"]) == ("adaptive-descent.plain, logistic", "study")
+    assert "Data: my-records" in (results / "report.html").read_text()
 
 
 def test_records_are_clipped_by_the_public_constants(tmp_path: Path) -> None:

@@ -10,12 +10,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, PlainValidator, model_validator
 
+from dpregret import study
 from dpregret.core.errors import ID_PATTERN, LONGEST_NAME, NAME_PATTERN, ConfigError, nearest, not_allowed
 from dpregret.core.yaml_source import Expanded, KeyPath, Located, Source, in_order, read_source, shown, validate
 from dpregret.paper_figs.judge.vocabulary import LogArgument, Parameter, Rate, Response, labels_of, parse
@@ -354,7 +356,7 @@ class ClaimsFile(Strict):
     problem: Literal["online", "erm"] = "online"
     exact: dict[Name, str] = Field(default_factory=dict)
     gains: tuple[Gain, ...] = ()
-    claims: tuple[Claim, ...] = Field(min_length=1)
+    claims: tuple[Claim, ...]
     tables: tuple[Table, ...] = Field(min_length=1)
     figures: tuple[FigureEntry, ...] = ()
 
@@ -474,6 +476,7 @@ PAPER_FILES: Final = ("claims.yaml", "errata.yaml", "changes.yaml")
 """Files of a paper's folder that this module reads; the keys of stages that import it hold them. The last: claim -> the
 commits that changed what it is judged by after its first reference."""
 CHANGES: Final = PAPER_FILES[2]
+PLAYED: Final = ("streams", "learners")
 _ID: Final = r"`?[a-z][\w.]*(?:-\w+)+`?"
 _CITED: Final = re.compile(rf"\bclaims? ({_ID}(?:(?:, and|,| and| or) {_ID})*)")
 
@@ -599,11 +602,37 @@ def source_of(path: Path) -> Source:
         raise ClaimsError(error.problems) from None
 
 
+def _without_claims(path: Path) -> dict[str, Any]:
+    """A claims file for the experiments beside it: no claims, and a table of all that they play."""
+    data = source_of(path.with_name("experiments.yaml")).data
+    experiments: dict[str, Any] = data if isinstance(data, dict) else {}
+    found, common = experiments.get("experiments"), experiments.get("defaults") or {}
+    rows: dict[str, Any] = {}
+    for name, experiment in found.items() if isinstance(found, dict) else ():
+        given = experiment if isinstance(experiment, dict) else {}
+        streams, learners = (given.get(key) or common.get(key) for key in PLAYED)
+        stream = streams[0] if isinstance(streams, list) and streams else ""
+        for learner, variants in learners.items() if isinstance(learners, dict) else ():
+            for variant in variants if isinstance(variants, list) else ():
+                reference = {"experiment": name, "stream": stream}
+                row = {"id": f"{name}-{learner}-{variant}", "label": f"{learner}.{variant}, {name}", "group": "study"}
+                words = {"learner": f"{learner}.{variant}", "operation": "-", "bound_text": "-"}
+                rows[row["id"]] = {**row, **words, "reference": reference}
+    listed = list(rows.values())
+    tables = [{"caption": "What was played.", "reference": listed[0]["reference"], "rows": listed}] if listed else []
+    return {"title": path.parent.name, "claims": [], "tables": tables}
+
+
 def _named(path: Path) -> Source:
-    """A file with the name of its folder as its paper."""
-    source = source_of(path)
+    """A file with the name of its folder as its paper. A study may do without claims, tables, or the whole file."""
+    of_study = study.FOLDER is not None and path.parent.resolve() == study.FOLDER.resolve()
+    source = Source(shown(path), {}, {}) if of_study and not path.exists() else source_of(path)
     if not isinstance(source.data, dict):
         raise ClaimsError(f"{source.name}: must be a mapping")
+    if of_study:
+        source = replace(source, data=_without_claims(path) | source.data)
+    if not source.data.get("claims", True) and not of_study:
+        raise ClaimsError(f"{source.at(('claims',))}: must not be empty")
     if "paper" in source.data:
         raise ClaimsError(f"{source.at(('paper',))}: a paper is named by its folder: leave this key out")
     return Source(source.name, {**source.data, "paper": path.resolve().parent.name}, source.lines)

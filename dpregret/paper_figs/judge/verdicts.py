@@ -161,6 +161,11 @@ class Judgement:
     cells_excluded: str = ""
 
 
+COPIED_ROW: Final = ("kind", "claim", *COPIED, "rate", "tolerance")
+TEXTS: Final = ("errata", "statement", "why")
+"""Columns of a row before and after the numbers of its judgement."""
+
+
 def judge_claims(
     runs: pd.DataFrame, claims: ClaimsFile, experiments: Collection[str] | None = None, exact: ExactLosses = NOTHING
 ) -> pd.DataFrame:
@@ -170,22 +175,27 @@ def judge_claims(
     """
     parts = by_experiment(runs)
     rows = [_row(claim, judge(parts.get(claim.experiment, runs), claim, experiments, exact)) for claim in claims.claims]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=None if rows else [*COPIED_ROW, *_numbers(Judgement("", "")), *TEXTS])
 
 
-def _row(claim: Claim, judgement: Judgement) -> dict[str, object]:
+def _numbers(judgement: Judgement) -> dict[str, object]:
+    """Columns of a judgement."""
     numbers: dict[str, object] = {}
     for name, value in vars(judgement).items():
         columns = value.columns(name) if isinstance(value, fits.Estimate) else {name: value}
         # below 1e-9 there is rounding only
         numbers |= {key: round(entry, 9) + 0.0 if isinstance(entry, float) else entry for key, entry in columns.items()}
+    return numbers
+
+
+def _row(claim: Claim, judgement: Judgement) -> dict[str, object]:
     return {
         "kind": claim.kind,
         "claim": claim.id,
         **{name: getattr(claim, name) for name in COPIED},
         "rate": rate_text(claim),
         "tolerance": claim.tol,
-        **numbers,
+        **_numbers(judgement),
         "errata": " ".join(claim.errata),
         "statement": claim.statement,
         "why": claim.check or ("an explicit bound" if claim.type == "below" else ""),

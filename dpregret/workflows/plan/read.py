@@ -175,9 +175,10 @@ class Plan:
 
 
 def papers() -> tuple[str, ...]:
-    """Return the names of all papers: the folders that hold claims."""
-    name = study.FOLDER.name if study.FOLDER else "*"
-    return tuple(sorted(path.parent.name for path in PAPERS.glob(f"{name}/claims.yaml")))
+    """Return the names of all papers: the folders that hold claims, or the study alone."""
+    if study.FOLDER:
+        return (study.FOLDER.name,)
+    return tuple(sorted(path.parent.name for path in PAPERS.glob("*/claims.yaml")))
 
 
 def short_names(names: Sequence[str]) -> dict[str, str]:
