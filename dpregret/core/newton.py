@@ -6,6 +6,7 @@ the columns: x goes towards the minimum over the set of the quadratic model at x
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -86,20 +87,18 @@ def _model_minimum(domain: ConstraintSet, point: Array, slope: Array, curvature:
 
 def _on_sphere(domain: ConstraintSet, point: Array, slope: Array, curvature: Array, steepest: float) -> Array:
     """The same on the border of a ball: (curvature + multiplier I) step = -slope - multiplier (x - center), with the
-    multiplier, found by bisection of its logarithm, that makes the step end on the border."""
+    multiplier, found by bisection in geometric means, that makes the step end on the border."""
     center, radius = domain.center(), 0.5 * domain.diameter
     offset = point - center
 
-    def ending(log_multiplier: float) -> Array:
-        multiplier = float(np.exp(log_multiplier))
+    def ending(multiplier: float) -> Array:
         matrix = curvature + multiplier * np.eye(len(point))
         answer: Array = point - _solved(matrix, slope + multiplier * offset)
         return answer
 
-    low = float(np.log(steepest)) - 60.0
-    high = float(np.log(steepest + np.sqrt(vecdot(slope, slope)) / radius)) + 3.0
+    low, high = 1e-26 * steepest, 20.0 * (steepest + math.sqrt(vecdot(slope, slope)) / radius)
     for _ in range(HALVINGS):
-        middle = 0.5 * (low + high)
+        middle = math.sqrt(low) * math.sqrt(high)
         distance = ending(middle) - center
         low, high = (middle, high) if vecdot(distance, distance) > radius**2 else (low, middle)
     return domain.project(ending(high))

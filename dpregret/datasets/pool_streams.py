@@ -134,7 +134,7 @@ class PoolStream(Stream):
         moments = np.stack([product(self.features.T * row, self.features) for row in weights])
         smoothness = self.strong_convexity + self.family.bend() * largest_eigenvalue(moments)[:, None]
         newtons = "max_steps" not in options  # a caller who bounds the steps gets these alone
-        options = {"max_steps": FIRST_ORDER_STEPS, "certify": False, **options}
+        options = {"max_steps": FIRST_ORDER_STEPS, "allowed": GAP, "certify": False, **options}
         points, gaps, _ = minimise(self.domain, gradient, start, smoothness, goal=goal, **options)
         least = LEAST * vecdot(weights, self._of_each(self.domain.center()))
         unit = np.maximum(self._values(weights, points), least)
@@ -144,12 +144,12 @@ class PoolStream(Stream):
         values = self._values(weights, points)
         unit = np.maximum(values, least)
         relative = np.divide(gaps, unit, out=np.zeros_like(gaps), where=unit > 0.0)
-        if (relative > GAP).any():
-            gap, taken = gaps[relative.argmax()], options["max_steps"]
-            raise FloatingPointError(
-                f"no certified minimum: gap {gap:.1e} is above {GAP:.0e} after {taken} steps{' and those of Newton' * newtons}, "
-                f"in units of the loss {relative.max():.1e}: {self._slow()}"
-            )
+        if (relative > options["allowed"]).any():
+            worst, allowed, taken = gaps[relative.argmax()], options["allowed"], options["max_steps"]
+            gap = f"gap {worst:.1e} is above {allowed:.0e} after {taken} steps"
+            newton_too = " and those of Newton" * newtons
+            unit_gap = f"in units of the loss {relative.max():.1e}"
+            raise FloatingPointError(f"no certified minimum: {gap}{newton_too}, {unit_gap}: {self._slow()}")
         return points, values, relative
 
     def _tick(self) -> None:
