@@ -22,9 +22,9 @@ from dpregret.workflows.audit.neighbours import Special, generators, rows
 from dpregret.workflows.audit.online import AuditedOnline
 from dpregret.workflows.audit.own import chosen
 from dpregret.workflows.audit.own import main as own_audit
-from dpregret.workflows.audit.plan import audits, load_settings
+from dpregret.workflows.audit.plan import again, audits, load_settings
 from dpregret.workflows.audit.planted import CASES, RUNS, planted_rows
-from dpregret.workflows.audit.tables import Tables, faults, finding, write_audit
+from dpregret.workflows.audit.tables import Tables, faults, finding, findings, write_audit
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.plan.config import Config
 
@@ -67,6 +67,50 @@ def test_half_of_the_noise_is_seen_in_what_is_played() -> None:
     for kind, share in ((ProjectedNoise, 1.0), (Half, 0.5)):
         audited = AuditedOnline(kind, "corrected", Budget(4.0, 1e-6), Special(), (5,))
         assert audited.reached() == pytest.approx(share, rel=0.05 if kind is Half else 1e-9)
+
+
+class Early(ProjectedNoise):
+    """Noise is added in the first rounds only, as many as a short audit plays."""
+
+    def observe(self, loss: Any, gradient: Any, noise: Any) -> None:
+        super().observe(loss, gradient, noise * self.honest())
+
+    def honest(self) -> bool:
+        return self.round <= 19
+
+    is_compiled = Half.is_compiled
+
+
+class Short(Early):
+    """Noise is added at a short horizon only."""
+
+    def honest(self) -> bool:
+        return self.horizon <= 19
+
+
+class Crowd(Early):
+    """Noise is added beside many runs only."""
+
+    def honest(self) -> bool:
+        return self.runs >= 1000
+
+
+@pytest.mark.parametrize("reached", [True, False])
+@pytest.mark.parametrize("kind", [ProjectedNoise, Early, Short, Crowd])
+def test_noise_that_is_there_only_when_a_short_audit_looks_is_missed_at_another_horizon(
+    kind: type[ProjectedNoise], reached: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From outside too, where no plan says what should arrive."""
+    if not reached:
+        monkeypatch.setattr(AuditedOnline, "reached", lambda self: math.nan)
+    monkeypatch.setattr(Special, "runs", lambda self, variant, usual: usual)
+    audited = AuditedOnline(kind, "corrected", Budget(4.0, 1e-6), Special(), (5,))
+    second = again("online", "noise-per-gradient", "corrected", audited, SETTINGS, 16_000)
+    assert second.empty == (kind is ProjectedNoise)
+    if not second.empty:
+        table = findings(second.assign(family="online", learner="x", variant="y"))
+        assert table["finding"].str.startswith("BROKEN").all()
+        assert table["pair"].str.endswith(" rounds").all()
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -81,6 +81,8 @@ class AuditedExperts(neighbours.Audited):
         if isinstance(learner, PrivateLeader):
             self.gaussian = learner.distribution == "gaussian"
             self.exact = neighbours.exact_epsilon(learner.plan, self.rounds - 1, range(1, self.rounds), self.budget)
+        elif self.again:
+            return
         elif isinstance(learner, SparseVectorExperts):
             self.exact = worst_epsilon(restless(learner.plan), self.delta)
         elif learner.exact:

@@ -75,12 +75,20 @@ class Audited(ABC):
     usual_rounds: ClassVar[int] = ROUNDS
     exact: float = math.nan
     gaussian: bool = False
+    again: bool = False
+    """At another horizon, where an exact loss of many rounds would be dear: it need not be known."""
 
     def __init__(
-        self, learner_class: type[Any], variant: str, budget: Budget, special: Special, seed: Sequence[int]
+        self,
+        learner_class: type[Any],
+        variant: str,
+        budget: Budget,
+        special: Special,
+        seed: Sequence[int],
+        again: bool = False,
     ) -> None:
         self.learner_class, self.variant, self.budget, self.seed = learner_class, variant, budget, seed
-        self.rounds = special.rounds or self.usual_rounds
+        self.rounds, self.again = special.rounds or self.usual_rounds, again
         self.prepare(special)
         learner = self.make(1)
         self.claimed, self.delta = budget.epsilon, 0.0 if learner.pure else budget.delta

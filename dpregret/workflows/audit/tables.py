@@ -23,6 +23,7 @@ TELLING = 0.5
 """Share of the ledger that has to be shown from the outside, exactly or by the audit, for the audit to say anything."""
 UNINFORMATIVE = "ledger within claim, audit uninformative"
 UNJUDGED = "could not be judged"
+BROKEN = "BROKEN"
 REACHED = 1e-6
 """Rounding, in the share of the noise that reaches what is played."""
 CAUGHT = 0.95
@@ -42,11 +43,14 @@ PLANTED_CAPTION = "Mistakes made on purpose: how often the audit proves them, an
 
 
 def findings(pairs: pd.DataFrame) -> pd.DataFrame:
-    """One row a learner and variant, that of the pair which proves most, with its finding as text."""
-    groups = pairs.groupby(["family", "learner", "variant"], sort=False)["audited"]
-    best = pairs.assign(pairs=groups.transform("size")).loc[groups.idxmax()]
-    numbers = best[["claimed", "accounted", "exact", "audited", "reached"]].to_numpy()
-    best["finding"] = [finding(*row) for row in numbers]
+    """One row a learner and variant with its finding as text: of the pair that proves most, a BROKEN one first."""
+    numbers = pairs[["claimed", "accounted", "exact", "audited", "reached"]].to_numpy()
+    key = ["family", "learner", "variant"]
+    found = pairs.assign(
+        finding=[finding(*row) for row in numbers], pairs=pairs.groupby(key)["audited"].transform("size")
+    )
+    found["weight"] = found["audited"].where(~found["finding"].str.startswith(BROKEN), math.inf)
+    best = found.loc[found.groupby(key, sort=False)["weight"].idxmax()]
     columns = ["family", "learner", "variant", "claimed", "delta", "accounted", "exact", "audited", "finding", "pair",
                "pairs", "power", "false_positive_rate", "audited_mu", "runs", "significance", "reached"]  # fmt: skip
     return best[columns].reset_index(drop=True)
@@ -61,11 +65,11 @@ def finding(claimed: float, accounted: float, exact: float, audited: float, reac
     if not (0 < claimed < math.inf and accounted >= 0 and audited >= 0) or exact < 0:
         return f"{UNJUDGED}: claimed {claimed:.3g}, ledger {accounted:.3g}, exact {exact:.3g}, audited {audited:.3g}"
     if audited > accounted * (1 + ROUNDING) or exact > accounted * (1 + ROUNDING):
-        return "BROKEN: delivers more than its ledger says"
+        return f"{BROKEN}: delivers more than its ledger says"
     if audited > exact * (1 + ROUNDING):
-        return "BROKEN: more is shown to be lost than its exact loss"
+        return f"{BROKEN}: more is shown to be lost than its exact loss"
     if abs(reached - 1) > REACHED:
-        return f"BROKEN: {reached:.3g} times the noise of its plan reaches what is played"
+        return f"{BROKEN}: {reached:.3g} times the noise of its plan reaches what is played"
     if accounted > claimed * (1 + ROUNDING):
         shown = exact if np.isfinite(exact) else audited
         if audited > claimed:
@@ -141,7 +145,7 @@ def faults(now: Tables, before: Tables) -> list[str]:
     What is audited may differ from the reference (another number of runs); what is computed, and which learners, bugs
     and losses there are, not.
     """
-    wrong = now.audit.loc[now.audit["finding"].str.startswith(("BROKEN", UNJUDGED))]
+    wrong = now.audit.loc[now.audit["finding"].str.startswith((BROKEN, UNJUDGED))]
     problems = [
         f"{row.learner}.{row.variant}: ledger {row.accounted:.4g}, exact {row.exact:.4g}, audited {row.audited:.4g}"
         for row in wrong.itertuples()
