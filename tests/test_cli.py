@@ -135,7 +135,7 @@ def test_results_are_pruned_in_the_clone_wherever_the_command_is_typed(
     other: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cli, "OWN", other.resolve())
-    old = other / "results" / "store" / "ab" / "abcd.parquet"
+    old = other / "results" / "store" / "ab" / f"ab{'0' * 62}.parquet"
     old.parent.mkdir(parents=True)
     old.touch()
     monkeypatch.chdir(other / "workflows")

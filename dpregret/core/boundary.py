@@ -53,7 +53,8 @@ def end(command: Callable[[], object]) -> NoReturn:
         with contextlib.suppress(OSError, ValueError):
             if debug:
                 traceback.print_exc()
-            print(shown(f"dpregret: {as_text(error)}"), file=sys.stderr)
+            if debug or not isinstance(error, BrokenPipeError):  # its reader has gone, as `head` does
+                print(shown(f"dpregret: {as_text(error)}"), file=sys.stderr)
     finally:
         _close_streams()
     sys.exit(code)

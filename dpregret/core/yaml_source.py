@@ -28,6 +28,8 @@ PLAIN: Final = frozenset(TAG + kind for kind in ("map", "seq", "str", "int", "fl
 KEYS: Final = frozenset(TAG + kind for kind in ("str", "int"))
 MOST: Final = 100_000
 """Entries of a file; what is behind an alias counts each time."""
+DEEPEST: Final = 100
+"""Lists and mappings inside each other."""
 RANGE: Final = re.compile(r"([0-9]+)\^(-?[0-9]+)(?:\.\.([0-9]+)\^(-?[0-9]+))?")
 MEANT: Final = frozenset("-^. 0123456789")
 NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
@@ -158,6 +160,7 @@ def read_source(path: Path, name: str | None = None) -> Source:
     try:
         with opened(path) as file:
             text = file.read().decode("utf-8")
+        _check_depth(text)
         loader = _Loader(text)
         node = loader.get_single_node()
         if node is None:
@@ -181,6 +184,15 @@ def read_source(path: Path, name: str | None = None) -> Source:
     if problems:
         raise ConfigError(problems)
     return Source(name, data, lines)
+
+
+def _check_depth(text: str) -> None:
+    """Raise RecursionError before a file is composed that is nested so deeply that this would end the process."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            raise RecursionError
 
 
 def entries(path: Path, fields: str) -> dict[str, Expanded]:

@@ -52,7 +52,12 @@ def test_the_exit_code_is_what_the_command_returns() -> None:
     ]
 
 
-@pytest.mark.parametrize("shell", ['"$@" > /dev/full', '"$@" >&-', 'set -o pipefail; { sleep 1; "$@"; } | true'])
+def test_a_reader_that_has_read_enough_is_no_message() -> None:
+    done = ended("print('verdict: kept')", shell='set -o pipefail; { sleep 1; "$@"; } | true')
+    assert (done.returncode, done.stderr) == (2, "")
+
+
+@pytest.mark.parametrize("shell", ['"$@" > /dev/full', '"$@" >&-'])
 def test_an_output_that_cannot_be_written_is_no_success(shell: str) -> None:
     done = ended("print('verdict: kept')", shell=shell)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)

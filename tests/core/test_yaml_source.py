@@ -64,3 +64,16 @@ def test_the_innermost_line_of_the_study_is_named_not_that_of_a_library(tmp_path
     assert "mine.py" not in errors.location(outside.value)
     monkeypatch.setattr(errors.study, "FOLDER", tmp_path)
     assert errors.location(outside.value) == " (mine.py:4)"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 100_000, "{a: " * 100_000, "".join(f"{' ' * depth}a:\n" for depth in range(2000)), "- " * 20_000 + "x"],
+    ids=["lists", "mappings", "blocks", "dashes"],
+)
+def test_a_file_nested_without_end_is_named(tmp_path: Path, text: str) -> None:
+    """The compiled reader calls itself, and would end the process."""
+    path = tmp_path / "deep.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match="nested too deeply"):
+        read_source(path)

@@ -108,8 +108,11 @@ class Plan:
     def read(cls, file: Path | str) -> Plan:
         """Raises OSError and ValueError where there is none."""
         with opened(file) as plain:
-            content = json.loads(plain.read())
-        if content.get("format") != FORMAT:
+            try:
+                content = json.loads(plain.read())
+            except RecursionError:
+                raise ValueError(f"{file}: is nested too deeply") from None
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise ValueError(f"{file}: not a plan of this version")
         return cls(Path(file), content)
 
