@@ -352,12 +352,22 @@ def online_to_batch(kind: Any, variant: str) -> Released:
 
 RARE = 1e-9
 SIGMAS = float(stats.norm.isf(RARE / 2))
-CHOOSERS = {"adaptive", "counters", "epoch_leader", "hedge", "lazy_points", "private_switching", "sparse_vector"}
+CHOOSERS = {
+    "adaptive",
+    "counters",
+    "dartboard_net",
+    "epoch_leader",
+    "hedge",
+    "lazy_points",
+    "private_switching",
+    "sparse_vector",
+}
 CORNERS = {"polytope_frank_wolfe", "variance_reduced_frank_wolfe"}
 """They release choices, no sums: their laws are below, or in their own test."""
-BOXED = {"batched_arms", "linear_bandit", "one_pass_ftrl", "phased_sgd"}
+BOXED = {"batched_arms", "epoch_descent", "linear_bandit", "one_pass_ftrl", "phased_sgd"}
 PERTURBED = {"objective_perturbation", "output_perturbation"}
-"""Their noise is held by their boxes: in test_online_to_batch.py, test_perturbation.py and test_bandits.py."""
+"""Their noise is held by their boxes: in test_online_to_batch.py, test_perturbation.py, test_bandits.py and
+test_epoch_descent.py."""
 CAPTURES: dict[str, Callable[[Any, str], Released]] = {
     "online": online, "experts": experts, "bandits": bandits, "erm": erm,
 }  # fmt: skip

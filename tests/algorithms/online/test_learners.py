@@ -46,7 +46,7 @@ def place(name, set_name, dimension):
     """The nearest set on which a learner can play."""
     if name in ("sampled-sparse-vector", "l2p-sampled"):
         return "ball", dimension
-    return set_name, min(dimension, 3) if name in ("net-sparse-vector", "l2p-net") else dimension
+    return set_name, min(dimension, 3) if name in ("net-sparse-vector", "l2p-net", "dartboard-net") else dimension
 
 
 def start(name, variant=None, setting=PRIVATE, set_name="simplex", dimension=6, runs=2, horizon=64, stream=None):
