@@ -87,9 +87,10 @@ def test_experts(name: str, variant: str, epsilon: float) -> None:
         turns = np.where(np.arange(rounds)[:, None] % 2, [0.0, 1.0], [1.0, 0.0])
         for losses in (worse, 0 * worse, turns):
             problem = ExpertProblem(np.ones(2), rounds, 0.0)
-            learner = started(lambda: kind(problem, Budget(epsilon, 1e-6), 1, variant), "leaves no switch")  # noqa: B023
+            refusals = ("leaves no switch", "needs batches of", "the paper needs p < 1/2")
+            learner = started(lambda: kind(problem, Budget(epsilon, 1e-6), 1, variant), *refusals)  # noqa: B023
             if learner is None:
-                assert epsilon == 1e-3
+                assert epsilon == 1e-3 or variant.startswith(("printed", "balanced"))
                 continue
             found = learner.play([ExpertBlock(losses[:, None], len(losses))], generators((1,), 1))
             assert np.isfinite(found.losses).all()
