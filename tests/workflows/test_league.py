@@ -15,6 +15,7 @@ from scipy.linalg import toeplitz
 
 from dpregret.algorithms.privacy import Budget, gaussian_mu
 from dpregret.algorithms.privacy.audit import materialise, transcript_losses
+from dpregret.algorithms.privacy.participation import Schedules, worst_record
 from dpregret.algorithms.privacy.prefix_sums import NoisePerItem, NoisePerPrefix
 from dpregret.algorithms.privacy.series import inverse_root_coefficients, landau, root_coefficients
 from dpregret.algorithms.privacy.toeplitz import WindowBuffers, WindowRoot, norm_floor
@@ -402,3 +403,42 @@ def test_the_example_of_the_documents(capsys: pytest.CaptureFixture[str]) -> Non
         assert main([f"{EXAMPLE}:{name}", *options]) == code
         page = capsys.readouterr().out
         assert float(re.findall(r"delivered: epsilon (\S+)", page)[0]) == pytest.approx(delivered, abs=1e-4)
+
+
+LIBRARIES = ROOT / "docs/examples/libraries.py"
+
+
+@pytest.mark.parametrize(
+    ("name", "needs", "options", "delivered"),
+    [
+        ("own", "numpy", "", 0.3069),
+        ("opendp", "opendp", "", 0.9274),
+        ("opendp", "opendp", "--participations 4 --separation 8", 1.966),
+        ("jax_privacy", "jax_privacy", "--participations 4 --separation 8", 0.9886),
+    ],
+)
+def test_noise_of_libraries(
+    name: str, needs: str, options: str, delivered: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The table of docs/audit.md; libraries of others where they are installed."""
+    pytest.importorskip(needs)
+    assert main([f"{LIBRARIES}:{name}", "--rounds", "64", *options.split()]) == int(delivered > 1)
+    assert float(re.findall(r"delivered: epsilon (\S+)", capsys.readouterr().out)[0]) == pytest.approx(
+        delivered, rel=1e-3
+    )
+    page = (ROOT / "docs/audit.md").read_text(encoding="utf-8")
+    assert f"| `{' '.join([name, '--rounds 64', options]).strip()}` | {delivered}" in page
+
+
+def test_the_sensitivity_of_a_record_is_that_of_jax_privacy() -> None:
+    """Buffers by its closed form, banded matrices and fixed epochs by its exact programs; never above its bound."""
+    sensitivity = pytest.importorskip("jax_privacy.matrix_factorization.sensitivity")
+    draws = np.random.default_rng(0).random((64, 64))
+    banded = np.tril(draws) * (np.abs(np.subtract.outer(np.arange(64), np.arange(64))) < 8)
+    found = worst_record(banded.T @ banded, Schedules(4, 8))
+    assert found.mu == pytest.approx(float(sensitivity.get_sensitivity_banded(banded, min_sep=8, max_participations=4)))
+    whole = np.tril(draws)
+    fixed = worst_record(whole.T @ whole, Schedules(4, 16, exact_gaps=True))
+    assert fixed.mu == pytest.approx(float(sensitivity.fixed_epoch_sensitivity(whole, epochs=4)))
+    most = float(sensitivity.get_min_sep_sensitivity_upper_bound(whole, min_sep=8, max_participations=4))
+    assert worst_record(whole.T @ whole, Schedules(4, 8)).bound <= most * (1 + 1e-6)
