@@ -168,7 +168,8 @@ def run(
     if study.FOLDER and (study.FOLDER / study.DATA).is_file():
         from dpregret.workflows.run import data
 
-        data.announce()
+        if code := data.announce():
+            raise typer.Exit(code)
     typer.echo(f"$ {shlex.join(command)}", err=True)
     os.chdir(root)
     os.execv(sys.executable, [sys.executable, "-P", "-m", *command])  # signals and the exit code are Snakemake's

@@ -7,6 +7,7 @@ constant that is chosen by looking at the records is not public, and the guarant
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -50,6 +51,8 @@ MISSING: Final = frozenset(
     )
 )
 """What files write for a value that there is not."""
+SWITCHES: Final = frozenset(("yes", "no", "on", "off", "true", "false", "null", "y", "n"))
+"""Words that some readers of YAML take for something else."""
 MOST_NAMED: Final = 8
 """Values of a label that a message lists."""
 _UNNAMED: Final = r"(Unnamed: \d+(_level_\d+)?)?"
@@ -212,12 +215,12 @@ class RecordFile(BaseModel):
             if re.fullmatch(_UNNAMED, name):
                 raise ConfigError(
                     f"{where} has no name{f' ({name!r})' * bool(name)}: are these row numbers? Leave the column out "
-                    f"with `drop: [{_quoted(name)}]`, or give it a name"
+                    f"with `drop: [{quoted(name)}]`, or give it a name"
                 )
             if name in columns:
                 raise ConfigError(
                     f"{where}: {name!r} is the name of column {columns[name]} too: rename one of the two, or leave "
-                    f"both out with `drop: [{_quoted(name)}]`"
+                    f"both out with `drop: [{quoted(name)}]`"
                 )
             if (value := number_in(name)) is not None and not value.is_integer():
                 raise ConfigError(f"{where}: {name!r} is a number: the first line holds names, not a record")
@@ -255,7 +258,7 @@ class RecordFile(BaseModel):
             elif "," in text and self.decimal == ".":
                 remedy = '; for decimal commas give `decimal: ","`'
             else:
-                remedy = f"; leave the column out with drop, or give its values in `levels`: {{{_quoted(name)}: [...]}}"
+                remedy = f"; leave the column out with drop, or give its values in `levels`: {{{quoted(name)}: [...]}}"
             shown = f"{problem} ({text!r})" if text and text in MISSING else problem
             raise ConfigError(f"{self.location}:{block.lines[row]}: column {name!r}: {shown}{remedy}")
         return np.array(numbers, dtype=np.float64)
@@ -304,16 +307,16 @@ class RecordFile(BaseModel):
         for wanted in named:
             if not any(matches(value, (wanted,)) for value in classes.first):
                 word = "positive" if wanted in positive else "negative"
-                quoted = "" if isinstance(wanted, str) else f" (a {type(wanted).__name__}; quotes make a word of it)"
+                quotes = "" if isinstance(wanted, str) else f" (a {type(wanted).__name__}; quotes make a word of it)"
                 raise ConfigError(
-                    f"{self.location}: {where}: no record has the value {wanted!r} of {word}{quoted}; its values are "
+                    f"{self.location}: {where}: no record has the value {wanted!r} of {word}{quotes}; its values are "
                     f"{listed}{nearest(wanted, classes.first)}"
                 )
         others = [value for value, side in sides.items() if side < 0]
         if not others:
             raise ConfigError(f"{self.location}: {where}: every record is positive: {listed}")
         if not negative and len(set(map(_number_or_word, others))) > 1:
-            shown = ", ".join(map(_quoted, others[:MOST_NAMED])) + ", ..." * (len(others) > MOST_NAMED)
+            shown = ", ".join(map(quoted, others[:MOST_NAMED])) + ", ..." * (len(others) > MOST_NAMED)
             raise ConfigError(
                 f"{self.location}:{classes.first[others[1]]}: {where}: more than two values: {listed}; if all but "
                 f"positive are one class, list them: `negative: [{shown}]`"
@@ -411,9 +414,10 @@ def shortened(rows: Array, norm: float) -> tuple[Array, Array]:
     return result, norms
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     """A word as YAML reads it."""
-    return text if re.fullmatch(r"[A-Za-z][A-Za-z0-9_. -]*", text) and text.strip() == text else f'"{text}"'
+    plain = re.fullmatch(r"[A-Za-z][A-Za-z0-9_. -]*", text) and text.strip() == text
+    return text if plain and text.lower() not in SWITCHES else json.dumps(text, ensure_ascii=False)
 
 
 def declared() -> dict[str, RecordFile]:
@@ -428,7 +432,9 @@ def declared() -> dict[str, RecordFile]:
             problems.append(f"{part.at(())}: {NAME_RULE}")
         elif name in taken():
             problems.append(f"{part.at(())}: dpregret has a data set of this name: give another")
-        problems += [f"{part.at((key,))}: no value yet" for key, value in part.data.items() if value is None]
+        for key, value in part.data.items():
+            nested = [(key, inner) for inner, item in value.items() if item is None] if isinstance(value, dict) else []
+            problems += [f"{part.at(path)}: no value yet" for path in ([(key,)] if value is None else nested)]
     if problems:
         raise ConfigError(problems)
     files = {name: validate(RecordFile, part) for name, part in parts.items()}

@@ -220,7 +220,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if study.FOLDER is None:
         raise ConfigError("data: name the folder of a study, as in `dpregret data ./my_study`")
-    found = pages(options.names)
+    try:
+        found = pages(options.names)
+    except ConfigError as error:
+        return _refused(error)
     if not found:
         raise ConfigError(f"{study.DATA}: declares no data set")
     if options.json:
@@ -230,7 +233,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def announce() -> None:
-    """Print the first lines on standard error, where a run's own lines are. Raises ConfigError."""
-    for line in first_lines():
+def announce() -> int:
+    """Print the first lines on standard error, where a run's own lines are; exit code 2 where data are refused."""
+    try:
+        lines = first_lines()
+    except ConfigError as error:
+        return _refused(error)
+    for line in lines:
         print(line, file=sys.stderr)
+    return 0
+
+
+def _refused(error: ConfigError) -> int:
+    """A line for each mistake."""
+    for problem in error.problems:
+        print(f"dpregret: {problem}", file=sys.stderr)
+    return boundary.FAILED

@@ -30,6 +30,7 @@ from dpregret.core.errors import ConfigError
 from dpregret.core.files import remove
 from dpregret.paper_figs.compare.gate import main as compared
 from dpregret.paper_figs.judge.result_tables import FILES, JOBS
+from dpregret.workflows.run import questions
 
 TEMPLATE: Final = Path(__file__).with_name("templates") / "study"
 HIDDEN: Final = "gitignore"
@@ -51,22 +52,37 @@ ENDS: Final = ("gate: passed", "gate: something was found", "gate: could not be 
 
 def write(folder: Path, printed: bool = False) -> None:
     """Copy the example. Raises ConfigError for a name that no study may have, FileExistsError where the folder is."""
-    name = folder.resolve().name
-    if not re.fullmatch(study.NAME, name) or (study.PACKAGE / "workflows" / "papers" / name).exists():
-        raise ConfigError(f"{name!r} is not a name for a study: small letters, digits and _, and no paper of dpregret")
+    check_name(folder)
     without = shutil.ignore_patterns("__pycache__", *([] if printed else ["printed.yaml"]))
     shutil.copytree(TEMPLATE, folder, ignore=without, copy_function=shutil.copyfile)
     (folder / HIDDEN).rename(folder / f".{HIDDEN}")
+
+
+def check_name(folder: Path) -> None:
+    """Raise ConfigError for a name that no study may have."""
+    name = folder.resolve().name
+    if not re.fullmatch(study.NAME, name) or (study.PACKAGE / "workflows" / "papers" / name).exists():
+        raise ConfigError(f"{name!r} is not a name for a study: small letters, digits and _, and no paper of dpregret")
 
 
 def new(arguments: Sequence[str] | None = None) -> int:
     """Write it, and say what to type next."""
     parser = boundary.Parser(prog="dpregret new", description="Write an example study, which runs as it stands.")
     parser.add_argument("folder", type=Path, help="the folder to write; its name is the name of the study")
+    parser.add_argument("--data", type=Path, metavar="CSV", help="a study for this file, with the questions left open")
+    parser.add_argument("--label", metavar="COLUMN", help="of --data: the column that is to be predicted")
     parser.add_argument("--printed", action="store_true", help="with printed.yaml, a table as a paper prints it")
     options = parser.parse_args(arguments)
-    write(options.folder, options.printed)
     shown = str(options.folder) if "/" in str(options.folder) else f"./{options.folder}"
+    if options.data is not None:
+        check_name(options.folder)
+        if options.folder.exists():
+            raise ConfigError(f"{options.folder}: this folder exists")
+        open_keys = questions.write(options.folder, options.data, options.label)
+        print(f"wrote {shown}\n  give values in {shown}/{study.DATA}: {', '.join(open_keys)}")
+        print(f"  dpregret data {shown}\n  dpregret run {shown}")
+        return 0
+    write(options.folder, options.printed)
     print(f"wrote {shown}\n  dpregret run {shown}\n  dpregret test {shown}\n  dpregret audit {shown}")
     return 0
 
