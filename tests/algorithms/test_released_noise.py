@@ -35,6 +35,7 @@ from dpregret.algorithms.erm.general_frank_wolfe import GeneralFrankWolfe
 from dpregret.algorithms.erm.mirror_descent import MirrorDescent
 from dpregret.algorithms.erm.online_to_batch import OnlineToBatch
 from dpregret.algorithms.erm.polytope_frank_wolfe import CornerFrankWolfe
+from dpregret.algorithms.erm.private_offline_learning import PrivateOfflineLearning
 from dpregret.algorithms.erm.variance_reduced_frank_wolfe import VarianceReducedFrankWolfe
 from dpregret.algorithms.experts.adaptive import AdaptiveExperts, Phases
 from dpregret.algorithms.experts.base import ExpertProblem
@@ -310,6 +311,8 @@ class Flat:
 
 def erm(kind: Any, variant: str) -> Released:
     """Noisy gradients of rounds 1..T-1."""
+    if kind is PrivateOfflineLearning:
+        return offline(kind, variant)
     size, most = 9, 12
     domain, flat = make_set(kind.natural_set, size), Flat(np.linspace(-0.3, 0.2, size))
     short = type(kind.__name__, (kind,), {"MAX_ITERATIONS": most, "MAX_SAMPLES": most})
@@ -329,6 +332,17 @@ def erm(kind: Any, variant: str) -> Released:
         noise = -np.array(steered.asked)[: most - 1, 0] / steps - flat.slope
     rounds = len(noise)
     return Released(noise, line.scale * np.eye(rounds), line, np.ones((rounds, 1)))
+
+
+def offline(kind: Any, variant: str) -> Released:
+    """Zero losses leave the average at the center: released is the noise, once."""
+    sample = LinearSample(np.zeros((FRESH_SAMPLES, SLOPE_DIMENSION)), RUNS)
+    sample.smoothness = 0.0
+    learner = kind(ErmProblem(make_set("ball", SLOPE_DIMENSION), sample), [BUDGET], RUNS, variant)
+    (line,) = learner.ledger()
+    steered = learner.domain = Steered(SLOPE_DIMENSION)
+    learner.fit(generators(7, "noise", RUNS))
+    return Released(np.array(steered.asked[-1]), np.array([[line.scale]]), line, np.ones((1, 1)))
 
 
 def online_to_batch(kind: Any, variant: str) -> Released:
