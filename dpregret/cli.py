@@ -324,7 +324,7 @@ def within(arguments: list[str]) -> list[str] | None:
     options = {arg.partition("=")[0] for arg in rest}
     if command in PROFILED and not options & {"-p", "--profile", "-h", "--help"}:
         rest += ["--profile", study.PROFILE]
-    if command == "advise" and "--results" not in options:
+    if command == "advise" and not options & {"--results", "--data"}:
         rest += ["--results", str(folder / "results" / study.PROFILE)]
     if command in ("table", "claims", "report", "check") or (command == "run" and rest[:1] != ["all"]):
         rest.insert(0, folder.name)

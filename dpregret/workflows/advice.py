@@ -57,6 +57,8 @@ examples:
   dpregret advise --rounds 20000 --dimension 100 --epsilon 1 --feedback erm --set l1-ball --json"""
 SYMBOLS: Final = {"rounds": "T", "dimension": "d", "epsilon": "eps", "window": "W", "delta": "delta"}
 DELTA: Final = 1e-6
+RECORDS: Final = "records-logistic"
+"""The stream of a study's records."""
 MOST_NUMBERS: Final = 2**24
 """Rounds (or numbers of a data set) beyond which no learner is built for its bound."""
 
@@ -372,8 +374,10 @@ def parser() -> argparse.ArgumentParser:
     positive = partial(_argument, lambda value: 0 < value < math.inf, "a positive number")
     share = partial(_argument, lambda value: 0 <= value < 1, "a number from 0 (pure privacy) to below 1")
     rounds = "number of rounds (erm, population: of records)"
-    command.add_argument("--rounds", type=_whole, required=True, metavar="T", help=rounds)
-    command.add_argument("--dimension", type=size, required=True, metavar="d", help="dimension, or number of experts")
+    command.add_argument("--rounds", type=_whole, metavar="T", help=rounds)
+    command.add_argument("--dimension", type=size, metavar="d", help="dimension, or number of experts")
+    data_help = "with the folder of a study: sizes of its first records, and only learners that their loss serves"
+    command.add_argument("--data", action="store_true", help=data_help)
     command.add_argument("--epsilon", type=positive, required=True, help="privacy budget")
     command.add_argument("--delta", type=share, default=DELTA, help="0: pure privacy only (default: 1e-6)")
     command.add_argument("--window", type=_whole, metavar="W", help="protect the last W rounds only (default: all)")
@@ -393,11 +397,40 @@ def parser() -> argparse.ArgumentParser:
     return command
 
 
+def _sizes(rounds: int | None, dimension: int | None) -> tuple[int, int]:
+    """T and d of the study's records where they are not given. Raises ConfigError where it has none."""
+    from dpregret.datasets.records import declared
+
+    files = declared()
+    if not files:
+        raise ConfigError(
+            "advise: --data: name the folder of a study with records, as in `dpregret advise --data ./pay`"
+        )
+    features, _ = next(iter(files.values())).read()
+    return rounds or features.shape[0], dimension or features.shape[1]
+
+
+def _serves(learner: str) -> bool:
+    """Whether logistic losses of records have what a learner needs."""
+    kind = FAMILIES["online"].learners.get(learner.partition(".")[0])
+    needs = frozenset() if kind is None else FAMILIES["online"].needs(kind)
+    return needs <= FAMILIES["online"].streams[RECORDS].traits | {"local-oracle", "solver"}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print advice; return the exit code."""
-    options = parser().parse_args(arguments)
+    command = parser()
+    options = command.parse_args(arguments)
+    if options.data:
+        options.rounds, options.dimension = _sizes(options.rounds, options.dimension)
+    for name in ("rounds", "dimension"):
+        if getattr(options, name) is None:
+            command.error(f"the following arguments are required: --{name}")
     request = Request(**{field.name: getattr(options, field.name) for field in fields(Request)})
-    advice = advise(request, *read_cells(options.results, ROOT), ROOT / "datasets" / "cache")
+    cells, source = read_cells(options.results, ROOT)
+    if options.data:
+        cells = cells.loc[[_serves(str(learner)) for learner in cells["learner"]]]
+    advice = advise(request, cells, source, ROOT / "datasets" / "cache")
     print((_json if options.json else _text)(advice, options.why), end="")
     return 0
 

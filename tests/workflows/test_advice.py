@@ -114,3 +114,16 @@ def test_a_folder_without_cells_or_with_damaged_ones_is_refused(tmp_path: Path) 
     (tmp_path / "winners" / "cells.csv").write_text("a,b\n1,2\n")
     with pytest.raises(ConfigError):
         main(["--results", str(tmp_path), *chain(*GOOD.items())])
+
+
+def test_records_are_advised_no_learner_that_their_loss_refuses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own.csv").write_text("a,b,y\n1,2,yes\n3,4,no\n5,6,no\n")
+    (tmp_path / "data.yaml").write_text("own:\n  file: own.csv\n  label: y\n  positive: yes\n  norm: 1\n")
+    monkeypatch.setenv("DPREGRET_STUDY", str(tmp_path))
+    assert advice._sizes(None, None) == (3, 2)
+    assert advice._sizes(64, None) == (64, 2)
+    served = {name for name in advice.FAMILIES["online"].learners if advice._serves(f"{name}.x")}
+    assert {"dp-ftrl", "dp-ftrl-lipschitz", "projected-descent"} <= served
+    assert not served & {"wdp-cocop-gaussian", "pqftl", "pftal", "ogd", "sampled-sparse-vector"}

@@ -80,7 +80,7 @@ def new(arguments: Sequence[str] | None = None) -> int:
             raise ConfigError(f"{options.folder}: this folder exists")
         open_keys = questions.write(options.folder, options.data, options.label)
         print(f"wrote {shown}\n  give values in {shown}/{study.DATA}: {', '.join(open_keys)}")
-        print(f"  dpregret data {shown}\n  dpregret run {shown}")
+        print(f"  dpregret data {shown}\n  dpregret advise --data {shown} --epsilon 1\n  dpregret run {shown}")
         return 0
     write(options.folder, options.printed)
     print(f"wrote {shown}\n  dpregret run {shown}\n  dpregret test {shown}\n  dpregret audit {shown}")
