@@ -301,6 +301,16 @@ def test_participations_add_up() -> None:
         assert verdict.item_mu == pytest.approx(np.linalg.norm(shifts, axis=0))
 
 
+@pytest.mark.parametrize("quiet", [1e-3, 1e-6, 1e-8, 1e-10])
+def test_noise_of_very_different_sizes_loses_no_digits(quiet: float) -> None:
+    """Independent noise of every item, one of it hardly any: mu = 1 / sd, although the square is below rounding."""
+    deviations = np.full(12, 1.0)
+    deviations[4] = quiet
+    found = audit(np.tril(np.ones((12, 12))) * deviations, Claim(12, 12))
+    assert found.worst.rounds == (5,)
+    assert found.mu == pytest.approx(1 / quiet, rel=1e-5)
+
+
 HARDLY_NOISED = """
 import numpy as np
 def make(generator, rounds, dimension):

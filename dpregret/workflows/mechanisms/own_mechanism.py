@@ -33,8 +33,9 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from scipy.linalg import solve_triangular
 
-from dpregret.algorithms.privacy.audit import materialise, whitened_sums
+from dpregret.algorithms.privacy.audit import materialise
 from dpregret.algorithms.privacy.budget import Budget, calibrate, gaussian_epsilon, gaussian_mu
 from dpregret.algorithms.privacy.participation import Schedules, WorstRecord, worst_record
 from dpregret.algorithms.privacy.prefix_sums import PrefixSums
@@ -53,6 +54,8 @@ MOST_ROUNDS = 4096
 CORNER = 6
 MOST_LINES = 24
 TOLERANCE = 1e-9
+RANK = 1e-12
+"""Share of a round's noise: what is new in it, where less is taken for rounding."""
 AUDIT = "audit"
 
 
@@ -313,11 +316,14 @@ def audited(mechanism: str | Callable[..., Any] | object, claim: Claim, sums: bo
 def audit(noise: Array, claim: Claim) -> Verdict:
     """Losses of a noise matrix B, (rounds, draws)."""
     rounds = claim.rounds
-    try:
-        whitened = claim.sensitivity * whitened_sums(noise)
-    except np.linalg.LinAlgError:
-        first, everything = _first_singular(noise), np.full(rounds, np.inf)
+    lower = np.asarray(np.linalg.qr(noise.T, mode="r")).T  # L L^T = B B^T, without squaring what is small
+    pivots = np.zeros(rounds)
+    pivots[: lower.shape[1]] = np.abs(np.diagonal(lower))
+    singular = np.flatnonzero(pivots <= RANK * np.linalg.norm(noise, axis=1))
+    if singular.size:
+        first, everything = int(singular[0]) + 1, np.full(rounds, np.inf)
         return Verdict(claim, noise, everything, everything, WorstRecord((first,), np.inf, np.inf), first)
+    whitened = claim.sensitivity * solve_triangular(lower, np.tril(np.ones((rounds, rounds))), lower=True)
     losses = np.cumsum(np.square(whitened), axis=0)  # of every item given the outputs so far
     last = np.minimum(np.arange(rounds) + claim.window, rounds) - 1  # the last output that an item is charged for
     items = np.sqrt(losses[last, np.arange(rounds)])
@@ -328,15 +334,6 @@ def audit(noise: Array, claim: Claim) -> Verdict:
         item = int(np.argmax(items))
         worst = WorstRecord((item + 1,), float(items[item]), float(items[item]))
     return Verdict(claim, noise, items, ages, worst)
-
-
-def _first_singular(noise: Array) -> int:
-    for last in range(1, len(noise) + 1):
-        try:
-            np.linalg.cholesky(noise[:last] @ noise[:last].T)
-        except np.linalg.LinAlgError:
-            return last
-    return len(noise)
 
 
 def _page(verdict: Verdict) -> Iterator[str]:
