@@ -18,7 +18,7 @@ from dpregret.algorithms.experts import shrinking_dartboard
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.batched_dartboard import BatchedDartboard, tuned
 from dpregret.algorithms.experts.composition_hedge import BatchedHedge, CompositionHedge
-from dpregret.algorithms.experts.hedge import hedge_losses
+from dpregret.algorithms.experts.hedge import Hedge, hedge_losses
 from dpregret.algorithms.experts.l2p import AsStated, Copied, LazyToPrivate, Still, play_by_the_box, printed
 from dpregret.algorithms.experts.private_leader import PrivateFtpl, PrivateFtrl, PrivateLeader
 from dpregret.algorithms.experts.shrinking_dartboard import (
@@ -33,7 +33,7 @@ from dpregret.algorithms.experts.shrinking_dartboard import (
     most_of,
 )
 from dpregret.algorithms.experts.sparse_vector import SparseVectorExperts
-from dpregret.algorithms.privacy import Budget
+from dpregret.algorithms.privacy import Budget, smallest_epsilon
 from dpregret.algorithms.privacy.selection import Selection, zcdp_epsilon
 from dpregret.datasets.expert_streams import ExpertBlock
 from dpregret.workflows.audit.exact_losses import batches_law
@@ -443,3 +443,36 @@ def test_leaders_play_on_their_noisy_sums(learner_class: type[PrivateLeader]) ->
                 law = softmax(-learner.sharpness * sums, axis=-1)
             plain += (law * losses).sum(axis=(0, 2))
         assert learner.play(blocks, generators(3)).losses == pytest.approx(plain, rel=1e-12)
+
+
+@pytest.mark.parametrize(("experts", "root"), [(8, 3.0), (2, 1.0), (1000, 0.25)])
+def test_hedge_of_small_losses_has_the_printed_eta(experts: int, root: float) -> None:
+    """By hand: where sqrt(2 ln(d) / L*) is `root`, e^eta is one more. The bound is computed from eta itself."""
+    log_experts = math.log(experts)
+    best = 2 * log_experts / root**2
+    learner = Hedge(ExpertProblem(np.ones(experts), 256, best), Budget(math.inf), 1, "small-loss")
+    assert math.exp(learner.eta) == pytest.approx(1 + root)
+    assert learner.bound()[0] <= math.sqrt(2 * best * log_experts) + log_experts
+
+
+@pytest.mark.parametrize(("keep_away", "steps"), [(0.9, 400), (0.6, 2000), (0.95, 5000)])
+def test_the_draws_of_the_copy_have_a_price_of_their_own(keep_away: float, steps: int) -> None:
+    """x and y are drawn again with their chances, each from a law that the changed round turns by 2 eta."""
+    eta, delta = 0.02, 1e-6
+    tuning = Copied(1, keep_away, eta)
+    ledger = tuning.draws(steps + 1, delta)
+
+    def exact(chances: list[float]) -> float:
+        one = 1 / (1 + math.exp(-eta))  # beside 1/(1 + e^eta): the logarithm of their ratio moves by 2 eta
+        law = np.ones(1)
+        for chance in chances:
+            step = np.array([chance * (1 - one), 1 - chance, chance * one])
+            for _ in range(steps):
+                law = np.convolve(law, step)
+        lost = eta * (np.arange(len(law)) - len(law) // 2)
+        return smallest_epsilon(lambda epsilon: float((law * -np.expm1(np.minimum(epsilon - lost, 0))).sum()), delta)
+
+    both = exact([tuning.most_drawn, tuning.renew])
+    assert exact([tuning.most_drawn]) < both <= ledger
+    alone = type("Alone", (Copied,), {"renew": 0.0})(*tuning)  # the same chances for x, none for y
+    assert alone.draws(steps + 1, delta) < both
