@@ -1,5 +1,6 @@
 """What is made: the rules are in workflows/rules, one for each stage."""
 
+import atexit
 import os
 import sys
 import threading
@@ -11,8 +12,14 @@ try:
     from dpregret.core.errors import ConfigError
     from dpregret.workflows.plan.keys import STORE
     from dpregret.workflows.plan.read import MADE, load
-    from dpregret.workflows.run.freshness import NEW, STAMP, Record, stale_items, summary_of
-    from dpregret.workflows.run.publish import begin, ended, failures
+    from dpregret.workflows.run.freshness import (
+        NEW,
+        STAMP,
+        Record,
+        stale_items,
+        summary_of,
+    )
+    from dpregret.workflows.run.publish import begin, ended, failures, write_list
 except ModuleNotFoundError as error:
     sys.exit(f"{error}: run 'make setup' and start snakemake as .venv/bin/snakemake")
 
@@ -76,6 +83,15 @@ def stop_timers():
             thread.cancel()
 
 
+@atexit.register
+def settle():
+    """Restore a list of files that was lost: where nothing is to be done, Snakemake calls no hook."""
+    if workflow.executor_plugin and not workflow.dryrun and workflow._dag is not None:
+        if not len(workflow.dag):
+            begin(PLAN, 0)
+            write_list(PLAN, STALE)
+
+
 onstart:
     present()
     begin(PLAN, len(workflow.dag))
@@ -83,7 +99,9 @@ onstart:
 
 onsuccess:
     stop_timers()
-    logger.info(ended(PLAN, workflow.dag_settings.targets, time.monotonic() - BEGAN))
+    logger.info(
+        ended(PLAN, workflow.dag_settings.targets, time.monotonic() - BEGAN)
+    )
 
 
 onerror:

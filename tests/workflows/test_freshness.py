@@ -236,7 +236,7 @@ def test_a_part_that_was_requested_is_listed(plan: Plan) -> None:
 def test_a_failed_play_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     parts = {"p": {"0123": part_of(Path("e.parquet"))}}
-    plan = plan_of(tmp_path, parts=parts, batches={"p": {"e": ["0123"]}})
+    plan = plan_of(tmp_path, parts=parts, batches={"p": {"e": {"parts": ["0123"]}}})
     assert publish.failures(plan) == []
     receipt = RESULTS / "made" / "plays" / "p" / "e.csv"
     receipt.parent.mkdir(parents=True)

@@ -295,6 +295,13 @@ def _cells(experiment: Experiment) -> tuple[int, int]:
     return math.prod(map(len, lists)) * count, len(experiment.epsilon) * len(experiment.deltas) * len(window)
 
 
+def predicted(experiment: Experiment) -> tuple[float, float]:
+    """Gigabytes of one play of an experiment beyond the interpreter, and CPU hours of one at the speed of the fastest
+    learners."""
+    amounts = {kind: value for _, kind, value in _products(experiment, *_cells(experiment))}
+    return amounts["memory_gb"], amounts["hours"]
+
+
 def _products(experiment: Experiment, cells: int, settings: int) -> Iterator[Amount]:
     longest, dimensions = max(experiment.horizon), [dimension for _, _, dimension in experiment.places()] or [1]
     anytime = FAMILIES[experiment.family].anytime

@@ -20,6 +20,7 @@ from dpregret.paper_figs.judge.claims import ClaimsFile
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Experiment
 from dpregret.workflows.plan import cross_references, facts, fingerprint, load
+from dpregret.workflows.plan.checks import predicted
 from dpregret.workflows.plan.config import AuditSize, Config, ValidationSize, parse_limits
 from dpregret.workflows.plan.keys import STORE, here, holds, key_of
 from dpregret.workflows.plan.read import DIGITS, FORMAT, Item, Play, short_names, versions
@@ -140,7 +141,7 @@ class _PlanMaker:
         self.code: dict[str, list[Path]] = {}
         self.items: dict[str, Item] = {}
         self.parts: dict[str, dict[str, Any]] = {}
-        self.batches: dict[str, dict[str, list[str]]] = {}
+        self.batches: dict[str, dict[str, dict[str, Any]]] = {}
         self.names = facts.display_names()
         self.name_key = short(self.names)
 
@@ -212,10 +213,23 @@ class _PlanMaker:
         self.parts[paper], self.batches[paper] = parts, {}
         for keys in _jobs_of(parts, self.config.plays_per_job or PLAYS_PER_JOB):
             batch = Path(parts[keys[0]]["file"]).stem
-            self.batches[paper][batch] = keys
+            self.batches[paper][batch] = {"parts": keys, **self._request([parts[key] for key in keys], paper)}
             needed = [f"data/{Path(file).stem}" for key in keys for file in parts[key]["data"].values()]
             self._add(f"{paper}/play/{batch}", "play", dict.fromkeys(needed), keys)
         self._add(f"{paper}/runs", "runs", [f"{paper}/play/{batch}" for batch in self.batches[paper]])
+
+    def _request(self, parts: Iterable[Mapping[str, Any]], paper: str) -> dict[str, int]:
+        """Memory (MB) and time (minutes) that a job asks for to play some parts.
+
+        An interpreter with its libraries, and a half more than the largest play is predicted to take; a quarter of an
+        hour, and four times what is predicted for the fastest learners, within the limit of each play.
+        """
+        gigabytes, minutes, longest = 0.0, 0.0, self.config.limits.play_minutes
+        for part in parts:
+            memory, hours = predicted(self.config.papers[paper].experiments[part["experiment"]])
+            gigabytes = max(gigabytes, memory)
+            minutes += min(4 * 60 * hours, longest) * len(part["plays"])
+        return {"mem_mb": 1000 + round(1536 * gigabytes), "minutes": 15 + round(minutes)}
 
     def _audit(self, audit: AuditSize) -> None:
         families = [f"audit/family/{family}" for family in FAMILIES]

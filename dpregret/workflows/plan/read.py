@@ -38,7 +38,7 @@ PLANS = Path(".snakemake") / "plans"
 MOST_PLANS = 8
 MADE = "made"
 """The folder, in one of results, of what is neither a result nor a play: data, receipts of plays, records."""
-FORMAT = 4
+FORMAT = 5
 DIGITS = 12
 """Digits of a short key."""
 TARGETS = {
@@ -87,6 +87,13 @@ class Part:
     settings: str
     plays: tuple[Play, ...]
     data: Mapping[str, str]
+
+
+class Request(NamedTuple):
+    """Memory (MB) and time (minutes) of a job."""
+
+    mem_mb: int
+    minutes: int
 
 
 class Item(NamedTuple):
@@ -152,7 +159,12 @@ class Plan:
 
     def batch(self, paper: str, batch: str) -> list[Part]:
         """The parts of a paper that one job plays."""
-        return [self.parts[paper][key] for key in self.content["batches"][paper][batch]]
+        return [self.parts[paper][key] for key in self.content["batches"][paper][batch]["parts"]]
+
+    def request(self, paper: str, batch: str) -> Request:
+        """What the job of a batch asks of a cluster."""
+        content = self.content["batches"][paper][batch]
+        return Request(content["mem_mb"], content["minutes"])
 
     def batches(self, paper: str) -> list[str]:
         """The names of the batches of a paper's plays."""

@@ -1,8 +1,6 @@
 # What is stale is decided here, once, by keys and content (workflows/run/freshness.py). A stale item has one more input,
 # the mark; the job that makes the mark has an input that is always younger, so it runs, and with it every job that needs
 # the mark, however many lie between them. All other inputs are ancient(): no date decides.
-import atexit
-
 STALE = stale_items(PLAN)
 FRESHNESS = Path(".snakemake/freshness")
 MARK, CLOCK = FRESHNESS / "mark", FRESHNESS / f"clock-{os.urandom(8).hex()}"

@@ -13,6 +13,11 @@ def experiments_of_batch(wildcards):
     return ", ".join(dict.fromkeys(part.experiment for part in parts))
 
 
+def request(wildcards):
+    """Memory and time of a batch, as the plan predicts them."""
+    return PLAN.request(wildcards.paper, wildcards.batch)
+
+
 def receipts_of_paper(wildcards):
     """The receipts of all plays of a paper."""
     batches = PLAN.batches(wildcards.paper)
@@ -32,8 +37,8 @@ rule play:
     conda:
         CONDA
     resources:
-        mem_mb=lambda wildcards, attempt: 2000 * attempt,
-        runtime=lambda wildcards, attempt: 30 * attempt,
+        mem_mb=lambda wildcards, attempt: request(wildcards).mem_mb * attempt,
+        runtime=lambda wildcards, attempt: request(wildcards).minutes * attempt,
     params:
         plan=PLAN.file,
         key=key("{paper}/play/{batch}"),
