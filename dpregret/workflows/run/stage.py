@@ -24,7 +24,7 @@ from dpregret.core.parquet import Stamp, StampError
 from dpregret.paper_figs.judge.runs import RunsError
 from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.keys import STORE
-from dpregret.workflows.plan.read import Plan
+from dpregret.workflows.plan.read import MADE, Plan
 from dpregret.workflows.run.freshness import Record, contents, is_fresh
 
 
@@ -131,9 +131,9 @@ def make(snakemake: Any, write: Callable[[Job], object], keep: bool = False) -> 
             raise RunsError(f"{outputs[0]} is not in the plan: run the same command again")
         item, place = plan.items[name], outputs[0].parent
         plan.check_code({item.code})
-        place.mkdir(parents=True, exist_ok=True)
-        out = place / f".{uuid4().hex}.part"
-        out.mkdir()
+        out = Path(plan.results, MADE, "parts", name.replace("/", "."))
+        remove(out)  # of a job that was killed
+        out.mkdir(parents=True)
         try:
             whole = keep and _take(item.key, out)
             if not whole:
@@ -164,7 +164,7 @@ def _move(out: Path, place: Path, outputs: tuple[Path, ...]) -> dict[str, str]:
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.is_dir():
             shutil.rmtree(target)
-        os.replace(out / name, target)
+        shutil.move(out / name, target)  # the store may lie on another disk
     return contents(place / name for name in files)
 
 
