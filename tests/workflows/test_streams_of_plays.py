@@ -28,7 +28,7 @@ from dpregret.datasets import bundled
 from dpregret.datasets.losses import RidgeSquared
 from dpregret.datasets.pool_streams import PoolStream
 from dpregret.datasets.streams import Stream, make_stream
-from dpregret.paper_figs.figures.style import GREY, CurveStyles, hue_of
+from dpregret.paper_figs.figures.style import GREY, HUES, CurveStyles, hue_of
 from dpregret.paper_figs.judge.runs import check_columns, check_runs
 from dpregret.workflows.families import FAMILIES, base, online
 from dpregret.workflows.families.base import Draws
@@ -395,6 +395,7 @@ def test_private_learners_of_an_experiment_never_look_alike() -> None:
     papers = read_profile(Path("workflows/config/full.yaml")).data["papers"]
     for experiment in (each for paper in papers.values() for each in paper["experiments"].values()):
         keys = [f"{learner}.{variant}" for learner, own in experiment["learners"].items() for variant in own]
+        assert [key for key in keys if key not in HUES and key.partition(".")[0] not in HUES] == [], "hue by a hash"
         for one, two in combinations([key for key in keys if hue_of(key) != GREY], 2):
             first, second = styles.at(one), styles.at(two)
             apart = np.linalg.norm(np.subtract(first.colour, second.colour))

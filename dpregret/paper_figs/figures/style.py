@@ -1,8 +1,8 @@
 """One style for all figures: labels, column widths of a paper, fonts, axes, and the curve styles of algorithms; figures
 with their panels, their captions and the data behind them. The same data give files of the same bytes.
 
-An algorithm has the same colour and marker in all figures. Its hue is in `HUES`; the hue of others follows from a
-hash of their name. A learner without privacy is grey. Within a hue every variant has its own shade and marker; a
+An algorithm has the same colour and marker in all figures. Its hue is in `HUES`; that of a user's learner follows from
+a hash of its name. A learner without privacy is grey. Within a hue every variant has its own shade and marker; a
 variant as printed is dashed.
 """
 
@@ -143,25 +143,27 @@ _BY_HUE: Final = {
     "blue": "wdp-cocop-gaussian dp-ftrl sparse-vector private-bandit-gaussian noisy-gd private-ftrl "
     "online-to-batch.descent one-pass-ftrl private-blocked-descent wdp-cocop-solver",
     "vermilion": "wdp-cocop-gamma dp-ftrl-lipschitz private-bandit-laplace noisy-sgd noisy-eg private-ftpl phased-sgd "
-    "restarted-ftal private-projected-descent adaptive-sparse-vector.cold epoch-leader epoch-phased-sgd",
+    "restarted-ftal private-projected-descent adaptive-sparse-vector.cold epoch-leader epoch-phased-sgd pol",
     "green": "wdp-cocol-gaussian pftal shrinking-dartboard private-linear-bandit objective-perturbation noisy-qnorm "
     "private-fw.balanced online-to-batch.leader private-gauge-descent batched-arms noisy-oracle "
-    "net-sparse-vector l2p-net dartboard-net",
+    "net-sparse-vector l2p-net dartboard-net l2p-sampled pocp-privacy",
     "purple": "wdp-cocol-gamma hedge-batched chaudhuri private-vr-fw online-to-batch.shrinking "
-    "private-separation-descent adaptive-sparse-vector.restart thakurta-smith-gaussian pqftl noisy-nuclear",
+    "private-separation-descent adaptive-sparse-vector.restart thakurta-smith-gaussian pqftl noisy-nuclear "
+    "point-moves",
     "orange": "wdp-scofw-gamma hedge-composition output-perturbation private-fw.gumbel online-to-batch.gauge "
     "pocp-giga adaptive-sparse-vector.warm thakurta-smith-laplace sampled-sparse-vector",
     "sky": "wdp-scofw-gaussian private-bandit-doubling noisy-gd-strong online-to-batch.descent-tree ftal-endless "
-    "noisy-grouped online-to-batch.descent-buffers",
+    "noisy-grouped online-to-batch.descent-buffers private-sum",
     "wine": "noise-per-gradient batched-dartboard noisy-value-bandit private-fw private-fw-general "
-    "online-to-batch.oracle online-to-batch.blocked",
-    "olive": "pocp-igd noise-per-prefix tree-counters noisy-md online-to-batch.local-oracle online-to-batch.implicit",
+    "online-to-batch.oracle online-to-batch.blocked pocp-doubling",
+    "olive": "pocp-igd noise-per-prefix tree-counters noisy-md online-to-batch.local-oracle online-to-batch.implicit "
+    "l2p",
     GREY: "ftal ogd ofw scofw stay lloo-ftal projected-descent blocked-descent separation-descent gauge-descent "
     "adaptive-descent ogd-small-loss hedge fkm garber-kretzu fw projected-gradient stay-at-zero "
     "ofw-explicit consensus noisy-oco norm-tail random-sum tree-error tree-privacy",
 }
 HUES: Final = {key: hue for hue, keys in _BY_HUE.items() for key in keys.split()}
-"""learner, or learner.variant -> its hue."""
+"""learner, or learner.variant -> its hue, of all bundled learners: hashes can make two of one experiment look alike."""
 STEPS: Final = ("blue", "vermilion", "green", "purple", "orange", "sky")
 """Hues of the values of a parameter."""
 SHEET: Final = Path(__file__).with_name("templates") / "paper.mplstyle"
