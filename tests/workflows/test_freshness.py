@@ -10,8 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from plays import NO_CODE, ended, given, part_of, plan_of
+from plays import NO_CODE, ended, given, part_of, plan_of, run_script
 
 from dpregret.workflows.plan import keys
 from dpregret.workflows.plan.read import Plan
@@ -279,3 +280,16 @@ def test_old_files_are_pruned_and_nothing_that_a_plan_names(
     (RESULTS / "plan.json").write_text(json.dumps({"format": 0}))
     assert publish.main([]) == 2
     assert tree(RESULTS / "p") != {}
+
+
+def test_data_are_made_under_their_name_and_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The wildcard of the rule is the name of a data set and its key; the data set is found by the former."""
+    monkeypatch.chdir(tmp_path)
+    stem = "diabetes.0123456789ab"
+    item, file = f"data/{stem}", Path("results/store/data") / f"{stem}.npz"
+    snakemake = given(plan_of(tmp_path, items={item: ["0123", NO_CODE, []]}), item, [file])
+    snakemake.wildcards.name = stem
+    code, log = run_script("data", snakemake)
+    assert code == 0, log
+    with np.load(file) as content:
+        assert {len(content[name]) for name in ("features", "labels")} == {442}
