@@ -119,7 +119,7 @@ def extended(root: Path) -> None:
     profile = yaml.safe_load(STEPS["mine.yaml"])
     profile["papers"] = {"noisy_descent": {"experiments": {"forecasting": FORECASTING}}}
     (root / "mine.yaml").write_text(yaml.safe_dump(profile, sort_keys=False))
-    done = made.snakemake("--cores", "2", "noisy_descent", FORECASTS, *MINE)
+    done = made.snakemake("--cores", "2", "noisy_descent", str(Path(FORECASTS).parent), *MINE)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -144,6 +144,15 @@ def test_what_is_made_of_something_that_is_not_fresh_is_not_fresh(plan: Plan) ->
     assert set(stale_items(plan)) == {"p/tables", "report"}
 
 
+def test_an_empty_folder_is_an_output(plan: Plan) -> None:
+    """Of a paper without figures."""
+    assert made(plan, "p/figures", lambda job: None)[0] == 0
+    assert list(FIGURES.iterdir()) == []
+    assert "p/figures" not in stale_items(plan)
+    FIGURES.rmdir()
+    assert stale_items(plan)["p/figures"].startswith(MISSING)
+
+
 def test_a_file_that_is_written_no_more_is_removed(plan: Plan) -> None:
     made(plan, "p/tables", lambda job: job.file.write_text("p/tables\n"))
     assert not (RESULTS / "p" / "table_2.csv").exists()

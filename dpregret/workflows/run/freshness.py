@@ -50,7 +50,8 @@ class Record(NamedTuple):
     def changed(self) -> list[str]:
         """The files that are no longer there, or not as recorded, and those that were added to a folder."""
         found = contents(self.outputs) | contents(name for name in self.files if Path(name).is_file())
-        return sorted(name for name in {*found, *self.files} if found.get(name) != self.files.get(name))
+        lost = {name for name in self.outputs if not Path(name).exists()}
+        return sorted({name for name in {*found, *self.files} if found.get(name) != self.files.get(name)} | lost)
 
 
 def contents(paths: Iterable[str | Path]) -> dict[str, str]:

@@ -134,6 +134,9 @@ def make(snakemake: Any, write: Callable[[Job], object], keep: bool = False) -> 
         out = Path(plan.results, MADE, "parts", name.replace("/", "."))
         remove(out)  # of a job that was killed
         out.mkdir(parents=True)
+        for output in outputs:
+            if not output.suffix:  # a folder, in which nothing need be: a paper may have no figure
+                (out / output.relative_to(place)).mkdir(parents=True)
         try:
             whole = keep and _take(item.key, out)
             if not whole:

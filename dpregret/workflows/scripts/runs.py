@@ -8,7 +8,6 @@ from dpregret.workflows.run.stage import Job, make
 
 def runs(job: Job) -> None:
     """What the store has lost since it was played is played again."""
-    job.file.mkdir()
     for part in job.plan.parts[job.paper].values():
         play_experiment(job.plan, part, job.file / Path(part.file).name, job.log, faults_in(job.of("plays"), part))
 
