@@ -10,7 +10,6 @@ from dpregret.workflows.run.stage import Job, make
 def figures(job: Job) -> None:
     """Each as PDF, PNG and SVG, with its data as CSV."""
     gc.set_threshold(50_000, 20, 100)  # figures are many small objects: to look for cycles takes a tenth of the time
-    job.file.mkdir()  # a study may declare no figures
     write_figures(
         job.runs,
         PAPERS / job.paper,
