@@ -17,7 +17,7 @@ from plays import NO_CODE, ended, given, part_of, plan_of, run_script
 from dpregret.workflows.plan import keys
 from dpregret.workflows.plan.read import Plan
 from dpregret.workflows.run import archive, publish
-from dpregret.workflows.run.freshness import EDITED, FAILED, MISSING, NEW, OUTDATED, Record, stale_items
+from dpregret.workflows.run.freshness import EDITED, FAILED, MISSING, NEW, OUTDATED, Record, contents, stale_items
 from dpregret.workflows.run.stage import Job, make
 
 RESULTS = Path("results/mine")
@@ -267,28 +267,89 @@ def test_old_files_are_pruned_and_nothing_that_a_plan_names(
     old = [
         keys.file_of("0" * 64),
         stored("1" * 64) / "figures" / "a.png",
-        Path("results/made/tables/p.0123/claims.csv"),
         RESULTS / "made" / "plays" / "q" / "e.csv",
         RESULTS / "log" / "q" / "tables.log",
+        RESULTS / "benchmark" / "q" / "tables.tsv",
         RESULTS / "q" / "claims.csv",
+        keys.STORE / "00" / f".{'0' * 64}.parquet.{'a' * 32}.part",
     ]
     for path in old:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("old")
-    Record("a-key", (str(old[-1]),), {str(old[-1]): "0"}).write(plan.record("q/tables"))
-    mine = RESULTS / "p" / "notes.txt"
-    mine.write_text("of the user")
+    records = {stored("1" * 64).with_suffix(".json"): old[1:2], plan.record("q/tables"): [old[2], old[5]]}
+    for record, files in records.items():
+        Record("a-key", tuple(map(str, files)), contents(files)).write(record)
+    old += records
+    mine = [
+        RESULTS / "p" / "notes.txt",
+        RESULTS / "log" / "notes.log",
+        RESULTS / "made" / "mine.csv",
+        RESULTS / "made" / "records" / "mine.json",
+        keys.STORE / "mine.parquet",
+        keys.STORE / "00" / "mine.parquet",
+        stored("1" * 64) / "notes.txt",
+        tmp_path / "thesis.tex",
+    ]
+    for path in mine:
+        path.write_text("of the user")
+    edited = RESULTS / "q" / "checks.csv"
+    edited.write_text("as dpregret wrote it")
+    Record("a-key", (str(edited),), contents([edited])).write(plan.record("q/checks"))
+    edited.write_text("as the user wrote it")
+    Record("a-key", (str(mine[-1]),), contents(mine[-1:])).write(plan.record("q/elsewhere"))
+    shutil.copytree(RESULTS, "results/copy")
+    copy = tree(Path("results/copy"))
     assert publish.main(["-n"]) == 0
     assert all(path.exists() for path in old)
     assert publish.main([]) == 0
     assert f"{len(old) + 1} files" in capsys.readouterr().out
     assert not any(path.exists() for path in old)
-    mine.unlink()
+    assert tree(Path("results/copy")) == copy
+    shutil.rmtree("results/copy")
+    plan.record("q/elsewhere").unlink()
+    for path in (*mine, edited):
+        path.unlink()
     log.unlink()
     assert tree(Path("results")) == before
-    (RESULTS / "plan.json").write_text(json.dumps({"format": 0}))
+
+
+PLANS: dict[str, Callable[[Path], object]] = {
+    "another version": lambda file: file.write_text(json.dumps({"format": 0})),
+    "no mapping": lambda file: file.write_text("[]"),
+    "cut": lambda file: file.write_bytes(file.read_bytes()[:100]),
+    "bytes": lambda file: file.write_bytes(b"\xff\xfe"),
+    "nested": lambda file: file.write_text("[" * 100_000),
+    "emptied": lambda file: file.write_text(json.dumps({**json.loads(file.read_text()), "parts": {}, "items": {}})),
+    "without a digest": lambda file: file.write_text(file.read_text().replace('"digest"', '"dig"')),
+    "another type": lambda file: file.write_text(json.dumps({**json.loads(file.read_text()), "items": 7})),
+    "a folder": swap,
+    "a dangling link": lambda file: (file.unlink(), file.symlink_to("nowhere")),
+}
+
+
+@pytest.mark.parametrize("damage", PLANS)
+def test_nothing_is_pruned_beside_a_plan_that_is_not_as_it_was_written(
+    damage: str, plan: Plan, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made(plan, "p/figures", keep=True)
+    publish.begin(plan, 1)
+    assert publish.main(["-n"]) == 0
+    PLANS[damage](RESULTS / "plan.json")
+    before = tree(Path("results"))
+    assert capsys.readouterr().out.startswith("0 files")
     assert publish.main([]) == 2
-    assert tree(RESULTS / "p") != {}
+    said = capsys.readouterr().out
+    assert said.startswith("nothing is deleted: ")
+    assert said.count("\n") == 1
+    assert "results/mine/plan.json" in said
+    assert tree(Path("results")) == before
+
+
+def test_a_plan_in_results_names_no_folder_of_a_user(plan: Plan, tmp_path: Path) -> None:
+    theirs = plan_of(tmp_path, read={str(tmp_path / "mine.yaml"): "0"}, items={}, papers={})
+    publish.begin(theirs, 1)
+    assert str(tmp_path) not in (RESULTS / "plan.json").read_text()
+    assert publish.kept_plan(RESULTS / "plan.json").content["profile"] == "mine"
 
 
 def test_data_are_made_under_their_name_and_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,8 @@
 """What a command leaves behind: the plan and the list of a finished run, what it says; and `dpregret prune`.
 
-A folder of results holds the plan that it was last made for (plan.json); what these plans name stays when the rest is
-pruned, in `results` and in the folders of all profiles below it.
+A folder of results holds the plan that it was last made for (plan.json), with its digest and without the names of the
+files that it was made of: they may lie in the folder of a user. What these plans name stays when the rest is pruned, in
+`results` and in the folders of all profiles below it.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ import csv
 import io
 import json
 import os
-import shutil
+import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 from dpregret.core import boundary
 from dpregret.core.files import atomic_write, checksum, opened, remove
@@ -27,14 +29,43 @@ PLAN, SUMS, ORIGIN = "plan.json", "SHA256SUMS", "origin.json"
 """The plan of a folder of results, as `dpregret prune` reads it; the list of its files, and where they were made."""
 
 
+DIGEST, READ = "digest", "read"
+"""What a plan in results holds besides, and what it does not hold."""
+LEFT: Final = re.compile(r"\.(.+\.)?[0-9a-f]{32}\.part")
+"""What a process that was killed leaves of a file or folder that it was writing."""
+DAMAGED: Final = "edited or damaged: run its command again, which writes it"
+
+
 def begin(plan: Plan, jobs: int) -> None:
     """Keep the plan; while jobs run, no list says that the run is finished."""
     results = Path(plan.results)
-    if not (results / PLAN).is_file() or checksum(results / PLAN) != checksum(plan.file):
+    content = {name: value for name, value in plan.content.items() if name != READ}
+    text = json.dumps({**content, DIGEST: keys.key_of(content)})
+    if not _holds(results / PLAN, text):
         with atomic_write(results / PLAN) as part:
-            shutil.copyfile(plan.file, part)
+            part.write_text(text, encoding="utf-8")
     if jobs:
         remove(results / SUMS)
+
+
+def _holds(file: Path, text: str) -> bool:
+    try:
+        with opened(file) as content:
+            return content.read() == text.encode()
+    except OSError:
+        return False
+
+
+def kept_plan(file: Path) -> Plan:
+    """A plan as `begin` kept it. Raises OSError and ValueError for any other."""
+    try:
+        plan = Plan.read(file)
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise ValueError(f"{file}: {DAMAGED}") from None
+    content = {name: value for name, value in plan.content.items() if name != DIGEST}
+    if plan.content.get(DIGEST) != keys.key_of(content):
+        raise ValueError(f"{file}: {DAMAGED}")
+    return plan
 
 
 def lacking(plan: Plan, targets: Collection[str], stale: Collection[str]) -> list[str]:
@@ -129,32 +160,66 @@ def failures(plan: Plan) -> list[str]:
 
 
 def unnamed(results: Path, plans: Sequence[Plan]) -> list[Path]:
-    """Files that none of the plans names: of the store, of the folder `made`, logs and benchmarks, and results of items
-    that no plan has any more.
+    """Files that dpregret wrote and none of the plans names: of the store, records, what was made, logs and benchmarks.
+
+    A play is dpregret's by its name. Any other file is dpregret's where the record of its item lists it with this
+    content, and a log or benchmark where its item has a record; no file of somebody else has one.
     """
-    keys_named = {item.key for plan in plans for item in plan.items.values()}
+    named_keys = {item.key for plan in plans for item in plan.items.values()}
     named: set[Path] = set()
-    records = {plan.record(name) for plan in plans for name in plan.items}
     for plan in plans:
         for part in (part for parts in plan.parts.values() for part in parts.values()):
-            keys_named.update(play.key for play in part.plays)
+            named_keys.update(play.key for play in part.plays)
             named.update(map(Path, part.data.values()))
-        named.update(Path(plan.results, "log", f"{name}.log") for name in plan.items)
-        named.update(Path(plan.results, "benchmark", f"{name}.tsv") for name in plan.items)
-    for record in records:
-        named.update(map(Path, freshness.Record.read(record).files))
-    tops = [results, *(file.parent for file in results.glob(f"*/{PLAN}"))]
-    old = [file for top in tops for file in top.glob(f"{MADE}/records/**/*.json") if file not in records]
-    former = [Path(name) for file in old for name in freshness.Record.read(file).files]
-    below = [file for top in tops for kind in (MADE, "log", "benchmark") for file in (top / kind).rglob("*")]
-    store = [file for file in (results / keys.STORE.name).rglob("*") if not keys_named & _stems(file)]
-    files = [file for file in (*former, *below, *store) if file.is_file() and file not in named | records]
-    return list(dict.fromkeys(files))
+        for name in plan.items:
+            named.update((plan.record(name), *_files_of(Path(plan.results), name)))
+            named.update(map(Path, freshness.Record.read(plan.record(name)).files))
+    files: list[Path] = []
+    for top in (results, *(file.parent for file in results.glob(f"*/{PLAN}"))):
+        for record in sorted((top / MADE / "records").rglob("*.json")):
+            name = record.relative_to(top / MADE / "records").with_suffix("").as_posix()
+            if record not in named and (written := _written(record, top)) is not None:
+                files += [*written, *_files_of(top, name)]
+        files += [file for file in (top / MADE).rglob("*") if LEFT.fullmatch(file.name)]
+    files += _of_store(results / keys.STORE.name, named_keys)
+    return [file for file in dict.fromkeys(files) if file.is_file() and file not in named]
 
 
-def _stems(file: Path) -> set[str]:
-    """Names that may be keys: of a file without suffix, and of the folders that hold it."""
-    return {file.stem, *(folder.name for folder in file.parents)}
+def _files_of(top: Path, name: str) -> tuple[Path, Path, Path]:
+    """The record, the log and the benchmark of an item in a folder of results."""
+    return (top / MADE / "records" / f"{name}.json", top / "log" / f"{name}.log", top / "benchmark" / f"{name}.tsv")
+
+
+def _written(record: Path, below: Path) -> list[Path] | None:
+    """The files that a record lists and that are as it says; None where it is no record of things below a folder."""
+    found = freshness.Record.read(record)
+    if not found.outputs or not all(_inside(below, Path(name)) for name in (*found.outputs, *found.files)):
+        return None
+    return [Path(name) for name, digest in found.files.items() if Path(name).is_file() and _sum(name) == digest]
+
+
+def _sum(name: str) -> str:
+    try:
+        return checksum(Path(name))
+    except OSError:
+        return ""
+
+
+def _inside(folder: Path, file: Path) -> bool:
+    return file.is_relative_to(folder) and file.resolve().is_relative_to(folder.resolve())
+
+
+def _of_store(store: Path, named: Collection[str]) -> Iterator[Path]:
+    """The files of the store that dpregret wrote under keys that are not named."""
+    for folder in store.glob("[0-9a-f][0-9a-f]"):
+        for file in folder.iterdir():
+            if LEFT.fullmatch(file.name):
+                yield from (file.rglob("*") if file.is_dir() and not file.is_symlink() else [file])
+            elif re.fullmatch(f"{folder.name}[0-9a-f]{{62}}", file.stem) and file.stem not in named:
+                if file.suffix == ".json":
+                    yield from [*(_written(file, file.with_suffix("")) or []), file]
+                elif file.suffix == ".parquet":
+                    yield file
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -167,9 +232,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--all", action="store_true", help="every play and every record, so that all is made again")
     options = parser.parse_args(arguments)
     results = Path("results")
-    files = [] if options.all else [results / PLAN, *results.glob(f"*/{PLAN}")]
+    files = [] if options.all else [folder / PLAN for folder in (results, *results.glob("*")) if folder.is_dir()]
     try:
-        plans = [Plan.read(file) for file in sorted(files) if file.is_file()]
+        plans = [kept_plan(file) for file in sorted(files) if os.path.lexists(file)]
     except (OSError, ValueError) as error:
         print(f"nothing is deleted: {error}")
         return 2
