@@ -210,9 +210,12 @@ def show(paper: str, profile: str | None, further: list[str]) -> NoReturn:
     os.chdir(workplace())
     committed = reference()
     if profile:
+        if not results_of(profile).is_dir():
+            profile_path(profile)  # raises for an unknown name
         folders = [results_of(profile), committed / results_of(profile).relative_to("results")]
     else:
-        runs = [file for part in ("", "*/") for file in Path("results").glob(f"{part}{paper}*/claims.csv")]
+        files = [file for part in ("", "*/") for file in Path("results").glob(f"{part}*/claims.csv")]
+        runs = [file for file in files if file.parent.name.startswith(paper)]
         runs = [file for file in runs if not file.resolve().is_relative_to(committed.resolve())]
         folders = [max(runs, key=lambda file: file.stat().st_mtime_ns).parents[1]] if runs else []
         folders.append(committed)

@@ -42,6 +42,12 @@ PAPERS: Final = FOLDER.parent if FOLDER else PACKAGE / "workflows" / "papers"
 """Where the folders of papers are."""
 
 
+def targets() -> set[str]:
+    """The names of the rules of a run, which no study may have: its own rule has the name of the study."""
+    rules = [path.read_text(encoding="utf-8") for path in (PACKAGE / "workflows" / "rules").glob("*.smk")]
+    return {"all", *re.findall(r"^rule (\w+):", "\n".join(rules), re.MULTILINE)}
+
+
 def files(study: Path) -> list[Path]:
     """The Python files of a study, in order."""
     return sorted(path for room in ROOMS for path in (study / room).glob("*.py"))
@@ -54,6 +60,8 @@ def mistakes(study: Path) -> Iterator[str]:
         return
     if not re.fullmatch(NAME, study.name):
         yield f"{study}: the name of a study is small letters, digits and _, and begins with a letter"
+    if study.name in targets():
+        yield f"{study}: a run has a rule of this name: rename the folder"
     if (PACKAGE / "workflows" / "papers" / study.name).exists():
         yield f"{study}: dpregret has a paper of this name: rename the folder"
     for name in NEEDED:

@@ -144,3 +144,22 @@ def test_results_are_pruned_in_the_clone_wherever_the_command_is_typed(
     monkeypatch.chdir(other / "workflows")
     assert call("prune", "--all").exit_code == 0
     assert not old.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["table", "/etc"], "'/etc'"),
+        (["claims", "../lou"], "'../lou'"),
+        (["table", "lou", "--number", "99"], "unknown table '99', allowed: 1"),
+        (["table", "lou", "--profile", "nonsense"], "unknown profile 'nonsense'"),
+    ],
+)
+def test_a_table_that_is_not_there_is_named_by_what_was_wrong(
+    words: list[str], named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        cli.main(words)
+    said = capsys.readouterr().err
+    assert (end.value.code, said.count("\n")) == (2, 1)
+    assert named in said

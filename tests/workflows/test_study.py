@@ -50,7 +50,7 @@ def test_what_new_writes_is_a_study(written: Path) -> None:
         studies.write(written)
 
 
-@pytest.mark.parametrize("name", ["My-Study", "talwar_2015", "1st"])
+@pytest.mark.parametrize("name", ["My-Study", "talwar_2015", "1st", "all", "audit", "tables", "further_tables"])
 def test_new_refuses_names_that_no_study_may_have(name: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=name):
         studies.write(tmp_path / name)

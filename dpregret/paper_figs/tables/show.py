@@ -43,7 +43,7 @@ def find_paper(name: str, results: Path) -> Path:
 
     Raises LookupError in one line that names what there is.
     """
-    papers = sorted(path.parent.name for path in results.glob("*/claims.csv"))
+    papers = sorted(path.parent.name for path in results.glob(f"*/{FILES['claim']}"))
     matches = [paper for paper in papers if paper == name] or [paper for paper in papers if paper.startswith(name)]
     if len(matches) == 1 and name:
         return results / matches[0]
@@ -81,6 +81,9 @@ def _table_text(folder: Path, options: argparse.Namespace) -> str:
         file, form = folder / FILES[options.lines], replace(FORMS[options.lines], needed=LINES)
     elif options.number == 1 and options.all:
         file, form = folder / "table_1_all.csv", PLAIN
+    if not options.lines and not file.is_file():
+        found = [name for path in folder.glob("table_*.csv") if (name := path.stem.removeprefix("table_")).isdecimal()]
+        raise LookupError(f"{folder}: {not_allowed('table', str(options.number), sorted(found, key=int))}")
     table = read_table(file, form, text=not (options.json and options.lines))
     if options.json:
         return as_json({"paper": folder.resolve().name, "file": str(file), "rows": table}).rstrip("\n")

@@ -61,6 +61,8 @@ def write(folder: Path, printed: bool = False) -> None:
 def check_name(folder: Path) -> None:
     """Raise ConfigError for a name that no study may have."""
     name = folder.resolve().name
+    if name in study.targets():
+        raise ConfigError(f"{name!r} is not a name for a study: a run has a rule of this name")
     if not re.fullmatch(study.NAME, name) or (study.PACKAGE / "workflows" / "papers" / name).exists():
         raise ConfigError(f"{name!r} is not a name for a study: small letters, digits and _, and no paper of dpregret")
 
