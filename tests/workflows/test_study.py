@@ -24,6 +24,7 @@ from dpregret.paper_figs.compare.gate import Tables
 from dpregret.paper_figs.judge.result_tables import read_lines
 from dpregret.workflows.run import studies
 from dpregret.workflows.run.contracts import stream_faults
+from dpregret.workflows.run.freshness import STAMP
 
 REPOSITORY = ROOT / "docs" / "examples" / "repository"
 DESCENT = Path("algorithms") / "online" / "my_descent.py"
@@ -95,6 +96,25 @@ def test_a_study_without_claims_has_a_table_of_what_it_plays(written: Path) -> N
     (row,) = pd.read_csv(results / "table_1_all.csv").to_dict("records")
     assert (row["algorithm"], row["group"]) == ("adaptive-descent.plain, logistic", "study")
     assert "Data: my-records" in (results / "report.html").read_text()
+
+
+@pytest.mark.workflow
+def test_the_gate_of_a_study_that_declares_no_figures_passes(written: Path) -> None:
+    """Claims and tables without figures, as the example of the docs: its stage of figures writes an empty folder."""
+    claims = yaml.safe_load((written / "claims.yaml").read_text())
+    claims |= {"claims": claims["claims"][:2], "settings": {"descent": claims["settings"]["descent"]}}
+    assert "figures" not in claims
+    (written / "claims.yaml").write_text(yaml.safe_dump(claims))
+    experiments = yaml.safe_load((written / "experiments.yaml").read_text())
+    only = experiments["experiments"]["descent"] | {"horizon": "2^5..2^8", "learners": {"my-descent": ["plain"]}}
+    (written / "experiments.yaml").write_text(yaml.safe_dump({**experiments, "experiments": {"descent": only}}))
+    for words in (("--keep",), ()):
+        done = command(written, "gate", "./my_study", "--no-audit", "--cores", "1", *words)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.stdout.splitlines()[-1] == "gate: passed"
+    assert (written / "reference" / "claims.csv").is_file()
+    figures = written / "results" / "study" / "my_study" / "figures"
+    assert {path.name for path in figures.iterdir()} <= {STAMP}
 
 
 def test_records_are_clipped_by_the_public_constants(tmp_path: Path) -> None:
