@@ -18,6 +18,7 @@ from dpregret.paper_figs.judge.cells import BATCH, ODDS, best_regularisation, co
 from dpregret.paper_figs.judge.claims import Claim, ClaimsError, ClaimsFile, Gain, Measure
 from dpregret.paper_figs.judge.fits import Estimate, mean_interval
 from dpregret.paper_figs.judge.result_tables import ExactLoss, gains, ratio, write_exact_losses, write_gains
+from dpregret.paper_figs.judge.runs import check_columns
 from dpregret.paper_figs.judge.verdicts import Judgement, decide, judge, judge_claims, rate_text
 from dpregret.paper_figs.judge.vocabulary import VALUE_COLUMN
 from dpregret.paper_figs.tables.write import measure
@@ -253,12 +254,15 @@ def test_a_claim_on_records_is_judged_by_the_epsilon_of_a_record() -> None:
     """A stream that repeats its records: a claim on rounds names what a record loses, a claim on records needs it."""
     runs = Sweep(root).frame()
     assert verdict(runs, **PRIVATE, unit="record") == "reproduced"  # every round has its own record
-    repeated = runs.assign(participations=26, record_epsilon=66.8)
+    repeated = check_columns(runs.assign(participations=26, record_epsilon=66.8), "as files are read")
     of_round = judge(repeated, make_claim(**PRIVATE))
     assert of_round.verdict == "reproduced"
     assert "of a round; a record in 26 rounds: at most 8.35 times" in of_round.reason
     assert verdict(repeated, **PRIVATE, unit="record") == "inconclusive"  # group privacy: an upper bound
     assert verdict(runs.assign(participations=26, record_epsilon=7.9), **PRIVATE, unit="record") == "reproduced"
+    assert verdict(runs.assign(participations=26, record_epsilon=np.nan), **PRIVATE, unit="record") == "inconclusive"
+    beside = runs.assign(participations=np.nan, record_epsilon=np.nan)  # no record repeats, in other files some do
+    assert verdict(beside, **PRIVATE, unit="record") == "reproduced"
 
 
 def test_privacy_looks_at_the_rows_of_its_claim_only() -> None:

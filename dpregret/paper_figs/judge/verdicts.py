@@ -263,11 +263,11 @@ def listed(values: Sequence[float] | Array) -> str:
 
 
 def delivered_of(rows: pd.DataFrame, claim: Claim) -> pd.Series[float]:
-    """The delivered epsilon of what the claim protects: a round, or a record in all its rounds."""
+    """The delivered epsilon of what the claim protects: a round, or a record in all its rounds (NaN: not known)."""
     delivered = rows["delivered_epsilon"]
-    return (
-        rows["record_epsilon"].fillna(delivered) if claim.unit == "record" and "record_epsilon" in rows else delivered
-    )
+    if claim.unit == "round" or "participations" not in rows:
+        return delivered
+    return rows["record_epsilon"].fillna(delivered.where(~(rows["participations"] > 1)))
 
 
 def judge_private(runs: pd.DataFrame, claim: Claim, cells: Cells, exact: ExactLoss | None = None) -> Judgement:
