@@ -42,6 +42,7 @@ from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
 from dpregret.workflows.plan.facts import FEEDBACK, POPULATION, family_of, stream_facts
 from dpregret.workflows.plan.fingerprint import ROOT
+from dpregret.workflows.run.data import Planned, of_record, planned_at
 from dpregret.workflows.run.single import experiment_of
 
 ABOUT: Final = """\
@@ -397,8 +398,9 @@ def parser() -> argparse.ArgumentParser:
     return command
 
 
-def _sizes(rounds: int | None, dimension: int | None) -> tuple[int, int]:
-    """T and d of the study's records where they are not given. Raises ConfigError where it has none."""
+def _sizes(rounds: int | None, dimension: int | None) -> tuple[int, int, int]:
+    """T and d of the study's records where they are not given, and their number. Raises ConfigError where there are
+    none."""
     from dpregret.datasets.records import declared
 
     files = declared()
@@ -407,7 +409,7 @@ def _sizes(rounds: int | None, dimension: int | None) -> tuple[int, int]:
             "advise: --data: name the folder of a study with records, as in `dpregret advise --data ./pay`"
         )
     features, _ = next(iter(files.values())).read()
-    return rounds or features.shape[0], dimension or features.shape[1]
+    return rounds or features.shape[0], dimension or features.shape[1], features.shape[0]
 
 
 def _serves(learner: str) -> bool:
@@ -421,28 +423,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print advice; return the exit code."""
     command = parser()
     options = command.parse_args(arguments)
+    records = None
     if options.data:
-        options.rounds, options.dimension = _sizes(options.rounds, options.dimension)
+        options.rounds, options.dimension, records = _sizes(options.rounds, options.dimension)
     for name in ("rounds", "dimension"):
         if getattr(options, name) is None:
             command.error(f"the following arguments are required: --{name}")
     request = Request(**{field.name: getattr(options, field.name) for field in fields(Request)})
     cells, source = read_cells(options.results, ROOT)
     if options.data:
-        cells = cells.loc[[_serves(str(learner)) for learner in cells["learner"]]]
+        # records are not known to have a point without loss
+        easy = cells["stream"].isin(
+            [name for name, kind in FAMILIES["online"].streams.items() if "best-loss" in kind.traits]
+        )
+        cells = cells.loc[~easy & cells["learner"].map(lambda learner: _serves(str(learner)))]
     advice = advise(request, cells, source, ROOT / "datasets" / "cache")
-    print((_json if options.json else _text)(advice, options.why), end="")
+    record = planned_at("records", request.rounds, records, request.epsilon, request.delta) if records else None
+    print((_json if options.json else _text)(advice, options.why, record), end="")
     return 0
 
 
-def _json(advice: Advice, why: bool) -> str:
-    content = plain(advice)
+def _json(advice: Advice, why: bool, record: Planned | None = None) -> str:
+    content = plain(advice) | ({"record": plain(record)} if record else {})
     if not why:
         del content["left_out"]
     return as_json(content)
 
 
-def _text(advice: Advice, why: bool) -> str:
+def _text(advice: Advice, why: bool, record: Planned | None = None) -> str:
     request, average = advice.request, advice.request.feedback in AVERAGES
     window = f"windows of {request.served} rounds" if request.served else "everything"
     privacy = "pure eps-DP" if request.delta == 0 else f"eps at delta = {request.delta:g}"
@@ -456,6 +464,8 @@ def _text(advice: Advice, why: bool) -> str:
     options = f" ({advice.options})" if advice.options else ""
     problem = f"the stream {advice.stream}{options}, set {advice.set}: {advice.losses}"
     lines.append(f"Predicted on {problem}. From {advice.source}.")
+    if record:
+        lines.append(f"The eps asked for is that of a round. {of_record(record)}.")
     word = "an excess risk" if average else "a regret"
     lines.append(f"A constant point, private for nothing, has {word} of about {significant(advice.constant)}.")
     if advice.others:
@@ -476,6 +486,9 @@ def _line(rank: str, row: Advised, advice: Advice, long: bool) -> dict[str, str]
         "95 % interval": f"{significant(row.low)} to {significant(row.high)}",
         "proved bound": significant(row.bound) if row.bound is not None else DASH,
     }
+    if advice.request.served:  # not everybody uses the window
+        window = f"{advice.request.served} rounds"
+        shown["protects"] = {"all": "everything", "none": "nothing"}.get(row.protects, window)
     if not long:
         return shown
     calls = [(f"{value:.3g}", name.replace("_", " ")) for name, value in row.calls.items()]
@@ -483,7 +496,6 @@ def _line(rank: str, row: Advised, advice: Advice, long: bool) -> dict[str, str]
     remarks = {
         "not private": not rank,
         "pure": row.pure and advice.request.delta > 0,
-        "protects everything": row.protects == "all" and advice.request.served > 0,
         "no better than a constant point": row.regret >= advice.constant and bool(rank),
     }
     notes = [*row.notes, *(remark for remark, applies in remarks.items() if applies)]

@@ -13,6 +13,7 @@ from dpregret.core.errors import ConfigError
 from dpregret.workflows import advice
 from dpregret.workflows.advice import Request, advise, bound_of, main, read_cells
 from dpregret.workflows.plan.fingerprint import ROOT
+from dpregret.workflows.run.data import planned_at
 
 REFERENCE = ROOT / "results" / "reference"
 Tables = tuple[pd.DataFrame, str]
@@ -122,8 +123,31 @@ def test_records_are_advised_no_learner_that_their_loss_refuses(
     (tmp_path / "own.csv").write_text("a,b,y\n1,2,yes\n3,4,no\n5,6,no\n")
     (tmp_path / "data.yaml").write_text("own:\n  file: own.csv\n  label: y\n  positive: yes\n  norm: 1\n")
     monkeypatch.setenv("DPREGRET_STUDY", str(tmp_path))
-    assert advice._sizes(None, None) == (3, 2)
-    assert advice._sizes(64, None) == (64, 2)
+    assert advice._sizes(None, None) == (3, 2, 3)
+    assert advice._sizes(64, None) == (64, 2, 3)
     served = {name for name in advice.FAMILIES["online"].learners if advice._serves(f"{name}.x")}
     assert {"dp-ftrl", "dp-ftrl-lipschitz", "projected-descent"} <= served
     assert not served & {"wdp-cocop-gaussian", "pqftl", "pftal", "ogd", "sampled-sparse-vector"}
+
+
+def test_advice_on_records_names_the_epsilon_of_a_record_and_who_protects_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A hundred records in 400 rounds: four rounds each, of pure privacy four times the eps."""
+    (tmp_path / "own.csv").write_text("a,b,y\n" + "1,2,yes\n3,4,no\n" * 50)
+    (tmp_path / "data.yaml").write_text("own:\n  file: own.csv\n  label: y\n  positive: yes\n  norm: 1\n")
+    monkeypatch.setenv("DPREGRET_STUDY", str(tmp_path))
+    words = ["--results", str(REFERENCE), "--data", "--rounds", "400", "--dimension", "4", "--epsilon", "0.5"]
+    assert main([*words, "--window", "64", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["record"]["participations"] == 4
+    fresh, grouped = found["record"]["record_epsilon"]
+    assert 0.5 < fresh < grouped
+    assert main([*words, "--window", "64"]) == 0
+    page = capsys.readouterr().out
+    assert f"eps {fresh:.3g}" in page
+    assert "realizable" not in page
+    protected = {each["protects"] for each in found["learners"]}
+    assert ("everything" in page) == ("all" in protected)
+    assert (page.count("64 rounds") > 1) == ("window" in protected), "once in the title"
+    assert planned_at("own", 400, 100, 0.5, 0.0).record_epsilon == (2.0, 2.0)

@@ -57,7 +57,7 @@ class Page:
 
     def __str__(self) -> str:
         """Lines of at most 120 columns."""
-        lines = [*_first(self.data), *_columns(self.data), *_constants(self.data), *map(_of_record, self.planned)]
+        lines = [*_first(self.data), *_columns(self.data), *_constants(self.data), *map(of_record, self.planned)]
         return "\n".join([*lines, *(line for note in self.data.notes for line in formats.folded(f"note: {note}"))])
 
 
@@ -94,8 +94,8 @@ class _Call(Source):
 def planned_at(experiment: str, rounds: int, size: int, epsilon: float, delta: float) -> Planned:
     """The privacy of a record of `size` at T rounds, of which it is in ceil(T / size)."""
     participations = -(-rounds // size)
-    either = (epsilon, epsilon)
-    if participations > 1 and not math.isinf(epsilon):
+    either = (participations * epsilon,) * 2  # pure: group privacy
+    if participations > 1 and delta > 0 and not math.isinf(epsilon):
         line = Release("gaussian", 1.0, gaussian_mu(Budget(epsilon, delta)), 1.0)
         fresh = replace(line, apart=True).of_record(participations).epsilon(delta)
         either = fresh, line.of_record(participations).epsilon(delta)
@@ -149,7 +149,7 @@ def first_lines() -> list[str]:
     """What a run of the study begins with. Raises ConfigError."""
     lines = []
     for page in pages():
-        lines += [*_first(page.data), _norm(page.data), *map(_of_record, page.planned[-1:])]
+        lines += [*_first(page.data), _norm(page.data), *map(of_record, page.planned[-1:])]
         lines += [f"note: {note}" for note in page.data.notes]
     return lines
 
@@ -199,7 +199,8 @@ def _text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _of_record(planned: Planned) -> str:
+def of_record(planned: Planned) -> str:
+    """What a record loses, in one line."""
     low, high = (f"{value:.3g}" for value in planned.record_epsilon)
     where = f"{planned.experiment}, T = {planned.rounds}"
     if planned.participations == 1:
