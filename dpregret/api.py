@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 def play(
     learner: str | type[Any],
     *,
-    stream: str,
-    rounds: int,
-    dimension: int,
+    stream: str | None = None,
+    rounds: int | None = None,
+    dimension: int | None = None,
+    data: Read | None = None,
     window: int | None = None,
     epsilon: float = 1.0,
     delta: float = 1e-6,
@@ -44,6 +45,8 @@ def play(
     learner: a name of `learners()`, with a variant behind a dot (its default where none is given), or a class of
     your own that derives from `Learner`, `ExpertLearner`, `BanditLearner` or `ErmLearner`. stream: a name of
     `streams()`. rounds: T; of risk minimisation the number of records n. dimension: d; of experts their number.
+    data: the answer of `records`. Where they are left out, T is then the number of records, d that of features, and
+    the stream `records-logistic`, or `fetched-regression` of a label of numbers; without data all three are needed.
     window: W, for learners that protect the last W rounds only (None: all rounds are protected); others refuse it.
     Trees need a power of two.
     epsilon, delta: the privacy budget, (epsilon, delta)-DP for two streams that differ in one round; learners
@@ -72,7 +75,7 @@ def play(
     """
     from dpregret.workflows.run.single import play_one
 
-    return play_one(learner, stream, rounds, dimension, window, epsilon, delta, runs, set, seed, options, limits)
+    return play_one(learner, stream, rounds, dimension, window, epsilon, delta, runs, set, seed, options, limits, data)
 
 
 def claim(paper: str, name: str) -> ClaimOf:
@@ -190,6 +193,9 @@ def records(
     >>> found = dp.records("bought.csv", label="bought", positive="yes", drop="visits", **public)
     >>> found.features.round(3).tolist(), found.labels.tolist()
     ([[-0.639], [0.0]], [-1.0, 1.0])
+    >>> played = dp.play("dp-ftrl-lipschitz", data=found, epsilon=1.0)
+    >>> played.stream, played.rounds, played.dimension
+    ('records-logistic', 2, 1)
     """
     from dpregret.workflows.run.data import read
 

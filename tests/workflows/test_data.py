@@ -3,6 +3,7 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -90,7 +91,7 @@ def test_the_command_and_the_first_lines_of_a_run(tmp_path: Path) -> None:
     page = ran([python, *command, "data", "./mine"], tmp_path, **environment(ROOT))
     assert page.returncode == 0, page.stderr
     assert "160 records of 3 features" in page.stdout
-    assert "a record is in 26 rounds; eps 8 of a round is eps 66.8" in page.stdout
+    assert "logistic, T = 128: a record is in one round; its eps is that of a round, 8" in page.stdout
     (answer,) = json.loads(ran([python, *command, "data", "./mine", "--json"], tmp_path, **environment(ROOT)).stdout)
     assert answer["data"]["classes"] == {"no": 95, "yes": 65}
     run = ran([python, *command, "run", "./mine", "-n", "--cores", "1"], tmp_path, **environment(ROOT))
@@ -110,3 +111,44 @@ def test_the_report_gets_the_columns_of_prepared_records(tmp_path: Path, wide: P
     assert found["columns"][1]["low"] == 0.0
     assert found["constants"]["norm"] == 1.5
     assert str(Page(dp.records(wide, **PUBLIC).overview)).startswith("wide.csv: ")
+
+
+def test_records_are_played_without_a_study(tmp_path: Path) -> None:
+    """The regret of the centre is T ln 2 less the smallest loss, by brute force over the ball of dimension 1."""
+    file = tmp_path / "one.csv"
+    values, signs = [0.9, -0.4, 1.3, 0.2, -1.1], ["y", "n", "y", "n", "y"]
+    file.write_text("a,b\n" + "".join(f"{value},{sign}\n" for value, sign in zip(values, signs, strict=True)))
+    read = dp.records(file, label="b", positive="y", norm=1.2)
+    played = dp.play("dp-ftrl-lipschitz", data=read, runs=2)
+    features, labels = np.clip(values, -1.2, 1.2), np.where(np.array(signs) == "y", 1.0, -1.0)
+    points = np.linspace(-1.0, 1.0, 200001)
+    best = np.logaddexp(0.0, -(labels * features)[:, None] * points).sum(axis=0).min()
+    assert (played.stream, played.rounds, played.dimension, played.participations) == ("records-logistic", 5, 1, 1)
+    assert played.stay == pytest.approx(5 * np.log(2.0) - best, abs=1e-8)
+    longer = dp.play("dp-ftrl-lipschitz", data=read, rounds=12, runs=2)
+    assert longer.participations == 3
+    assert longer.record_epsilon > longer.delivered_epsilon
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"stream": "norm-kink"}, "play: stream: 'norm-kink' takes no records, allowed: .*records-logistic"),
+        ({"dimension": 7}, "play: dimension: the records have 4 features"),
+        ({"source": "digits"}, "play: source: the records are given as data"),
+        ({"data": "wide.csv"}, "play: data: must be the answer of `dpregret.records`, not str"),
+        ({"data": None}, "play: stream: this argument is missing"),
+        ({"learner": "ftal"}, "needs strongly-convex losses"),
+        ({"learner": "hedge"}, "takes no records, no stream of the family experts does"),
+    ],
+)
+def test_what_records_cannot_be_played_with_is_one_line(wide: Path, given: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        dp.play(**({"learner": "dp-ftrl-lipschitz", "data": dp.records(wide, **PUBLIC)} | given))
+
+
+def test_records_that_were_lengthened_are_not_played(wide: Path) -> None:
+    read = dp.records(wide, **PUBLIC)
+    read.features[:] *= 2.0
+    with pytest.raises(ConfigError, match="exceeds 1"):
+        dp.play("dp-ftrl-lipschitz", data=read)

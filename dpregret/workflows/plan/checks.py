@@ -59,21 +59,28 @@ def guard(limits: Limits) -> Iterator[None]:
         yield
 
 
-def within(limits: Limits, experiment: Experiment, allow_few_cells: bool) -> Iterator[Mistake]:
-    """The mistakes of an experiment, or that they cannot be found with little memory in a short time."""
+def within(
+    limits: Limits, experiment: Experiment, allow_few_cells: bool, given: Sequence[str] = ()
+) -> Iterator[Mistake]:
+    """The mistakes of an experiment, or that they cannot be found with little memory in a short time.
+
+    given: data sets that the caller holds, beside those that are declared.
+    """
     try:
         with guard(limits):
-            yield from list(experiment_mistakes(experiment, allow_few_cells))
+            yield from list(experiment_mistakes(experiment, allow_few_cells, given))
     except TooMuch:
         yield (), f"making its problems and learners takes more than {limits.check_seconds:g} s (limit check_seconds)"
     except MemoryError:
         yield (), f"making its problems and learners takes more than {limits.check_gb:g} GB (limit check_gb)"
 
 
-def experiment_mistakes(experiment: Experiment, allow_few_cells: bool = False) -> Iterator[Mistake]:
+def experiment_mistakes(
+    experiment: Experiment, allow_few_cells: bool = False, given: Sequence[str] = ()
+) -> Iterator[Mistake]:
     """Yield (key path in the experiment, message)."""
     family = FAMILIES[experiment.family]
-    mistakes = [*_names(experiment, family), *experiment.mistakes()]
+    mistakes = [*_names(experiment, family, given), *experiment.mistakes()]
     if not mistakes:
         mistakes = [*_places(experiment, family), *_combinations(experiment, family)]
     yield from mistakes or _refusals(experiment, family)
@@ -127,7 +134,7 @@ def _oracle_costs(oracle_costs: Mapping[str, Sequence[int]]) -> Iterator[Mistake
                 yield (name, position), refusal
 
 
-def _names(experiment: Experiment, family: Family[Any, Any, Any]) -> Iterator[Mistake]:
+def _names(experiment: Experiment, family: Family[Any, Any, Any], given: Sequence[str] = ()) -> Iterator[Mistake]:
     if isinstance(experiment, ExperimentOnSets):
         for position, name in enumerate(experiment.sets):
             if name not in _sets():
@@ -137,7 +144,7 @@ def _names(experiment: Experiment, family: Family[Any, Any, Any]) -> Iterator[Mi
         if name not in family.streams:
             yield (key, position), _unknown(key.rstrip("s"), name, family.streams, "streams")
     source = experiment.options.get("source")
-    if source is not None and source not in (names := _sources()):
+    if source is not None and source not in given and source not in (names := _sources()):
         yield ("options", "source"), not_allowed("data set", source, names)
     for learner, variants in experiment.learners.items():
         if learner not in family.learners:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pandas as pd
 
 from dpregret.core.arguments import plain, real, whole
@@ -23,12 +25,17 @@ from dpregret.workflows.plan.config import CONFIG, Limits, parse_limits
 from dpregret.workflows.plan.make import data_files
 from dpregret.workflows.run import store
 
+if TYPE_CHECKING:
+    from dpregret.workflows.run.data import Read
+
 ARGUMENTS: Final = {
     "horizon": "rounds", "samples": "rounds", "experts": "dimension", "streams": "stream", "risks": "stream",
     "learners": "learner",
 }  # fmt: skip
 """Key of an experiment -> argument of a call."""
 PLAY: Final = "play"
+GIVEN: Final = "given records"
+"""The source of records that a caller holds; the space keeps it apart from every declared name."""
 SYMBOLS: Final = {
     "T": "rounds", "horizon": "rounds", "n": "rounds", "samples": "rounds", "d": "dimension", "W": "window",
     "eps": "epsilon", "mu": "strong_convexity", "data": "source", "loss": "stream", "losses": "stream",
@@ -134,9 +141,9 @@ def by_checkpoint(rows: pd.DataFrame, column: str, others: list[str]) -> pd.Data
 
 def play_one(
     learner: str | type[Any],
-    stream: str,
-    rounds: int,
-    dimension: int,
+    stream: str | None,
+    rounds: int | None,
+    dimension: int | None,
     window: int | None,
     epsilon: float,
     delta: float,
@@ -145,9 +152,18 @@ def play_one(
     seed: int,
     options: Mapping[str, Any],
     limits: str | None = None,
+    data: Read | None = None,
 ) -> Played:
     """See `dpregret.play`."""
     lifted = parse_limits(limits)
+    if data is not None:
+        stream, rounds, dimension = _of_records(data, stream, rounds, dimension)
+        if "source" in options:
+            raise ConfigError(f"{PLAY}: source: the records are given as data: leave it out")
+        options = {**options, "source": GIVEN}
+    for key, value in (("stream", stream), ("rounds", rounds), ("dimension", dimension)):
+        if value is None:
+            raise ConfigError(f"{PLAY}: {key}: this argument is missing; only data, of `dpregret.records`, replaces it")
     rounds, dimension, runs = (
         whole(f"{PLAY}: {key}", value) for key, value in (("rounds", rounds), ("dimension", dimension), ("runs", runs))
     )
@@ -167,6 +183,10 @@ def play_one(
         name = learner.card.name
     card = learner_class.card
     made = family.streams.get(stream) if isinstance(stream, str) else None
+    if data is not None and "source" not in (inspect.signature(made).parameters if made else {}):
+        taking = [title for title, kind in family.streams.items() if "source" in inspect.signature(kind).parameters]
+        where_else = f"allowed: {', '.join(taking)}" if taking else f"no stream of the family {family.name} does"
+        raise ConfigError(f"{PLAY}: stream: {stream!r} takes no records, {where_else}")
     if made is not None and family.name == "online" and "strongly-convex" not in made.traits:
         convexity, options = options.get("strong_convexity", 0), dict(options)
         options.pop("strong_convexity", None)
@@ -197,11 +217,15 @@ def play_one(
     allowed = Limits().model_copy(update=lifted.model_dump(exclude_unset=True) if lifted else {})
     mistakes = list(experiment_sizes(experiment, allowed))
     if not mistakes:
-        mistakes = list(within(allowed, experiment, True) if isinstance(learner, str) else experiment.mistakes())
+        mistakes = list(
+            within(allowed, experiment, True, [GIVEN]) if isinstance(learner, str) else experiment.mistakes()
+        )
     if mistakes:
         raise ConfigError([f"{where(path)}: {message.replace(CONFIG, '')}" for path, message in mistakes])
     with TemporaryDirectory(prefix="dpregret-") as folder:
-        store.link(data_files(experiment), Path(folder))
+        if data is not None:
+            _save(data, Path(folder))
+        store.link({name: file for name, file in data_files(experiment).items() if name != GIVEN}, Path(folder))
         try:
             rows = family.rows(experiment, learner_class, variant, Draws(seed, runs, Path(folder)))
         except ConfigError:
@@ -213,7 +237,7 @@ def play_one(
     return Played(
         f"{name}.{variant}",
         family.name,
-        stream,
+        str(stream),
         str(first["set"]),
         int(first["horizon"]),
         int(first["dimension"]),
@@ -222,6 +246,26 @@ def play_one(
         float(first["delta"]),
         rows,
     )
+
+
+def _of_records(data: Read, stream: str | None, rounds: int | None, dimension: int | None) -> tuple[str, int, int]:
+    """Stream, T and d of records where they are not given: each record in one round. Raises ConfigError."""
+    from dpregret.workflows.run.data import Read
+
+    if not isinstance(data, Read):
+        raise ConfigError(f"{PLAY}: data: must be the answer of `dpregret.records`, not {type(data).__name__}")
+    records, features = data.features.shape
+    if dimension not in (None, features):
+        raise ConfigError(f"{PLAY}: dimension: the records have {features} features: leave it out")
+    usual = "fetched-regression" if data.overview.positive is None else "records-logistic"
+    return stream or usual, records if rounds is None else rounds, features
+
+
+def _save(data: Read, folder: Path) -> None:
+    """Records in the form that streams read; a row that was lengthened since it was read is refused there."""
+    from dpregret.datasets.examples import save
+
+    save(folder / f"{GIVEN}.npz", features=data.features / data.norm, labels=data.labels, norm=np.float64(data.norm))
 
 
 def family_of(learner: str) -> Family[Any, Any, Any]:
