@@ -58,3 +58,12 @@ def test_what_cannot_be_read_is_one_line_and_writes_nothing(study_folder: Path) 
     assert not (study_folder / "mine").exists()
     with pytest.raises(ConfigError, match="name for a study"):
         studies.new([str(study_folder / "My-Pay"), "--data", str(path)])
+
+
+def test_a_label_of_numbers_gets_losses_that_take_it(study_folder: Path) -> None:
+    path = study_folder / "Pay 2020.csv"
+    path.write_text("age,pay\n" + "".join(f"{20 + n},{n / 2}\n" for n in range(20)))
+    assert questions.write(study_folder / "mine", path, "pay") == ["range", "ranges.age"]
+    experiment = yaml.safe_load((study_folder / "mine" / "experiments.yaml").read_text())["experiments"]["records"]
+    assert experiment["streams"] == ["fetched-regression"]
+    assert experiment["strong_convexity"] == 0.1

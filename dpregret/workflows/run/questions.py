@@ -24,14 +24,22 @@ EXPERIMENT: Final = """\
 defaults: {{set: ball, window: [horizon], epsilon: [1.0], delta: 1.0e-6, runs: 8}}
 experiments:
   records:
-    title: Logistic losses of the records
+    title: {title} losses of the records
     sweep: none
-    streams: [records-logistic]
-    options: {{source: {name}}}
+    streams: [{stream}]
+    options: {{source: {name}}}{ridge}
     dimension: [{dimension}]
     horizon: [{rounds}]
     learners: {{dp-ftrl-lipschitz: [root, corrected], projected-descent: [plain]}}
 """
+LOGISTIC: Final = {"title": "Logistic", "stream": "records-logistic", "ridge": ""}
+"""The losses of a label of two classes."""
+SQUARED: Final = {
+    "title": "Squared",
+    "stream": "fetched-regression",
+    "ridge": "\n    strong_convexity: 0.1 # the weight of the ridge",
+}
+"""Those of a label of numbers."""
 
 
 def opened(path: Path) -> CsvFile:
@@ -70,7 +78,8 @@ def write(folder: Path, path: Path, label: str | None) -> list[str]:
     (folder / "data").mkdir(parents=True)
     shutil.copyfile(path, folder / "data" / path.name)
     (folder / study.DATA).write_text("\n".join(lines) + "\n", encoding="utf-8")
-    text = EXPERIMENT.format(name=name, dimension=dimension, rounds=sizes)
+    losses = SQUARED if "range" in questions else LOGISTIC
+    text = EXPERIMENT.format(name=name, dimension=dimension, rounds=sizes, **losses)
     (folder / study.NEEDED[0]).write_text(text, encoding="utf-8")
     return questions
 
