@@ -116,3 +116,18 @@ def test_tables_fit_and_claims_are_whole(
     assert claims <= set(shown.split())
     if "--long" in further:
         assert set(lines["learner"] + "." + lines["variant"]) <= set(shown.split())
+
+
+def test_a_table_without_claims_shows_the_means(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A study without claims has nothing beneath its bounds; the table of a learner a row has means."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "claims.csv").write_text("")
+    head = "row,column,part,printed,side,claim,law,power,verdict,sign,resolution\n"
+    (folder / "table_1.csv").write_text(head + "1,algorithm,1,ogd.plain,,,,,,,\n")
+    (folder / "table_1_all.csv").write_text('algorithm,group,regret,bound\nogd.plain,study,"3.0 [1.6, 4.5]",-\n')
+    assert show.main(["mine", "--results", str(tmp_path)]) == 0
+    assert "3.0 [1.6, 4.5]" in capsys.readouterr().out
+    (folder / "table_1.csv").write_text(head + "1,algorithm,1,ogd.plain,stated,c1,law,T,reproduced,=,\n")
+    assert show.main(["mine", "--results", str(tmp_path)]) == 0
+    assert "3.0 [1.6, 4.5]" not in capsys.readouterr().out

@@ -616,7 +616,7 @@ def _without_claims(path: Path) -> dict[str, Any]:
             for variant in variants if isinstance(variants, list) else ():
                 reference = {"experiment": name, "stream": stream}
                 row = {"id": f"{name}-{learner}-{variant}", "label": f"{learner}.{variant}, {name}", "group": "study"}
-                words = {"learner": f"{learner}.{variant}", "operation": "-", "bound_text": "-"}
+                words = {"learner": f"{learner}.{variant}", "privacy": "-", "operation": "-", "bound_text": "-"}
                 rows[row["id"]] = {**row, **words, "reference": reference}
     listed = list(rows.values())
     tables = [{"caption": "What was played.", "reference": listed[0]["reference"], "rows": listed}] if listed else []

@@ -28,6 +28,8 @@ LINES: Final = ("claim", "verdict", "origin", "learner", "variant", "rate", *NUM
 COMMITTED: Final = "REFERENCE (committed), not your run: "
 """Heading of tables from the reference."""
 _RESOLVED: Final = ("resolution", "resolution_log")
+ALL: Final = "table_1_all.csv"
+"""A row for each learner, with means."""
 PLAIN: Final = Form(needed=("algorithm",))
 """A table of text."""
 COLUMNS: Final = (
@@ -80,11 +82,14 @@ def _table_text(folder: Path, options: argparse.Namespace) -> str:
     if options.lines:
         file, form = folder / FILES[options.lines], replace(FORMS[options.lines], needed=LINES)
     elif options.number == 1 and options.all:
-        file, form = folder / "table_1_all.csv", PLAIN
+        file, form = folder / ALL, PLAIN
     if not options.lines and not file.is_file():
         found = [name for path in folder.glob("table_*.csv") if (name := path.stem.removeprefix("table_")).isdecimal()]
         raise LookupError(f"{folder}: {not_allowed('table', str(options.number), sorted(found, key=int))}")
     table = read_table(file, form, text=not (options.json and options.lines))
+    if form is PRINTED and not (table["claim"].fillna("") != "").any() and (folder / ALL).is_file():
+        file, form = folder / ALL, PLAIN  # a study without claims: what is to be seen are its means
+        table = read_table(file, form, text=True)
     if options.json:
         return as_json({"paper": folder.resolve().name, "file": str(file), "rows": table}).rstrip("\n")
     committed = COMMITTED if folder.resolve().is_relative_to(reference().resolve()) else ""
