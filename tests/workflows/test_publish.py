@@ -249,6 +249,12 @@ def test_without_a_list_there_is_nothing_to_check(run: Path, capsys: pytest.Capt
         archive.faults(run)
 
 
+def test_the_folder_of_one_paper_names_the_run_that_has_the_list(run: Path) -> None:
+    (run / "inner").mkdir()
+    with pytest.raises(archive.UnreadableError, match=f"dpregret verify {run}$"):
+        archive.faults(run / "inner")
+
+
 def test_the_origin_tells_commit_and_machine_and_nobody(tmp_path: Path) -> None:
     made = origin("mine", {"report.html": "4e77"})
     assert made["machine"].count(" cores") == 1

@@ -168,6 +168,10 @@ def _plain(folder: Path, name: str) -> bool:
 
 def _text(folder: Path, name: str) -> str:
     if not _plain(folder, name):
+        if (folder.resolve().parent / name).is_file():  # of one paper, inside of a run
+            raise UnreadableError(
+                f"no {name}: the list of the whole run is a folder above: dpregret verify {folder.parent}"
+            )
         raise UnreadableError(f"no {name}: a run that ends without an error writes the list; run its command again")
     return (folder / name).read_text(encoding="utf-8", errors="backslashreplace")
 
