@@ -128,7 +128,8 @@ def test_the_document_is_renewed_and_then_current(reference: Path, tmp_path: Pat
 
 PRIVATE = """\
 - {id: grows-T, at: here, source: Theorem 1, says: it grows, learner: l.v, rate: T}
-- {id: safe, at: here, source: "Theorem 2, eq. (3)", says: it is eps-DP, type: private, learner: l.v}
+- {id: safe, at: here, source: "Theorem 2, eq. (3)", says: it is eps-DP, type: private, learner: l.v, exact: l.v}
+- {id: safe-quoted, at: here, source: Table 1, says: it is eps-DP, type: private, learner: l.v, exact: l.v}
 - {id: safe-ours, at: here, source: ours, says: it is, type: private, learner: l.v, origin: derived}
 - {id: safe-lost, at: here, source: Theorem 4, says: it is, type: private, learner: l.v, provenance: reconstructed}
 - {id: safe-sum, at: here, source: Theorem 5, says: it is, type: private, learner: l.v, check: a sum}"""
@@ -146,7 +147,7 @@ findings:
 
 
 def outcome(verdict: str = "reproduced", refuted: str = "violated") -> pd.DataFrame:
-    private = [(name, refuted, "private") for name in ("safe", "safe-ours", "safe-lost")]
+    private = [(name, refuted, "private") for name in ("safe", "safe-quoted", "safe-ours", "safe-lost")]
     frame = pd.DataFrame([("grows-T", verdict, "exponent"), *private], columns=["claim", "verdict", "type"])
     reason = (
         "loses eps = 2.5 where 2 is claimed, exactly: a | b; "

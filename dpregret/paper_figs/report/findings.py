@@ -248,13 +248,18 @@ def headlines(results: Path, texts: Path, papers: Sequence[str]) -> tuple[Headli
 
 
 def refutations(results: Path, texts: Path, papers: Sequence[str]) -> tuple[Item, ...]:
-    """Statements of papers, as printed there, whose claims of privacy are violated in the tables of a run."""
-    items = []
+    """Statements of papers, as printed there, whose claims of privacy are violated in the tables of a run.
+
+    One exact loss refutes one statement: a paper that quotes it from another one listed before adds none.
+    """
+    items: list[Item] = []
+    listed: set[str] = set()
     for claims in (load_paper(texts / paper).claims for paper in papers):
         lines = _lines(results, claims.paper)
         for claim in (claim for claim in claims.claims if claim.refutable):
             line = lines.get(claim.id, {})
-            if line.get("verdict") == VIOLATED:
+            if line.get("verdict") == VIOLATED and claim.exact not in listed:
+                listed |= {claim.exact} - {""}
                 place, reason = f"{claims.cite or claims.paper}, {claim.source}", of_privacy(line["reason"])
                 items.append(Item(claims.paper, claim.id, place, claim.statement, reason, claim.errata))
     return tuple(items)
