@@ -19,7 +19,7 @@ import numpy as np
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Learner, Loss, Problem, Setting, play
 from dpregret.algorithms.online.blocked_descent import PrivateBlockedDescent
-from dpregret.algorithms.online.pocp import PocpIgd
+from dpregret.algorithms.online.pocp import PocpGiga, PocpIgd
 from dpregret.algorithms.online.private_switching import SwitchingLearner
 from dpregret.algorithms.privacy import NoisePlan
 from dpregret.datasets.losses import DirectionKink, DirectionSquare, Quadratic, RidgeSquared
@@ -110,11 +110,19 @@ class AuditedOnline(neighbours.Audited):
         return np.stack([loss.points[0, :, 0] for loss in watched])
 
     def reached(self) -> float:
-        """For hidden points with their own noise: the effect of a move of the noise of one round."""
-        plan = self.make(1).noise_plan
+        """For hidden points with their own noise: the effect of a move of the noise of one round.
+
+        A loss from before the first step of GIGA moves nothing, and no noise is played there: that step's loss stands
+        for it.
+        """
+        learner = self.make(1)
+        plan = learner.noise_plan
         if plan is None:
             return math.nan
-        return neighbours.worst([self._reached(plan, item) for item in self._items().values()])
+        first = int(learner.state(0, 1).first) if isinstance(learner, PocpGiga) else 1
+        return neighbours.worst(
+            [self._reached(plan, item) for item in sorted({max(item, first) for item in self._items().values()})]
+        )
 
     def _reached(self, plan: NoisePlan, item: int) -> float:
         seed, runs = (*self.seed, 1, item), neighbours.WATCHED_RUNS
