@@ -66,7 +66,7 @@ def test_a_subfolder_will_do_and_files_are_named_from_there(
     ("words", "name"),
     [(["run", "lou_chung"], "lou_cheung"), (["run", "-p", "fulll"], "full"), (["run", "-p", "no.yaml"], "no.yaml"),
      (["run", "--config", "profile=ci", "lou_cheung"], "--profile"), (["table", "nobody"], "nobody"),
-     (["table", "lou", "--number", "7"], "table_7.csv"), (["verify", "nowhere"], "nowhere")],
+     (["table", "lou", "--number", "7"], "unknown table '7'"), (["verify", "nowhere"], "nowhere")],
 )  # fmt: skip
 def test_a_mistake_is_told_at_once_with_what_to_type(become: list[str], words: list[str], name: str) -> None:
     done = call(*words)

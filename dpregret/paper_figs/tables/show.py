@@ -126,7 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             continue
         print(text)
         return 0
-    print("show: " + "\nshow: ".join(faults), file=sys.stderr)
+    print(f"show: {'; '.join(faults)}", file=sys.stderr)
     return 2
 
 
