@@ -20,16 +20,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpregret.algorithms.experts.batched_dartboard import tuned
-from dpregret.algorithms.experts.shrinking_dartboard import Tuning, affordable, corollary_3, running_out
-from dpregret.algorithms.learner import Card, Learner, Loss, Setting
-from dpregret.algorithms.online.lazy_points import clipped
+from dpregret.algorithms.experts.shrinking_dartboard import Tuning, corollary_3, running_out
+from dpregret.algorithms.learner import Card, Loss, Setting
+from dpregret.algorithms.online.kept_points import KeptPoints, clipped
 from dpregret.algorithms.online.private_switching import NetSums, generators_by_setting
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.elementary import exp
 
 
-class DartboardNet(Learner):
+class DartboardNet(KeptPoints):
     """One expert a point of the net."""
 
     card = Card(
@@ -46,7 +45,7 @@ class DartboardNet(Learner):
     )
 
     def prepare(self) -> None:
-        self.unit, self.center = self.lipschitz * self.domain.diameter, self.domain.center()
+        super().prepare()
         self.sums = NetSums(self, self.unit, 1 / self.horizon, "l2p-sampled", -0.5, self.center)
         self.plans = [self._plan(setting) for setting in self.settings]
         self.most = np.array([plan.most_draws(self.horizon) for plan in self.plans])
@@ -54,17 +53,10 @@ class DartboardNet(Learner):
         self.lost = np.zeros((len(self.settings), self.runs))
 
     def _plan(self, setting: Setting) -> Tuning:
-        epsilon, delta = setting.budget.epsilon, setting.budget.delta
-        if delta == 0 and math.isfinite(epsilon):
-            raise ValueError(f"{self.card.name} needs delta > 0")
-        inputs = self.horizon, len(self.sums.net), epsilon, delta
+        points, epsilon, delta = len(self.sums.net), setting.budget.epsilon, setting.budget.delta
         if self.variant == "printed" and math.isfinite(epsilon):
-            return corollary_3(*inputs)
-        if not affordable(*inputs):
-            raise ValueError(f"{self.card.name}: epsilon = {epsilon:g} leaves no switch in {self.horizon} rounds")
-        plan = tuned(*inputs)
-        assert plan is not None, "affordable"
-        return plan
+            return corollary_3(self.horizon, points, epsilon, delta)
+        return self.tuned(setting, points, Tuning)
 
     def begin(self, generators: Sequence[np.random.Generator]) -> None:
         """Every setting has its own generators."""
@@ -89,22 +81,6 @@ class DartboardNet(Learner):
                 self.draws[setting, run] += 1
                 self.point[setting, run] = self._drawn(setting, int(run))  # line 4
             self.lost[setting] = 0.0
-
-    @property
-    def pure(self) -> bool:
-        """Never: draws are priced at delta."""
-        return False
-
-    def delivered_epsilon(self) -> list[float]:
-        """Of the decision and the draws."""
-        return [self.epsilon_at(setting.budget.delta)[number] for number, setting in enumerate(self.settings)]
-
-    def epsilon_at(self, delta: float) -> list[float]:
-        """The same at any delta > 0."""
-        return [
-            math.inf if math.isinf(setting.budget.epsilon) else plan.price(self.horizon, delta)
-            for plan, setting in zip(self.plans, self.settings, strict=True)
-        ]
 
     def bound(self, rounds: int) -> Array:
         """L D times the guarantee of the dartboard, what running out costs, and r L T, at the horizon."""

@@ -48,10 +48,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpregret.algorithms.experts.batched_dartboard import tuned
 from dpregret.algorithms.experts.l2p import Copied
-from dpregret.algorithms.experts.shrinking_dartboard import affordable
-from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
+from dpregret.algorithms.learner import Card, Loss, Problem, Setting
+from dpregret.algorithms.online.kept_points import KeptPoints, clipped
 from dpregret.algorithms.online.private_switching import NetSums, QuadraticSums, generators_by_setting
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.elementary import exp
@@ -79,21 +78,19 @@ def printed(problem: Problem, setting: Setting) -> tuple[Copied, float]:
     return kind(batch, min(1.0, eta / epsilon), reach), regulariser
 
 
-class LazyPoints(Learner):
+class LazyPoints(KeptPoints):
     """Draws few points, by a law that moves slowly."""
 
     def prepare(self) -> None:
-        self.unit = self.lipschitz * self.domain.diameter
-        self.center = self.domain.center()
+        super().prepare()
         self.sums = self.open_sums()
         self.plans: list[Copied] = []
         self.regularisers: list[float] = []
-        for setting in self.settings:
-            if setting.budget.delta == 0 and math.isfinite(setting.budget.epsilon):
-                raise ValueError(f"{self.card.name} needs delta > 0")
-            # line 1
-            stated = self.variant == "printed"
-            plan, regulariser = printed(self.problem, setting) if stated else (self._tuned(setting), 0.0)
+        for setting in self.settings:  # line 1
+            if self.variant == "printed":
+                plan, regulariser = printed(self.problem, setting)
+            else:
+                plan, regulariser = self.tuned(setting, self.points, Copied), 0.0
             self.plans.append(plan)
             self.regularisers.append(regulariser)
         self.copy = self.point.copy()
@@ -113,14 +110,6 @@ class LazyPoints(Learner):
     def drawn(self, setting: int, run: int) -> Array:
         """A point from nu, (d,)."""
 
-    def _tuned(self, setting: Setting) -> Copied:
-        inputs = self.horizon, self.points, setting.budget.epsilon, setting.budget.delta, Copied
-        if not affordable(*inputs):
-            raise ValueError(f"{self.card.name}: epsilon = {inputs[2]:g} leaves no switch in {self.horizon} rounds")
-        tuning = tuned(*inputs)
-        assert isinstance(tuning, Copied), "affordable"
-        return tuning
-
     def begin(self, generators: Sequence[np.random.Generator]) -> None:
         """Every setting has its own generators."""
         self.rngs = generators_by_setting(generators, self.settings)
@@ -129,22 +118,6 @@ class LazyPoints(Learner):
         for setting, run in np.ndindex(self.draws.shape):
             self.point[setting, run] = self.drawn(setting, run)  # lines 2, 3
             self.copy[setting, run] = self.drawn(setting, run)
-
-    @property
-    def pure(self) -> bool:
-        """Never: draws are priced at delta."""
-        return False
-
-    def delivered_epsilon(self) -> list[float]:
-        """Of the ledger of `l2p`, whichever way the parameters were chosen."""
-        return [self.epsilon_at(setting.budget.delta)[number] for number, setting in enumerate(self.settings)]
-
-    def epsilon_at(self, delta: float) -> list[float]:
-        """The same at any delta > 0."""
-        return [
-            math.inf if math.isinf(setting.budget.epsilon) else plan.price(self.horizon, delta)
-            for plan, setting in zip(self.plans, self.settings, strict=True)
-        ]
 
     def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:  # line 4
         """Count the loss; after a batch, decide which points are drawn."""
@@ -171,11 +144,6 @@ class LazyPoints(Learner):
             self.tossed[setting] = 0
         self.tossed[setting] += 1
         return self.coins[setting, :, self.tossed[setting] - 1].T
-
-
-def clipped(value: Array, base: Array, unit: float) -> Array:
-    """(f - f(c)) / unit, clipped to [-1/2, 1/2]."""
-    return np.clip((value - base) / unit, -0.5, 0.5)
 
 
 class LazyNet(LazyPoints):

@@ -1,0 +1,57 @@
+"""Points of a set that are kept for whole batches: what L2P and the dartboard on a net have in common."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from dpregret.algorithms.experts.batched_dartboard import tuned
+from dpregret.algorithms.experts.shrinking_dartboard import Tuning, affordable
+from dpregret.algorithms.learner import Learner, Setting
+from dpregret.numerics.arrays import Array
+
+Plan = TypeVar("Plan", bound=Tuning)
+
+
+class KeptPoints(Learner):
+    """Base of both: one tuning (B, p, eta) a setting, whose ledger prices the decisions and the draws at delta > 0."""
+
+    plans: Sequence[Tuning]
+
+    def prepare(self) -> None:
+        self.unit, self.center = self.lipschitz * self.domain.diameter, self.domain.center()
+        for setting in self.settings:
+            if setting.budget.delta == 0 and math.isfinite(setting.budget.epsilon):
+                raise ValueError(f"{self.card.name} needs delta > 0")
+
+    def tuned(self, setting: Setting, points: int, kind: type[Plan]) -> Plan:
+        """The tuning of the smallest guarantee for so many experts. Raises ValueError where none is affordable."""
+        epsilon, delta = setting.budget.epsilon, setting.budget.delta
+        inputs: tuple[int, int, float, float, Any] = (self.horizon, points, epsilon, delta, kind)
+        if not affordable(*inputs):
+            raise ValueError(f"{self.card.name}: epsilon = {epsilon:g} leaves no switch in {self.horizon} rounds")
+        plan = tuned(*inputs)
+        assert isinstance(plan, kind), "affordable"
+        return plan
+
+    @property
+    def pure(self) -> bool:
+        """Never: draws are priced at delta."""
+        return False
+
+    def delivered_epsilon(self) -> list[float]:
+        """Of the decisions and the draws, whichever way the parameters were chosen."""
+        return [self.epsilon_at(setting.budget.delta)[number] for number, setting in enumerate(self.settings)]
+
+    def epsilon_at(self, delta: float) -> list[float]:
+        """The same at any delta > 0."""
+        return [
+            math.inf if math.isinf(setting.budget.epsilon) else plan.price(self.horizon, delta)
+            for plan, setting in zip(self.plans, self.settings, strict=True)
+        ]
+
+
+def clipped(value: Array, base: Array, unit: float) -> Array:
+    """(f - f(c)) / unit, clipped to [-1/2, 1/2]."""
+    return np.clip((value - base) / unit, -0.5, 0.5)
