@@ -20,7 +20,7 @@ from plays import SMALL, small
 from dpregret.core.errors import ConfigError
 from dpregret.core.yaml_source import expand
 from dpregret.datasets.fetch import Source
-from dpregret.paper_figs.judge.claims import CHANGES, ClaimsError, load_changes, load_claims, load_errata
+from dpregret.paper_figs.judge.claims import CHANGES, ClaimsError, load_changes, load_claims, load_errata, load_paper
 from dpregret.workflows.audit.plan import load_settings
 from dpregret.workflows.families.online import OnlineExperiment
 from dpregret.workflows.plan import checks, config
@@ -266,6 +266,16 @@ def test_changes_of_another_form_are_refused_by_file(tmp_path: Path) -> None:
     with pytest.raises(ClaimsError, match=CHANGES):
         load_changes(tmp_path)
     assert all("(2026-" in text for each in load_changes(PAPERS / "prefix_sums").values() for text in each)
+
+
+def test_changes_of_a_claim_that_is_gone_say_that_it_was_removed(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(PAPERS / "prefix_sums", tmp_path / "prefix_sums"))
+    renamed, kept = "last-year", (folder / CHANGES).read_text()
+    (folder / CHANGES).write_text(f"{kept}{renamed}:\n- {{commit: x, date: y, what: law}}\n")
+    with pytest.raises(ClaimsError, match=rf"{CHANGES}:{kept.count(chr(10)) + 1}: {renamed}: unknown claim"):
+        load_paper(folder)
+    (folder / CHANGES).write_text(f"{kept}{renamed}:\n- {{commit: x, date: y, what: 'removed, twice judged'}}\n")
+    assert renamed in load_paper(folder).changes
 
 
 # Whatever stands in a file that we read: it is read, or refused in lines that name the file, the line and the key

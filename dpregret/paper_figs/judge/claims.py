@@ -476,6 +476,8 @@ PAPER_FILES: Final = ("claims.yaml", "errata.yaml", "changes.yaml")
 """Files of a paper's folder that this module reads; the keys of stages that import it hold them. The last: claim -> the
 commits that changed what it is judged by after its first reference."""
 CHANGES: Final = PAPER_FILES[2]
+REMOVED: Final = ": removed"
+"""How the last change of a claim that is gone ends its place and begins its text."""
 PLAYED: Final = ("streams", "learners")
 _ID: Final = r"`?[a-z][\w.]*(?:-\w+)+`?"
 _CITED: Final = re.compile(rf"\bclaims? ({_ID}(?:(?:, and|,| and| or) {_ID})*)")
@@ -506,7 +508,8 @@ def load_claims(path: Path | str) -> ClaimsFile:
 def load_paper(folder: Path | str) -> PaperTexts:
     """Read the claims and, where the folder has them, the errata of a paper.
 
-    Every erratum that is named must exist, and every claim that a text of either file cites. Raises ClaimsError.
+    Every erratum that is named must exist, every claim that a text of either file cites, and every claim that has
+    changes, unless the last of them says that it was removed. Raises ClaimsError.
     """
     return located_paper(folder)[0]
 
@@ -524,7 +527,14 @@ def located_paper(folder: Path | str) -> tuple[PaperTexts, Located, Located | No
         for where, (key_path, kind, name) in references
         if name not in ids[kind]
     )
-    return PaperTexts(claims, errata, load_changes(folder)), source, errata_source
+    changes = load_changes(folder)
+    gone = [claim for claim in changes if claim not in ids["claim"] and REMOVED not in changes[claim][-1]]
+    _refuse(
+        f"{source_of(Path(folder) / CHANGES).at((claim,))}: unknown claim{nearest(claim, ids['claim'])}; the last "
+        f"change of a claim that is gone has `what: removed` and the reason"
+        for claim in gone
+    )
+    return PaperTexts(claims, errata, changes), source, errata_source
 
 
 def _names_in_claims(claims: ClaimsFile) -> Iterator[tuple[KeyPath, str, str]]:
