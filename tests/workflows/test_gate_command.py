@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from checkout import ROOT
+from markdown_it import MarkdownIt
 
 from dpregret import study
 from dpregret.core.errors import ConfigError
@@ -174,6 +175,19 @@ def test_the_action_believes_a_code_only_beside_the_last_line(script: str, code:
     assert done.returncode == code, done.stderr
     if code == 2 and "no reference" not in script:
         assert "could not be judged" in done.stdout.splitlines()[-1]
+
+
+def test_the_summary_of_the_action_shows_the_output_and_nothing_else(tmp_path: Path) -> None:
+    lines = ["```", "<script>alert(1)</script>", "[a](javascript:b)", "", "    # a", "gate: passed"]
+    python, summary = tmp_path / "python", tmp_path / "summary.md"
+    python.write_text("#!/bin/bash\ncat <<'END'\n" + "\n".join(lines) + "\nEND\n")
+    python.chmod(0o755)
+    own = os.environ | {"GATE_STUDY": str(tmp_path), "GATE_PYTHON": str(python), "GITHUB_STEP_SUMMARY": str(summary)}
+    summary.write_text("of another step\n")
+    subprocess.run([ROOT / ".github" / "actions" / "gate" / "run.sh"], env=own, capture_output=True, check=True)
+    tokens = MarkdownIt("commonmark").parse(summary.read_text())
+    assert [token.type for token in tokens] == ["paragraph_open", "inline", "paragraph_close", "code_block"]
+    assert tokens[-1].content.splitlines() == lines
 
 
 @pytest.mark.parametrize(

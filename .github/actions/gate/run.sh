@@ -32,6 +32,6 @@ case "$code:$(tail -n 1 "$study/results/gate.txt")" in
 esac
 cat "$study/results/gate.txt"
 if [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
-  { echo '```'; cat "$study/results/gate.txt"; echo '```'; } >>"$GITHUB_STEP_SUMMARY"
+  { echo; sed 's/^/    /' "$study/results/gate.txt"; echo; } >>"$GITHUB_STEP_SUMMARY" # indented: no line ends this code
 fi
 exit "$code"

@@ -341,4 +341,4 @@ def markdown(findings: Sequence[Headline]) -> str:
 
 
 def _written(text: str) -> str:
-    return unicode(text).replace("|", "\\|").replace("*", "\\*")
+    return formats.markdown_cell(unicode(text))

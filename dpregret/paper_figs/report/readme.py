@@ -20,7 +20,6 @@ from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, NOT_RUN, ORDER,
 from dpregret.paper_figs.report.findings import headlines, markdown
 from dpregret.paper_figs.tables.printed import PRINTED, brief
 from dpregret.paper_figs.text import formats
-from dpregret.paper_figs.text.escaping import plain
 from dpregret.paper_figs.text.formats import DamageError, read_table
 
 FRONT: Final = "lou_cheung_2020"
@@ -48,7 +47,7 @@ def verdict_table(reference: Path, papers: Path) -> pd.DataFrame:
     lines = _lines(reference, papers)
     by = {source: lines.loc[lines["stated_by"] == source] for source in SOURCES}
     cited = by["paper"].groupby(["paper", "cite"])
-    groups = {f"[{plain(cite)}]({paper}.md)": group for (paper, cite), group in cited}
+    groups = {f"[{formats.markdown_cell(cite)}]({paper}.md)": group for (paper, cite), group in cited}
     if len(groups) > 1:
         groups["**what the papers state**"] = by["paper"]
     groups["stated, text reconstructed"] = by["reconstructed"]

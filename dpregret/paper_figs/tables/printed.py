@@ -29,7 +29,7 @@ from dpregret.paper_figs.judge.claims import ClaimsError, ClaimsFile, Strict, Ta
 from dpregret.paper_figs.judge.result_tables import number
 from dpregret.paper_figs.judge.vocabulary import COLOURS, MARKS, NOT_RUN, labels_of
 from dpregret.paper_figs.text import escaping, formats, formula
-from dpregret.paper_figs.text.escaping import plain
+from dpregret.paper_figs.text.escaping import paragraph
 from dpregret.paper_figs.text.formula import checked, in_tex, in_text
 
 PAPER_FILES: Final = ("printed.yaml",)
@@ -238,8 +238,8 @@ def frame(table: FilledTable) -> pd.DataFrame:
 def markdown_page(table: FilledTable) -> str:
     """A Markdown file: the caption, the table, and its notes."""
     name = f"{table.printed.name}. " if table.printed.name else ""
-    notes = [plain(in_text(note)) for note in table.notes()]
-    return "\n\n".join([plain(name + in_text(table.printed.caption)), markdown(frame(table)), *notes]) + "\n"
+    notes = [paragraph(in_text(note)) for note in table.notes()]
+    return "\n\n".join([paragraph(name + in_text(table.printed.caption)), markdown(frame(table)), *notes]) + "\n"
 
 
 def _measured(lines: pd.DataFrame) -> pd.DataFrame:

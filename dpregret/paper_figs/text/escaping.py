@@ -6,6 +6,7 @@ here (formats.py); templates of HTML and LaTeX escape them.
 
 from __future__ import annotations
 
+import html
 import re
 from typing import Annotated
 
@@ -33,16 +34,30 @@ def unshielded(text: str) -> str:
 
 # what begins code, emphasis, a tag, an entity, a link or an address, wherever it is in a line
 _MARKUP = re.compile(r"[\\`*~$]|<(?=[A-Za-z/!?])|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])|\](?=[(\[:])|:(?=//)|(?<=www)\.")
+_ENTITIES = {"<": "&lt;", "&": "&amp;", "]": "&#93;"}
+"""As in HTML: some readers of Markdown know no backslash before these."""
+_BLOCK = re.compile(r"[#>+|=-]|\d+(?=[.)])")
+"""What begins a heading, a quotation, a list, a rule or a table at the beginning of a line."""
 
 
 def plain(text: object) -> str:
-    """One line of Markdown that shows the text as it is; `from_plain` gives it back."""
-    return _MARKUP.sub(r"\\\g<0>", printable(" ".join(str(text).split())))
+    """Markdown that shows the text as it is within a line; `from_plain` gives it back."""
+    line = printable(" ".join(str(text).split()))
+    return _MARKUP.sub(lambda match: _ENTITIES.get(match[0], f"\\{match[0]}"), line)
+
+
+def paragraph(text: object) -> str:
+    """Markdown that shows the text as it is, as a paragraph; `from_plain` gives it back."""
+    line = plain(text)
+    start = _BLOCK.match(line)
+    if start is None:
+        return line
+    return f"{line[: start.end()]}\\{line[start.end() :]}" if start[0][0].isdecimal() else f"\\{line}"
 
 
 def from_plain(line: str) -> str:
-    """The text of `plain`, or of a cell of `markdown`."""
-    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", line)
+    """The text of `plain`, `paragraph` or a cell of `markdown`."""
+    return re.sub(r"\\([!-/:-@\[-`{-~])|(&(?:lt|amp|#93);)", lambda match: match[1] or html.unescape(match[2]), line)
 
 
 def in_html(value: object) -> object:

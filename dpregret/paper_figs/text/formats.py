@@ -24,7 +24,7 @@ import pandas as pd
 from dpregret.core.errors import printable
 from dpregret.core.files import opened
 from dpregret.paper_figs.judge.fits import Estimate
-from dpregret.paper_figs.text.escaping import plain, shielded, unshielded
+from dpregret.paper_figs.text.escaping import paragraph, plain, shielded, unshielded
 
 DASH = "-"
 WIDE, GAP = 120, 2
@@ -100,7 +100,7 @@ def markdown_cell(text: object) -> str:
 def write_captioned(frame: pd.DataFrame, caption: str, out: Path, name: str) -> None:
     """A frame as {name}.md, below its caption; numbers that are not whole have three significant digits."""
     text = frame.map(lambda cell: significant(cell) if isinstance(cell, float) else cell)
-    (out / f"{name}.md").write_text(f"{plain(caption)}\n\n{markdown(text)}", encoding="utf-8")
+    (out / f"{name}.md").write_text(f"{paragraph(caption)}\n\n{markdown(text)}", encoding="utf-8")
 
 
 def write_forms(out: Path, name: str, **forms: str) -> None:
