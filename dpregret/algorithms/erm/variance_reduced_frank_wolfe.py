@@ -2,7 +2,8 @@
 
 Problem     F(theta) = E f(theta; z) on the l1 ball of radius r in d dimensions, met through n fresh records; |grad f|
             at most L in the largest coordinate, and B |theta - theta'|_1 bounds how far it moves there.
-Algorithm   Asi, Feldman, Koren & Talwar 2021 (see also Bassily, Guzman & Nandi 2021), rewritten from its idea:
+Algorithm   Asi, Feldman, Koren & Talwar 2021 (see also Bassily, Guzman & Nandi 2021; Han et al. 2022 release a point at
+            each record), rewritten from its idea:
             line 1  theta = the center
             line 2  for t = 1..T, a tree of depth t
             line 3    the root takes b(t,0) fresh records: v = their mean gradient at theta; left children copy their

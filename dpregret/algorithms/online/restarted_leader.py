@@ -11,7 +11,9 @@ Privacy     Unit: one loss, whole sequence; neighbours: it is replaced by anothe
             is forgotten needs no expiry. (epsilon, delta)-DP for all rounds, at what WDP-COCOP pays for a window W = B.
 Guarantee   In each block that of ftal.py, against the best point of the block, with the noise of hat g_t - hat g_b; so
             the sum over blocks bounds the regret against points that change at block ends, and against fixed ones.
-Deviations  None: ours. Restarts against drift are folklore (Besbes, Gur & Zeevi 2015 tune B to a known variation).
+Deviations  None: ours. Restarts against drift are folklore (Besbes, Gur & Zeevi 2015 tune B to a known variation). For
+            private experts Asi, Raman & Saha (ICML 2025; their abstract was read) reduce regret against S switches of
+            the best expert to static regret; theirs are linear losses on the simplex, these are strongly convex.
 """
 
 from typing import Any, NamedTuple

@@ -5,9 +5,12 @@ Algorithm   With F_t(x) = <G_t + z_t, x> + (mu/2) sum_{s<=t} |x - x_s|^2: v_t = 
             x_{t+1} = x_t + s_t (v_t - x_t), s_t = clip( <-grad F_t(x_t), v_t - x_t> / (mu t |v_t - x_t|^2), 0, 1 ),
             the exact line search. Wan & Zhang 2021 for z = 0, regret O(T^(2/3)) on general sets.
 Privacy     Unit and neighbours as in wdp_cocop.py: replace one loss that is younger than the window; only the noisy
-            gradient sums touch the data. The private version is ours; z_t is the noise of the window tree, or with
-            Gaussian noise that of the variant's mechanism.
+            gradient sums touch the data. z_t is the noise of the window tree, or with Gaussian noise that of the
+            variant's mechanism.
 Guarantee   Without noise that of Wan & Zhang; none is proved for the private version.
+Deviations  The private version is ours. Han et al. (ICML 2022; their abstract was read) have the first private online
+            Frank-Wolfe method: recursive gradients of records from one distribution, a point released at each record,
+            and a bound on excess risk in place of regret.
 """
 
 from dataclasses import replace
