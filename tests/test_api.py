@@ -189,7 +189,9 @@ def test_the_epsilon_of_a_record_stands_beside_that_of_a_round() -> None:
     assert played.participations == 256
     assert played.record_epsilon == pytest.approx(gaussian_epsilon(16 * gaussian_mu(Budget(8.0, 1e-6)), 1e-6))
     assert "eps = 8 of a round" in repr(played)
-    assert "a record is in 256 rounds" in repr(played)
+    assert repr(played).endswith(f"a record is in 256 rounds: eps = {played.record_epsilon:.4g} of a record")
+    tree = dp.play("dp-ftrl", rounds=256, pool_size=1, **setting)
+    assert "a record is in 256 rounds: at most eps = " in repr(tree)
     once = dp.play("noise-per-gradient", rounds=256, pool_size=256, **setting)
     assert (once.participations, once.record_epsilon) == (1, once.delivered_epsilon)
     assert "record" not in repr(once)

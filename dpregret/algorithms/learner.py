@@ -172,6 +172,21 @@ class BaseLearner(ABC):
                 found.append(group_epsilon(self._at(setting, delivered[setting]), rounds, delta))
         return found
 
+    def least_record_epsilon(self, participations: Sequence[int]) -> list[float]:
+        """An epsilon below which no record's lies, as far as the ledger of a round is exact.
+
+        participations: rounds that some record is in for certain (`Source.certain_participations`). Of a ledger whose
+        lines do not compose exactly that of a round: a record that moves one round only is a record too.
+        """
+        found = self.delivered_epsilon()
+        if type(self).delivered_epsilon is BaseLearner.delivered_epsilon:
+            for setting, (line, rounds, delta) in enumerate(
+                zip(self.ledger(), participations, self.deltas, strict=False)
+            ):
+                if line.composes_exactly(delta):
+                    found[setting] = line.of_record(rounds).epsilon(delta)
+        return found
+
     def _at(self, setting: int, delivered: float) -> Callable[[float], float]:
         delta = self.deltas[setting]
         return lambda other: delivered if other >= delta else self.epsilon_at(other)[setting]

@@ -56,6 +56,10 @@ class Source:
         passes = -(-rounds // self.pool_size)
         return passes if window is None or window >= rounds else min(passes, -(-(window - 1) // self.pool_size) + 1)
 
+    def certain_participations(self, rounds: int, window: int | None = None) -> int:
+        """The rounds that one record, or another, is in whatever the order: records that few rounds hold repeat."""
+        return 1 if self.pool_size is None else -(-min(rounds, window or rounds) // self.pool_size)
+
 
 class Quantities(Source):
     """Whatever a lemma bounds: no losses, but noise and vectors that the lemma itself draws."""

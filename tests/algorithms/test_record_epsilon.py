@@ -31,6 +31,17 @@ def test_a_line_of_a_record_is_never_below_its_exact_loss(mechanism: NoisePerIte
         assert charged == pytest.approx(participations * line.mu())
 
 
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_a_line_composes_exactly_where_items_are_apart(delta: float) -> None:
+    for distribution, apart, exact in (
+        ("gaussian", True, True),
+        ("laplace", True, delta == 0),
+        ("gamma", False, False),
+    ):
+        assert Release(distribution, 3.0, 1.0, 1, apart=apart).composes_exactly(delta) is exact  # type: ignore[arg-type]
+    assert not Selection("gumbel", 8.0, 1.0, 10).composes_exactly(delta)
+
+
 def test_pure_lines_and_choices_grow_by_the_rounds() -> None:
     assert Release("laplace", 4.0, 1.0, 3).of_record(5).epsilon(0.0) == pytest.approx(5 * 3 / 4)
     assert Release("laplace", 4.0, 1.0, 3, apart=True).of_record(5).epsilon(0.0) == pytest.approx(5 * 3 / 4)
@@ -74,7 +85,7 @@ def test_rounds_of_a_record_are_counted(rounds: int, window: int | None) -> None
             inside = (seen >= first) & (seen < first + (window or rounds))
             worst = max(worst, int(inside.sum()))
     counted = stream.participations(rounds, window)
-    assert counted >= worst
+    assert stream.certain_participations(rounds, window) <= worst <= counted
     if window is None or window <= 2:
         assert counted == worst
 
@@ -86,6 +97,10 @@ def test_a_play_over_several_passes_has_the_epsilon_of_a_record() -> None:
     row = played.rows.iloc[-1]
     assert row["participations"] == 3
     assert row["record_epsilon"] == pytest.approx(gaussian_epsilon(3 * row["mu_gdp"], 1e-6))
+    assert row["record_least"] == row["delivered_epsilon"]  # a tree: between one round's and group privacy's
+    fresh = dp.play("noise-per-gradient", rounds=1500, **given).rows.iloc[-1]
+    assert fresh["record_least"] == fresh["record_epsilon"]
+    assert fresh["record_least"] == pytest.approx(gaussian_epsilon(3**0.5 * fresh["mu_gdp"], 1e-6))
     assert "record_epsilon" not in dp.play("dp-ftrl", rounds=500, **given).rows
 
 
@@ -93,4 +108,5 @@ def test_no_stream_counts_fewer_rounds_than_there_are() -> None:
     stream = make_stream("ridge-logistic", make_set("ball", 2), pool_size=7)
     counts = [stream.participations(rounds) for rounds in range(1, 40)]
     assert counts == [-(-rounds // 7) for rounds in range(1, 40)]
+    assert counts == [stream.certain_participations(rounds) for rounds in range(1, 40)]
     assert make_stream("norm-kink", make_set("ball", 2)).participations(10**6) == 1

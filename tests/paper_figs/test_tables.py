@@ -131,6 +131,7 @@ def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
 def test_every_job_has_its_row(tmp_path: Path) -> None:
     sound = Sweep(lambda checkpoints, value: 3 * checkpoints**0.5, spread=0.1, delivered=1.25).frame()
     sound = sound.assign(violation=1e-12, noise_scale=np.where(sound["run"] % 2, 1.0, 4.0), code_hash="1e1234567890")
+    sound = sound.assign(participations=26, record_epsilon=np.where(sound["run"] == 1, 66.8, 60.0))
     labels = {"experiment": "horizon", "learner": "ftal", "variant": "plain", "status": "failed: left its set"}
     crashed = check_columns(empty_row().assign(**labels, config_hash="c", code_hash="k"), "planted")
     write_jobs(pd.concat([sound, crashed]), tmp_path, "ci")
@@ -142,7 +143,20 @@ def test_every_job_has_its_row(tmp_path: Path) -> None:
     assert row["level_low"] < row["level"] < row["level_high"]
     assert (row["violation"], row["delivered"], row["noise_scale"]) == (1e-12, 1.25, 2.0)
     assert lost["status"] == "failed: left its set"
-    assert lost[["level", "delivered", "noise_scale"]].isna().all()
+    assert row["delivered_record"] == pytest.approx(66.8 / 8)
+    assert lost[["level", "delivered", "delivered_record", "noise_scale"]].isna().all()
+
+
+def test_a_table_of_jobs_without_the_epsilon_of_a_record_is_read(tmp_path: Path) -> None:
+    """As older versions wrote it; a record whose loss has no bound is not taken for the largest of the others."""
+    rows = Sweep(lambda checkpoints, value: checkpoints**0.5).frame().assign(code_hash="k")
+    unbounded = np.where(rows["run"] == 1, np.inf, 60.0)
+    for frame in (rows, rows.assign(participations=26, record_epsilon=unbounded)):
+        write_jobs(frame, tmp_path, "ci")
+        assert read_jobs(tmp_path)["delivered_record"].isna().all()
+    older = pd.read_csv(tmp_path / "jobs.csv").drop(columns="delivered_record")
+    older.to_csv(tmp_path / "jobs.csv", index=False)
+    assert read_jobs(tmp_path)["delivered_record"].isna().all()
 
 
 # Figures

@@ -261,6 +261,17 @@ def test_a_claim_on_records_is_judged_by_the_epsilon_of_a_record() -> None:
     assert verdict(repeated, **PRIVATE, unit="record") == "inconclusive"  # group privacy: an upper bound
     assert verdict(runs.assign(participations=26, record_epsilon=7.9), **PRIVATE, unit="record") == "reproduced"
     assert verdict(runs.assign(participations=26, record_epsilon=np.nan), **PRIVATE, unit="record") == "inconclusive"
+    planted = runs.assign(delivered_epsilon=1.0, participations=26, record_epsilon=66.8)
+    for least, found in ((66.8, "violated"), (8.1, "violated"), (7.9, "inconclusive"), (np.nan, "inconclusive")):
+        assert verdict(planted.assign(record_least=least), **PRIVATE, unit="record") == found, least
+        upper = judge(planted.assign(record_least=least), make_claim(**PRIVATE, unit="record", accounting="upper"))
+        assert (upper.verdict, upper.resolution_of) == ("inconclusive", "none: the ledger is an upper bound")
+    exactly = judge(planted.assign(record_least=66.8), make_claim(**PRIVATE, unit="record"))
+    assert (exactly.resolution, "at least" in exactly.reason) == (1e-6, False)
+    bounded = judge(planted.assign(record_least=8.1), make_claim(**PRIVATE, unit="record")).reason
+    assert "at most 8.35 times, at least 1.01 times" in bounded
+    above = planted.assign(delivered_epsilon=9.0, record_least=np.nan)  # a round alone loses more
+    assert verdict(above, **PRIVATE, unit="record") == "violated"
     beside = runs.assign(participations=np.nan, record_epsilon=np.nan)  # no record repeats, in other files some do
     assert verdict(beside, **PRIVATE, unit="record") == "reproduced"
 

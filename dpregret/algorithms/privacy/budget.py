@@ -224,6 +224,10 @@ class Release:
             return replace(self, nodes=participations * self.nodes)
         return replace(self, sensitivity=participations * self.sensitivity)
 
+    def composes_exactly(self, delta: float) -> bool:
+        """Whether `of_record` is the loss itself: items apart, under Gaussian noise, or purely."""
+        return self.apart and (self.distribution == "gaussian" or delta == 0)
+
     def mu(self) -> float:
         """The Gaussian-DP parameter sqrt(nodes) sensitivity / scale; NaN for laws that have none."""
         if self.distribution != "gaussian":

@@ -54,6 +54,10 @@ class Selection:
         """The line of a record that is that many items: a score moves by up to that many times as much."""
         return replace(self, sensitivity=participations * self.sensitivity)
 
+    def composes_exactly(self, delta: float) -> bool:
+        """Never: nothing here says that a bound is attained."""
+        return False
+
     def call_epsilon(self) -> float:
         """Pure epsilon of one call, 2 sensitivity / scale."""
         return math.inf if self.scale == 0 else 2 * self.sensitivity / self.scale

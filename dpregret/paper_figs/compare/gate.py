@@ -18,7 +18,17 @@ from scipy import stats
 
 from dpregret.core import boundary
 from dpregret.paper_figs.judge import fits
-from dpregret.paper_figs.judge.result_tables import FILES, FITTED, HASHES, JOB_KEY, JOBS, SAME, read_jobs, read_lines
+from dpregret.paper_figs.judge.result_tables import (
+    FILES,
+    FITTED,
+    HASHES,
+    JOB_KEY,
+    JOBS,
+    OF_RECORD,
+    SAME,
+    read_jobs,
+    read_lines,
+)
 from dpregret.paper_figs.judge.verdicts import POWER
 from dpregret.paper_figs.judge.vocabulary import INCONCLUSIVE, REPRODUCED, UP_TO_LOGS
 from dpregret.paper_figs.text.formats import DamageError
@@ -174,7 +184,11 @@ def _job(now: Row, before: Row) -> Iterator[str]:
         yield f"status was {before['status']}, is {now['status']}"
     if not (now["violation"] <= 10 * max(before["violation"], VIOLATION) or np.isnan(before["violation"])):
         yield f"violation of the set was {before['violation']:.2g}, is {now['violation']:.2g}"
-    for name, label in (("delivered", "delivered over claimed eps"), ("noise_scale", "scale of the noise")):
+    for name, label in (
+        ("delivered", "delivered over claimed eps"),
+        (OF_RECORD, "delivered over claimed eps of a record"),
+        ("noise_scale", "scale of the noise"),
+    ):
         if not np.isclose(now[name], before[name], rtol=LEDGER, atol=0, equal_nan=True):
             yield f"{label} was {before[name]:.6g}, is {now[name]:.6g}"
 

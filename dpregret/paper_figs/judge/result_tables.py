@@ -87,11 +87,13 @@ def read_lines(folder: Path, text: bool = False, needed: Sequence[str] = ()) -> 
 JOBS: Final = "jobs.csv"
 JOB_KEY: Final = ("experiment", "learner", "variant")
 HASHES: Final = {"configuration": "config_hash", "code": "code_hash"}
-JOB_NUMBERS: Final = ("largest_run", "violation", "delivered", "noise_scale")
+OF_RECORD: Final = "delivered_record"
+"""The column that tables of older versions lack."""
+JOB_NUMBERS: Final = ("largest_run", "violation", "delivered", OF_RECORD, "noise_scale")
 LEVEL: Final = ("level", "level_low", "level_high")
 JOBS_COLUMNS: Final = ("profile", *JOB_KEY, "status", "runs", *LEVEL, *JOB_NUMBERS, *HASHES.values())
 JOBS_FORM: Final = Form(
-    needed=JOBS_COLUMNS,
+    needed=tuple(name for name in JOBS_COLUMNS if name != OF_RECORD),
     key=JOB_KEY,
     numbers=JOB_NUMBERS,
     filled=("runs",),
@@ -104,17 +106,21 @@ def write_jobs(runs: pd.DataFrame, out: Path, profile: str) -> None:
 
     status: `ok`, or what failed. level: the mean over the ends of plays of regret / trivial regret (of excess risk
     likewise), with its interval over runs; largest_run: the share of one run in its spread. violation: the largest.
-    delivered: the largest delivered eps over the eps that was requested; none where nothing is promised. noise_scale:
-    its geometric mean over cells.
+    delivered: the largest delivered eps over the eps that was requested; none where nothing is promised.
+    delivered_record: that of a record in all its rounds, where records repeat. noise_scale: its geometric mean over
+    cells.
     """
-    promised = (runs["delivered_epsilon"] / runs["epsilon"]).where(np.isfinite(runs["epsilon"]))
+    requested = runs["epsilon"].where(np.isfinite(runs["epsilon"]))
+    of_record = runs.get("record_epsilon", pd.Series(np.nan, index=runs.index))
+    ratios = {"delivered": runs["delivered_epsilon"] / requested, OF_RECORD: of_record / requested}
     scales = np.log(runs["noise_scale"].where(runs["noise_scale"] > 0))
     failed = runs["status"].where(runs["status"] != "ok")
-    jobs = runs.assign(status=failed, delivered=promised, noise_scale=scales).groupby(list(JOB_KEY), sort=True)
-    how = {"status": "first", "run": "nunique", "violation": "max", "delivered": "max", "noise_scale": "mean"}
+    jobs = runs.assign(status=failed, noise_scale=scales, **ratios).groupby(list(JOB_KEY), sort=True)
+    largest = dict.fromkeys(("violation", *ratios), "max")
+    how = {"status": "first", "run": "nunique", **largest, "noise_scale": "mean"}
     summary = jobs.agg({**how, **dict.fromkeys(HASHES.values(), "first")}).rename(columns={"run": "runs"})
-    delivered = summary["delivered"].where(np.isfinite(summary["delivered"]))
-    summary = summary.assign(profile=profile, delivered=delivered, noise_scale=np.exp(summary["noise_scale"]))
+    known = {name: summary[name].where(np.isfinite(summary[name])) for name in ratios}
+    summary = summary.assign(profile=profile, noise_scale=np.exp(summary["noise_scale"]), **known)
     levels = pd.DataFrame([_level(job) for _, job in jobs], index=summary.index)
     table = summary.fillna({"status": "ok"}).join(levels).reset_index()
     formats.write_csv(table[[*JOBS_COLUMNS]], out / JOBS)
@@ -132,8 +138,9 @@ def _level(rows: pd.DataFrame) -> dict[str, float]:
 
 
 def read_jobs(folder: Path) -> pd.DataFrame:
-    """The jobs of a paper; raises DamageError and OSError."""
-    return read_table(folder / JOBS, JOBS_FORM)
+    """The jobs of a paper; a table of an older version has no epsilon of a record. Raises DamageError and OSError."""
+    jobs = read_table(folder / JOBS, JOBS_FORM)
+    return jobs if OF_RECORD in jobs else jobs.assign(**{OF_RECORD: np.nan})
 
 
 PRIVACY_ROUNDING: Final = 1e-6

@@ -31,6 +31,7 @@ LIMITS: Final[Mapping[str, Limit]] = {
     "mu_gdp": Limit(0.0, math.inf, unknown=True),
     "delivered_epsilon": Limit(0.0, math.inf),
     "record_epsilon": Limit(0.0, math.inf, unknown=True),
+    "record_least": Limit(0.0, math.inf, unknown=True),
     "epsilon": Limit(float(np.finfo(np.float64).smallest_subnormal), math.inf),
     "delta": Limit(0.0, 1.0),
 }
@@ -110,14 +111,15 @@ OPTIONAL: Final = (
     *COST_COLUMNS, *FURTHER_COSTS, *OPTIONS,
     "iterations", "width", "width_error", "capped", "draws", "lower_bound", "regularisation",
     "clipped", "noise_floor", "phases", "most_calls", "regret_pieces", "regret_last",
-    "participations", "record_epsilon",
+    "participations", "record_epsilon", "record_least",
 )  # fmt: skip
 """Further numeric columns. Of empirical risk minimisation: iterations of the learner, Gaussian width of the set and
 its standard error, whether the iterations were cut. Of experts: numbers of draws and of phases, and a lower bound of
 the stream. Of regularised leaders: the regularisation. Of bandits: the share of observed losses that were clipped. Of
 Gaussian sums: a lower bound on the mean norm of the noise. Of learners that bound them: calls of an oracle a round. Of
 streams in the order of time: the regret against the best point of each piece, and against the best of all rounds. Of
-streams that repeat their records: the most rounds that a record is in, and its epsilon in all of them."""
+streams that repeat their records: the most rounds that a record is in, and an epsilon of it in all of them:
+no record's is above the first, nor below the second."""
 
 KEY: Final = (
     "paper", "experiment", "learner", "variant", "stream", "set", "dimension", "window", "epsilon", "delta",

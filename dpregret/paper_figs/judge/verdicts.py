@@ -270,11 +270,18 @@ def delivered_of(rows: pd.DataFrame, claim: Claim) -> pd.Series[float]:
     return rows["record_epsilon"].fillna(delivered.where(~(rows["participations"] > 1)))
 
 
+def least_of(rows: pd.DataFrame, claim: Claim) -> pd.Series[float]:
+    """The epsilon below which no loss of what the claim protects lies, where the ledger of a round is exact."""
+    delivered = rows["delivered_epsilon"]
+    return rows["record_least"].fillna(delivered) if claim.unit == "record" and "record_least" in rows else delivered
+
+
 def judge_private(runs: pd.DataFrame, claim: Claim, cells: Cells, exact: ExactLoss | None = None) -> Judgement:
     """Delivered against claimed eps, in all rows of the claim.
 
-    An exact ledger above the claim refutes it. One that is only an upper bound shows no violation; but a consistency
-    check is about the ledger itself, and fails. `exact`: the exact loss that the claim names; it refutes the claim too.
+    An exact ledger above the claim refutes it. One that is only an upper bound shows no violation, nor does the epsilon
+    of a record by group privacy, unless the least that a record loses is above the claim; but a consistency check is
+    about the ledger itself, and fails. `exact`: the exact loss that the claim names; it refutes the claim too.
     """
     rows = cell.select_rows(runs, claim.learner, claim.variant, claim.experiment, claim.stream, claim.where)
     rows = rows.loc[np.isfinite(rows["epsilon"])]  # the same learner without noise promises nothing
@@ -285,23 +292,25 @@ def judge_private(runs: pd.DataFrame, claim: Claim, cells: Cells, exact: ExactLo
         return Judgement(word.INCONCLUSIVE, missing, resolution_of="none: no delivered epsilon")
     repeated = rows["participations"].max() if "participations" in rows else 1
     holds = ratio.max() <= 1 + PRIVACY_ROUNDING
-    upper = claim.accounting == "upper" or (claim.unit == "record" and repeated > 1)  # group privacy
-    verdict = word.REPRODUCED if holds else word.VIOLATED
+    shown = (least_of(rows, claim) / rows["epsilon"]).max()  # equal to the largest ratio where that is exact
+    upper = claim.accounting == "upper" or shown < ratio.max() * (1 - PRIVACY_ROUNDING)
+    refuted = claim.accounting == "exact" and shown > 1 + PRIVACY_ROUNDING
+    verdict = word.REPRODUCED if holds else word.VIOLATED if refuted else word.INCONCLUSIVE
     reason = f"delivers {ratio.min():.3g} to {ratio.max():.3g} times the claimed eps"
     if repeated > 1:
         most = (rows["record_epsilon"] / rows["epsilon"]).max()
         reason += f" of a {claim.unit}; a record in {repeated:.0f} rounds: at most {most:.3g} times"
+        reason += f", at least {shown:.3g} times" if refuted and upper else ""
     resolved: dict[str, Any] = {"resolution": PRIVACY_ROUNDING, "resolution_of": FACTOR}
     if exact is not None and exact.refutes:
         verdict, upper = word.VIOLATED, False
         reason = f"{exact}; in the runs the ledger proves at most {ratio.max():.3g} times the claimed eps"
     elif claim.kind == "check":
         verdict = word.HOLDS if holds else word.FAILS
-    elif upper and not holds:
-        verdict = word.INCONCLUSIVE
+    elif verdict == word.INCONCLUSIVE:
         proved = f"the ledger proves {ratio.max():.3g} times the claimed eps only"
         reason = f"{proved}: an upper bound, no violation is shown"
-    if upper:
+    if upper and not refuted:
         resolved = {"resolution_of": "none: the ledger is an upper bound"}
     return Judgement(verdict, reason, runs=len(cells.responses), cells_used=listed(cells.values), **resolved)
 

@@ -180,8 +180,10 @@ def _delivered(rows: pd.DataFrame, epsilon: float) -> str:
     repeated = rows["participations"].max() if "participations" in rows else 1
     if not repeated > 1:
         return of_round
-    of_record = formats.significant(float(rows["record_epsilon"].max()))
-    return f"{of_round} a round, at most {of_record} a record in {repeated:.0f} rounds"
+    proved = float(rows["record_epsilon"].max())
+    least = float(rows["record_least"].max()) if "record_least" in rows else np.nan
+    at_most = "" if least >= proved * (1 - PRIVACY_ROUNDING) else "at most "
+    return f"{of_round} a round, {at_most}{formats.significant(proved)} a record in {repeated:.0f} rounds"
 
 
 def _reference_cells(runs: pd.DataFrame, claims: ClaimsFile, table: Table, row: TableRow) -> dict[str, str]:

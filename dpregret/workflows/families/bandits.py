@@ -99,7 +99,7 @@ class Bandits(base.Family[BanditExperiment, BanditCell, Posed]):
         from dpregret.datasets.bandit_streams import BanditComparator
 
         stream, plan = problem.stream, learner.plan
-        participations = [stream.participations(cell.horizon)] * len(learner.budgets)
+        participations = [base.rounds_of_record(stream, cell.horizon)] * len(learner.budgets)
         accounts = base.accounts(learner, summed=True, participations=participations)
         comparator = draws.comparator(BanditComparator, stream, draws.generators(cell.label), cell.horizon)
         beyond = learner.exploration * math.sqrt(cell.dimension)  # in the units of `violation`, at most

@@ -20,7 +20,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Generic, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -367,11 +367,22 @@ def costs(domain: CountedSet, seconds: float, served: int) -> dict[str, float]:
     )
 
 
-def accounts(learner: BaseLearner, summed: bool = False, participations: Sequence[int] | None = None) -> dict[str, Any]:
+OF_RECORDS: Final = ("participations", "record_epsilon", "record_least")
+
+
+def rounds_of_record(stream: Source, rounds: int, window: int | None = None) -> tuple[int, int]:
+    """The most rounds that one record is in, and those that one is in for certain."""
+    return stream.participations(rounds, window), stream.certain_participations(rounds, window)
+
+
+def accounts(
+    learner: BaseLearner, summed: bool = False, participations: Sequence[tuple[int, int]] | None = None
+) -> dict[str, Any]:
     """The privacy that a learner states, as columns by setting: budgets, delivered epsilon and noise.
 
-    Scales and mu are NaN where it has no ledger. participations: the most rounds that one record of the stream is in, a
-    number a setting; where one is above 1, `record_epsilon` stands beside the epsilon of a round.
+    Scales and mu are NaN where it has no ledger. participations: the most rounds that one record of the stream is in,
+    and those that one is in for certain, a setting; where one is above 1, `record_epsilon` stands beside the epsilon of
+    a round, and `record_least`, which no record's is below: the same where that is exact.
 
     summed: what is released are sums with noise, so that it costs at least what the lines say (sampling of records,
     which makes a release cheaper, is not known there).
@@ -393,9 +404,11 @@ def accounts(learner: BaseLearner, summed: bool = False, participations: Sequenc
             if not stated >= proved * (1 - ROUNDING):
                 raise LearnerFault(f"delivered epsilon: {stated:.6g}, but its ledger says at least {proved:.6g}")
     of_records: dict[str, Any] = {}
-    if participations is not None and max(participations) > 1:
-        epsilons = numbers("epsilon of a record", learner.record_epsilon(participations), (settings,), 0.0)
-        of_records = {"participations": participations, "record_epsilon": epsilons}
+    most, certain = zip(*(participations or [(1, 1)]), strict=True)
+    if max(most) > 1:
+        epsilons = numbers("epsilon of a record", learner.record_epsilon(most), (settings,), 0.0)
+        least = numbers("least epsilon of a record", learner.least_record_epsilon(certain), (settings,), 0.0)
+        of_records = {"participations": list(most), "record_epsilon": epsilons, "record_least": least}
     return of_records | {
         "epsilon": [budget.epsilon for budget in learner.budgets],
         "delta": [0.0 if learner.pure else budget.delta for budget in learner.budgets],

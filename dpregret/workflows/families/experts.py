@@ -133,8 +133,8 @@ class Experts(base.Family[ExpertExperiment, ExpertCell, Posed]):
         largest = cell.horizon * (1 + TOLERANCE)  # losses lie in [0, 1]; sums are rounded
         losses = numbers("losses", play.losses, runs, -TOLERANCE * largest, largest)
         phases = {} if play.phases is None else {"phases": finite("phases", play.phases, runs, 0.0)}
-        accounts = base.accounts(learner, participations=[stream.participations(cell.horizon)])
-        of_records = {name: accounts[name][0] for name in ("participations", "record_epsilon") if name in accounts}
+        accounts = base.accounts(learner, participations=[base.rounds_of_record(stream, cell.horizon)])
+        of_records = {name: accounts[name][0] for name in base.OF_RECORDS if name in accounts}
         return base.frame(
             (1, draws.runs),
             {"bound": finite("bound", learner.bound(), (1,), unknown=True)},

@@ -147,7 +147,7 @@ class Online(base.Family[OnlineExperiment, OnlineCell, Posed]):
             groups = list(_groups(learner, stream, cell, draws, size))
         record, solves = Record.joined([record for _, record in groups]), sum(solves for solves, _ in groups)
         served = cell.horizon * draws.runs * count
-        participations = [stream.participations(cell.horizon, setting.window) for setting in learner.settings]
+        participations = [base.rounds_of_record(stream, cell.horizon, setting.window) for setting in learner.settings]
         plan, accounts = learner.noise_plan, base.accounts(learner, summed=True, participations=participations)
         shape, recorded = (count, cell.horizon), np.array(cell.checkpoints) - 1
         displacement = finite("displacement", learner.displacement(cell.horizon), shape, 0.0)[:, recorded]

@@ -125,9 +125,9 @@ class Played:
             if self.delivered_epsilon > self.epsilon * (1 + PRIVACY_ROUNDING):
                 lines[-1] += f": more than the {self.epsilon:g} that was asked for"
         if private and self.participations > 1:
-            lines.append(
-                f"a record is in {self.participations} rounds: at most eps = {self.record_epsilon:.4g} of a record"
-            )
+            exactly = self.last["record_least"].min() >= self.record_epsilon * (1 - PRIVACY_ROUNDING)
+            spent = f"{'' if exactly else 'at most '}eps = {self.record_epsilon:.4g} of a record"
+            lines.append(f"a record is in {self.participations} rounds: {spent}")
         return "\n".join(lines)
 
 
