@@ -10,12 +10,12 @@ from __future__ import annotations
 import bz2
 import codecs
 import csv
-import gzip
 import io
 import lzma
+import unicodedata
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -28,9 +28,25 @@ SEPARATORS: Final = {"comma": ",", "semicolon": ";", "tab": "\t", "blank": " ", 
 """Word -> separator; of blanks, several are one."""
 MOST_CONTENT: Final = 1 << 30
 """Bytes that a compressed file may hold."""
-BLOCK: Final = 4096
-"""Records that are held as text at a time."""
-_OPENERS: Final[dict[bytes, Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
+BLOCK: Final = 1 << 18
+"""Fields that are held as text at a time."""
+_DECOMPRESSORS: Final[dict[bytes, Any]] = {
+    b"\x1f\x8b": lambda: zlib.decompressobj(wbits=31),
+    b"BZh": bz2.BZ2Decompressor,
+    b"\xfd7zXZ\0": lzma.LZMADecompressor,
+}  # fmt: skip
+"""First bytes of a compressed file -> what reads one of its streams."""
+_OTHERS: Final = {
+    b"PK\x03\x04": "a zip archive", b"PK\x05\x06": "an empty zip archive", b"\x28\xb5\x2f\xfd": "compressed by zstd",
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive", b"Rar!\x1a": "a rar archive", b"\x1f\x9d": "compressed by compress",
+    b"\x04\x22\x4d\x18": "compressed by lz4", b"\x1f\x8b": "compressed twice", b"BZh": "compressed twice",
+    b"\xfd7zXZ\0": "compressed twice", b"PAR1\x15": "a Parquet file", b"ARROW1\0\0": "a Feather file",
+    b"\xd0\xcf\x11\xe0": "an Excel workbook", b"\x89HDF": "an HDF5 file", b"\x93NUMPY": "an array of NumPy",
+    b"SQLite format 3": "a database of SQLite", b"%PDF": "a PDF file", b"$FL2@": "a file of SPSS",
+    b"<stata_dta>": "a file of Stata", b"<!DOCTYPE": "an HTML page", b"<html": "an HTML page",
+    b"version https://git-lfs": "a pointer of Git LFS, without its content",
+}  # fmt: skip
+"""First bytes of a file that is no text of records -> what it is."""
 _MARKS: Final = {
     codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16", codecs.BOM_UTF8: "utf-8-sig",
@@ -49,22 +65,31 @@ class CsvFile:
     """The names in the first line of a file, and its records.
 
     path: of the file; compressed files (gz, bz2, xz, zip of one file) are recognised by their content. separator: one
-    character. encoding: a name that Python knows. Raises ConfigError.
+    character. encoding: a name that Python knows. names: of the columns of a file without a line of names. Text is in
+    the composed form of Unicode (NFC), so that what looks the same is the same. Raises ConfigError.
     """
 
-    def __init__(self, path: Path, separator: str = ",", encoding: str = "utf-8") -> None:
-        self.name, self.separator = shown(path), separator
+    def __init__(
+        self, path: Path, separator: str = ",", encoding: str = "utf-8", names: Sequence[str] | None = None
+    ) -> None:
+        self.name, self.separator, self.given = shown(path), separator, names
         self.text = _decoded(self.name, _content(path), encoding)
         self.records = self._records(separator)
-        _, names = next(self.records, (1, []))
+        if names is None:
+            if self.text[:4].lower() == "sep=" and len(self.text.splitlines()[0]) <= 6:
+                raise ConfigError(
+                    f"{self.name}:1: a line for Excel, not names of columns: take it out, and give `separator`"
+                )
+            _, names = next(self.records, (1, []))
         if not names:
             raise ConfigError(f"{self.name}:1: not a CSV file of records: no names of columns")
         self.names = [name.strip() for name in names]
+        self.positions = {name: at for at, name in enumerate(self.names)}
 
     def require(self, names: list[str]) -> None:
         """Raise ConfigError for a name that the first line lacks, with the separator that it seems to have."""
         for name in names:
-            if name not in self.names:
+            if name not in self.positions:
                 found = next((word for word, names in self._other_names() if name in names), None)
                 if found is None and len(self.names) == 1:
                     found = next((word for word, names in self._other_names() if len(names) > 1), None)
@@ -72,17 +97,18 @@ class CsvFile:
                 raise ConfigError(f"{self.name}:1: {not_allowed('column', name, self.names)}{hint}")
 
     def _other_names(self) -> Iterator[tuple[str, list[str]]]:
-        """Word for each other separator, with the names that it makes of the first line."""
+        """Word for each other separator that makes as many fields of the second line as of the first, with these."""
         for word, separator in SEPARATORS.items():
-            if separator != self.separator:
+            if separator != self.separator and self.given is None:
                 try:
-                    yield word, [name.strip() for name in next(self._records(separator), (1, []))[1]]
-                except ConfigError:
+                    (_, names), *_ = islice(self._records(separator), 2)
+                    yield word, [name.strip() for name in names]
+                except (ConfigError, ValueError):
                     continue
 
     def blocks(self) -> Iterator[Block]:
         """All records, some at a time; only once. Raises ConfigError."""
-        while records := list(islice(self.records, BLOCK)):
+        while records := list(islice(self.records, max(1, BLOCK // len(self.names)))):
             lines, rows = zip(*records, strict=True)
             yield Block(list(lines), list(zip(*rows, strict=True)))
 
@@ -92,7 +118,8 @@ class CsvFile:
         if separator == " ":  # blanks at the end of a line separate nothing
             lines = (line.rstrip(" \r\n") + "\n" for line in lines)
         reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
-        expected, blank, line = 0, 0, 1
+        expected, blank, line = len(self.given or ()), 0, 1
+        counted = "`header` has {} names" if self.given else "the first line has {} name{}"
         while True:
             try:
                 fields = next(reader)
@@ -100,50 +127,83 @@ class CsvFile:
                 return
             except csv.Error as error:
                 raise ConfigError(f"{self.name}:{line}: not a record: {one_line(error)}") from None
-            if not fields:
+            if not fields or (len(fields) == 1 != expected and not fields[0].strip()):
                 blank = blank or line
             elif blank:
                 raise ConfigError(f"{self.name}:{blank}: a blank line, and records after it")
             else:
                 expected = expected or len(fields)
                 if len(fields) != expected:
-                    counted = f"{len(fields)} field{'s' * (len(fields) != 1)}, the first line has {expected} names"
-                    raise ConfigError(f"{self.name}:{line}: {counted}")
+                    count = f"{len(fields)} field{'s' * (len(fields) != 1)}"
+                    raise ConfigError(f"{self.name}:{line}: {count}, {counted.format(expected, 's' * (expected != 1))}")
                 yield line, fields
             line = reader.line_num + 1
 
 
 def _content(path: Path) -> bytes:
     """The bytes of a file, decompressed where it is compressed."""
+    name = shown(path)
     try:
         with opened(path) as file:
             start = file.read(6)
             file.seek(0)
             if start.startswith(b"PK\x03\x04"):
-                return _only_member(path, file)
-            if start.startswith(b"PAR1"):
-                raise ConfigError(f"{shown(path)}: a Parquet file, not CSV")
-            opener = next((opener for magic, opener in _OPENERS.items() if start.startswith(magic)), None)
-            content: bytes = file.read() if opener is None else opener(file).read(MOST_CONTENT + 1)
-    except (OSError, EOFError, RuntimeError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
+                content = _only_member(name, file)
+            else:
+                content = file.read()
+                kind = next((kind for magic, kind in _DECOMPRESSORS.items() if start.startswith(magic)), None)
+                if kind is not None:
+                    content = _decompressed(name, kind, content)
+    except (
+        OSError,
+        EOFError,
+        RuntimeError,
+        NotImplementedError,
+        zlib.error,
+        lzma.LZMAError,
+        zipfile.BadZipFile,
+    ) as error:
         reason = getattr(error, "strerror", None) or one_line(error)
-        raise ConfigError(f"{shown(path)}: cannot be read: {reason}") from None
-    if opener and len(content) > MOST_CONTENT:
-        raise ConfigError(f"{shown(path)}: holds more than {MOST_CONTENT} bytes, the most of a compressed file")
+        raise ConfigError(f"{name}: cannot be read: {reason}") from None
+    other = next((what for magic, what in _OTHERS.items() if content.startswith(magic)), None)
+    other = "a tar archive" if content[257:262] == b"ustar" else other
+    if other is not None:
+        raise ConfigError(f"{name}: {other}, not CSV: a file of text, or one that gz, bz2, xz or zip compressed once")
     return content
 
 
-def _only_member(path: Path, file: Any) -> bytes:
+def _decompressed(name: str, kind: Any, content: bytes) -> bytes:
+    """The content of all streams of a compressed file; what follows them would be lost, and is refused."""
+    parts, size = list[bytes](), 0
+    while content:
+        reader, part = kind(), b""
+        try:
+            part = reader.decompress(content, MOST_CONTENT + 1 - size)
+        except (OSError, zlib.error, lzma.LZMAError):
+            if not parts:
+                raise
+        size += len(part)
+        if size > MOST_CONTENT:
+            raise ConfigError(f"{name}: holds more than {MOST_CONTENT} bytes, the most of a compressed file")
+        if not reader.eof:
+            other = f"{len(content)} bytes after the compressed data" if parts and not part else ""
+            raise ConfigError(f"{name}: cannot be read: {other or 'the compressed data end too early'}")
+        parts.append(part)
+        content = reader.unused_data.lstrip(b"\0")  # zeros are padding
+    return b"".join(parts)
+
+
+def _only_member(name: str, file: Any) -> bytes:
     """The content of a zip archive of one file."""
     with zipfile.ZipFile(file) as archive:
         members = [name for name in archive.namelist() if name[-1:] != "/" and not name.startswith("__MACOSX/")]
         if len(members) != 1:
             held = f"an archive of {len(members)} files" + " (an Excel workbook)" * ("xl/workbook.xml" in members)
-            raise ConfigError(f"{shown(path)}: {held}, not one CSV file")
+            raise ConfigError(f"{name}: {held}, not one CSV file")
         with archive.open(members[0]) as member:
             content = member.read(MOST_CONTENT + 1)
     if len(content) > MOST_CONTENT:
-        raise ConfigError(f"{shown(path)}: holds more than {MOST_CONTENT} bytes, the most of a compressed file")
+        raise ConfigError(f"{name}: holds more than {MOST_CONTENT} bytes, the most of a compressed file")
     return content
 
 
@@ -169,4 +229,4 @@ def _decoded(name: str, content: bytes, encoding: str) -> str:
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise ConfigError(f"{name}:{line}: a character of value 0: not text, or `encoding: utf-16`")
-    return text
+    return text if text.isascii() else unicodedata.normalize("NFC", text)

@@ -7,11 +7,15 @@ constant that is chosen by looking at the records is not public, and the guarant
 
 from __future__ import annotations
 
+import codecs
 import json
+import math
 import re
+import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Final
@@ -31,36 +35,44 @@ LARGEST: Final = 1e100
 """A public constant whose square is still a number."""
 MISSING: Final = frozenset(
     (
-        "",
-        "-",
-        "?",
-        "NA",
-        "N/A",
-        "n/a",
-        "na",
-        "<NA>",
-        "#N/A",
-        "NaN",
-        "nan",
-        "-nan",
-        "NULL",
-        "null",
-        "None",
-        "none",
-        "NaT",
+        *(
+            "",
+            "-",
+            "--",
+            "---",
+            "?",
+            ".",
+            "..",
+            "...",
+            "*",
+            "na",
+            "n/a",
+            "n.a.",
+            "n.a",
+            "<na>",
+            "#n/a",
+            "#na",
+            "#n/a n/a",
+        ),
+        *("nan", "-nan", "1.#qnan", "-1.#ind", "null", "(null)", "\\n", "none", "nil", "nat", "missing", "unknown"),
+        *("#div/0!", "#name?", "#null!", "#num!", "#ref!", "#value!"),
     )
 )
-"""What files write for a value that there is not."""
+"""What files write, in whichever case, for a value that there is not."""
 SWITCHES: Final = frozenset(("yes", "no", "on", "off", "true", "false", "null", "y", "n"))
 """Words that some readers of YAML take for something else."""
 MOST_NAMED: Final = 8
 """Values of a label that a message lists."""
+_ESCAPES: Final = frozenset(("idna", "punycode", "unicode-escape", "raw-unicode-escape"))
+"""Codecs of Python that read a text as another."""
 _UNNAMED: Final = r"(Unnamed: \d+(_level_\d+)?)?"
 """A column without a name, or what pandas calls one."""
 
 
 def _word(value: object) -> object:
-    """The name of a column that YAML reads as a number or as true or false."""
+    """The name of a column, also one that YAML reads as a number or as true or false."""
+    if isinstance(value, str):
+        return unicodedata.normalize("NFC", value)
     return str(value) if isinstance(value, bool | int) else value
 
 
@@ -69,9 +81,31 @@ def _words(value: object) -> object:
 
 
 def _values(value: object) -> object:
-    """Values of a label: words, or numbers, which are compared as numbers."""
+    """Values of a column: words, or numbers, which are compared as numbers."""
     values = tuple(value) if isinstance(value, list | tuple | set) else (value,)
-    return tuple(item.item() if isinstance(item, np.generic) else item for item in values)
+    values = tuple(item.item() if isinstance(item, np.generic) else item for item in values)
+    for item in values:
+        if not isinstance(item, str | int | float) or item != item:
+            raise ValueError("must be a word, a number, true or false, or a list of these")
+    return tuple(_word(item) if isinstance(item, str) else item for item in values)
+
+
+def _header(value: object) -> object:
+    """True, or the names of all columns."""
+    if value is True or value is None:
+        return value
+    if not isinstance(value, list | tuple) or not value:
+        raise ValueError(
+            "must be true (the first line holds names), or a list of all names (the file has no such line)"
+        )
+    return tuple(map(_word, value))
+
+
+def _pair(value: object) -> object:
+    """Two numbers."""
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise ValueError("must be [low, high]")
+    return tuple(value)
 
 
 def _separator(value: object) -> object:
@@ -82,15 +116,17 @@ def _separator(value: object) -> object:
     return character
 
 
-Finite = Annotated[float, Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]
+Finite = Annotated[float, Field(strict=True, ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]
+Pair = Annotated[tuple[Finite, Finite], BeforeValidator(_pair)]
 Name = Annotated[str, BeforeValidator(_word), Field(min_length=1)]
 Names = Annotated[tuple[Annotated[str, BeforeValidator(_word)], ...], BeforeValidator(_words)]
-Label = Annotated[bool, Field(strict=True)] | Annotated[int, Field(strict=True)] | float | str
-Labels = Annotated[tuple[Label, ...], BeforeValidator(_values), Field(min_length=1)]
+Value = Annotated[bool, Field(strict=True)] | Annotated[int, Field(strict=True)] | float | str
+Values = Annotated[tuple[Value, ...], BeforeValidator(_values), Field(min_length=1)]
+Header = Annotated[Annotated[bool, Field(strict=True)] | tuple[Name, ...] | None, BeforeValidator(_header)]
 
 
 class RecordFile(BaseModel):
-    """One CSV file with a line of names; every column but the label, and those that `drop` names, is a feature.
+    """One CSV file of records; every column but the label, and those that `drop` names, is a feature.
 
     file: path from the study on, compressed or not. label: its column. positive: the value that becomes +1 (or a list
     of them), the other value -1; of more than two values, `negative` lists those that become -1. Or range: (low, high),
@@ -98,7 +134,8 @@ class RecordFile(BaseModel):
     rows are scaled down to it.
 
     ranges: column -> (low, high), mapped to [-1, 1] and clipped; other columns are taken as they are. levels: column ->
-    its values, of which each but the first becomes a feature of 0 and 1. separator: one character, or a word of
+    its values, of which each but the first becomes a feature of 0 and 1. header: true for a first line whose names look
+    like a record; the names of all columns for a file without a line of names. separator: one character, or a word of
     `csv_file.SEPARATORS`. encoding: of the text. decimal: "." or ",".
     """
 
@@ -106,13 +143,14 @@ class RecordFile(BaseModel):
 
     file: str = Field(min_length=1)
     label: Name
-    norm: float = Field(gt=0, le=LARGEST, allow_inf_nan=False)
-    positive: Labels | None = None
-    negative: Labels | None = None
-    range: tuple[Finite, Finite] | None = None
+    norm: float = Field(strict=True, gt=0, le=LARGEST, allow_inf_nan=False)
+    positive: Values | None = None
+    negative: Values | None = None
+    range: Pair | None = None
     drop: Names = ()
-    ranges: dict[Name, tuple[Finite, Finite]] = {}
-    levels: dict[Name, Annotated[Names, Field(min_length=2)]] = {}
+    ranges: dict[Name, Pair] = {}
+    levels: dict[Name, Annotated[Values, Field(min_length=2)]] = {}
+    header: Header = None
     separator: Annotated[str, BeforeValidator(_separator)] = ","
     encoding: str = "utf-8"
     decimal: Annotated[str, Field(pattern=r"^[.,]$")] = "."
@@ -122,8 +160,11 @@ class RecordFile(BaseModel):
     def _is_known(cls, name: str) -> str:
         try:
             "a".encode(name)
-        except (LookupError, UnicodeError):
-            raise ValueError("must be an encoding of text, such as utf-8, utf-16, latin-1 or cp1252") from None
+            known = codecs.lookup(name).name not in _ESCAPES
+        except (LookupError, UnicodeError, ValueError):
+            known = False
+        if not known:
+            raise ValueError("must be an encoding of text, such as utf-8, utf-16, latin-1 or cp1252")
         return name
 
     @model_validator(mode="after")
@@ -141,7 +182,7 @@ class RecordFile(BaseModel):
             if not pair[0] < pair[1]:
                 raise ValueError(f"{name}: {list(pair)} must be [low, high] with low < high")
         for name, values in self.levels.items():
-            if len(set(values)) < len(values):
+            if any(matches(str(value), [other]) for at, value in enumerate(values) for other in values[:at]):
                 raise ValueError(f"levels: {name}: a value is given twice")
         taken = [self.label, *self.drop, *self.ranges, *self.levels]
         if twice := sorted(name for name, count in Counter(taken).items() if count > 1):
@@ -175,11 +216,11 @@ class RecordFile(BaseModel):
         """Features and labels, with what was read. Raises ConfigError as `read`."""
         file = self._opened()
         columns = self._columns(file)
-        at, classes = file.names.index(self.label), Classes()
+        at, classes = file.positions[self.label], Classes()
         features: list[Array] = []
         labels: list[Array] = []
         for block in file.blocks():
-            features.append(self._numbers(block, file.names, columns))
+            features.append(self._numbers(block, file.positions, columns))
             if self.range is not None:
                 labels.append(self._as_numbers(block, at, self.label))
             else:
@@ -196,49 +237,62 @@ class RecordFile(BaseModel):
             counts = {f"below {low:g}": int((numbers < low).sum()), f"above {high:g}": int((numbers > high).sum())}
         else:
             signs, counts = self._signs(classes)
+            if self.header is None and self.label in classes.first:
+                raise ConfigError(
+                    f"{self.location}:{classes.first[self.label]}: column {self.label!r}: its name is one of its "
+                    f"values: {_NO_NAMES}"
+                )
         ranged = self._ranged(values, names)
         scaled, norms = shortened(ranged, self.norm)
         return Records(self, tuple(names), values, ranged, scaled, signs, norms > self.norm, counts)
 
     def _opened(self) -> CsvFile:
-        return CsvFile(self.path, self.separator, self.encoding)
+        names = self.header if isinstance(self.header, tuple) else None
+        return CsvFile(self.path, self.separator, self.encoding, names)
 
     def _columns(self, file: CsvFile) -> list[str]:
-        """The columns that are features. Raises ConfigError for names of `data.yaml` that the file lacks, and for
-        columns whose name is none, a second one, or a number with a fraction, as of a record."""
+        """The columns that are features. Raises ConfigError for names of `data.yaml` that the file lacks, and for names
+        of the file that are none, that repeat another one, or that are those of a record."""
+        if self.header is None:
+            check_names(file)
         file.require([self.label, *self.drop, *self.ranges, *self.levels])
-        columns: dict[str, int] = {}
+        columns: dict[str, tuple[str, int]] = {}
+        dropped = frozenset(self.drop)
         for number, name in enumerate(file.names, 1):
-            if name in self.drop:
+            if name in dropped:
                 continue
-            where = f"{self.location}:1: column {number}"
+            where = f"{file.name}:1: column {number}"
             if re.fullmatch(_UNNAMED, name):
                 raise ConfigError(
                     f"{where} has no name{f' ({name!r})' * bool(name)}: are these row numbers? Leave the column out "
                     f"with `drop: [{quoted(name)}]`, or give it a name"
                 )
-            if name in columns:
+            if not all(char.isprintable() or unicodedata.category(char) == "Zs" for char in name):
+                raise ConfigError(f"{where}: {name!a} has characters that no terminal shows: rename it")
+            other, first = columns.setdefault(unicodedata.normalize("NFKC", name), (name, number))
+            if first != number:
+                same = f"is the name of column {first} too" if other == name else f"looks like that of column {first}"
                 raise ConfigError(
-                    f"{where}: {name!r} is the name of column {columns[name]} too: rename one of the two, or leave "
-                    f"both out with `drop: [{quoted(name)}]`"
+                    f"{where}: {name!r} {same}: rename one of the two, or leave both out with "
+                    f"`drop: [{', '.join(map(quoted, dict.fromkeys((other, name))))}]`"
                 )
-            if (value := number_in(name)) is not None and not value.is_integer():
-                raise ConfigError(f"{where}: {name!r} is a number: the first line holds names, not a record")
-            columns[name] = number
-        return [name for name in columns if name != self.label]
+        return [name for name, _ in columns.values() if name != self.label]
 
     def _feature_names(self, columns: Sequence[str]) -> list[str]:
-        """Names of the features: a column, or COLUMN=LEVEL."""
+        """Names of the features: a column, or COLUMN=LEVEL. Raises ConfigError for equal ones."""
         names: list[str] = []
         for name in columns:
             names += [f"{name}={level}" for level in self.levels[name][1:]] if name in self.levels else [name]
+        if len(set(names)) < len(names):
+            twice = next(name for name, count in Counter(names).items() if count > 1)
+            raise ConfigError(f"{self.location}:1: {twice!r} is the name of a column and of a level: rename the column")
         return names
 
-    def _numbers(self, block: Block, names: Sequence[str], columns: Sequence[str]) -> Array:
+    def _numbers(self, block: Block, positions: Mapping[str, int], columns: Sequence[str]) -> Array:
         """The features of some records, as they are in the file, (records, d)."""
         parts = []
         for name in columns:
-            at = names.index(name)
+            at = positions[name]
             if name in self.levels:
                 numbers = self._as_levels(block, at, name)
                 parts += [(numbers == level).astype(np.float64) for level in range(1, len(self.levels[name]))]
@@ -248,41 +302,67 @@ class RecordFile(BaseModel):
 
     def _as_numbers(self, block: Block, at: int, name: str) -> Array:
         texts = [self._pointed(text) for text in block.columns[at]] if self.decimal == "," else block.columns[at]
-        numbers = [number_in(text) for text in texts]
-        row = next((row for row, number in enumerate(numbers) if number is None), None)
-        if row is not None:
-            text = block.columns[at][row].strip()
-            problem = "no value" if text in MISSING else f"{text!r} is not a finite number"
-            if name == self.label:
-                remedy = ""
-            elif "," in text and self.decimal == ".":
-                remedy = '; for decimal commas give `decimal: ","`'
-            else:
-                remedy = f"; leave the column out with drop, or give its values in `levels`: {{{quoted(name)}: [...]}}"
-            shown = f"{problem} ({text!r})" if text and text in MISSING else problem
-            raise ConfigError(f"{self.location}:{block.lines[row]}: column {name!r}: {shown}{remedy}")
-        return np.array(numbers, dtype=np.float64)
+        try:
+            numbers = np.array([float(text) for text in texts])
+        except ValueError:
+            numbers = np.array([])
+        if not numbers.all() or not np.isfinite(numbers).all() or len(numbers) < len(texts) or "_" in "".join(texts):
+            for row, text in enumerate(texts):  # the first that is wrong
+                if number_in(text) is None:
+                    problem = self._no_number(block.columns[at][row].strip(), name)
+                    raise ConfigError(f"{self.location}:{block.lines[row]}: column {name!r}: {problem}")
+        return numbers
 
     def _pointed(self, text: str) -> str:
         """The number with a decimal point; a point beside a decimal comma could mean either."""
         return "?" if "." in text else text.replace(",", ".")
 
+    def _no_number(self, text: str, name: str) -> str:
+        """Why a text is no number of a column, with the remedy."""
+        if is_missing(text):
+            word = f" ({text!r})" * bool(text)
+            remedy = "" if name == self.label else f", or the column with `drop: [{quoted(name)}]`"
+            return f"no value{word}: nothing is filled in; leave the record out of the file{remedy}"
+        if re.fullmatch(r"[-+]?[\d.,' \xa0\u2009\u202f\u2019]*\d", text) and not (text.isdigit()):
+            if self.decimal == "." and number_in(text.replace(",", ".")) is not None:
+                both = (
+                    "; if it separates thousands, take it out of the file"
+                    if re.fullmatch(r"[-+]?\d{1,3},\d{3}", text)
+                    else ""
+                )
+                return f'{text!r} has a comma: if it is a decimal one, give `decimal: ","`{both}'
+            marks = ", ".join(repr(mark) for mark in dict.fromkeys(re.sub(r"[-+\d]", "", text)))
+            beside = f"{text!r} has {marks} beside `decimal: {quoted(self.decimal)}`"
+            return f"{beside}: write the numbers of the file without thousands separators"
+        small = re.fullmatch(r"[-+.\d]+[eE]-\d+", text)
+        problem = f"{text!r} is {'too small a' if small else 'not a finite'} number"
+        if name == self.label or small:
+            return problem
+        remedy = f"give its values in `levels: {{{quoted(name)}: [...]}}`, or leave it out with `drop`"
+        return f"{problem}; of a column of words {remedy}"
+
     def _as_levels(self, block: Block, at: int, name: str) -> Array:
         """The number of each level. Raises ConfigError for another value."""
-        numbers = {level: number for number, level in enumerate(self.levels[name])}
-        found = [numbers.get(text.strip(), -1) for text in block.columns[at]]
-        if -1 in found:
-            row = found.index(-1)
-            text = block.columns[at][row].strip()
-            problem = f"{text!r} is none of the levels {', '.join(map(repr, numbers))}" if text else "no value"
-            raise ConfigError(f"{self.location}:{block.lines[row]}: column {name!r}: {problem}{nearest(text, numbers)}")
-        return np.array(found)
+        levels, cache = self.levels[name], dict[str, int]()
+        for text, line in zip(block.columns[at], block.lines, strict=True):
+            if text in cache:
+                continue
+            word = text.strip()
+            found = next((number for number, level in enumerate(levels) if matches(word, [level])), None)
+            if found is None:
+                listed = ", ".join(map(repr, levels))
+                problem = f"{word!r} is none of the levels {listed}" if word else "no value"
+                raise ConfigError(
+                    f"{self.location}:{line}: column {name!r}: {problem}{nearest(word, map(str, levels))}"
+                )
+            cache[text] = found
+        return np.array([cache[text] for text in block.columns[at]])
 
     def _ranged(self, values: Array, names: Sequence[str]) -> Array:
         """Features in units of their public ranges."""
-        scaled = values.copy()
+        scaled, positions = values.copy(), {name: at for at, name in enumerate(names)}
         for name, pair in self.ranges.items():
-            at = names.index(name)
+            at = positions[name]
             scaled[:, at] = within(values[:, at], *pair)
         return scaled
 
@@ -295,10 +375,13 @@ class RecordFile(BaseModel):
         for value, line in classes.first.items():
             if matches(value, positive):
                 sides[value] = 1.0
-            elif matches(value, negative) or (not negative and value not in MISSING):
+                if matches(value, negative):
+                    raise ConfigError(f"{self.location}:{line}: {where}: {value!r} is in positive and in negative")
+            elif matches(value, negative) or (not negative and not is_missing(value)):
                 sides[value] = -1.0
-            elif value in MISSING:
-                raise ConfigError(f"{self.location}:{line}: {where}: no value{f' ({value!r})' * bool(value)}")
+            elif is_missing(value):
+                word = f" ({value!r}); if it is a class, list it in `negative`" if value else ""
+                raise ConfigError(f"{self.location}:{line}: {where}: no value{word}")
             else:
                 near = nearest(value, map(str, named))
                 raise ConfigError(
@@ -315,6 +398,13 @@ class RecordFile(BaseModel):
         others = [value for value, side in sides.items() if side < 0]
         if not others:
             raise ConfigError(f"{self.location}: {where}: every record is positive: {listed}")
+        alike = {_folded(value) for value, side in sides.items() if side > 0}
+        for value in others if not negative else ():
+            if _folded(value) in alike:
+                raise ConfigError(
+                    f"{self.location}:{classes.first[value]}: {where}: {value!a} is written almost like a value of "
+                    f"positive: {listed}; list it in `positive` or in `negative`"
+                )
         if not negative and len(set(map(_number_or_word, others))) > 1:
             shown = ", ".join(map(quoted, others[:MOST_NAMED])) + ", ..." * (len(others) > MOST_NAMED)
             raise ConfigError(
@@ -365,28 +455,68 @@ class Records:
     counts: dict[str, int]
 
 
+_NO_NAMES: Final = (
+    "does the first line hold a record? Give `header: true` if it holds names, or the names of all columns, "
+    "`header: [...]`, if the file has no line of names"
+)
+
+
+_NUMBER: Final = r"[-+]?(\d+(\.\d*)?e[-+]?\d+|0x[0-9a-f]+|inf(inity)?|nan)"
+"""A number with letters."""
+
+
+def check_names(file: CsvFile) -> None:
+    """Raise ConfigError for a first line that does not look like names: one has no letter, or is a number. A column
+    without a name is no mistake here."""
+    for number, name in enumerate(file.names, 1):
+        record = re.fullmatch(_NUMBER, name.lower()) or not any(map(str.isalpha, name))
+        if name and record:
+            raise ConfigError(f"{file.name}:1: column {number}: {name!r} is no name: {_NO_NAMES}")
+
+
+def is_missing(text: str) -> bool:
+    """Whether a file writes this for a value that there is not."""
+    return text.lower() in MISSING
+
+
 def number_in(text: str) -> float | None:
-    """The finite number that a text is; None for any other text."""
+    """The finite number that a text is; None for any other text, and for a number that would become 0 or infinite."""
     try:
         number = float(text)
     except ValueError:
         return None
-    return number if "_" not in text and abs(number) <= 1.7976931348623157e308 else None
+    if "_" in text or not math.isfinite(number) or (number == 0.0 and re.search("[1-9]", re.split("[eE]", text)[0])):
+        return None
+    return number
 
 
-def _number_or_word(text: str) -> float | str:
-    number = number_in(text)
+def _exact(text: str) -> Decimal | None:
+    """The number that a text is, with all its digits: long identifiers differ that a float would make equal."""
+    return None if number_in(text) is None else Decimal(text.strip())
+
+
+def _number_or_word(text: str) -> Decimal | str:
+    number = _exact(text)
     return text if number is None else number
+
+
+def _folded(text: str) -> str:
+    """A word without case, marks that do not show, and forms of the same letters."""
+    shown = "".join(char for char in unicodedata.normalize("NFKC", text) if char.isprintable())
+    return " ".join(shown.casefold().split())
 
 
 def matches(text: str, values: Sequence[bool | float | str]) -> bool:
     """Whether the text of a file is one of the values: words as they are, numbers as numbers, true and false in
     whichever case."""
+    number = _exact(text)
     for value in values:
         if isinstance(value, bool):
             same = text.lower() == str(value).lower()
+        elif isinstance(value, str):
+            same = text == value
         else:
-            same = text == value if isinstance(value, str) else number_in(text) == value
+            same = number is not None and number == Decimal(repr(value))
         if same:
             return True
     return False

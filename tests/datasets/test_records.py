@@ -52,7 +52,18 @@ def refusal(folder: Path, content: str | bytes, **given: Any) -> str:
         ("Unnamed: 0,a,label\n0,1,yes\n1,2,no\n", {}, 'drop: ["Unnamed: 0"]'),
         ("a,a,label\n0,1,yes\n1,2,no\n", {}, "column 2: 'a' is the name of column 1 too"),
         ("a,label,label\n0,yes,yes\n1,no,no\n", {}, "column 3: 'label' is the name of column 2 too"),
-        ("0.25,label\n0,yes\n1,no\n", {}, "not a record"),
+        ("a,a\u200b,label\n0,1,yes\n1,2,no\n", {}, "column 2: 'a\\u200b' has characters that no terminal shows"),
+        ("x\u00b2,x2,label\n0,1,yes\n1,2,no\n", {}, "column 2: 'x2' looks like that of column 1"),
+        ("s,s=z,label\nx,1,yes\nz,0,no\n", {"levels": {"s": ["x", "z"]}}, "'s=z' is the name of a column"),
+        # a first line that is a record, or has counts
+        ("0.25,label\n0,yes\n1,no\n", {}, ":1: column 1: '0.25' is no name: does the first line hold a record?"),
+        ("2,a,label\n0,1,yes\n1,1,no\n", {}, ":1: column 1: '2' is no name"),
+        ("a,2020-01-31,label\n0,1,yes\n1,1,no\n", {}, ":1: column 2: '2020-01-31' is no name"),
+        ("a,1e3,label\n0,1,yes\n1,1,no\n", {}, ":1: column 2: '1e3' is no name"),
+        ("a,label\n1,yes\n2,label\n", {}, ":3: column 'label': its name is one of its values"),
+        ("1,2,yes\n3,4,no\n", {"header": ["a", "label"]}, ":1: 3 fields, `header` has 2 names"),
+        ("sep=;\na;label\n1;yes\n", {"separator": ";"}, ":1: a line for Excel"),
+        ("# of 2020\na,label\n1,yes\n2,no\n", {}, "allowed: # of 2020"),
         # labels
         ("a,label\n1,yes\n2,no\n3,\n", {}, ":4: column 'label': no value"),
         ("a,label\n1,yes\n2,no\n3,NA\n", {}, ":4: column 'label': no value ('NA')"),
@@ -61,15 +72,22 @@ def refusal(folder: Path, content: str | bytes, **given: Any) -> str:
         ("a,label\n1,yes\n2,yes\n", {}, "every record is positive: 'yes' (2)"),
         ("a,label\n1,no\n2,no\n", {}, "no record has the value 'yes' of positive; its values are 'no' (2)"),
         ("a,label\n1,yes\n2,no\n", {"positive": 1}, "no record has the value 1"),
+        ("a,label\n1,yes\n2,no\n3,N.A.\n", {}, ":4: column 'label': no value ('N.A.'); if it is a class, list it"),
+        ("a,label\n1,yes\n2,Yes\n", {}, ":3: column 'label': 'Yes' is written almost like a value of positive"),
+        ("a,label\n1,yes\n2,yes\u200b\n", {}, ":3: column 'label': 'yes\\u200b' is written almost like"),
+        ("a,label\n1,1\n2,0\n", {"positive": 1, "negative": ["1", 0]}, "'1' is in positive and in negative"),
         ("a,label\n1,yes\n2,no\n", {"negative": ["no", "nay"]}, "no record has the value 'nay' of negative"),
         ("a,label\n1,2\n2,\n", {"positive": None, "range": (0, 9)}, ":3: column 'label': no value"),
         # features
         ("a,label\n,yes\n2,no\n", {}, ":2: column 'a': no value"),
         ("a,label\n1,yes\n1_000,no\n", {}, ":3: column 'a': '1_000' is not a finite number"),
         ("a,label\n1,yes\n1e999,no\n", {}, ":3: column 'a': '1e999' is not a finite number"),
+        ("a,label\n1,yes\n1e-999,no\n", {}, ":3: column 'a': '1e-999' is too small a number"),
         ("a,label\n1,yes\nNo,no\n", {}, "levels"),
-        ('a,label\n"1,5",yes\n2,no\n', {}, "decimal"),
-        ("a;label\n1.234,5;yes\n2;no\n", {"separator": ";", "decimal": ","}, "'1.234,5' is not a finite number"),
+        ('a,label\n"1,5",yes\n2,no\n', {}, "'1,5' has a comma: if it is a decimal one, give `decimal: \",\"`"),
+        ('a,label\n"1,500",yes\n2,no\n', {}, "`decimal: \",\"`; if it separates thousands, take"),
+        ('a,label\n"1,234.5",yes\n2,no\n', {}, "write the numbers of the file without thousands separators"),
+        ("a;label\n1.234,5;yes\n2;no\n", {"separator": ";", "decimal": ","}, "without thousands separators"),
         ("s,label\nx,yes\nz,no\n", {"levels": {"s": ["x", "y"]}}, ":3: column 's': 'z' is none of the levels 'x', 'y'"),
         # separators
         ("a;b;label\n1;2;yes\n", {}, "give `separator: semicolon`"),
@@ -85,7 +103,11 @@ def refusal(folder: Path, content: str | bytes, **given: Any) -> str:
         # other files
         ("", {}, "no names"), ("\n", {}, "no names"), ("a,b,label\n", {}, "0 records"),
         ("label\nyes\nno\n", {}, "0 features"),
-        (b"PAR1...", {}, "Parquet"), (gzip.compress(RIGHT.encode())[:-9], {}, "cannot be read"),
+        (b"PAR1\x15\x04", {}, "Parquet"), (gzip.compress(RIGHT.encode())[:-9], {}, "too early"),
+        (bz2.compress(RIGHT.encode()) + RIGHT.encode(), {}, "bytes after the compressed data"),
+        (lzma.compress(RIGHT.encode()) + b"more", {}, "4 bytes after the compressed data"),
+        (gzip.compress(gzip.compress(RIGHT.encode())), {}, "compressed twice"),
+        (b"\x28\xb5\x2f\xfd\0", {}, "zstd"), (b"\xd0\xcf\x11\xe0\0", {}, "Excel"),
     ],
 )  # fmt: skip
 def test_what_is_not_a_file_of_records_is_one_line(
@@ -108,6 +130,9 @@ def zipped(*names: str) -> bytes:
         (RIGHT, {}), (RIGHT.rstrip("\n"), {}), (RIGHT + "\n\n", {}), (RIGHT.replace("\n", "\r\n"), {}),
         (RIGHT.replace("\n", "\r"), {}), (RIGHT.encode("utf-8-sig"), {}), (RIGHT.replace(",", ", "), {}),
         (RIGHT.encode("utf-16"), {"encoding": "utf-16"}), (RIGHT.encode("utf-16-be"), {"encoding": "utf-16-be"}),
+        (RIGHT + "  \n", {}), (RIGHT[10:], {"header": ["a", "b", "label"]}),
+        (RIGHT.replace("a,", "2019,"), {"header": True}),
+        (gzip.compress(RIGHT.encode()[:9]) + gzip.compress(RIGHT.encode()[9:]) + bytes(8), {}),
         (gzip.compress(RIGHT.encode()), {}), (bz2.compress(RIGHT.encode()), {}), (lzma.compress(RIGHT.encode()), {}),
         (zipped("own.csv", "__MACOSX/own.csv"), {}),
         (RIGHT.replace(",", ";"), {"separator": ";"}), (RIGHT.replace(",", "\t"), {"separator": "tab"}),
@@ -116,6 +141,7 @@ def zipped(*names: str) -> bytes:
         (RIGHT.replace(",", ";").replace(".", ","), {"separator": "semicolon", "decimal": ","}),
         (RIGHT.replace("a,", ",a,").replace("\n0", "\n7,0").replace("\n-", "\n8,-"), {"drop": [""]}),
         (RIGHT.replace("yes", "nð").encode("latin-1"), {"encoding": "latin-1", "positive": "nð"}),
+        (RIGHT.replace("label", "e\u0301").replace("yes", "y\u00e9s"), {"label": "\u00e9", "positive": "ye\u0301s"}),
     ],
 )  # fmt: skip
 def test_files_as_people_have_them_are_read(tmp_path: Path, content: str | bytes, given: dict[str, Any]) -> None:
@@ -157,6 +183,23 @@ def test_numbers_match_as_numbers_and_quoted_ones_as_text(tmp_path: Path) -> Non
     assert record_file(tmp_path, content, positive=1).read()[1].tolist() == [1.0, 1.0, -1.0]
     assert record_file(tmp_path, content, positive=np.int64(1)).read()[1].tolist() == [1.0, 1.0, -1.0]
     assert "more than two values" in refusal(tmp_path, content, positive="1")
+
+
+def test_long_identifiers_keep_all_their_digits(tmp_path: Path) -> None:
+    large = 2**53 + 1
+    assert record_file(tmp_path, f"a,label\n1,{large}\n2,{large - 1}\n", positive=large).read()[1].tolist() == [
+        1.0,
+        -1.0,
+    ]
+
+
+@pytest.mark.parametrize("levels", [[False, True], ["false", "TRUE"], [True, False]])
+def test_levels_are_compared_as_labels_are(tmp_path: Path, levels: list[bool | str]) -> None:
+    content = "s,n,label\nfalse,1,yes\nTRUE,2.50,no\nfalse,1.0,no\n"
+    read = record_file(tmp_path, content, levels={"s": levels, "n": [1, 2.5]}).records()
+    second = [0.0, 1.0, 0.0] if levels[1] in (True, "TRUE") else [1.0, 0.0, 1.0]
+    assert read.values.T.tolist() == [second, [0.0, 1.0, 0.0]]
+    assert read.names == (f"s={levels[1]}", "n=2.5")
 
 
 def test_several_values_are_one_class_where_they_are_listed(tmp_path: Path) -> None:
@@ -211,6 +254,11 @@ def test_public_ranges_and_levels_make_features(tmp_path: Path) -> None:
         ({"separator": "."}, "separator"), ({"encoding": "hex"}, "encoding"), ({"encoding": "utf-9"}, "encoding"),
         ({"negative": "yes"}, "is in both"), ({"decimal": ","}, "decimal"), ({"ranges": {"a": (1, 1)}}, "ranges: a"),
         ({"ranges": {"label": (0, 1)}}, "named twice"), ({"levels": {"a": ["x", "x"]}}, "given twice"),
+        ({"levels": {"a": [True, "True"]}}, "given twice"), ({"levels": {"a": [1, 1.0]}}, "given twice"),
+        ({"norm": True}, "norm"), ({"norm": "2"}, "norm"), ({"ranges": {"a": (False, 1)}}, "ranges"),
+        ({"ranges": {"a": (0, 1, 2)}}, "must be .low, high."), ({"positive": {"yes": 1}}, "must be a word"),
+        ({"header": False}, "must be true"), ({"header": []}, "must be true"),
+        ({"encoding": "unicode_escape"}, "encoding"),
         ({"drop": ["label"]}, "named twice"), ({"positive": None, "range": (0, 1e300)}, "range"),
     ],
 )  # fmt: skip
