@@ -8,6 +8,7 @@ import pytest
 
 from dpregret.paper_figs.compare import compare
 from dpregret.paper_figs.tables import show
+from dpregret.paper_figs.tables.write import MORE
 from dpregret.paper_figs.text import formats
 
 NAN = float("nan")
@@ -128,6 +129,10 @@ def test_a_table_without_claims_shows_the_means(tmp_path: Path, capsys: pytest.C
     (folder / "table_1_all.csv").write_text('algorithm,group,regret,bound\nogd.plain,study,"3.0 [1.6, 4.5]",-\n')
     assert show.main(["mine", "--results", str(tmp_path)]) == 0
     assert "3.0 [1.6, 4.5]" in capsys.readouterr().out
+    assert "3.0 [1.6, 4.5]" in show.printed_table(folder)  # as a run ends
+    assert show.protecting_more(folder) == []
+    (folder / "table_1_all.csv").write_text(f"algorithm,window\na,{MORE!r}\nb,W = 4\n".replace("'", '"'))
+    assert show.protecting_more(folder) == ["a"]
     (folder / "table_1.csv").write_text(head + "1,algorithm,1,ogd.plain,stated,c1,law,T,reproduced,=,\n")
     assert show.main(["mine", "--results", str(tmp_path)]) == 0
     assert "3.0 [1.6, 4.5]" not in capsys.readouterr().out

@@ -12,10 +12,10 @@ from dpregret.core import parquet
 from dpregret.paper_figs.figures import compare, write
 from dpregret.paper_figs.figures.style import MOST, Curve, CurveStyle, PanelFigure, Theme, style_context
 from dpregret.paper_figs.figures.sweep import Series, panels_of
-from dpregret.paper_figs.judge.claims import ClaimsFile, load_claims
+from dpregret.paper_figs.judge.claims import ClaimsFile, Table, load_claims
 from dpregret.paper_figs.judge.result_tables import read_jobs, write_jobs
 from dpregret.paper_figs.judge.runs import COLUMNS, COST_COLUMNS, KEY, RunsError, check_columns, empty_row, read_runs
-from dpregret.paper_figs.tables.write import costs_table, write_tables
+from dpregret.paper_figs.tables.write import MORE, comparison_table, costs_table, write_tables
 from dpregret.paper_figs.validation.simulate import Sweep
 from dpregret.workflows.plan.read import PAPERS
 
@@ -54,6 +54,32 @@ def test_rows_show_what_was_planted(tables: Path) -> None:
     assert printed["T exponent"].startswith("1.00 [")
     assert "L1" in printed["errata"].split()
     assert row["bound (LaTeX)"] == r"$O\bigl(d\log_2^{1.5}W\ln T/\varepsilon\bigr)$"
+
+
+def test_a_row_says_which_rounds_its_learner_protects() -> None:
+    """Where nothing is declared: the windows that were played, or that all rounds are protected for a window asked."""
+    reference = {"experiment": "horizon", "stream": "norm-kink"}
+    words = {"group": "study", "operation": "-", "bound_text": "-"}
+    names = {
+        name: {"id": name, "label": name, "learner": f"{name}.plain", **words} for name in ("short", "whole", "free")
+    }
+    names["declared"] = names["whole"] | {"id": "declared", "label": "declared", "window": "all T"}
+    table = Table.model_validate({"caption": "-", "reference": reference, "rows": list(names.values())})
+    claims = ClaimsFile.model_construct(claims=(), tables=(table,), problem="online", response="regret")
+    judged = pd.DataFrame({"claim": [], "errata": []})
+    parts = {"short": (16, 8.0), "whole": (64, 8.0), "free": (64, np.inf)}
+
+    def column(windows: dict[str, tuple[int, float]]) -> dict[str, str]:
+        frames = [
+            frame(learner=name, variant="plain", window=window, epsilon=epsilon)
+            for name, (window, epsilon) in windows.items()
+        ]
+        found = comparison_table(pd.concat(frames, ignore_index=True), claims, table, judged)
+        return dict(zip(found["algorithm"], found["window"], strict=True))
+
+    assert column(parts) == {"short": "W = 16", "whole": MORE, "free": "-", "declared": "all T"}
+    parts["short"] = (64, 8.0)
+    assert column(parts) == {"short": "-", "whole": "-", "free": "-", "declared": "all T"}
 
 
 def test_errata_carry_measured_numbers(tables: Path) -> None:

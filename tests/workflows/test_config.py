@@ -434,6 +434,7 @@ MISTAKES: list[tuple[str, dict[str, Any], str]] = [
     ("online", {"learners": {"ftla": ["plain"]}}, "learners.ftla"),
     ("online", {"learners": {"ftal": ["plian"]}}, "learners.ftal[0]"),
     ("online", {"learners": {"pocp-giga": ["corrected"]}}, "learners.pocp-giga"),
+    ("online", {"learners": {"pftal": ["corrected"], "ftal": ["plain"]}, "window": ["horizon", 4]}, "window[1]"),
     ("erm", {"dimension": [4], "dimension_growth": {"factor": 1.0, "power": 0.5}}, ""),
     ("erm", grown(math.inf, 1.0), "dimension_growth.factor"),
     ("erm", grown(1.0, 1e308), "dimension_growth.power"),

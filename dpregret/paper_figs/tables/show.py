@@ -20,6 +20,7 @@ from dpregret.paper_figs.judge.verdicts import FACTOR
 from dpregret.paper_figs.judge.vocabulary import CLAIMS, NOT_RUN
 from dpregret.paper_figs.tables import printed
 from dpregret.paper_figs.tables.printed import PRINTED
+from dpregret.paper_figs.tables.write import MORE
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.formats import DamageError, Form, read_table
 
@@ -33,9 +34,9 @@ ALL: Final = "table_1_all.csv"
 PLAIN: Final = Form(needed=("algorithm",))
 """A table of text."""
 COLUMNS: Final = (
-    "algorithm", "group", "eps / delta", "delivered eps", "operation counted", "draws", "T exponent", "n exponent",
-    "d exponent", "(log2 d) exponent", "p exponent", "W exponent", "G exponent", "eps exponent", "regret", "excess",
-    "errata",
+    "algorithm", "group", "window", "eps / delta", "delivered eps", "operation counted", "draws", "T exponent",
+    "n exponent", "d exponent", "(log2 d) exponent", "p exponent", "W exponent", "G exponent", "eps exponent", "regret",
+    "excess", "errata",
 )  # fmt: skip
 """Columns that a page shows, of those that the table has."""
 
@@ -87,9 +88,8 @@ def _table_text(folder: Path, options: argparse.Namespace) -> str:
         found = [name for path in folder.glob("table_*.csv") if (name := path.stem.removeprefix("table_")).isdecimal()]
         raise LookupError(f"{folder}: {not_allowed('table', str(options.number), sorted(found, key=int))}")
     table = read_table(file, form, text=not (options.json and options.lines))
-    if form is PRINTED and not (table["claim"].fillna("") != "").any() and (folder / ALL).is_file():
-        file, form = folder / ALL, PLAIN  # a study without claims: what is to be seen are its means
-        table = read_table(file, form, text=True)
+    if form is PRINTED and (means := _means_instead(folder, table)) is not None:
+        file, form, table = folder / ALL, PLAIN, means
     if options.json:
         return as_json({"paper": folder.resolve().name, "file": str(file), "rows": table}).rstrip("\n")
     committed = COMMITTED if folder.resolve().is_relative_to(reference().resolve()) else ""
@@ -99,12 +99,34 @@ def _table_text(folder: Path, options: argparse.Namespace) -> str:
         return formats.terminal(lines_table(table, options.all), title)
     if form is PRINTED:
         return printed.terminal(table, title)
-    return formats.terminal(table if options.all else table[[name for name in COLUMNS if name in table.columns]], title)
+    return formats.terminal(table if options.all else _seen(table), title)
 
 
-def printed_table(file: Path) -> str:
-    """The table as the paper prints it, with what was measured."""
-    return printed.terminal(read_table(file, PRINTED, text=True), str(file))
+def _means_instead(folder: Path, table: pd.DataFrame) -> pd.DataFrame | None:
+    """The means of a study without claims, whose printed table says nothing."""
+    if (table["claim"].fillna("") != "").any() or not (folder / ALL).is_file():
+        return None
+    return read_table(folder / ALL, PLAIN, text=True)
+
+
+def _seen(table: pd.DataFrame) -> pd.DataFrame:
+    return table[[name for name in COLUMNS if name in table.columns]]
+
+
+def printed_table(folder: Path) -> str:
+    """The table as the paper prints it, with what was measured; of a study without claims its means."""
+    table = read_table(folder / "table_1.csv", PRINTED, text=True)
+    if (means := _means_instead(folder, table)) is not None:
+        return formats.terminal(_seen(means), str(folder / ALL))
+    return printed.terminal(table, str(folder / "table_1.csv"))
+
+
+def protecting_more(folder: Path) -> list[str]:
+    """The rows of learners that protect all rounds where an experiment asks for less."""
+    if not (folder / ALL).is_file():
+        return []
+    table = read_table(folder / ALL, PLAIN, text=True)
+    return list(table.loc[table["window"] == MORE, "algorithm"]) if "window" in table else []
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -144,7 +144,7 @@ def comparison_table(runs: pd.DataFrame, claims: ClaimsFile, table: Table, judge
             "variant": row.variant,
             "privacy": row.privacy,
             "neighbouring": row.neighbouring,
-            "window": row.window,
+            "window": _protected(parts.get(reference.experiment, runs), row),
             "knows": row.knows or DASH,
             **_reference_cells(parts.get(reference.experiment, runs), claims, table, row),
             "operation claimed": row.operation,
@@ -168,6 +168,21 @@ def symbol_of(claims: ClaimsFile, parameter: str) -> str:
     """Short name of a parameter, such as n; that of another kind of problem where the paper's own has none."""
     known = {**labels_of("excess").symbols, **labels_of("regret").symbols, **labels_of(claims.response).symbols}
     return ALIAS.get(parameter) or known[parameter]
+
+
+MORE: Final = "all T, more than asked"
+"""The window of a learner that protects all rounds, in an experiment that asks for less."""
+
+
+def _protected(rows: pd.DataFrame, row: TableRow) -> str:
+    """The window of a row: as declared, or what was played where the experiment asks for windows."""
+    promised = rows.loc[np.isfinite(rows["epsilon"]) & (rows["window"] > 0) & (rows["status"] == "ok")]
+    played = promised.loc[(promised["learner"] == row.learner) & (promised["variant"] == row.variant)]
+    short = promised["window"] < promised["horizon"]
+    if row.window != DASH or played.empty or not short.any():
+        return row.window
+    windows = sorted(set(played.loc[short.loc[played.index], "window"]))
+    return ", ".join(f"W = {window}" for window in windows) or MORE
 
 
 def _delivered(rows: pd.DataFrame, epsilon: float) -> str:

@@ -193,7 +193,13 @@ def _columns(experiment: Experiment) -> int | None:
 
 
 def _combinations(experiment: Experiment, family: Family[Any, Any, Any]) -> Iterator[Mistake]:
-    """Find needs of learners that a set or a stream does not serve."""
+    """Find needs of learners that a set or a stream does not serve, and windows that no learner has."""
+    windows = getattr(experiment, "window", ())
+    cards = [family.learners[learner].card for learner in experiment.learners]
+    private = [card for card in cards if card.private]
+    if private and not any(card.windowed for card in private):
+        message = "has no effect: every private learner of the experiment protects all rounds; write horizon"
+        yield from ((("window", at), message) for at, window in enumerate(windows) if window != "horizon")
     for learner in experiment.learners:
         needs = family.needs(family.learners[learner])
         if "local-oracle" in needs and isinstance(experiment, ExperimentOnSets):

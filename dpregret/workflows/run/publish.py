@@ -18,6 +18,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from dpregret import study
 from dpregret.core import boundary
 from dpregret.core.files import atomic_write, checksum, opened, remove
 from dpregret.paper_figs.judge.vocabulary import CLAIMS, NOT_RUN
@@ -121,9 +122,11 @@ def summary(plan: Plan, seconds: float) -> str:
     lines = [f"dpregret: done in {seconds / 60:.1f} minutes"]
     judged = [paper for paper in plan.parts if (results / paper / "table_1.csv").exists()]
     if len(judged) == 1:
-        from dpregret.paper_figs.tables.show import printed_table
+        from dpregret.paper_figs.tables.show import printed_table, protecting_more
 
-        lines.insert(0, printed_table(results / judged[0] / "table_1.csv"))
+        lines.insert(0, printed_table(results / judged[0]))
+        if study.FOLDER is not None and (more := protecting_more(results / judged[0])):
+            lines.append(f"  protect all rounds, more than the window asked for: {'; '.join(more)}")
     for paper in plan.parts:
         counts = [_counted(results / paper / name) for name in ("claims.csv", "checks.csv")]
         if counts[0]:
