@@ -324,6 +324,8 @@ def within(arguments: list[str]) -> list[str] | None:
     if mistakes:
         raise ConfigError(mistakes)
     rest = [str(Path(arg).resolve()) if "/" in arg and Path(arg).exists() else arg for arg in rest]
+    if command in (*ANSWERED, "data", "gate"):
+        rest = _without_limits(rest)
     options = {arg.partition("=")[0] for arg in rest}
     if command in PROFILED and not options & {"-p", "--profile", "-h", "--help"}:
         rest += ["--profile", study.PROFILE]
@@ -334,6 +336,18 @@ def within(arguments: list[str]) -> list[str] | None:
     os.environ[study.VARIABLE] = str(folder)
     os.chdir(folder)
     return [command, *rest]
+
+
+def _without_limits(words: list[str]) -> list[str]:
+    """The words without `--limits LIMITS`, which goes to all processes of the command."""
+    at = next((at for at, word in enumerate(words) if word.partition("=")[0] == "--limits"), None)
+    if at is None:
+        return words
+    _, joined, limits = words[at].partition("=")
+    if not joined and at + 1 == len(words):
+        raise ConfigError("--limits: give limits, as in --limits check_seconds:60, or off")
+    os.environ[study.LIMITS] = limits if joined else words[at + 1]
+    return [*words[:at], *words[at + (1 if joined else 2) :]]
 
 
 delegate(
@@ -376,10 +390,15 @@ def called(arguments: list[str] | None) -> object:
 def answered(words: list[str]) -> int:
     """The exit code of a command that a child answers; 2 and one line where it ended without an answer."""
     from dpregret.core import child
+    from dpregret.workflows.plan.config import bound_imports
+
+    def bounded() -> object:
+        bound_imports()
+        return app(args=words, prog_name="dpregret", standalone_mode=False)
 
     def command(say: child.Say) -> Any:
         try:
-            boundary.end(lambda: app(args=words, prog_name="dpregret", standalone_mode=False))
+            boundary.end(bounded)
         except SystemExit as end:
             return end.code
 

@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Final
 
 VARIABLE: Final = "DPREGRET_STUDY"
+LIMITS: Final = "DPREGRET_LIMITS"
+"""The variable that carries `--limits` of a command on a study to its processes."""
 PROFILE: Final = "study"
 """The profile that runs all experiments of a study."""
 PACKAGE: Final = Path(__file__).resolve().parent

@@ -7,13 +7,34 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from dpregret import cli
+from dpregret import cli, study
+from dpregret.core.errors import ConfigError
+from dpregret.workflows.run import studies
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 def call(*words: str, **environment: str) -> Result:
     return CliRunner().invoke(cli.app, list(words), env=environment, prog_name="dpregret")
+
+
+@pytest.mark.parametrize("given", [["--limits", "check_seconds:60"], ["--limits=check_seconds:60"]])
+@pytest.mark.parametrize("word", ["test", "audit", "check", "advise", "data", "gate"])
+def test_limits_reach_all_processes_of_a_command_on_a_study(
+    word: str, given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    studies.write(tmp_path / "mine")
+    monkeypatch.chdir(tmp_path)
+    for name in (study.VARIABLE, study.LIMITS):
+        monkeypatch.setenv(name, "")
+    inside = cli.within([word, *given, "./mine", "--seed", "1"])
+    assert inside is not None
+    assert not {"--limits", "check_seconds:60"} & {*inside}
+    assert inside[:1] == [word]
+    assert {"--seed", "1"} <= {*inside}
+    assert os.environ[study.LIMITS] == "check_seconds:60"
+    with pytest.raises(ConfigError, match="--limits: give limits"):
+        cli.within([word, str(tmp_path / "mine"), "--limits"])
 
 
 class BecomesError(Exception):

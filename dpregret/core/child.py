@@ -62,7 +62,8 @@ def judged(work: Callable[[], tuple[int, Sequence[str]]], name: str, bounds: Bou
     """
 
     def quiet(say: Say) -> Any:
-        sys.stdout = sys.stderr  # what foreign code prints is not part of the answer
+        sys.stdout = sys.stderr  # what foreign code prints, or writes to a descriptor, is not part of the answer
+        os.dup2(2, 1)
         return work()
 
     answer, fault = call(quiet, bounds)
@@ -101,7 +102,7 @@ def _listen(child: Any, reader: Connection, bounds: Bounds) -> tuple[dict[str, A
         try:
             while reader in sources and reader.poll():
                 message = json.loads(reader.recv_bytes())
-                if isinstance(message, dict):
+                if isinstance(message, dict) and {*message} == {"answer", "fault"}:
                     return message, where, ""
                 where = str(message)
         except (EOFError, OSError, ValueError):
@@ -131,6 +132,7 @@ def _end(child: Any) -> None:
 
 def _be(function: Callable[[Say], Any], writer: Connection, bounds: Bounds, log: Path | None) -> None:
     """In the child: call, and send the answer as the last message."""
+    end, dumps = os._exit, json.dumps  # as they are before foreign code may replace them
     os.setsid()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if log is not None:
@@ -139,10 +141,17 @@ def _be(function: Callable[[Say], Any], writer: Connection, bounds: Bounds, log:
         faulthandler.enable(stream)
     answer: dict[str, Any] = {"answer": None, "fault": ""}
 
-    def say(where: str) -> None:
-        writer.send_bytes(json.dumps(where[:LONGEST_REASON]).encode())
+    place = ""
 
-    discovery.announce[:] = [lambda module: say(f"while {module} was imported")]
+    def send(where: str) -> None:
+        writer.send_bytes(dumps(where[:LONGEST_REASON]).encode())
+
+    def say(where: str) -> None:
+        nonlocal place
+        place = where
+        send(where)
+
+    discovery.announce[:] = [lambda module: send(f"while {module} was imported" if module else place)]
     try:
         with bounded_memory(bounds.gigabytes):
             answer["answer"] = function(say)
@@ -152,8 +161,8 @@ def _be(function: Callable[[Say], Any], writer: Connection, bounds: Bounds, log:
             answer["fault"] = f"out of memory: more than {bounds.gigabytes:g} GB (limit {bounds.names[1]})"
     with contextlib.suppress(Exception):  # before the answer, after which this process is ended
         sys.stdout.flush()
-    writer.send_bytes(json.dumps(answer).encode())
-    os._exit(0)  # without exit handlers of the code
+    writer.send_bytes(dumps(answer).encode())
+    end(0)  # without exit handlers of the code
 
 
 def _end_with_parent() -> None:

@@ -78,10 +78,18 @@ def raised(error: BaseException) -> str:
 def as_text(error: BaseException) -> str:
     """One line about any exception: type, message and location."""
     try:
-        message = one_line(error)[:LONGEST_REASON]
+        message = without_places(one_line(error))[:LONGEST_REASON]
     except BaseException:
         message = "(its message cannot be read)"
     return f"{type(error).__name__}{': ' * bool(message)}{message}{location(error)}"
+
+
+def without_places(text: str) -> str:
+    """The text without the folders of the study, of the installation and of the user: it may be archived."""
+    for place, shorter in ((study.FOLDER, ""), (study.PACKAGE.parent, ""), (Path("~").expanduser(), "~/")):
+        if place is not None and len(place.parts) > 1:
+            text = text.replace(f"{place}/", shorter)
+    return text
 
 
 def location(error: BaseException) -> str:

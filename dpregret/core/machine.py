@@ -72,6 +72,12 @@ def bounded_memory(gigabytes: float) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
+def lifted_by(limit: str, value: float) -> str:
+    """How a limit of this name and value is lifted, in words."""
+    more = f"{limit}:{6 * value:g}"
+    return f"limit {limit}; to lift it: --limits {more}, or snakemake --config limits={more}"
+
+
 class TooMuch(BaseException):
     """A block took more time than it may."""
 

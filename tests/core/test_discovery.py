@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dpregret import study
@@ -69,7 +70,8 @@ ENDS = {
 def test_an_import_that_does_not_end_is_one_line(name: str, imported: Callable[..., tuple[object, str]]) -> None:
     (line,), fault = imported(SLOW[name])  # type: ignore[misc]
     assert fault == ""
-    assert "planted_package.planted_file cannot be imported: it takes more than 0.3 s (limit check_seconds)" in line
+    assert "planted_package.planted_file cannot be imported: it takes more than 0.3 s (limit check_seconds; " in line
+    assert "to lift it: --limits check_seconds:1.8" in line
     assert "planted_file.py:" in line
 
 
@@ -93,7 +95,51 @@ def test_an_import_that_ends_its_process_is_named(name: str, imported: Callable[
 
 def test_an_import_that_takes_memory_is_one_line(imported: Callable[..., tuple[object, str]]) -> None:
     (line,), _ = imported("held = [bytearray(2**26) for _ in range(64)]")  # type: ignore[misc]
-    assert "more than 0.25 GB (limit check_gb)" in line
+    assert "more than 0.25 GB (limit check_gb; to lift it: --limits check_gb:1.5" in line
+
+
+TWIN = f"from {__name__} import Found\nclass Mine(Found): name = 'mine'\n"
+
+
+@pytest.mark.parametrize(
+    "twin", ["class Twin(Found): name = 'mine'", "Twin = type('Twin', (Found,), {'name': 'mine'})"]
+)
+def test_two_classes_of_one_name_are_named_with_their_places(
+    twin: str, imported: Callable[..., tuple[object, str]]
+) -> None:
+    (line,), fault = imported(f"{TWIN}{twin}\n")  # type: ignore[misc]
+    assert fault == ""
+    assert "Twin: 'mine' is the name of" in line
+    assert line.endswith("planted_file.py:2 too")
+
+
+@pytest.mark.parametrize("home", ["", "'__module__': 'nowhere', ", "'__module__': 'math', "])
+def test_a_class_without_a_line_is_found(home: str, imported: Callable[..., tuple[object, str]]) -> None:
+    made = f"Made = type('Made', (Found,), {{{home}'name': 'made'}})\n"
+    assert imported(TWIN + made) == (["made", "mine"], "")
+
+
+@pytest.mark.parametrize("name", [
+    "builtins.open", "json.dumps", "math.sqrt", "numpy.array_equal", "numpy.random.default_rng", "os._exit", "sys.exit",
+    "pandas.DataFrame",
+])  # fmt: skip
+def test_a_file_that_replaces_a_function_of_a_library_is_refused(
+    name: str, imported: Callable[..., tuple[object, str]]
+) -> None:
+    module, _, function = name.rpartition(".")
+    planted = f"{TWIN}import {module}\n{module}.{function} = lambda *a, **k: True\n{module}.new = len\n"
+    (line,), fault = imported(planted)  # type: ignore[misc]
+    assert fault == ""
+    assert line.startswith(f"planted_package.planted_file replaces {name}: ")
+    answer, fault = imported(f"{planted}raise ValueError\n")
+    assert f"replaces {name}: " in str(answer)
+
+
+def test_what_was_replaced_for_a_while_is_put_back() -> None:
+    before = np.allclose
+    with pytest.raises(ConfigError, match=r"a file replaces numpy\.allclose: "), discovery.untouched("a file"):
+        np.allclose = sum  # type: ignore[assignment]
+    assert np.allclose is before
 
 
 def test_an_input_at_import_has_an_end(imported: Callable[..., tuple[object, str]]) -> None:

@@ -66,6 +66,14 @@ def test_the_innermost_line_of_the_study_is_named_not_that_of_a_library(tmp_path
     assert errors.location(outside.value) == " (mine.py:4)"
 
 
+def test_a_message_that_is_archived_names_no_folder_of_a_user(tmp_path, monkeypatch):
+    monkeypatch.setattr(errors.study, "FOLDER", tmp_path / "my_study")
+    monkeypatch.setenv("HOME", "/home/somebody")
+    places = (tmp_path / "my_study" / "data" / "a.csv", errors.study.PACKAGE / "b.py", "/home/somebody/c.csv")
+    for place, short in zip(places, ("data/a.csv", "dpregret/b.py", "~/c.csv"), strict=True):
+        assert errors.as_text(OSError(f"no {place}")) == f"OSError: no {short}"
+
+
 @pytest.mark.parametrize(
     "text",
     ["[" * 100_000, "{a: " * 100_000, "".join(f"{' ' * depth}a:\n" for depth in range(2000)), "- " * 20_000 + "x"],

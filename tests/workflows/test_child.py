@@ -28,6 +28,7 @@ from dpregret.algorithms.erm.trivial import StayAtZero
 from dpregret.algorithms.experts.hedge import ExactHedge
 from dpregret.algorithms.learner import Card, Learner
 from dpregret.algorithms.privacy import Release
+from dpregret.core import child
 from dpregret.core.checks import LearnerFault, check_violation
 from dpregret.core.child import Bounds, Say, call
 from dpregret.paper_figs.judge.runs import RunsError, first_fault
@@ -101,6 +102,39 @@ def test_an_end_of_another_kind_is_one_sentence(end: str) -> None:
     assert answer is None
     assert word in fault
     assert "\n" not in fault
+
+
+def shapeless(say: Say) -> None:
+    child.json = None  # type: ignore[attr-defined]
+    os._exit = lambda code: None  # type: ignore[assignment,misc]
+
+
+def test_an_answer_does_not_rest_on_what_the_code_replaced() -> None:
+    assert call(shapeless) == (None, "")
+
+
+@pytest.mark.parametrize("sent", [b"{}", b'{"answer": 0}', b'{"answer": 0, "fault": "", "more": 1}', b"[0]", b"{"])
+def test_a_message_of_another_form_is_no_answer(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forged(function: object, writer: Any, *_: object) -> None:
+        writer.send_bytes(sent)
+        os._exit(0)
+
+    monkeypatch.setattr(child, "_be", forged)
+    answer, fault = call(lambda say: 0)
+    assert answer is None
+    assert "exit code 0" in fault
+
+
+def test_what_is_written_to_a_descriptor_is_no_part_of_the_answer(capfd: pytest.CaptureFixture[str]) -> None:
+    def work() -> tuple[int, list[str]]:
+        print("printed")
+        os.write(1, b"keeps its contracts\n")
+        return 1, ["the answer"]
+
+    assert child.judged(work, "test") == 1
+    out, err = capfd.readouterr()
+    assert out == "the answer\n"
+    assert "keeps its contracts" in err
 
 
 @pytest.mark.parametrize("end", ["raises", "is killed"])

@@ -17,14 +17,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plays import SMALL, small
 
+from dpregret import study
+from dpregret.core import discovery
 from dpregret.core.errors import ConfigError
 from dpregret.core.yaml_source import expand
 from dpregret.datasets.fetch import Source
 from dpregret.paper_figs.judge.claims import CHANGES, ClaimsError, load_changes, load_claims, load_errata, load_paper
 from dpregret.workflows.audit.plan import load_settings
 from dpregret.workflows.families.online import OnlineExperiment
-from dpregret.workflows.plan import checks, config
-from dpregret.workflows.plan.config import Config, Limits, parse_limits
+from dpregret.workflows.plan import checks, config, load
+from dpregret.workflows.plan.config import Config, Limits, bound_imports, parse_limits
 from dpregret.workflows.plan.cross_references import check_references, read_texts
 from dpregret.workflows.plan.load import check_options, file_schema, load_config
 from dpregret.workflows.plan.read import PAPERS, PROFILES, papers, short_names
@@ -162,6 +164,33 @@ def test_limits_are_lifted_by_the_profile_and_by_the_command(write: Write) -> No
     assert load_config(write(settings), check=False, limits=parse_limits("off")).limits.runs == math.inf
     assert parse_limits(None) is None
     assert parse_limits({"runs": "1e7"}) == Limits(runs=1e7)
+
+
+def test_limits_of_imports_hold_in_a_plan_its_jobs_and_commands_on_a_study(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(discovery, "limits", dict(discovery.limits))
+    config = load_config(write(small("online")), check=False, limits=parse_limits("check_seconds:60"))
+    assert discovery.limits == {"check_seconds": 60.0, "check_gb": 1.0}
+    discovery.limits.update(check_seconds=10.0)
+    Config.of_plan(config.to_json())
+    assert discovery.limits["check_seconds"] == 60.0
+    monkeypatch.setenv(study.LIMITS, "check_gb:7")
+    load_config(write(small("online")), check=False)
+    assert discovery.limits == {"check_seconds": 10.0, "check_gb": 1.0}  # the variable is that of a study
+    monkeypatch.setattr(study, "FOLDER", Path())
+    bound_imports()
+    assert discovery.limits["check_gb"] == 7.0
+    lifted = parse_limits(None)
+    discovery.limits.update(check_gb=1.0)
+    monkeypatch.setattr(study, "FOLDER", None)
+    monkeypatch.setattr(load, "parse_limits", lambda option: lifted)
+    load_config(write(small("online")), check=False)
+    assert discovery.limits["check_gb"] == 7.0
+    monkeypatch.setattr(study, "FOLDER", Path())
+    monkeypatch.setenv(study.LIMITS, "check_g:7")
+    with pytest.raises(ConfigError, match="did you mean 'check_gb'"):
+        bound_imports()
 
 
 @pytest.mark.parametrize(

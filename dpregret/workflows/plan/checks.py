@@ -13,7 +13,7 @@ from functools import cache, partial
 from typing import Any, Final
 
 from dpregret.core.errors import not_allowed, one_line, raised
-from dpregret.core.machine import GIGABYTE, TooMuch, bounded_memory, bounded_time, machine_gb
+from dpregret.core.machine import GIGABYTE, TooMuch, bounded_memory, bounded_time, lifted_by, machine_gb
 from dpregret.core.yaml_source import KeyPath
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws, Experiment, ExperimentOnSets, Family, Mistake, as_tuple
@@ -70,9 +70,11 @@ def within(
         with guard(limits):
             yield from list(experiment_mistakes(experiment, allow_few_cells, given))
     except TooMuch:
-        yield (), f"making its problems and learners takes more than {limits.check_seconds:g} s (limit check_seconds)"
+        most = f"{limits.check_seconds:g} s ({lifted_by('check_seconds', limits.check_seconds)})"
+        yield (), f"making its problems and learners takes more than {most}"
     except MemoryError:
-        yield (), f"making its problems and learners takes more than {limits.check_gb:g} GB (limit check_gb)"
+        most = f"{limits.check_gb:g} GB ({lifted_by('check_gb', limits.check_gb)})"
+        yield (), f"making its problems and learners takes more than {most}"
 
 
 def experiment_mistakes(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 from collections.abc import Iterator, Mapping
 from functools import reduce
 from operator import or_
@@ -16,7 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, Discriminator, Field, Tag
 
-from dpregret.core import child
+from dpregret import study
+from dpregret.core import child, discovery
 from dpregret.core.machine import CHECK_GB, CHECK_SECONDS, MOST_RUNS, PLAY_MINUTES, machine_gb
 from dpregret.core.yaml_source import KeyPath, Source, expand, validate
 from dpregret.workflows.families import DEFAULT, FAMILIES
@@ -123,6 +125,10 @@ class Limits(Settings):
             f"(to lift it: {CONFIG}limits={name}:{lift}, or limits=off)"
         )
 
+    def bound_imports(self) -> None:
+        """From now on these are the limits of the import of a file, in this process."""
+        discovery.limits.update({name: getattr(self, name) for name in discovery.limits})
+
     @property
     def bounds(self) -> child.Bounds:
         """Of a play, as a call of its child."""
@@ -136,8 +142,11 @@ def _shown(value: float) -> str:
 def parse_limits(option: object) -> Limits | None:
     """The limits that ``--config limits=...`` names, with what it does not name unset; None without it.
 
-    Raises `ConfigError` for what is neither ``off`` nor ``name:number,name:number``.
+    A command on a study that takes them itself has set `study.LIMITS`. Raises `ConfigError` for what is neither ``off``
+    nor ``name:number,name:number``.
     """
+    if option is None:
+        option = os.environ.get(study.LIMITS) if study.FOLDER else None
     if option is None:
         return None
     if option in (OFF, False):
@@ -145,6 +154,12 @@ def parse_limits(option: object) -> Limits | None:
     pairs = (pair.partition(":")[::2] for pair in str(option).split(","))
     data = {str(name).strip(): value for name, value in (option.items() if isinstance(option, Mapping) else pairs)}
     return validate(Limits, Source("--config limits", data, {}))
+
+
+def bound_imports() -> None:
+    """Bound imports in this process by the limits of a command on a study."""
+    if lifted := parse_limits(None):
+        lifted.bound_imports()
 
 
 def long_lists(value: object, limits: Limits, path: KeyPath = ()) -> Iterator[Mistake]:
@@ -190,8 +205,15 @@ class Config(Settings):
         return _digest({"seed": self.seed, "paper": self.papers[paper]})
 
     def to_json(self) -> str:
-        """Return the configuration as JSON text; `Config.model_validate_json` reads it back."""
+        """Return the configuration as JSON text; `of_plan` reads it back."""
         return self.model_dump_json(by_alias=True)
+
+    @classmethod
+    def of_plan(cls, text: str) -> Config:
+        """The configuration of a plan, whose limits hold for imports in this process."""
+        config = cls.model_validate_json(text)
+        config.limits.bound_imports()
+        return config
 
 
 def _digest(content: dict[str, Any]) -> str:

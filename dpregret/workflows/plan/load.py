@@ -12,13 +12,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from dpregret.core import discovery
 from dpregret.core.errors import ConfigError, nearest, not_allowed
 from dpregret.core.files import checksum
 from dpregret.core.yaml_source import Expanded, KeyPath, Located, Source, in_order, read_source, shown, validate
 from dpregret.workflows.families.base import Experiment
 from dpregret.workflows.plan.checks import semantic_problems, size_problems
-from dpregret.workflows.plan.config import Config, Limits, other_families
+from dpregret.workflows.plan.config import Config, Limits, other_families, parse_limits
 from dpregret.workflows.plan.read import PAPERS, papers, profile_path
 
 OPTIONS = ("profile", "limits")
@@ -69,10 +68,11 @@ def load_config(
     """
     source = read_profile(Path(path), read)
     config = validate(Config, source, further={0: TOP_KEYS, 2: PAPER_KEYS}, elsewhere=other_families())
+    limits = limits or parse_limits(None)
     if limits is not None:
         lifted = config.limits.model_copy(update=limits.model_dump(exclude_unset=True))
         config = config.model_copy(update={"limits": lifted})
-    discovery.limits.update({name: getattr(config.limits, name) for name in discovery.limits})
+    config.limits.bound_imports()
     mistakes = [*_names(config, Path(path).stem), *size_problems(config, config.limits)]
     if check and not mistakes:
         mistakes += semantic_problems(config, stored, say)

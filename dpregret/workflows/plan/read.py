@@ -125,7 +125,7 @@ class Plan:
 
     @property
     def config(self) -> str:
-        """The configuration, as JSON text that `Config.model_validate_json` reads."""
+        """The configuration, as JSON text that `Config.of_plan` reads."""
         return str(self.content["config"])
 
     @property

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from dpregret import study
-from dpregret.core import boundary, child
+from dpregret.core import boundary, child, discovery
 from dpregret.core.checks import LearnerFault
 from dpregret.core.errors import ConfigError, one_line
 from dpregret.workflows.families import FAMILIES
@@ -243,9 +243,12 @@ def tested(folder: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 def shown(kind: Any) -> str:
-    """`algorithms/online/my_descent.py:16`: where a class of the study is."""
-    file = Path(inspect.getfile(kind)).relative_to(study.FOLDER or "")
-    return f"{file.as_posix()}:{inspect.getsourcelines(kind)[1]}"
+    """`algorithms/online/my_descent.py:16`: where a class of the study is; its name, where no line defines it."""
+    file = Path(inspect.getfile(kind)).relative_to(study.FOLDER or "").as_posix()
+    try:
+        return f"{file}:{inspect.getsourcelines(kind)[1]}"
+    except OSError:  # made by `type`
+        return f"{file}: {kind.__name__}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -257,7 +260,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _judged() -> tuple[int, list[str]]:
     try:
-        with TemporaryDirectory(prefix="dpregret-") as folder:
+        with TemporaryDirectory(prefix="dpregret-") as folder, discovery.untouched("a file of the study"):
             results = list(tested(Path(folder)))
     except ConfigError as error:
         return child.REFUSED, [f"test: {line}" for line in error.problems]

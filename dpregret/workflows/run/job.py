@@ -44,7 +44,7 @@ def played(
     A learner that fails has a fault and no rows; the others are played. known: faults of plays that are not tried
     again. Raises RunsError where the code was edited since it was planned, and OSError for faults of the machine.
     """
-    config = Config.model_validate_json(plan.config)
+    config = Config.of_plan(plan.config)
     plan.check_code({play.code for play in part.plays})
     experiment = config.experiment(part.paper, part.experiment)
     shared = False

@@ -71,7 +71,7 @@ class Job:
     @cached_property
     def config(self) -> Config:
         """The configuration of the run."""
-        return Config.model_validate_json(self.plan.config)
+        return Config.of_plan(self.plan.config)
 
     @property
     def stamp(self) -> Stamp:
@@ -131,6 +131,7 @@ def make(snakemake: Any, write: Callable[[Job], object], keep: bool = False) -> 
             raise RunsError(f"{outputs[0]} is not in the plan: run the same command again")
         item, place = plan.items[name], outputs[0].parent
         plan.check_code({item.code})
+        Config.of_plan(plan.config)  # whose limits hold for imports
         out = Path(plan.results, MADE, "parts", name.replace("/", "."))
         remove(out)  # of a job that was killed
         out.mkdir(parents=True)

@@ -30,6 +30,7 @@ from dpregret.core.errors import ConfigError
 from dpregret.core.files import remove
 from dpregret.paper_figs.compare.gate import main as compared
 from dpregret.paper_figs.judge.result_tables import FILES, JOBS
+from dpregret.workflows.plan.config import bound_imports
 from dpregret.workflows.run import questions
 
 TEMPLATE: Final = Path(__file__).with_name("templates") / "study"
@@ -136,7 +137,12 @@ def _codes(options: argparse.Namespace) -> Iterator[int]:
 
 def _answered(step: str) -> int:
     """The answer of a step that calls code of the study; 2 and a line where it ended without an answer."""
-    answer, fault = child.call(lambda say: resolve_name(STEPS[step])([]))
+
+    def taken(say: child.Say) -> object:
+        bound_imports()
+        return resolve_name(STEPS[step])([])
+
+    answer, fault = child.call(taken)
     if fault or answer not in (0, 1, 2):
         print(f"gate: {step}: could not be judged: {fault or f'it answered {answer!r}'}", file=sys.stderr)
         return 2
