@@ -1,13 +1,13 @@
 """Reproducibility benchmark for differentially private online and projection-free optimisation.
 
 >>> import dpregret as dp
->>> dir(dp)
-['audit', 'check', 'claim', 'compare', 'learners', 'load', 'papers', 'play', 'records', 'streams']
+>>> print(*dir(dp))
+audit check claim claims compare errata learners load papers play profiles records sets streams sweep
 
-`play` a learner on a stream; `claim` of a paper, to `measure`; `check` it with its figure; `audit` correlated noise of
-your own; `compare` two plays or two runs; `load` a run or the committed
-reference; `records` of a CSV file. `learners`, `streams` and `papers`
-list what there is. Nothing is imported before it is used.
+`play` a learner on a stream; `sweep` several over a grid of settings; `claim` of a paper, to `measure`; `check` it with
+its figure; `audit` correlated noise of your own; `compare` two plays or two runs; `load` a run or the committed
+reference; `records` of a CSV file. `learners`, `streams`, `sets`, `papers`, `profiles`, `claims` and `errata` list what
+there is. Nothing is imported before it is used.
 """
 
 from __future__ import annotations
@@ -16,11 +16,43 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpregret.api import audit, check, claim, compare, learners, load, papers, play, records, streams
+    from dpregret.api import (
+        audit,
+        check,
+        claim,
+        claims,
+        compare,
+        errata,
+        learners,
+        load,
+        papers,
+        play,
+        profiles,
+        records,
+        sets,
+        streams,
+        sweep,
+    )
 
     __version__: str
 
-__all__ = ["audit", "check", "claim", "compare", "learners", "load", "papers", "play", "records", "streams"]
+__all__ = [
+    "audit",
+    "check",
+    "claim",
+    "claims",
+    "compare",
+    "errata",
+    "learners",
+    "load",
+    "papers",
+    "play",
+    "profiles",
+    "records",
+    "sets",
+    "streams",
+    "sweep",
+]
 
 
 def __getattr__(name: str) -> Any:

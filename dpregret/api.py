@@ -1,4 +1,4 @@
-"""The public functions: `import dpregret as dp`, then `dp.play`, `dp.claim`, `dp.audit`, `dp.compare`, `dp.load`.
+"""The public functions: `import dpregret as dp`, then `dp.play`, `dp.sweep`, `dp.claim`, `dp.audit`, `dp.load`.
 
 Answers are frozen dataclasses, which print themselves in a few lines, and pandas frames. Mistakes of a caller are
 `ConfigError`, a ValueError whose text is one line that names the argument and what is allowed there; what a learner
@@ -8,7 +8,7 @@ bits.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from dpregret.workflows.run.check import ClaimOf, Measured
     from dpregret.workflows.run.data import Read
     from dpregret.workflows.run.load import Run
-    from dpregret.workflows.run.single import Played
+    from dpregret.workflows.run.played import Played
+    from dpregret.workflows.run.sweep import Swept
 
 
 def play(
     learner: str | type[Any],
     *,
-    stream: str | None = None,
+    stream: str | type[Any] | None = None,
     rounds: int | None = None,
     dimension: int | None = None,
     data: Read | None = None,
@@ -44,7 +45,8 @@ def play(
 
     learner: a name of `learners()`, with a variant behind a dot (its default where none is given), or a class of
     your own that derives from `Learner`, `ExpertLearner`, `BanditLearner` or `ErmLearner`. stream: a name of
-    `streams()`. rounds: T; of risk minimisation the number of records n. dimension: d; of experts their number.
+    `streams()`, or a class of your own that derives from `Stream` or its like of another family. rounds: T; of risk
+    minimisation the number of records n. dimension: d; of experts their number.
     data: the answer of `records`. Where they are left out, T is then the number of records, d that of features, and
     the stream `records-logistic`, or `fetched-regression` of a label of numbers; without data all three are needed.
     window: W, for learners that protect the last W rounds only (None: all rounds are protected); others refuse it.
@@ -57,7 +59,8 @@ def play(
     or "off". options: of the stream, and `strong_convexity`.
 
     Returns a `Played`: regret in units of the loss against the best fixed point of the whole run, its curve,
-    the learner's proved bound, the epsilon that its ledger delivers.
+    the learner's proved bound, the epsilon that its ledger delivers, `guarantee` (one sentence), `noise_scale`, `mu`
+    and `rho`, `frame`, `plot()`.
 
     Raises ConfigError for a name, a number or a combination that is not allowed, LearnerFault for what a class of
     your own does wrong.
@@ -76,6 +79,50 @@ def play(
     from dpregret.workflows.run.single import play_one
 
     return play_one(learner, stream, rounds, dimension, window, epsilon, delta, runs, set, seed, options, limits, data)
+
+
+def sweep(
+    learners: str | type[Any] | Sequence[str | type[Any]],
+    *,
+    stream: str | type[Any] | None = None,
+    rounds: int | Sequence[int] | None = None,
+    dimension: int | Sequence[int] | None = None,
+    data: Read | None = None,
+    window: int | Sequence[int] | None = None,
+    epsilon: float | Sequence[float] = 1.0,
+    delta: float = 1e-6,
+    runs: int = 16,
+    set: str | None = None,
+    seed: int = 20201214,
+    limits: str | None = None,
+    cores: int | None = None,
+    progress: bool | None = None,
+    **options: Any,
+) -> Swept:
+    """Play several learners over a grid of settings, on the same losses.
+
+    learners: names and classes as in `play`, in a list; `"private"` (`"not private"`) stands for the usual variants of
+    all learners of that kind which the stream serves. rounds, dimension, window, epsilon: a number or a list; every
+    combination is played. A learner without a window protects all rounds, one without privacy ignores epsilon: both
+    take part at every value. cores: processes (all that this process may use where none is given); no number depends on
+    them. progress: a line on standard error (where None: on a terminal, or in a notebook, from the first second on).
+    Everything else is as in `play`, and each play has the numbers that `play` gives alone. Nothing is kept in a store.
+
+    Returns a `Swept`: `ranking()`, `plot(x=...)`, `to_latex()`, `frame` (a row a play), `plays` (each a `Played`), and
+    `left_out` (learners of a group that refuse the setting, with the reason).
+
+    Raises ConfigError before anything is played, LearnerFault as `play`.
+
+    >>> import dpregret as dp
+    >>> setting = dict(stream="norm-kink", rounds=256, dimension=2, window=16, runs=4)
+    >>> found = dp.sweep(["wdp-cocop-gaussian", "wdp-cocop-gaussian.root"], epsilon=[4, 8], **setting)
+    >>> found.ranking()[["epsilon", "rank", "learner"]].to_records(index=False).tolist()[:2]
+    [(4.0, 1, 'wdp-cocop-gaussian.root'), (4.0, 2, 'wdp-cocop-gaussian.corrected')]
+    """
+    from dpregret.workflows.run.sweep import sweep as swept
+
+    grid = (rounds, dimension, window, epsilon)
+    return swept(learners, stream, *grid, delta, runs, set, seed, options, limits, data, cores, progress)
 
 
 def claim(paper: str, name: str) -> ClaimOf:
@@ -224,7 +271,7 @@ def compare(first: Played | Run | str | Path, second: Played | Run | str | Path)
     >>> dp.compare("reference", "reference").empty
     True
     """
-    from dpregret.workflows.run.single import Played, compare_plays
+    from dpregret.workflows.run.played import Played, compare_plays
 
     if isinstance(first, Played) and isinstance(second, Played):
         return compare_plays(first, second)
@@ -266,9 +313,11 @@ def load(place: str | Path = "reference") -> Run:
 
 
 def learners() -> pd.DataFrame:
-    """All learners: name, variants, default, title, family, paper, reference (its place there), private, windowed.
+    """All learners: name, variants, default, title, family, paper, reference (its place there), private, windowed,
+    needs.
 
-    default: the variant that is played where none is named; it keeps its budget.
+    default: the variant that is played where none is named; it keeps its budget. needs: traits that a stream must have
+    (`streams()` says which have them), and `local-oracle` of sets that have one.
 
     >>> import dpregret as dp
     >>> dp.learners().set_index("name").loc["wdp-cocop-gaussian", "paper"]
@@ -290,6 +339,7 @@ def learners() -> pd.DataFrame:
                 "reference": learner.card.reference,
                 "private": learner.card.private,
                 "windowed": learner.card.windowed,
+                "needs": tuple(sorted(family.needs(learner))),
             }
             for family in FAMILIES.values()
             for name, learner in family.learners.items()
@@ -327,3 +377,76 @@ def papers() -> tuple[str, ...]:
     from dpregret.workflows.plan.read import papers as names
 
     return names()
+
+
+def sets() -> pd.DataFrame:
+    """All constraint sets: name, title, whether it has a local oracle.
+
+    >>> import dpregret as dp
+    >>> dp.sets().set_index("name").loc["ball", "title"]
+    'ball'
+    """
+    import pandas as pd
+
+    from dpregret.workflows.plan.checks import local_oracles
+    from dpregret.workflows.plan.facts import display_names
+
+    titles = display_names()
+    rows = [
+        {"name": name, "title": titles[f"set:{name}"], "local_oracle": has} for name, has in local_oracles().items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def claims(paper: str | None = None) -> pd.DataFrame:
+    """The claims of a paper, or of all: paper, claim, statement, source (its place), stated (the rate), learner.
+
+    paper: a name of `papers()`, or the beginning of one. `claim(paper, name)` decides one of them; `load().claims` has
+    those that were measured. Raises ConfigError for a paper that there is not.
+
+    >>> import dpregret as dp
+    >>> dp.claims("lou_cheung").set_index("claim").loc["thm3-T", "statement"]
+    'for a fixed window regret grows like ln T'
+    """
+    import pandas as pd
+
+    from dpregret.workflows.run.check import claims_of, paper_of
+
+    names = papers() if paper is None else (paper_of(paper),)
+    rows = [entry for name in names for entry in claims_of(name)]
+    columns = {"paper": "paper", "claim": "id"} | {name: name for name in ("statement", "source", "stated", "learner")}
+    return pd.DataFrame([{name: getattr(row, field) for name, field in columns.items()} for row in rows])
+
+
+def errata(paper: str | None = None) -> pd.DataFrame:
+    """The errata of a paper, or of all, as measured for this version: paper, erratum, kind, place, printed, right, why.
+
+    paper: as in `claims`. Further columns are those of errata.csv: what the misprint costs, and where that is seen.
+
+    >>> import dpregret as dp
+    >>> dp.errata("lou_cheung").set_index("erratum").loc["L1", "place"]
+    'eq. (10) and Algorithm 1, line 3'
+    """
+    import pandas as pd
+
+    from dpregret.workflows.run.check import paper_of
+
+    tables, wanted = load().tables, None if paper is None else paper_of(paper)
+    named = [(name.partition("/")[0], table) for name, table in tables.items() if name.endswith("/errata")]
+    parts = [table.assign(paper=name) for name, table in named if wanted in (None, name)]
+    if not parts:
+        return pd.DataFrame(columns=["paper", "erratum"])
+    joined = pd.concat(parts, ignore_index=True)
+    return joined[["paper", *[column for column in joined if column != "paper"]]]
+
+
+def profiles() -> tuple[str, ...]:
+    """Names of the profiles, the sizes of a run: for `claim(...).measure(profile)` and `dpregret run --profile`.
+
+    >>> import dpregret as dp
+    >>> "quick" in dp.profiles()
+    True
+    """
+    from dpregret.workflows.plan.read import profile_names
+
+    return tuple(profile_names())

@@ -21,6 +21,7 @@ from dpregret import study
 from dpregret.core import boundary
 from dpregret.core.errors import ConfigError, not_allowed
 from dpregret.core.files import reference
+from dpregret.core.machine import processors
 from dpregret.workflows.plan.read import TARGETS, papers, profile_names, profile_path, short_names
 
 PACKAGE: Final = Path(__file__).resolve().parent
@@ -85,16 +86,6 @@ def targets() -> set[str]:
 def paper_names() -> list[str]:
     """Short names of the papers."""
     return sorted(short_names(papers()).values())
-
-
-def processors() -> int:
-    """Processors that this process may use, by its affinity and by the quota of its container."""
-    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    try:
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
-        return min(count, -(-int(quota) // int(period)))
-    except (OSError, ValueError):  # no such file, or "max"
-        return count
 
 
 def profile_option(help_text: str) -> Any:

@@ -53,6 +53,16 @@ def machine_gb() -> float:
     return gigabytes
 
 
+def processors() -> int:
+    """Processors that this process may use, by its affinity and by the quota of its container."""
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
+        return min(count, -(-int(quota) // int(period)))
+    except (OSError, ValueError):  # no such file, or "max"
+        return count
+
+
 def _physical_gb() -> float:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / GIGABYTE
 

@@ -270,15 +270,20 @@ def _in_markdown(cell: pd.DataFrame) -> Iterator[str]:
 
 
 def brief(lines: pd.DataFrame) -> str:
-    """A Markdown table with the paper's rows and columns, one verdict as published, one as corrected, and a legend."""
+    """`brief_frame` as a Markdown table, and a legend."""
+    legend = "\n".join(f"- {sign} {meaning}" for sign, meaning in LEGEND.items())
+    return f"{formats.markdown(brief_frame(lines))}\n{legend}\n"
+
+
+def brief_frame(lines: pd.DataFrame) -> pd.DataFrame:
+    """The paper's rows and columns, one verdict as published, and one as corrected."""
     heads = list(dict.fromkeys(lines["column"]))
     rows = []
     for _, row in lines.groupby("row", sort=False):
         run = _measured(row)
         verdicts = {name: _worst(run.loc[run["side"].str.startswith(side)]) for name, side in SIDES.items()}
         rows.append({head: _printed(row, head) for head in heads} | verdicts)
-    legend = "\n".join(f"- {sign} {meaning}" for sign, meaning in LEGEND.items())
-    return f"{formats.markdown(pd.DataFrame(rows))}\n{legend}\n"
+    return pd.DataFrame(rows)
 
 
 def _printed(row: pd.DataFrame, head: str) -> str:

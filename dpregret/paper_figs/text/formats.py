@@ -24,7 +24,7 @@ import pandas as pd
 from dpregret.core.errors import printable
 from dpregret.core.files import opened
 from dpregret.paper_figs.judge.fits import Estimate
-from dpregret.paper_figs.text.escaping import paragraph, plain, shielded, unshielded
+from dpregret.paper_figs.text.escaping import paragraph, plain, shielded, tex, unshielded
 
 DASH = "-"
 WIDE, GAP = 120, 2
@@ -47,7 +47,8 @@ def significant(value: float, digits: int = 3) -> str:
     """Text with `digits` significant digits; a dash for NaN."""
     if math.isnan(value):
         return DASH
-    return f"{value:.{digits}g}" if not 1e3 <= abs(value) < 1e7 else f"{value:.0f}"
+    rounded = abs(float(f"{value:.{digits}g}"))
+    return f"{value:.{digits}g}" if not 1e3 <= rounded < 1e7 else f"{value:.0f}"
 
 
 def significant_interval(estimate: Estimate) -> str:
@@ -95,6 +96,18 @@ def markdown(frame: pd.DataFrame, raw: Collection[str] = ()) -> str:
 def markdown_cell(text: object) -> str:
     """A cell of a Markdown table that shows the text as it is."""
     return plain(text).replace("|", "\\|")
+
+
+def latex(frame: pd.DataFrame, raw: Collection[str] = (), columns: str = "") -> str:
+    """A LaTeX table of text cells (package booktabs), shown as they are; heads and columns in `raw` already hold LaTeX.
+
+    columns: their alignment, to the left where none is given.
+    """
+    rows = [[str(cell) if name in raw else tex(cell) for name, cell in row.items()] for row in frame.to_dict("records")]
+    heads = [str(name) if name in raw else tex(name) for name in frame.columns]
+    lines = [" & ".join(cells) + r" \\" for cells in (heads, *rows)]
+    begin = rf"\begin{{tabular}}{{{columns or 'l' * len(heads)}}}"
+    return "\n".join([begin, r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule", r"\end{tabular}"])
 
 
 def write_captioned(frame: pd.DataFrame, caption: str, out: Path, name: str) -> None:

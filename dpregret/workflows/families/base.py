@@ -418,6 +418,11 @@ def accounts(
     }
 
 
+def filled(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with the columns of PLAIN that their family leaves out."""
+    return rows.assign(**{name: value for name, value in PLAIN.items() if name not in rows})
+
+
 @contextmanager
 def untouched(**inputs: Any) -> Iterator[None]:
     """Raise LearnerFault where a play changes numbers or small arrays of the inputs of a learner."""
@@ -536,7 +541,18 @@ class Family(ABC, Generic[E, C, P]):
         Columns as in docs/architecture.md, without the labels of an experiment. say: receives the cell that comes next.
         Raises LearnerFault for whatever a learner does, MemoryError and OSError where it is the machine's.
         """
-        frames = []
+        frames = [frame for _, frame in self.plays(experiment, learner_class, variant, draws, say)]
+        return filled(pd.concat(frames, ignore_index=True))
+
+    def plays(
+        self,
+        experiment: E,
+        learner_class: type[Any],
+        variant: str,
+        draws: Draws,
+        say: Callable[[str], None] = lambda where: None,
+    ) -> Iterator[tuple[Any, pd.DataFrame]]:
+        """Cell by cell the learner that has played, and its rows. As `rows`, which joins them."""
         for cell in self.cells(experiment, learner_class.card):
             where = f"on {cell}"
             say(where)
@@ -545,9 +561,7 @@ class Family(ABC, Generic[E, C, P]):
                 learner = self.learner(learner_class, problem, cell, experiment, variant)
                 frame = self.play(learner, problem, cell, draws)
                 check_rows(frame, getattr(problem, "domain", None))
-            frames.append(frame)
-        rows = pd.concat(frames, ignore_index=True)
-        return rows.assign(**{name: value for name, value in PLAIN.items() if name not in rows})
+            yield learner, frame
 
     def audited(self, learner_class: type[Any]) -> type[Audited]:
         """The audit of a private learner, on neighbouring inputs chosen to expose it."""

@@ -98,7 +98,7 @@ def _few_cells(experiment: Experiment, allow_few_cells: bool) -> Iterator[Mistak
 
 
 @cache
-def _sets() -> dict[str, bool]:
+def local_oracles() -> dict[str, bool]:
     """Name of a constraint set -> whether it has a local linear optimisation oracle."""
     from dpregret.algorithms.geometry import SETS, make_set
 
@@ -128,8 +128,8 @@ def _attempt(make: Callable[..., Any], *arguments: Any) -> tuple[Any, Exception 
 
 def _oracle_costs(oracle_costs: Mapping[str, Sequence[int]]) -> Iterator[Mistake]:
     for name, dimensions in oracle_costs.items():
-        if name not in _sets():
-            yield (name,), not_allowed("set", name, _sets())
+        if name not in local_oracles():
+            yield (name,), not_allowed("set", name, local_oracles())
             continue
         for position, dimension in enumerate(dimensions):
             if refusal := _refused_set(name, dimension):
@@ -139,8 +139,8 @@ def _oracle_costs(oracle_costs: Mapping[str, Sequence[int]]) -> Iterator[Mistake
 def _names(experiment: Experiment, family: Family[Any, Any, Any], given: Sequence[str] = ()) -> Iterator[Mistake]:
     if isinstance(experiment, ExperimentOnSets):
         for position, name in enumerate(experiment.sets):
-            if name not in _sets():
-                yield (experiment.key("sets"), position), not_allowed("set", name, _sets())
+            if name not in local_oracles():
+                yield (experiment.key("sets"), position), not_allowed("set", name, local_oracles())
     key = experiment.key("streams")
     for position, name in enumerate(experiment.streams):
         if name not in family.streams:
@@ -205,7 +205,7 @@ def _combinations(experiment: Experiment, family: Family[Any, Any, Any]) -> Iter
     for learner in experiment.learners:
         needs = family.needs(family.learners[learner])
         if "local-oracle" in needs and isinstance(experiment, ExperimentOnSets):
-            suitable = sorted(name for name, has_oracle in _sets().items() if has_oracle)
+            suitable = sorted(name for name, has_oracle in local_oracles().items() if has_oracle)
             for name in [set_name for set_name in experiment.sets if set_name not in suitable]:
                 message = f"needs a local linear optimisation oracle, which the set {name!r} has not"
                 yield ("learners", learner), f"{message}; sets that have one: {', '.join(suitable)}"

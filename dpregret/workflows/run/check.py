@@ -210,16 +210,31 @@ class ClaimOf:
 
 def find(paper: str, claim: str) -> ClaimOf:
     """A claim by the name of its paper, or the beginning of that, and its own name. Raises ConfigError in one line."""
+    name = paper_of(paper)
+    claims = {entry.id: entry for entry in claims_of(name)}
+    if claim not in claims:
+        raise ConfigError(f"{name}: {not_allowed('claim', claim, claims)}")
+    return claims[claim]
+
+
+def paper_of(paper: str) -> str:
+    """The name of a paper, of which the beginning may be given. Raises ConfigError in one line."""
     names = papers()
-    matches = [name for name in names if name == paper] or [name for name in names if paper and name.startswith(paper)]
+    start = paper if isinstance(paper, str) and paper else None
+    matches = [name for name in names if name == start] or [name for name in names if start and name.startswith(start)]
     if len(matches) != 1:
         raise ConfigError(not_allowed("paper", paper, names))
-    claims = {entry.id: entry for entry in load_paper(PAPERS / matches[0]).claims.claims}
-    if claim not in claims:
-        raise ConfigError(f"{matches[0]}: {not_allowed('claim', claim, claims)}")
-    entry = claims[claim]
-    learner = f"{entry.learner}.{entry.variant}"
-    return ClaimOf(matches[0], claim, entry.statement, entry.source, rate_text(entry), learner, entry)
+    return matches[0]
+
+
+def claims_of(paper: str) -> list[ClaimOf]:
+    """Every claim of a paper, in the order of its file."""
+    return [
+        ClaimOf(
+            paper, entry.id, entry.statement, entry.source, rate_text(entry), f"{entry.learner}.{entry.variant}", entry
+        )
+        for entry in load_paper(PAPERS / paper).claims.claims
+    ]
 
 
 def check(paper: str, claim: str, profile: str = "full", figure: str | Path | None = None) -> Measured:

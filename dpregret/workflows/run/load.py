@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +18,8 @@ from dpregret.paper_figs.compare import compare
 from dpregret.paper_figs.judge.result_tables import FILES, read_lines
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN
+from dpregret.paper_figs.tables import printed
+from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.formats import DamageError, read_csv
 from dpregret.workflows.run import archive
 from dpregret.workflows.run.archive import UnreadableError
@@ -32,18 +34,57 @@ WHERE: Final = (
 )
 
 
+@dataclass(frozen=True, repr=False, eq=False)
+class PaperTable:
+    """A table of a paper. name: `lou_cheung_2020/table_1`. lines: the file as it is, of the first table a line a claim
+    beneath a rate (side, claim, law, power, verdict, sign, resolution)."""
+
+    name: str
+    lines: pd.DataFrame
+    source: str = ""
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The rows and columns of the paper, of the first table with `as published` and `corrected`: the worst verdict
+        of the claims beneath a row."""
+        if not self._printed:
+            return self.lines.map(lambda cell: "" if isinstance(cell, float) and cell != cell else cell)
+        return printed.brief_frame(self.lines.fillna("").astype(str))
+
+    @property
+    def _printed(self) -> bool:
+        return set(printed.COLUMNS) <= {*self.lines.columns}
+
+    def to_latex(self) -> str:
+        """A file of LaTeX that compiles alone or by \\input, with every measured power; of further tables the rows
+        alone (package booktabs)."""
+        return self.source or formats.latex(self.frame)
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def __repr__(self) -> str:
+        if self._printed:
+            return printed.terminal(self.lines.fillna("").astype(str), self.name).rstrip("\n")
+        return formats.terminal(self.frame.astype(str), self.name).rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        return self.frame.to_html(index=False, escape=True, border=0)
+
+
 @dataclass(frozen=True, repr=False)
 class Run:
     """Tables of a finished run.
 
     place: where it was read. lines: one row a claim or consistency check, columns of claims.csv with `paper` and `kind`
     (claim, check). tables: `PAPER/NAME` -> frame, for every other CSV file of a paper, such as
-    `lou_cheung_2020/table_1`.
+    `lou_cheung_2020/table_1`. sources: the same names -> LaTeX, of those that the run wrote.
     """
 
     place: str
     lines: pd.DataFrame
     tables: Mapping[str, pd.DataFrame]
+    sources: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def papers(self) -> tuple[str, ...]:
@@ -60,15 +101,22 @@ class Run:
         """The consistency checks."""
         return self.lines.loc[self.lines["kind"] == "check"].reset_index(drop=True)
 
-    def table(self, paper: str, number: int = 1, all_columns: bool = False) -> pd.DataFrame:
-        """A table of a paper: the first as printed, with what was measured beneath, or every column of it.
+    def table(self, paper: str, number: int = 1, all_columns: bool = False) -> PaperTable:
+        """A table of a paper: the first as the paper prints it, beside the worst verdict of a row's claims.
 
+        paper: a name, or the beginning of one. all_columns: of the first, a row for each learner and setting instead.
         Raises ConfigError where the run has none of that number.
         """
-        name = f"{paper}/table_{number}{'_all' if all_columns and number == 1 else ''}"
+        matches = [name for name in self.papers if name == paper] or [
+            name for name in self.papers if isinstance(paper, str) and paper and name.startswith(paper)
+        ]
+        if len(matches) != 1:
+            raise ConfigError(f"{self.place}: {not_allowed('paper', paper, self.papers)}")
+        name = f"{matches[0]}/table_{number}{'_all' if all_columns and number == 1 else ''}"
         if name not in self.tables:
-            raise ConfigError(f"{self.place}: {not_allowed('table', name, self.tables)}")
-        return self.tables[name]
+            known = [table for table in self.tables if table.startswith(f"{matches[0]}/")]
+            raise ConfigError(f"{self.place}: {not_allowed('table', name, known)}")
+        return PaperTable(name, self.tables[name], self.sources.get(name, ""))
 
     def rows(self, paper: str, experiment: str | None = None) -> pd.DataFrame:
         """Rows of a paper's runs, one a run and checkpoint; columns: docs/architecture.md.
@@ -162,9 +210,11 @@ def load(place: str | Path = REFERENCE) -> Run:
             lines = [read_lines(file.parent).assign(paper=file.resolve().parent.name) for file in _claims(files)]
             further = [file for file in files if file.name not in FILES.values()]
             tables = {f"{file.parent.name}/{file.stem}": read_csv(file) for file in further}
+            latex = [file.with_suffix(".tex") for file in further if file.with_suffix(".tex").is_file()]
+            sources = {f"{file.parent.name}/{file.stem}": file.read_text(encoding="utf-8") for file in latex}
         except (DamageError, OSError, ValueError) as fault:
             raise ConfigError(one_line(fault)) from None
-    return Run(str(place), pd.concat(lines, ignore_index=True), tables)
+    return Run(str(place), pd.concat(lines, ignore_index=True), tables, sources)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

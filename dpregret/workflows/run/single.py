@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 import pandas as pd
 
 from dpregret.core.arguments import plain, real, whole
-from dpregret.core.errors import ConfigError, not_allowed, raised
+from dpregret.core.errors import NAME_PATTERN, NAME_RULE, ConfigError, not_allowed, raised
 from dpregret.core.yaml_source import KeyPath, Source, validate
-from dpregret.paper_figs.judge.fits import Estimate, mean_interval
-from dpregret.paper_figs.judge.result_tables import PRIVACY_ROUNDING
-from dpregret.paper_figs.text import formats
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.families.base import Draws, Experiment, Family
+from dpregret.workflows.families.base import Draws, Experiment, Family, filled
 from dpregret.workflows.plan.checks import experiment_sizes, within
 from dpregret.workflows.plan.config import CONFIG, Limits, parse_limits
 from dpregret.workflows.plan.make import data_files
 from dpregret.workflows.run import store
+from dpregret.workflows.run.account import account_of
+from dpregret.workflows.run.played import Played
 
 if TYPE_CHECKING:
     from dpregret.workflows.run.data import Read
@@ -45,103 +47,70 @@ BASES: Final = {"Learner": "online", "ExpertLearner": "experts", "BanditLearner"
 """Base class of learners -> their family."""
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Played:
-    """The play of one learner on one stream: `runs` independent runs at one setting.
+@dataclass(frozen=True)
+class Job:
+    """A call that was checked: all that decides the rows of one learner. windowed: whether a window was asked for."""
 
-    learner: name.variant. stream, set: names. rounds T (records n), dimension d (experts: their number), window W (0:
-    none), epsilon (inf: not private), delta: the setting. rows: one row a run and checkpoint; columns as in the files
-    of a run (docs/architecture.md), among them checkpoint (t), run, regret (in units of the loss), trivial_regret
-    (of the point that never moves), bound (the learner's own), delivered_epsilon (its ledger).
-    """
-
-    learner: str
-    family: str
+    family: Family[Any, Any, Any]
+    kind: type[Any]
+    variant: str
+    experiment: Experiment
     stream: str
-    set: str
-    rounds: int
-    dimension: int
-    window: int
-    epsilon: float
-    delta: float
-    rows: pd.DataFrame
+    own: type[Any] | None
+    seed: int
+    windowed: bool
+    data: Read | None
 
     @property
-    def last(self) -> pd.DataFrame:
-        """The rows at the end, one a run."""
-        last: pd.DataFrame = self.rows.loc[self.rows["checkpoint"] == self.rows["checkpoint"].max()]
-        return last.sort_values("run")
+    def learner(self) -> str:
+        """name.variant."""
+        return f"{self.kind.card.name}.{self.variant}"
 
-    @property
-    def regret(self) -> Estimate:
-        """Mean regret after all rounds (excess risk of records) with its 95 % interval over runs."""
-        return mean_interval(self.last["regret"].to_numpy(dtype=float))
+    def plays(self) -> list[Played]:
+        """One a privacy setting, in the order of the experiment. Raises ConfigError, LearnerFault, StreamFault."""
+        with TemporaryDirectory(prefix="dpregret-") as folder, known(self.family, self.own):
+            if self.data is not None:
+                _save(self.data, Path(folder))
+            files = data_files(self.experiment)
+            store.link({name: file for name, file in files.items() if name != GIVEN}, Path(folder))
+            draws = Draws(self.seed, self.experiment.runs, Path(folder))
+            try:
+                pairs = list(self.family.plays(self.experiment, self.kind, self.variant, draws))
+            except ConfigError:
+                raise
+            except ValueError as refusal:  # of the stream, for this setting
+                raise ConfigError(f"{PLAY}: {raised(refusal)}") from refusal
+        return [play for learner, rows in pairs for play in self._split(learner, filled(rows))]
 
-    @property
-    def stay(self) -> float:
-        """Mean regret of a point that never moves, on the same losses."""
-        return float(self.last["trivial_regret"].mean())
-
-    @property
-    def bound(self) -> float:
-        """The bound of the learner's own theorem, with its constants; NaN where it has none."""
-        return float(self.last["bound"].mean())
-
-    @property
-    def delivered_epsilon(self) -> float:
-        """The epsilon that the privacy ledger proves at `delta`; inf without privacy."""
-        return float(self.last["delivered_epsilon"].max())
-
-    @property
-    def participations(self) -> int:
-        """The most rounds that one record is in: above 1 where a stream repeats its records."""
-        return int(self.last["participations"].max()) if "participations" in self.last else 1
-
-    @property
-    def record_epsilon(self) -> float:
-        """An epsilon of a record in all its rounds, at `delta`; `delivered_epsilon` is that of one round."""
-        return float(self.last["record_epsilon"].max()) if "record_epsilon" in self.last else self.delivered_epsilon
-
-    @property
-    def curve(self) -> pd.DataFrame:
-        """One row a checkpoint: rounds, regret with low and high (95 %), stay, bound."""
-        means = by_checkpoint(self.rows, "regret", ["trivial_regret", "bound"])
-        return means.rename(columns={"trivial_regret": "stay"})
-
-    def __repr__(self) -> str:
-        private = f", eps = {self.epsilon:g}, delta = {self.delta:g}" if self.epsilon < float("inf") else ""
-        window = f", W = {self.window}" if self.window else ""
-        word = "excess risk" if self.family == "erm" else "regret"
-        runs = self.last["run"].nunique()
-        lines = [
-            f"{self.learner} on {self.stream}, set {self.set}: {'n' if self.family == 'erm' else 'T'} = {self.rounds}, "
-            f"d = {formats.size(self.dimension)}{window}{private}",
-            f"{word} {formats.significant_interval(self.regret)} (95 % over {runs} runs); a point that never moves "
-            f"{formats.significant(self.stay)}; proved at most {formats.significant(self.bound)}",
-        ]
-        if private:
-            of_round = " of a round" if self.participations > 1 else ""
-            lines.append(f"the ledger delivers eps = {self.delivered_epsilon:.4g}{of_round} at delta = {self.delta:g}")
-            if self.delivered_epsilon > self.epsilon * (1 + PRIVACY_ROUNDING):
-                lines[-1] += f": more than the {self.epsilon:g} that was asked for"
-        if private and self.participations > 1:
-            exactly = self.last["record_least"].min() >= self.record_epsilon * (1 - PRIVACY_ROUNDING)
-            spent = f"{'' if exactly else 'at most '}eps = {self.record_epsilon:.4g} of a record"
-            lines.append(f"a record is in {self.participations} rounds: {spent}")
-        return "\n".join(lines)
+    def _split(self, learner: Any, rows: pd.DataFrame) -> Iterator[Played]:
+        """The plays of one cell, whose rows stand setting by setting."""
+        for setting, part in enumerate(np.array_split(np.arange(len(rows)), len(learner.budgets))):
+            own = rows.iloc[part].reset_index(drop=True)
+            first = own.iloc[0]
+            yield Played(
+                self.learner, self.family.name, self.stream, str(first["set"]), int(first["horizon"]),
+                int(first["dimension"]), int(first["window"]) if self.windowed else 0, float(first["epsilon"]),
+                float(first["delta"]), own, account_of(learner, setting), self.kind.card.title,
+            )  # fmt: skip
 
 
-def by_checkpoint(rows: pd.DataFrame, column: str, others: list[str]) -> pd.DataFrame:
-    """One row a checkpoint: rounds, the mean of a column with low and high (95 % over runs), the means of others."""
-    means = []
-    for rounds, part in rows.groupby("checkpoint", sort=True):
-        means.append((rounds, *mean_interval(part[column].to_numpy(dtype=float)), *part[others].mean()))
-    return pd.DataFrame(means, columns=["rounds", column, "low", "high", *others])
+@contextlib.contextmanager
+def known(family: Family[Any, Any, Any], own: type[Any] | None) -> Iterator[None]:
+    """A stream of the caller's own stands among those of its family while the block runs."""
+    if own is None:
+        yield
+        return
+    streams = cast("dict[str, Any]", family.streams)
+    streams[own.name] = own
+    try:
+        yield
+    finally:
+        del streams[own.name]
 
 
 def play_one(
     learner: str | type[Any],
-    stream: str | None,
+    stream: str | type[Any] | None,
     rounds: int | None,
     dimension: int | None,
     window: int | None,
@@ -155,34 +124,60 @@ def play_one(
     data: Read | None = None,
 ) -> Played:
     """See `dpregret.play`."""
-    lifted = parse_limits(limits)
+    for key, value in (("rounds", rounds), ("dimension", dimension), ("window", window), ("epsilon", epsilon)):
+        if isinstance(value, list | tuple):
+            expected = "a number" if key == "epsilon" else "a whole number"
+            raise ConfigError(f"{PLAY}: {key}: must be {expected}, not {value!r}; `dpregret.sweep` takes lists")
+    windows = None if window is None else [window]
+    call = job(learner, stream, rounds, dimension, windows, [epsilon], delta, runs, set, seed, options, limits, data)
+    (play,) = call.plays()
+    return play
+
+
+def job(
+    learner: str | type[Any],
+    stream: str | type[Any] | None,
+    rounds: int | None,
+    dimension: int | None,
+    windows: Sequence[int] | None,
+    epsilons: Sequence[float],
+    delta: float,
+    runs: int,
+    set: str | None,
+    seed: int,
+    options: Mapping[str, Any],
+    limits: str | None = None,
+    data: Read | None = None,
+) -> Job:
+    """The call of one learner at some windows and budgets, checked before anything is played. Raises ConfigError."""
+    allowed = lifted(limits)
+    own, stream = _own_stream(stream)
     if data is not None:
         stream, rounds, dimension = _of_records(data, stream, rounds, dimension)
         if "source" in options:
             raise ConfigError(f"{PLAY}: source: the records are given as data: leave it out")
         options = {**options, "source": GIVEN}
-    for key, value in (("stream", stream), ("rounds", rounds), ("dimension", dimension)):
-        if value is None:
-            raise ConfigError(f"{PLAY}: {key}: this argument is missing; only data, of `dpregret.records`, replaces it")
-    rounds, dimension, runs = (
-        whole(f"{PLAY}: {key}", value) for key, value in (("rounds", rounds), ("dimension", dimension), ("runs", runs))
-    )
-    window = None if window is None else whole(f"{PLAY}: window", window)
-    seed = whole(f"{PLAY}: seed", seed, low=0)
-    epsilon, delta = real(f"{PLAY}: epsilon", epsilon), real(f"{PLAY}: delta", delta)
     options = plain(options)
     if mistaken := [key for key in options if key in SYMBOLS]:
         raise ConfigError([f"{PLAY}: {key}: no argument; did you mean {SYMBOLS[key]}?" for key in mistaken])
-    name, variant = learner, ""
-    if isinstance(learner, str):
-        name, _, variant = learner.partition(".")
-        family = family_of(name)
-        learner_class: type[Any] = family.learners[name]
-    else:
-        family, learner_class = family_of_class(learner), learner
-        name = learner.card.name
-    card = learner_class.card
-    made = family.streams.get(stream) if isinstance(stream, str) else None
+    for key, value in (("stream", stream), ("rounds", rounds), ("dimension", dimension)):
+        if value is None:
+            raise ConfigError(f"{PLAY}: {key}: this argument is missing; only data, of `dpregret.records`, replaces it")
+    if not isinstance(stream, str):
+        raise ConfigError(f"{PLAY}: stream: must be a name of `dpregret.streams()` or a class, not {stream!r}")
+    if set is not None and not isinstance(set, str):
+        raise ConfigError(f"{PLAY}: set: must be a name of `dpregret.sets()`, not {set!r}")
+    rounds, dimension, runs = (
+        whole(f"{PLAY}: {key}", value) for key, value in (("rounds", rounds), ("dimension", dimension), ("runs", runs))
+    )
+    windows = None if windows is None else [whole(f"{PLAY}: window", value) for value in windows]
+    seed = whole(f"{PLAY}: seed", seed, low=0)
+    epsilons, delta = [real(f"{PLAY}: epsilon", value) for value in epsilons], real(f"{PLAY}: delta", delta)
+    family, kind, variant = named(learner)
+    name, card = kind.card.name, kind.card
+    if own is not None:
+        _check_own(own, family)
+    made = own or family.streams.get(stream)
     if data is not None and "source" not in (inspect.signature(made).parameters if made else {}):
         taking = [title for title, kind in family.streams.items() if "source" in inspect.signature(kind).parameters]
         where_else = f"allowed: {', '.join(taking)}" if taking else f"no stream of the family {family.name} does"
@@ -194,8 +189,7 @@ def play_one(
             raise ConfigError(f"{PLAY}: strong_convexity: losses of the stream {stream!r} have none: leave it out")
     if set is not None and "sets" not in family.experiment.model_fields:
         raise ConfigError(f"{PLAY}: set: learners of the family {family.name} play on no set: leave it out")
-    variant = variant or card.usual
-    if window is not None and family.name == "online" and not (card.windowed and card.private):
+    if windows is not None and family.name == "online" and not (card.windowed and card.private):
         what = "protects all rounds" if card.private else "is not private"
         raise ConfigError(f"{PLAY}: window: {name} {what}, so that a window has no effect: leave it out")
     experiment = experiment_of(
@@ -204,51 +198,75 @@ def play_one(
             "streams": [stream],
             "horizon": [rounds],
             "dimension": [dimension],
-            "window": ["horizon" if window is None else window],
-            "epsilon": [epsilon],
+            "window": ["horizon"] if windows is None else windows,
+            "epsilon": epsilons,
             "delta": delta,
             "runs": runs,
             "sets": set or "ball",
             "learners": {name: [variant]},
         },
         options,
-        window is not None,
+        windows is not None,
     )
-    allowed = Limits().model_copy(update=lifted.model_dump(exclude_unset=True) if lifted else {})
     mistakes = list(experiment_sizes(experiment, allowed))
     if not mistakes:
-        mistakes = list(
-            within(allowed, experiment, True, [GIVEN]) if isinstance(learner, str) else experiment.mistakes()
-        )
+        with known(family, own):
+            bundled = isinstance(learner, str)
+            mistakes = list(within(allowed, experiment, True, [GIVEN]) if bundled else experiment.mistakes())
     if mistakes:
-        raise ConfigError([f"{where(path)}: {message.replace(CONFIG, '')}" for path, message in mistakes])
-    with TemporaryDirectory(prefix="dpregret-") as folder:
-        if data is not None:
-            _save(data, Path(folder))
-        store.link({name: file for name, file in data_files(experiment).items() if name != GIVEN}, Path(folder))
-        try:
-            rows = family.rows(experiment, learner_class, variant, Draws(seed, runs, Path(folder)))
-        except ConfigError:
-            raise
-        except ValueError as refusal:  # of the stream, for this setting
-            raise ConfigError(f"{PLAY}: {raised(refusal)}") from refusal
-    first = rows.iloc[0]
-    window_of = int(first["window"]) if window is not None else 0
-    return Played(
-        f"{name}.{variant}",
-        family.name,
-        str(stream),
-        str(first["set"]),
-        int(first["horizon"]),
-        int(first["dimension"]),
-        window_of,
-        float(first["epsilon"]),
-        float(first["delta"]),
-        rows,
-    )
+        raise ConfigError([f"{where(path)}: {_in_python(message)}" for path, message in mistakes])
+    return Job(family, kind, variant, experiment, stream, own, seed, windows is not None, data)
 
 
-def _of_records(data: Read, stream: str | None, rounds: int | None, dimension: int | None) -> tuple[str, int, int]:
+def _in_python(message: str) -> str:
+    """A message about a configuration, in the words of a call."""
+    return message.replace(CONFIG, "").replace("(for W = T write horizon)", "(for W = T leave it out)")
+
+
+def lifted(limits: str | None) -> Limits:
+    """The limits of a profile, with those that a caller lifts. Raises ConfigError."""
+    given = parse_limits(limits)
+    return Limits().model_copy(update=given.model_dump(exclude_unset=True) if given else {})
+
+
+def named(learner: str | type[Any]) -> tuple[Family[Any, Any, Any], type[Any], str]:
+    """Family, class and variant of a learner: a name with its variant behind a dot, or a class. Raises ConfigError."""
+    if isinstance(learner, str):
+        name, _, variant = learner.partition(".")
+        family = family_of(name)
+        kind: type[Any] = family.learners[name]
+    else:
+        family, kind, variant = family_of_class(learner), learner, ""
+        if not hasattr(kind, "card"):
+            raise ConfigError(f"{PLAY}: learner: {kind.__name__} needs a class attribute `card`, a `Card`")
+    variant = variant or kind.card.usual
+    if variant not in kind.card.variants:
+        refusal = not_allowed("variant", variant, kind.card.variants)
+        raise ConfigError(f"{PLAY}: learner: {kind.card.name}: {refusal}")
+    return family, kind, variant
+
+
+def _own_stream(stream: Any) -> tuple[type[Any] | None, Any]:
+    """A class of the caller's and its name; None and the name for a name."""
+    if not isinstance(stream, type):
+        return None, stream
+    name = vars(stream).get("name")
+    if not isinstance(name, str) or not re.fullmatch(NAME_PATTERN, name):
+        raise ConfigError(f"{PLAY}: stream: {stream.__name__} needs a class attribute `name`, which {NAME_RULE}")
+    return stream, name
+
+
+def _check_own(own: type[Any], family: Family[Any, Any, Any]) -> None:
+    """Raises ConfigError for a stream of the caller's that its learner cannot be played on."""
+    base = resolve_name(family.source)
+    if not issubclass(own, base):
+        learners = f"learners of the family {family.name}"
+        raise ConfigError(f"{PLAY}: stream: {own.__name__} does not derive from {base.__name__}, as {learners} need")
+    if family.streams.get(own.name, own) is not own:
+        raise ConfigError(f"{PLAY}: stream: {own.name!r} is the name of another stream: choose one of its own")
+
+
+def _of_records(data: Read, stream: Any, rounds: int | None, dimension: int | None) -> tuple[Any, int, int]:
     """Stream, T and d of records where they are not given: each record in one round. Raises ConfigError."""
     from dpregret.workflows.run.data import Read
 
@@ -317,18 +335,3 @@ def where(path: KeyPath) -> str:
     if parts and parts[0] in ("learner", "options"):
         parts = parts[-1:] if parts[0] == "options" else parts[:1]
     return f"{PLAY}: {'.'.join(parts)}" if parts else PLAY
-
-
-def compare_plays(first: Played, second: Played) -> pd.DataFrame:
-    """One row a common checkpoint: rounds, regret of both, difference (second minus first) with low and high (95 %).
-
-    Run by run where the two met the same losses, which runs of one seed and stream did. Raises ConfigError where they
-    have no two runs, or no checkpoint, in common.
-    """
-    first_regret, second_regret = (play.rows.set_index(["checkpoint", "run"])["regret"] for play in (first, second))
-    both = pd.concat({"first": first_regret, "second": second_regret}, axis=1, join="inner").reset_index()
-    if both["run"].nunique() < 2:
-        raise ConfigError("compare: the plays have no two runs at one checkpoint in common")
-    both["difference"] = both["second"] - both["first"]
-    means = by_checkpoint(both, "difference", ["first", "second"])
-    return means[["rounds", "first", "second", "difference", "low", "high"]]

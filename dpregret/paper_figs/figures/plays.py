@@ -1,0 +1,159 @@
+"""Plays as a caller's figures: curves on axes of matplotlib, in the colours and names of all figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from dpregret.paper_figs.figures.style import (
+    DASHED,
+    DOTTED,
+    GUIDE,
+    HUES,
+    INK,
+    SMALL,
+    TWO_COLUMNS,
+    CurveStyle,
+    Theme,
+    axis_label,
+    log_axis,
+    readable_log,
+    style_context,
+)
+from dpregret.workflows.plan.facts import display_names
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dpregret.workflows.run.played import Played
+
+DASHES: Final = ("-", DASHED, DOTTED, (0, (6, 1, 1, 1)), (0, (1, 3)))
+"""Of the values of what varies beside x."""
+PARAMETERS: Final[Mapping[str, Any]] = {
+    "rounds": "horizon", "dimension": "dimension", "window": "window", "epsilon": "epsilon",
+}  # fmt: skip
+"""Column of a frame -> the parameter of figures."""
+
+
+@contextmanager
+def _axes(ax: Axes | None) -> Iterator[Axes]:
+    """The axes, in the caller's style, or new ones of a figure that notebooks show, in that of all figures."""
+    if ax is not None:
+        yield ax
+        return
+    from matplotlib import pyplot
+
+    with style_context():
+        yield pyplot.subplots(figsize=(TWO_COLUMNS, 3.2), layout="constrained")[1]
+
+
+def theme_of(plays: Sequence[Played]) -> Theme:
+    """Names and styles of figures; those of a caller's own learners from their cards."""
+    names = display_names()
+    return Theme({play.learner: play.title for play in plays} | names)
+
+
+def draw_curve(play: Played, ax: Axes | None = None) -> Axes:
+    """Mean regret of one play against rounds; see `Played.plot`."""
+    theme = theme_of([play])
+    with _axes(ax) as axes:
+        _curve(axes, play.curve.rename(columns={"rounds": "x"}), _style(theme, play), theme.name(play.learner))
+        _baseline(axes, play.curve["rounds"], play.curve["stay"])
+        if play.curve["bound"].notna().all():
+            axes.plot(play.curve["rounds"], play.curve["bound"], color=GUIDE, linestyle=DOTTED, label="explicit bound")
+        _finish(axes, play.family, "rounds")
+        return axes
+
+
+def draw_plays(plays: Sequence[Played], x: str, ax: Axes | None = None) -> Axes:
+    """Regret against one column of the frame: a curve for each algorithm, and for each value of what else varies.
+
+    x: `rounds` draws the course of each play where one number of rounds was played. The algorithms stand in the order
+    of their last values.
+    """
+    import pandas as pd
+
+    theme = theme_of(plays)
+    frame = pd.concat([play.frame for play in plays], ignore_index=True)
+    courses = x == "rounds" and frame["rounds"].nunique() == 1
+    varied = [name for name in PARAMETERS if name != x and frame.groupby("learner")[name].nunique().max() > 1]
+    dashes = {value: DASHES[at % len(DASHES)] for at, value in enumerate(_values(frame, varied))}
+    groups: dict[Any, Any] = frame.groupby(["learner", *varied]).indices
+    order = sorted(groups.items(), key=lambda item: -frame["regret"][item[1][-1]])
+    with _axes(ax) as axes:
+        for key, rows in order:
+            first, values = plays[rows[0]], key[1:] if varied else ()
+            label = theme.name(first.learner)
+            label += "".join(f", {_setting(name, value)}" for name, value in zip(varied, values, strict=True))
+            course = first.curve.rename(columns={"rounds": "x"}) if courses else None
+            curve = frame.iloc[rows].rename(columns={x: "x"}).sort_values("x") if course is None else course
+            style = _style(theme, first)
+            style = replace(style, dash=dashes[values]) if varied else style
+            if math.isfinite(curve["x"].iloc[0]) and curve["x"].iloc[0] > 0:
+                _curve(axes, curve, style, label)
+            else:  # an algorithm without this parameter has one value
+                axes.axhline(float(curve["regret"].iloc[0]), color=style.colour, linestyle=style.dash, label=label)
+        stays = plays[0].curve.rename(columns={"rounds": "x"}) if courses else frame.rename(columns={x: "x"})
+        stays = stays.loc[np.isfinite(stays["x"]) & (stays["x"] > 0)].groupby("x")["stay"].agg(["min", "max"])
+        if len(stays) > 1 and np.allclose(stays["min"], stays["max"]):
+            _baseline(axes, stays.index, stays["max"])
+        ticks = [] if courses else _values(frame, [x])
+        _finish(axes, plays[0].family, x, [value for (value,) in ticks if 0 < value < math.inf])
+        return axes
+
+
+def _values(frame: pd.DataFrame, names: Sequence[str]) -> list[tuple[float, ...]]:
+    """The combinations of values of columns, in order."""
+    return sorted(set(frame[[*names]].itertuples(index=False, name=None)))
+
+
+def _setting(name: str, value: float) -> str:
+    symbol = {"rounds": "T", "dimension": "d", "window": "W", "epsilon": r"\varepsilon"}[name]
+    return f"${symbol} = {value:g}$"
+
+
+def _style(theme: Theme, play: Played) -> CurveStyle:
+    """An algorithm of the caller's own is black."""
+    learner, _, variant = play.learner.partition(".")
+    if learner not in HUES and play.learner not in HUES:
+        return CurveStyle(INK, "o")
+    return theme.styles.of(learner, variant, math.isfinite(play.epsilon))
+
+
+def _curve(ax: Axes, curve: pd.DataFrame, style: CurveStyle, label: str) -> None:
+    """Means that are positive, with their bands."""
+    shown = curve.loc[curve["regret"] > 0]
+    line: dict[str, Any] = {
+        "color": style.colour,
+        "marker": style.marker,
+        "linestyle": style.dash,
+        "markersize": 4,
+        "linewidth": 1.2,
+    }
+    ax.plot(shown["x"], shown["regret"], label=label, **line)
+    low = shown["low"].clip(lower=shown["regret"] / 100)  # a logarithmic axis has no zero
+    ax.fill_between(shown["x"], low, shown["high"], color=style.colour, alpha=0.2, linewidth=0)
+
+
+def _baseline(ax: Axes, x: Any, stay: Any) -> None:
+    """The point that never moves."""
+    ax.plot(x, stay, color=GUIDE, linewidth=0.9, linestyle=DASHED, label="fixed-point baseline")
+
+
+def _finish(ax: Axes, family: str, x: str, values: Sequence[float] = ()) -> None:
+    excess = "excess" if family == "erm" else "regret"
+    parameter = "samples" if x == "rounds" and family == "erm" else PARAMETERS[x]
+    parameter = "experts" if x == "dimension" and family == "experts" else parameter
+    powers = x in ("rounds", "window")
+    log_axis(ax, "x", values, base=2 if powers else 10)
+    ax.set_yscale("log")
+    readable_log(ax)
+    ax.set_xlabel(axis_label(parameter, excess))  # type: ignore[arg-type]
+    ax.set_ylabel("excess risk" if family == "erm" else "regret")
+    ax.legend(frameon=False, fontsize=SMALL, loc="center left", bbox_to_anchor=(1.0, 0.5))

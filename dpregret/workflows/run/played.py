@@ -1,0 +1,202 @@
+"""The plays of one learner at one setting, as an object: its numbers, its guarantee in one sentence, its picture."""
+
+from __future__ import annotations
+
+import html
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from dpregret.core.errors import ConfigError
+from dpregret.paper_figs.judge.fits import Estimate, mean_interval
+from dpregret.paper_figs.judge.result_tables import PRIVACY_ROUNDING
+from dpregret.paper_figs.text import formats
+from dpregret.workflows.run.account import NEIGHBOURS, RELEASED, UNKNOWN, Account, refuted
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Played:
+    """The play of one learner on one stream: `runs` independent runs at one setting.
+
+    learner: name.variant. stream, set: names. rounds T (records n), dimension d (experts: their number), window W (0:
+    none), epsilon (inf: not private), delta: the setting. rows: one row a run and checkpoint; columns as in the files
+    of a run (docs/architecture.md), among them checkpoint (t), run, regret (in units of the loss), trivial_regret
+    (of the point that never moves), bound (the learner's own), delivered_epsilon (its ledger). account: how its epsilon
+    is accounted. title: the learner's, as figures show it.
+    """
+
+    learner: str
+    family: str
+    stream: str
+    set: str
+    rounds: int
+    dimension: int
+    window: int
+    epsilon: float
+    delta: float
+    rows: pd.DataFrame
+    account: Account = UNKNOWN
+    title: str = ""
+
+    @property
+    def last(self) -> pd.DataFrame:
+        """The rows at the end, one a run."""
+        last: pd.DataFrame = self.rows.loc[self.rows["checkpoint"] == self.rows["checkpoint"].max()]
+        return last.sort_values("run")
+
+    @property
+    def regret(self) -> Estimate:
+        """Mean regret after all rounds (excess risk of records) with its 95 % interval over runs."""
+        return mean_interval(self.last["regret"].to_numpy(dtype=float))
+
+    @property
+    def stay(self) -> float:
+        """Mean regret of a point that never moves, on the same losses."""
+        return float(self.last["trivial_regret"].mean())
+
+    @property
+    def bound(self) -> float:
+        """The bound of the learner's own theorem, with its constants; NaN where it has none."""
+        return float(self.last["bound"].mean())
+
+    @property
+    def delivered_epsilon(self) -> float:
+        """The epsilon that the privacy ledger proves at `delta`; inf without privacy."""
+        return float(self.last["delivered_epsilon"].max())
+
+    @property
+    def participations(self) -> int:
+        """The most rounds that one record is in: above 1 where a stream repeats its records."""
+        return int(self.last["participations"].max()) if "participations" in self.last else 1
+
+    @property
+    def record_epsilon(self) -> float:
+        """An epsilon of a record in all its rounds, at `delta`; `delivered_epsilon` is that of one round."""
+        return float(self.last["record_epsilon"].max()) if "record_epsilon" in self.last else self.delivered_epsilon
+
+    @property
+    def curve(self) -> pd.DataFrame:
+        """One row a checkpoint: rounds, regret with low and high (95 %), stay, bound."""
+        means = by_checkpoint(self.rows, "regret", ["trivial_regret", "bound"])
+        return means.rename(columns={"trivial_regret": "stay"})
+
+    @property
+    def noise_scale(self) -> float:
+        """Scale of the noise where it is added: standard deviation of a coordinate (gaussian), scale of a coordinate
+        (laplace) or of the radius (gamma), of a score (gumbel, laplace of choices); NaN where there is no ledger."""
+        return self.account.scale
+
+    @property
+    def mu(self) -> float:
+        """The parameter of Gaussian differential privacy; NaN where it is not accounted so."""
+        return self.account.mu
+
+    @property
+    def rho(self) -> float:
+        """The parameter of zero-concentrated differential privacy; NaN where the accountant has none."""
+        return self.account.rho
+
+    @property
+    def guarantee(self) -> str:
+        """One sentence: accounted epsilon, what is released, for which neighbours, window, adaptivity, theorem."""
+        if math.isinf(self.epsilon):
+            return "No privacy: this algorithm is played on the losses themselves."
+        reason = refuted(self.learner)
+        if reason or math.isinf(self.delivered_epsilon):
+            return f"No guarantee: {reason or 'no finite epsilon is accounted'}."
+        accounted = self.delivered_epsilon
+        pair = f"({accounted:.4g}, {self.delta:g})-differential" if self.delta else f"{accounted:.4g}-differential"
+        more = f" (more than the {self.epsilon:g} that was asked for)" if self._overspent else ""
+        released = RELEASED.get(self.family, "all points played")
+        window = f" while that round is among the last {self.window}" if self.window else ""
+        losses = ", where losses are fixed in advance" if self.family != "erm" else ""
+        if self.account.adaptive and losses:
+            losses = ", where a loss may depend on what was released before"
+        theorem = self.account.theorem
+        if not math.isnan(self.mu):
+            theorem = theorem.replace(", exact", f" with mu = {self.mu:.4g}, exact")
+        records = ""
+        if self.participations > 1:
+            times = f"{self.participations} rounds, together at most epsilon = {self.record_epsilon:.4g}"
+            records = f"; a record is in {times}"
+        neighbours = f"for {NEIGHBOURS[self.family]}, of {released}{window}{losses}"
+        return f"{pair} privacy{more} {neighbours}{records}; accounted by {theorem}."
+
+    @property
+    def _overspent(self) -> bool:
+        return self.delivered_epsilon > self.epsilon * (1 + PRIVACY_ROUNDING)
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """One row: the setting, the number of runs, regret with low and high (95 %), stay, bound, delivered_epsilon,
+        noise_scale."""
+        setting = ("learner", "stream", "set", "rounds", "dimension", "window", "epsilon", "delta")
+        regret = self.regret
+        row: dict[str, Any] = {name: getattr(self, name) for name in setting}
+        row |= {"runs": self.last["run"].nunique(), "regret": regret.value, "low": regret.low, "high": regret.high}
+        row |= {name: getattr(self, name) for name in ("stay", "bound", "delivered_epsilon", "noise_scale")}
+        return pd.DataFrame([row])
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Mean regret against rounds with its 95 % band, beside the point that never moves and the explicit bound.
+
+        ax: axes of matplotlib to draw into, new ones where none are given. Returns the axes.
+        """
+        from dpregret.paper_figs.figures.plays import draw_curve
+
+        return draw_curve(self, ax)
+
+    def _repr_html_(self) -> str:
+        first, *lines = repr(self).splitlines()
+        items = "".join(f"<li>{html.escape(line)}</li>" for line in (*lines, self.guarantee))
+        return f"<div><b>{html.escape(first)}</b><ul>{items}</ul></div>"
+
+    def __repr__(self) -> str:
+        private = f", eps = {self.epsilon:g}, delta = {self.delta:g}" if self.epsilon < float("inf") else ""
+        window = f", W = {self.window}" if self.window else ""
+        word = "excess risk" if self.family == "erm" else "regret"
+        runs = self.last["run"].nunique()
+        lines = [
+            f"{self.learner} on {self.stream}, set {self.set}: {'n' if self.family == 'erm' else 'T'} = {self.rounds}, "
+            f"d = {formats.size(self.dimension)}{window}{private}",
+            f"{word} {formats.significant_interval(self.regret)} (95 % over {runs} runs); a point that never moves "
+            f"{formats.significant(self.stay)}; proved at most {formats.significant(self.bound)}",
+        ]
+        if private:
+            of_round = " of a round" if self.participations > 1 else ""
+            lines.append(f"the ledger delivers eps = {self.delivered_epsilon:.4g}{of_round} at delta = {self.delta:g}")
+            if self._overspent:
+                lines[-1] += f": more than the {self.epsilon:g} that was asked for"
+        if private and self.participations > 1:
+            exactly = self.last["record_least"].min() >= self.record_epsilon * (1 - PRIVACY_ROUNDING)
+            spent = f"{'' if exactly else 'at most '}eps = {self.record_epsilon:.4g} of a record"
+            lines.append(f"a record is in {self.participations} rounds: {spent}")
+        return "\n".join(lines)
+
+
+def by_checkpoint(rows: pd.DataFrame, column: str, others: list[str]) -> pd.DataFrame:
+    """One row a checkpoint: rounds, the mean of a column with low and high (95 % over runs), the means of others."""
+    means = []
+    for rounds, part in rows.groupby("checkpoint", sort=True):
+        means.append((rounds, *mean_interval(part[column].to_numpy(dtype=float)), *part[others].mean()))
+    return pd.DataFrame(means, columns=["rounds", column, "low", "high", *others])
+
+
+def compare_plays(first: Played, second: Played) -> pd.DataFrame:
+    """One row a common checkpoint: rounds, regret of both, difference (second minus first) with low and high (95 %).
+
+    Run by run where the two met the same losses, which runs of one seed and stream did. Raises ConfigError where they
+    have no two runs, or no checkpoint, in common.
+    """
+    first_regret, second_regret = (play.rows.set_index(["checkpoint", "run"])["regret"] for play in (first, second))
+    both = pd.concat({"first": first_regret, "second": second_regret}, axis=1, join="inner").reset_index()
+    if both["run"].nunique() < 2:
+        raise ConfigError("compare: the plays have no two runs at one checkpoint in common")
+    both["difference"] = both["second"] - both["first"]
+    means = by_checkpoint(both, "difference", ["first", "second"])
+    return means[["rounds", "first", "second", "difference", "low", "high"]]

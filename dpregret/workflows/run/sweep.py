@@ -1,0 +1,409 @@
+"""Several learners over a grid of settings, played on all cores: what `dpregret.sweep` does and answers."""
+
+from __future__ import annotations
+
+import html
+import itertools
+import multiprocessing
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import pandas as pd
+
+from dpregret.core.arguments import plain, whole
+from dpregret.core.errors import ConfigError, not_allowed
+from dpregret.core.machine import machine_gb, processors
+from dpregret.paper_figs.judge.fits import mean_interval
+from dpregret.paper_figs.text import formats
+from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.plan.checks import predicted
+from dpregret.workflows.run.played import Played
+from dpregret.workflows.run.single import PLAY, Job, job, lifted, named
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from dpregret.workflows.run.data import Read
+
+SWEEP: Final = "sweep"
+GROUPS: Final = {"private": True, "not private": False}
+"""Words that stand for the usual variants of all learners, with or without privacy, that a stream serves."""
+SETTING: Final = ("stream", "set", "rounds", "dimension", "window", "epsilon", "delta")
+SHOWN: Final = {"rounds": "T", "dimension": "d", "window": "W", "epsilon": "ε"}
+PATIENCE: Final = 1.0
+"""Seconds after which progress is shown."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Swept:
+    """Plays of several learners on the same losses.
+
+    plays: in the order of learners and settings. left_out: learners of a group that could not be played -> why.
+    Indexed, a `Swept` gives its plays.
+    """
+
+    plays: tuple[Played, ...]
+    left_out: Mapping[str, str]
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """One row a play, columns as `Played.frame`; window 0: all rounds are protected, epsilon inf: no privacy."""
+        return pd.concat([play.frame for play in self.plays], ignore_index=True)
+
+    @property
+    def varied(self) -> list[str]:
+        """The parameters that have several values."""
+        private = self.frame.loc[self.frame["epsilon"] < float("inf")]
+        several = [name for name in ("rounds", "dimension") if self.frame[name].nunique() > 1]
+        several += ["window"] * (private.loc[private["window"] > 0, "window"].nunique() > 1)
+        return several + ["epsilon"] * (private["epsilon"].nunique() > 1)
+
+    def __getitem__(self, position: int) -> Played:
+        return self.plays[position]
+
+    def __len__(self) -> int:
+        return len(self.plays)
+
+    def __iter__(self) -> Iterator[Played]:
+        return iter(self.plays)
+
+    def ranking(self) -> pd.DataFrame:
+        """Learners by mean regret, in every setting of what varies.
+
+        Columns: what varies, rank, learner, protects (`last 64`, `all rounds` or `nothing`), regret with low and high
+        (95 % over runs), behind (mean difference to the first, run by run on the same losses) with behind_low and
+        behind_high, of_stay (regret over that of the point that never moves), delivered_epsilon, same_as (a learner
+        above with the same regret in every run: the two are one algorithm here).
+        """
+        rows: list[dict[str, Any]] = []
+        for setting, plays in self._settings().items():
+            ordered = sorted(plays, key=lambda play: play.regret.value)
+            for rank, play in enumerate(ordered, 1):
+                rows.append(dict(zip(self.varied, setting, strict=True)) | _ranked(rank, play, ordered))
+        return pd.DataFrame(rows)
+
+    def _settings(self) -> dict[tuple[float, ...], list[Played]]:
+        """Values of what varies -> plays; a learner without a parameter takes part at all of its values."""
+        values = [sorted(set(self.frame[name])) for name in self.varied]
+        idle: dict[str, set[float]] = {"window": {0}, "epsilon": {float("inf")}}
+        choices = [
+            [value for value in column if value not in idle.get(name, ())]
+            for name, column in zip(self.varied, values, strict=True)
+        ]
+        found: dict[tuple[float, ...], list[Played]] = {}
+        for setting in itertools.product(*choices):
+            pairs = list(zip(self.varied, setting, strict=True))
+            fitting = [
+                play
+                for play in self.plays
+                if all(getattr(play, name) in {value, *idle.get(name, ())} for name, value in pairs)
+            ]
+            if fitting:
+                found[setting] = fitting
+        return found
+
+    def plot(self, x: str | None = None, ax: Axes | None = None) -> Axes:
+        """Mean regret with 95 % bands against a parameter, one curve an algorithm.
+
+        x: `rounds`, `dimension`, `window` or `epsilon`; where none is given what varies, else `rounds`, whose curves
+        are the course of each play. ax: axes of matplotlib to draw into, new ones where none are given. Returns the
+        axes. Raises ConfigError for another word.
+        """
+        from dpregret.paper_figs.figures.plays import PARAMETERS, draw_plays
+
+        x = x or next(iter(self.varied), "rounds")
+        if x not in PARAMETERS:
+            raise ConfigError(f"plot: x: {not_allowed('parameter', x, PARAMETERS)}")
+        if x != "rounds" and x not in self.varied:
+            raise ConfigError(
+                f"plot: x: {x} has one value in this sweep; varied: {', '.join(self.varied) or 'nothing'}"
+            )
+        return draw_plays(self.plays, x, ax)
+
+    def to_latex(self) -> str:
+        """The ranking as a table of LaTeX (package booktabs): a row a learner, a column a setting, mean regret and half
+        the width of its 95 % interval, the least one of a column in bold."""
+        settings, columns = self._settings(), {"Algorithm": list(dict.fromkeys(play.learner for play in self.plays))}
+        for setting, plays in settings.items():
+            pairs = zip(self.varied, setting, strict=True)
+            head = ", ".join(rf"${_SYMBOL[name]} = {value:g}$" for name, value in pairs) or self._word.capitalize()
+            cells = {play.learner: _cell(play, min(play.regret.value for play in plays)) for play in plays}
+            columns[head] = [cells.get(learner, "--") for learner in columns["Algorithm"]]
+        raw = [name for name in columns if name != "Algorithm"]
+        return formats.latex(pd.DataFrame(columns), raw, "l" + "r" * len(raw))
+
+    @property
+    def _word(self) -> str:
+        return "excess risk" if self.plays[0].family == "erm" else "regret"
+
+    @property
+    def _title(self) -> str:
+        """What all plays share."""
+        first, frame = self.plays[0], self.frame
+        size = "n" if first.family == "erm" else "T"
+        symbols = {"rounds": size, "dimension": "d"}
+        parts = [f"{symbols[name]} = {frame[name].iloc[0]}" for name in symbols if name not in self.varied]
+        private = frame.loc[frame["epsilon"] < float("inf")]
+        if len(private) and "epsilon" not in self.varied:
+            parts.append(f"eps = {private['epsilon'].iloc[0]:g}")
+        runs = first.last["run"].nunique()
+        return f"{first.stream}, set {first.set}: {', '.join(parts)}; {self._word}, mean of {runs} runs"
+
+    def _notes(self) -> list[str]:
+        stays = {formats.significant(play.stay) for play in self.plays}
+        notes = [f"fixed-point baseline: {stays.pop()}"] if len(stays) == 1 else []
+        notes += [f"not played: {name}: {reason}" for name, reason in self.left_out.items()]
+        return notes
+
+    def _text(self) -> pd.DataFrame:
+        """The ranking as text."""
+        ranking = self.ranking()
+        ranking = ranking.loc[(ranking["rank"] <= _FEW) | (len(self.varied) == 0)]
+        text = {SHOWN[name]: ranking[name].map("{:g}".format) for name in self.varied}
+        text |= {"": ranking["rank"].astype(str), "algorithm": ranking["learner"]}
+        intervals = zip(*(ranking[name].map(formats.significant) for name in ("regret", "low", "high")), strict=True)
+        text[self._word] = pd.Series([f"{value} [{low}, {high}]" for value, low, high in intervals], ranking.index)
+        text["protects"] = ranking["protects"]
+        if (ranking["same_as"] != "").any():
+            text["same as"] = ranking["same_as"]
+        return pd.DataFrame(text)
+
+    def __repr__(self) -> str:
+        lines = [formats.terminal(self._text(), self._title).rstrip("\n")]
+        for note in self._notes():
+            lines += formats.folded(note)
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<li>{html.escape(note)}</li>" for note in self._notes())
+        table = self._text().to_html(index=False, escape=True, border=0)
+        return f"<div><b>{html.escape(self._title)}</b>{table}<ul>{notes}</ul></div>"
+
+
+_SYMBOL: Final = {"rounds": "T", "dimension": "d", "window": "W", "epsilon": r"\varepsilon"}
+_FEW: Final = 3
+"""Learners of each setting that are printed where there are several settings."""
+
+
+def _ranked(rank: int, play: Played, ordered: Sequence[Played]) -> dict[str, Any]:
+    regret, first = play.last.set_index("run")["regret"], ordered[0].last.set_index("run")["regret"]
+    behind = mean_interval((regret - first).to_numpy())
+    above = ordered[: rank - 1]
+    same = next((other for other in above if (other.last["regret"].to_numpy() == regret.to_numpy()).all()), None)
+    protects = f"last {play.window}" if play.window else "all rounds"
+    return {
+        "rank": rank,
+        "learner": play.learner,
+        "protects": protects if play.epsilon < float("inf") else "nothing",
+        "regret": play.regret.value,
+        "low": play.regret.low,
+        "high": play.regret.high,
+        "behind": behind.value,
+        "behind_low": behind.low,
+        "behind_high": behind.high,
+        "of_stay": play.regret.value / play.stay if play.stay else float("nan"),
+        "delivered_epsilon": play.delivered_epsilon,
+        "same_as": "" if same is None else same.learner,
+    }
+
+
+def _cell(play: Played, least: float) -> str:
+    regret = play.regret
+    text = rf"{formats.significant(regret.value)} \pm {formats.significant((regret.high - regret.low) / 2, 2)}"
+    return rf"$\mathbf{{{text}}}$" if regret.value == least else f"${text}$"
+
+
+def sweep(
+    learners: str | type[Any] | Sequence[str | type[Any]],
+    stream: str | type[Any] | None,
+    rounds: Any,
+    dimension: Any,
+    window: Any,
+    epsilon: Any,
+    delta: float,
+    runs: int,
+    set: str | None,
+    seed: int,
+    options: Mapping[str, Any],
+    limits: str | None,
+    data: Read | None,
+    cores: int | None,
+    progress: bool | None,
+) -> Swept:
+    """See `dpregret.sweep`."""
+    with _in_own_words():
+        workers = processors() if cores is None else whole(f"{PLAY}: cores", cores)
+        grid = {key: _several(key, value) for key, value in (("rounds", rounds), ("dimension", dimension))}
+        windows = None if window is None else _several("window", window)
+        budgets = _several("epsilon", epsilon)
+        fixed = (delta, runs, set, seed, options, limits, data)
+
+        def jobs_of(learner: str | type[Any]) -> list[Job]:
+            _, kind, _ = named(learner)
+            here = windows if kind.card.windowed and kind.card.private else None
+            sizes = itertools.product(grid["rounds"], grid["dimension"])
+            return [job(learner, stream, size, dims, here, budgets, *fixed) for size, dims in sizes]
+
+        chosen, left_out = _chosen(learners, stream, data, jobs_of)
+        if windows is not None and not any(call.windowed for call in chosen):
+            raise ConfigError(f"{PLAY}: window: none of these learners has one, so that it has no effect: leave it out")
+        bounds = lifted(limits)
+        hours = sum(predicted(call.experiment)[1] for call in chosen)
+        if message := bounds.beyond("hours", hours):
+            raise ConfigError(f"{PLAY}: {message}".replace("--config ", ""))
+        largest = max(predicted(call.experiment)[0] for call in chosen)
+        workers = max(1, min(workers, len(chosen), int(machine_gb() / (largest + 0.3))))
+        return Swept(tuple(itertools.chain.from_iterable(_played(chosen, workers, progress))), left_out)
+
+
+def _several(key: str, value: Any) -> list[Any]:
+    """The values of an argument that may be a list. Raises ConfigError for an empty one, or a value given twice."""
+    values = plain(value)
+    values = list(values) if isinstance(values, list | tuple | range) else [values]
+    if not values:
+        raise ConfigError(f"{PLAY}: {key}: must be a number or a list of numbers, not an empty list")
+    seen: list[Any] = []
+    for item in values:
+        if item in seen:
+            raise ConfigError(f"{PLAY}: {key}: {item!r} is given twice")
+        seen.append(item)
+    return values
+
+
+@contextmanager
+def _in_own_words() -> Iterator[None]:
+    """Messages of a play, as those of a sweep."""
+    try:
+        yield
+    except ConfigError as error:
+        lines = [f"{SWEEP}{line.removeprefix(PLAY)}" if line.startswith(PLAY) else line for line in error.problems]
+        raise ConfigError(lines) from error.__cause__
+
+
+def _chosen(
+    learners: Any, stream: Any, data: Read | None, jobs_of: Callable[[Any], list[Job]]
+) -> tuple[list[Job], dict[str, str]]:
+    """The jobs of learners that were named, and of groups those that can be played; why the others cannot."""
+    listed = [learners] if isinstance(learners, str | type) or not isinstance(learners, Iterable) else list(learners)
+    if not listed:
+        raise ConfigError(f"{PLAY}: learners: must be a name, a class, a list of them or one of {', '.join(GROUPS)}")
+    chosen: list[Job] = []
+    left_out: dict[str, str] = {}
+    for learner in listed:
+        if learner not in GROUPS:
+            try:
+                chosen += jobs_of(learner)
+            except ConfigError as error:
+                raise ConfigError([_of_learner(line, learner) for line in error.problems]) from error.__cause__
+            continue
+        for name in _group(learner, stream, data):
+            try:
+                chosen += jobs_of(name)
+            except ConfigError as error:
+                left_out[name] = error.problems[0].removeprefix(f"{PLAY}: ")
+        if not chosen:
+            first = next(iter(left_out.items()), ("", "none there is"))
+            raise ConfigError(f"{PLAY}: no learner of the group {learner!r} can be played; {': '.join(first)}")
+    names = [call.learner for call in chosen]
+    families = {call.family.name for call in chosen}
+    if len(families) > 1:
+        raise ConfigError(f"{PLAY}: learners: of several families, {', '.join(sorted(families))}: sweep each by itself")
+    unique = {(call.learner, str(call.experiment)) for call in chosen}
+    if len(unique) < len(chosen):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ConfigError(f"{PLAY}: learners: {twice!r} is given twice")
+    return chosen, left_out
+
+
+def _of_learner(line: str, learner: Any) -> str:
+    """A refusal with the learner that it is about."""
+    name = learner if isinstance(learner, str) else getattr(learner, "__name__", repr(learner))
+    head = f"{PLAY}: "
+    if not line.startswith(head) or name in line:
+        return line
+    return f"{head}{name}: {line.removeprefix(head)}"
+
+
+def _group(word: str, stream: Any, data: Read | None) -> list[str]:
+    """The names of a group: learners of the stream's family whose needs it serves."""
+    if stream is None and data is not None:
+        stream = "fetched-regression" if data.overview.positive is None else "records-logistic"
+    for family in FAMILIES.values():
+        kind: Any = stream if isinstance(stream, type) else family.streams.get(stream)
+        if kind is None or not issubclass(kind, _base(family)):
+            continue
+        served = kind.traits | {"local-oracle", "solver"}
+        return [
+            name
+            for name, learner in family.learners.items()
+            if learner.card.private == GROUPS[word] and family.needs(learner) <= served
+        ]
+    names = [name for family in FAMILIES.values() for name in family.streams]
+    raise ConfigError(f"{PLAY}: stream: {not_allowed('stream', stream, names)}")
+
+
+def _base(family: Any) -> type[Any]:
+    from pkgutil import resolve_name
+
+    base: type[Any] = resolve_name(family.source)
+    return base
+
+
+_jobs: Sequence[Job] = ()
+"""Those of the sweep that runs, in its processes."""
+
+
+def _one(number: int) -> list[Played]:
+    return _jobs[number].plays()
+
+
+def _played(jobs: Sequence[Job], workers: int, progress: bool | None) -> list[list[Played]]:
+    """The plays of all jobs, in order; each depends on its job alone, whatever the number of workers."""
+    global _jobs
+    with _shown(len(jobs), progress) as step:
+        if workers == 1:
+            return [step(call.plays()) for call in jobs]
+        _jobs = jobs
+        context: Any = multiprocessing.get_context("fork")
+        pool = ProcessPoolExecutor(workers, mp_context=context)
+        try:
+            futures = [pool.submit(_one, number) for number in range(len(jobs))]
+            for future in as_completed(futures):
+                step(future.result())
+            return [future.result() for future in futures]
+        except BrokenProcessPool:
+            raise RuntimeError(
+                "sweep: a process ended without an answer, perhaps for lack of memory: set cores=1"
+            ) from None
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            _jobs = ()
+
+
+@contextmanager
+def _shown(count: int, progress: bool | None) -> Iterator[Callable[[Any], Any]]:
+    """A function that counts what is done, on a line of standard error where somebody looks at it."""
+    seen = progress if progress is not None else sys.stderr.isatty() or "ipykernel" in sys.modules
+    started, done, width = time.monotonic(), 0, 0
+
+    def step(answer: Any) -> Any:
+        nonlocal done, width
+        done += 1
+        spent = int(time.monotonic() - started)
+        if seen and (spent >= PATIENCE or progress):
+            line = f"sweep: {done} of {count} plays, {spent // 60}:{spent % 60:02}"
+            width = len(line)
+            print(f"\r{line}", end="", file=sys.stderr, flush=True)
+        return answer
+
+    try:
+        yield step
+    finally:
+        if width:
+            print(file=sys.stderr, flush=True)
