@@ -431,7 +431,8 @@ def errata(paper: str | None = None) -> pd.DataFrame:
 
     from dpregret.workflows.run.check import paper_of
 
-    tables, wanted = load().tables, None if paper is None else paper_of(paper)
+    wanted = None if paper is None else paper_of(paper)
+    tables = load().tables
     named = [(name.partition("/")[0], table) for name, table in tables.items() if name.endswith("/errata")]
     parts = [table.assign(paper=name) for name, table in named if wanted in (None, name)]
     if not parts:

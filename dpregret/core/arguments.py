@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,7 +32,7 @@ def whole(where: str, value: Any, low: int = 1) -> int:
 def real(where: str, value: Any) -> float:
     """A number, infinite ones included. Raises ConfigError."""
     number = plain(value)
-    if isinstance(number, bool) or not isinstance(number, int | float) or math.isnan(number):
+    if isinstance(number, bool) or not isinstance(number, int | float) or number != number:
         raise ConfigError(f"{where}: must be a number, not {value!r}")
     try:
         return float(number)

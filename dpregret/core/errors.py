@@ -101,8 +101,9 @@ def location(error: BaseException) -> str:
 
 def nearest(word: object, allowed: Iterable[str]) -> str:
     """Return ``; did you mean 'ball'?`` for the closest allowed word, or nothing when none is close."""
-    matches = difflib.get_close_matches(str(word)[:LONGEST_WORD], list(allowed), n=1, cutoff=0.5)
-    return f"; did you mean {matches[0]!r}?" if matches else ""
+    names = {name.casefold(): name for name in reversed(list(allowed))}
+    matches = difflib.get_close_matches(str(word)[:LONGEST_WORD].casefold(), list(names), n=1, cutoff=0.5)
+    return f"; did you mean {names[matches[0]]!r}?" if matches else ""
 
 
 def not_allowed(kind: str, word: object, allowed: Iterable[str]) -> str:

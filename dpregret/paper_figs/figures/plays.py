@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from matplotlib.axes import Axes
 
+from dpregret.core.errors import ConfigError
 from dpregret.paper_figs.figures.style import (
     DASHED,
     DOTTED,
@@ -45,6 +46,8 @@ PARAMETERS: Final[Mapping[str, Any]] = {
 def _axes(ax: Axes | None) -> Iterator[Axes]:
     """The axes, in the caller's style, or new ones of a figure that notebooks show, in that of all figures."""
     if ax is not None:
+        if not isinstance(ax, Axes):
+            raise ConfigError(f"plot: ax: must be axes of matplotlib, not {type(ax).__name__}")
         yield ax
         return
     from matplotlib import pyplot
@@ -90,7 +93,8 @@ def draw_plays(plays: Sequence[Played], x: str, ax: Axes | None = None) -> Axes:
         for key, rows in order:
             first, values = plays[rows[0]], key[1:] if varied else ()
             label = theme.name(first.learner)
-            label += "".join(f", {_setting(name, value)}" for name, value in zip(varied, values, strict=True))
+            with_value = [(name, value) for name, value in zip(varied, values, strict=True) if 0 < value < math.inf]
+            label += "".join(f", {_setting(name, value)}" for name, value in with_value)
             course = first.curve.rename(columns={"rounds": "x"}) if courses else None
             curve = frame.iloc[rows].rename(columns={x: "x"}).sort_values("x") if course is None else course
             style = _style(theme, first)

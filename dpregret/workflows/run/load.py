@@ -107,14 +107,10 @@ class Run:
         paper: a name, or the beginning of one. all_columns: of the first, a row for each learner and setting instead.
         Raises ConfigError where the run has none of that number.
         """
-        matches = [name for name in self.papers if name == paper] or [
-            name for name in self.papers if isinstance(paper, str) and paper and name.startswith(paper)
-        ]
-        if len(matches) != 1:
-            raise ConfigError(f"{self.place}: {not_allowed('paper', paper, self.papers)}")
-        name = f"{matches[0]}/table_{number}{'_all' if all_columns and number == 1 else ''}"
+        paper = self._named(paper)
+        name = f"{paper}/table_{number}{'_all' if all_columns and number == 1 else ''}"
         if name not in self.tables:
-            known = [table for table in self.tables if table.startswith(f"{matches[0]}/")]
+            known = [table for table in self.tables if table.startswith(f"{paper}/table_")]
             raise ConfigError(f"{self.place}: {not_allowed('table', name, known)}")
         return PaperTable(name, self.tables[name], self.sources.get(name, ""))
 
@@ -123,8 +119,9 @@ class Run:
 
         The reference has none: RunsError. Raises ConfigError for a paper or an experiment that is not there.
         """
+        paper = self._named(paper)
         with opened(self.place) as folder:
-            known = paper in self.papers and (folder / paper).is_dir()
+            known = (folder / paper).is_dir()
             rows = read_runs(folder / paper / "runs") if known else None
         if rows is None:
             raise ConfigError(f"{self.place}: {not_allowed('paper', paper, self.papers)}")
@@ -134,6 +131,15 @@ class Run:
         if experiment not in names:
             raise ConfigError(f"{self.place}: {not_allowed('experiment', experiment, names)}")
         return rows.loc[rows["experiment"] == experiment].reset_index(drop=True)
+
+    def _named(self, paper: object) -> str:
+        """The name of a paper, of which the beginning may be given. Raises ConfigError."""
+        start = paper if isinstance(paper, str) and paper else None
+        starts = [name for name in self.papers if start and name.startswith(start)]
+        matches = [name for name in starts if name == start] or starts
+        if len(matches) != 1:
+            raise ConfigError(f"{self.place}: {not_allowed('paper', paper, self.papers)}")
+        return matches[0]
 
     def __repr__(self) -> str:
         counts = self.claims.loc[self.claims["verdict"] != NOT_RUN, "verdict"].value_counts()
@@ -202,6 +208,8 @@ def _claims(files: Sequence[Path]) -> list[Path]:
 
 def load(place: str | Path = REFERENCE) -> Run:
     """See `dpregret.load`."""
+    if not isinstance(place, str | Path) or not str(place):
+        raise ConfigError(f"load: place: must be a folder, an archive or {REFERENCE!r}, not {place!r}")
     with opened(str(place)) as folder:
         files = _tables(folder)
         if not files:

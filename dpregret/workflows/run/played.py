@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -46,38 +47,42 @@ class Played:
     @property
     def last(self) -> pd.DataFrame:
         """The rows at the end, one a run."""
+        return self._last.copy()
+
+    @cached_property
+    def _last(self) -> pd.DataFrame:
         last: pd.DataFrame = self.rows.loc[self.rows["checkpoint"] == self.rows["checkpoint"].max()]
         return last.sort_values("run")
 
-    @property
+    @cached_property
     def regret(self) -> Estimate:
         """Mean regret after all rounds (excess risk of records) with its 95 % interval over runs."""
-        return mean_interval(self.last["regret"].to_numpy(dtype=float))
+        return mean_interval(self._last["regret"].to_numpy(dtype=float))
 
     @property
     def stay(self) -> float:
         """Mean regret of a point that never moves, on the same losses."""
-        return float(self.last["trivial_regret"].mean())
+        return float(self._last["trivial_regret"].mean())
 
     @property
     def bound(self) -> float:
         """The bound of the learner's own theorem, with its constants; NaN where it has none."""
-        return float(self.last["bound"].mean())
+        return float(self._last["bound"].mean())
 
     @property
     def delivered_epsilon(self) -> float:
         """The epsilon that the privacy ledger proves at `delta`; inf without privacy."""
-        return float(self.last["delivered_epsilon"].max())
+        return float(self._last["delivered_epsilon"].max())
 
     @property
     def participations(self) -> int:
         """The most rounds that one record is in: above 1 where a stream repeats its records."""
-        return int(self.last["participations"].max()) if "participations" in self.last else 1
+        return int(self._last["participations"].max()) if "participations" in self._last else 1
 
     @property
     def record_epsilon(self) -> float:
         """An epsilon of a record in all its rounds, at `delta`; `delivered_epsilon` is that of one round."""
-        return float(self.last["record_epsilon"].max()) if "record_epsilon" in self.last else self.delivered_epsilon
+        return float(self._last["record_epsilon"].max()) if "record_epsilon" in self._last else self.delivered_epsilon
 
     @property
     def curve(self) -> pd.DataFrame:
@@ -138,7 +143,7 @@ class Played:
         setting = ("learner", "stream", "set", "rounds", "dimension", "window", "epsilon", "delta")
         regret = self.regret
         row: dict[str, Any] = {name: getattr(self, name) for name in setting}
-        row |= {"runs": self.last["run"].nunique(), "regret": regret.value, "low": regret.low, "high": regret.high}
+        row |= {"runs": self._last["run"].nunique(), "regret": regret.value, "low": regret.low, "high": regret.high}
         row |= {name: getattr(self, name) for name in ("stay", "bound", "delivered_epsilon", "noise_scale")}
         return pd.DataFrame([row])
 
@@ -160,7 +165,7 @@ class Played:
         private = f", eps = {self.epsilon:g}, delta = {self.delta:g}" if self.epsilon < float("inf") else ""
         window = f", W = {self.window}" if self.window else ""
         word = "excess risk" if self.family == "erm" else "regret"
-        runs = self.last["run"].nunique()
+        runs = self._last["run"].nunique()
         lines = [
             f"{self.learner} on {self.stream}, set {self.set}: {'n' if self.family == 'erm' else 'T'} = {self.rounds}, "
             f"d = {formats.size(self.dimension)}{window}{private}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import inspect
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,8 +42,15 @@ GIVEN: Final = "given records"
 SYMBOLS: Final = {
     "T": "rounds", "horizon": "rounds", "n": "rounds", "samples": "rounds", "d": "dimension", "W": "window",
     "eps": "epsilon", "mu": "strong_convexity", "data": "source", "loss": "stream", "losses": "stream",
+    "n_runs": "runs", "repetitions": "runs", "repeats": "runs", "steps": "rounds", "iterations": "rounds",
+    "dim": "dimension", "features": "dimension", "experts": "dimension", "budget": "epsilon", "algorithm": "learner",
+    "domain": "set", "sets": "set", "streams": "stream", "learners": "learner", "random_state": "seed",
 }  # fmt: skip
 """What else a caller may call an argument."""
+ARGUMENTS_OF_PLAY: Final = (
+    "learner", "stream", "rounds", "dimension", "data", "window", "epsilon", "delta", "runs", "set", "seed", "limits",
+    "strong_convexity",
+)  # fmt: skip
 BASES: Final = {"Learner": "online", "ExpertLearner": "experts", "BanditLearner": "bandits", "ErmLearner": "erm"}
 """Base class of learners -> their family."""
 
@@ -134,6 +142,19 @@ def play_one(
     return play
 
 
+def posed(stream: Any, data: Any) -> tuple[Any, Any]:
+    """Stream, and that of records where none is given. Raises ConfigError for what is neither a name nor a class."""
+    from dpregret.workflows.run.data import Read
+
+    if data is not None and not isinstance(data, Read):
+        raise ConfigError(f"{PLAY}: data: must be the answer of `dpregret.records`, not {type(data).__name__}")
+    if stream is not None and not isinstance(stream, str | type):
+        raise ConfigError(f"{PLAY}: stream: must be a name of `dpregret.streams()` or a class, not {stream!r}")
+    if stream is None and data is not None:
+        stream = "fetched-regression" if data.overview.positive is None else "records-logistic"
+    return stream, data
+
+
 def job(
     learner: str | type[Any],
     stream: str | type[Any] | None,
@@ -151,9 +172,10 @@ def job(
 ) -> Job:
     """The call of one learner at some windows and budgets, checked before anything is played. Raises ConfigError."""
     allowed = lifted(limits)
+    stream, data = posed(stream, data)
     own, stream = _own_stream(stream)
     if data is not None:
-        stream, rounds, dimension = _of_records(data, stream, rounds, dimension)
+        rounds, dimension = _of_records(data, rounds, dimension)
         if "source" in options:
             raise ConfigError(f"{PLAY}: source: the records are given as data: leave it out")
         options = {**options, "source": GIVEN}
@@ -163,8 +185,6 @@ def job(
     for key, value in (("stream", stream), ("rounds", rounds), ("dimension", dimension)):
         if value is None:
             raise ConfigError(f"{PLAY}: {key}: this argument is missing; only data, of `dpregret.records`, replaces it")
-    if not isinstance(stream, str):
-        raise ConfigError(f"{PLAY}: stream: must be a name of `dpregret.streams()` or a class, not {stream!r}")
     if set is not None and not isinstance(set, str):
         raise ConfigError(f"{PLAY}: set: must be a name of `dpregret.sets()`, not {set!r}")
     rounds, dimension, runs = (
@@ -178,6 +198,10 @@ def job(
     if own is not None:
         _check_own(own, family)
     made = own or family.streams.get(stream)
+    if made is None and not isinstance(learner, str):
+        raise ConfigError(f"{PLAY}: stream: {not_allowed('stream', stream, family.streams)}")
+    if made is not None:
+        _check_options(options, family, made)
     if data is not None and "source" not in (inspect.signature(made).parameters if made else {}):
         taking = [title for title, kind in family.streams.items() if "source" in inspect.signature(kind).parameters]
         where_else = f"allowed: {', '.join(taking)}" if taking else f"no stream of the family {family.name} does"
@@ -225,16 +249,21 @@ def _in_python(message: str) -> str:
 
 def lifted(limits: str | None) -> Limits:
     """The limits of a profile, with those that a caller lifts. Raises ConfigError."""
-    given = parse_limits(limits)
+    try:
+        given = parse_limits(limits)
+    except ConfigError as error:
+        raise ConfigError([line.replace("--config limits", f"{PLAY}: limits") for line in error.problems]) from None
     return Limits().model_copy(update=given.model_dump(exclude_unset=True) if given else {})
 
 
 def named(learner: str | type[Any]) -> tuple[Family[Any, Any, Any], type[Any], str]:
     """Family, class and variant of a learner: a name with its variant behind a dot, or a class. Raises ConfigError."""
     if isinstance(learner, str):
-        name, _, variant = learner.partition(".")
+        name, dot, variant = learner.partition(".")
         family = family_of(name)
         kind: type[Any] = family.learners[name]
+        if dot and not variant:
+            raise ConfigError(f"{PLAY}: learner: {not_allowed('variant', variant, kind.card.variants)}")
     else:
         family, kind, variant = family_of_class(learner), learner, ""
         if not hasattr(kind, "card"):
@@ -266,17 +295,24 @@ def _check_own(own: type[Any], family: Family[Any, Any, Any]) -> None:
         raise ConfigError(f"{PLAY}: stream: {own.name!r} is the name of another stream: choose one of its own")
 
 
-def _of_records(data: Read, stream: Any, rounds: int | None, dimension: int | None) -> tuple[Any, int, int]:
-    """Stream, T and d of records where they are not given: each record in one round. Raises ConfigError."""
-    from dpregret.workflows.run.data import Read
-
-    if not isinstance(data, Read):
-        raise ConfigError(f"{PLAY}: data: must be the answer of `dpregret.records`, not {type(data).__name__}")
+def _of_records(data: Read, rounds: int | None, dimension: int | None) -> tuple[int, int]:
+    """T and d of records where they are not given: each record in one round. Raises ConfigError."""
     records, features = data.features.shape
     if dimension not in (None, features):
         raise ConfigError(f"{PLAY}: dimension: the records have {features} features: leave it out")
-    usual = "fetched-regression" if data.overview.positive is None else "records-logistic"
-    return stream or usual, records if rounds is None else rounds, features
+    return records if rounds is None else rounds, features
+
+
+def _check_options(options: Mapping[str, Any], family: Family[Any, Any, Any], stream: type[Any]) -> None:
+    """Raises ConfigError for an option that looks like an argument, and for one with several values."""
+    fields = family.experiment.model_fields
+    taken = {*inspect.signature(stream).parameters, *fields, *(family.experiment.key(field) for field in fields)}
+    for key, value in options.items():
+        near = difflib.get_close_matches(key, ARGUMENTS_OF_PLAY, n=1, cutoff=0.75) if key not in taken else []
+        if near:
+            raise ConfigError(f"{PLAY}: {key}: no argument; did you mean {near[0]}?")
+        if isinstance(value, list | tuple) and len(value) > 1:
+            raise ConfigError(f"{PLAY}: {key}: has one value in a play, not {value!r}")
 
 
 def _save(data: Read, folder: Path) -> None:

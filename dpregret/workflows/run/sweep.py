@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import html
 import itertools
 import multiprocessing
@@ -12,6 +13,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
@@ -24,7 +26,7 @@ from dpregret.paper_figs.text import formats
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.plan.checks import predicted
 from dpregret.workflows.run.played import Played
-from dpregret.workflows.run.single import PLAY, Job, job, lifted, named
+from dpregret.workflows.run.single import PLAY, Job, job, lifted, named, posed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,13 +56,17 @@ class Swept:
     @property
     def frame(self) -> pd.DataFrame:
         """One row a play, columns as `Played.frame`; window 0: all rounds are protected, epsilon inf: no privacy."""
+        return self._frame.copy()
+
+    @cached_property
+    def _frame(self) -> pd.DataFrame:
         return pd.concat([play.frame for play in self.plays], ignore_index=True)
 
-    @property
+    @cached_property
     def varied(self) -> list[str]:
         """The parameters that have several values."""
-        private = self.frame.loc[self.frame["epsilon"] < float("inf")]
-        several = [name for name in ("rounds", "dimension") if self.frame[name].nunique() > 1]
+        private = self._frame.loc[self._frame["epsilon"] < float("inf")]
+        several = [name for name in ("rounds", "dimension") if self._frame[name].nunique() > 1]
         several += ["window"] * (private.loc[private["window"] > 0, "window"].nunique() > 1)
         return several + ["epsilon"] * (private["epsilon"].nunique() > 1)
 
@@ -90,7 +96,7 @@ class Swept:
 
     def _settings(self) -> dict[tuple[float, ...], list[Played]]:
         """Values of what varies -> plays; a learner without a parameter takes part at all of its values."""
-        values = [sorted(set(self.frame[name])) for name in self.varied]
+        values = [sorted(set(self._frame[name])) for name in self.varied]
         idle: dict[str, set[float]] = {"window": {0}, "epsilon": {float("inf")}}
         choices = [
             [value for value in column if value not in idle.get(name, ())]
@@ -133,7 +139,8 @@ class Swept:
         for setting, plays in settings.items():
             pairs = zip(self.varied, setting, strict=True)
             head = ", ".join(rf"${_SYMBOL[name]} = {value:g}$" for name, value in pairs) or self._word.capitalize()
-            cells = {play.learner: _cell(play, min(play.regret.value for play in plays)) for play in plays}
+            least = min(play.regret.value for play in plays)
+            cells = {play.learner: _cell(play, least) for play in plays}
             columns[head] = [cells.get(learner, "--") for learner in columns["Algorithm"]]
         raw = [name for name in columns if name != "Algorithm"]
         return formats.latex(pd.DataFrame(columns), raw, "l" + "r" * len(raw))
@@ -145,7 +152,7 @@ class Swept:
     @property
     def _title(self) -> str:
         """What all plays share."""
-        first, frame = self.plays[0], self.frame
+        first, frame = self.plays[0], self._frame
         size = "n" if first.family == "erm" else "T"
         symbols = {"rounds": size, "dimension": "d"}
         parts = [f"{symbols[name]} = {frame[name].iloc[0]}" for name in symbols if name not in self.varied]
@@ -238,6 +245,7 @@ def sweep(
 ) -> Swept:
     """See `dpregret.sweep`."""
     with _in_own_words():
+        stream, data = posed(stream, data)
         workers = processors() if cores is None else whole(f"{PLAY}: cores", cores)
         grid = {key: _several(key, value) for key, value in (("rounds", rounds), ("dimension", dimension))}
         windows = None if window is None else _several("window", window)
@@ -250,7 +258,7 @@ def sweep(
             sizes = itertools.product(grid["rounds"], grid["dimension"])
             return [job(learner, stream, size, dims, here, budgets, *fixed) for size, dims in sizes]
 
-        chosen, left_out = _chosen(learners, stream, data, jobs_of)
+        chosen, left_out = _chosen(learners, stream, jobs_of)
         if windows is not None and not any(call.windowed for call in chosen):
             raise ConfigError(f"{PLAY}: window: none of these learners has one, so that it has no effect: leave it out")
         bounds = lifted(limits)
@@ -286,9 +294,7 @@ def _in_own_words() -> Iterator[None]:
         raise ConfigError(lines) from error.__cause__
 
 
-def _chosen(
-    learners: Any, stream: Any, data: Read | None, jobs_of: Callable[[Any], list[Job]]
-) -> tuple[list[Job], dict[str, str]]:
+def _chosen(learners: Any, stream: Any, jobs_of: Callable[[Any], list[Job]]) -> tuple[list[Job], dict[str, str]]:
     """The jobs of learners that were named, and of groups those that can be played; why the others cannot."""
     listed = [learners] if isinstance(learners, str | type) or not isinstance(learners, Iterable) else list(learners)
     if not listed:
@@ -296,13 +302,13 @@ def _chosen(
     chosen: list[Job] = []
     left_out: dict[str, str] = {}
     for learner in listed:
-        if learner not in GROUPS:
+        if not isinstance(learner, str) or learner not in GROUPS:
             try:
                 chosen += jobs_of(learner)
             except ConfigError as error:
                 raise ConfigError([_of_learner(line, learner) for line in error.problems]) from error.__cause__
             continue
-        for name in _group(learner, stream, data):
+        for name in _group(learner, stream):
             try:
                 chosen += jobs_of(name)
             except ConfigError as error:
@@ -325,15 +331,18 @@ def _of_learner(line: str, learner: Any) -> str:
     """A refusal with the learner that it is about."""
     name = learner if isinstance(learner, str) else getattr(learner, "__name__", repr(learner))
     head = f"{PLAY}: "
+    if line.startswith(f"{head}learner: unknown learner"):
+        near = difflib.get_close_matches(name, GROUPS, n=1, cutoff=0.7)
+        return f"{line.partition('; did you mean')[0]}; did you mean {near[0]!r}?" if near else line
     if not line.startswith(head) or name in line:
         return line
     return f"{head}{name}: {line.removeprefix(head)}"
 
 
-def _group(word: str, stream: Any, data: Read | None) -> list[str]:
+def _group(word: str, stream: Any) -> list[str]:
     """The names of a group: learners of the stream's family whose needs it serves."""
-    if stream is None and data is not None:
-        stream = "fetched-regression" if data.overview.positive is None else "records-logistic"
+    if stream is None:
+        raise ConfigError(f"{PLAY}: stream: a group of learners needs a stream, or data")
     for family in FAMILIES.values():
         kind: Any = stream if isinstance(stream, type) else family.streams.get(stream)
         if kind is None or not issubclass(kind, _base(family)):

@@ -1,0 +1,296 @@
+"""Sweeps of the API: the numbers of plays, whatever the cores; rankings, pictures and tables; mistakes in one line."""
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+import dpregret as dp
+from dpregret.algorithms.learner import Card, Learner, Loss
+from dpregret.algorithms.privacy import Budget, gaussian_mu
+from dpregret.core.errors import ConfigError
+from dpregret.datasets.synthetic import HuberKink
+from dpregret.numerics.arrays import Array
+from dpregret.paper_figs.text import formats
+from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.run import sweep
+
+mpl.use("agg")
+SMALL: dict[str, Any] = {"stream": "norm-kink", "rounds": 64, "dimension": 2, "runs": 2}
+ONE: dict[str, Any] = {"learner": "wdp-cocop-gaussian", **SMALL}
+
+
+class Still(Learner):
+    """Never moves."""
+
+    card = Card("still-here", "never moving", "mine", "-", {"plain": "as it is"}, private=False, convex=True)
+
+    def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:
+        """Nothing to learn."""
+
+
+class Twin(Still):
+    """The same algorithm under another name."""
+
+    card = Card("twin", "twin", "mine", "-", {"plain": "as it is"}, private=False, convex=True)
+
+
+class NoCard(Learner):
+    """Without a card."""
+
+
+class Blunt(HuberKink):
+    """A stream of the caller's own: blunter kinks."""
+
+    name = "blunt-kink"
+    radius = 0.05
+
+
+class Stolen(HuberKink):
+    """With the name of another one."""
+
+
+Stolen.name = "norm-kink"
+
+
+@pytest.fixture(scope="module")
+def swept() -> Any:
+    learners = ["wdp-cocop-gaussian.root", "wdp-cocop-gaussian", Still, Twin]
+    return dp.sweep(learners, **{**SMALL, "rounds": [32, 64]}, window=[8, 16], epsilon=[4, 8], cores=1)
+
+
+def test_a_sweep_has_the_numbers_of_its_plays_whatever_the_cores(swept: Any) -> None:
+    assert len(swept) == 2 * (2 * 4 + 2)
+    for play in swept:
+        given = {**SMALL, "rounds": play.rounds}
+        if math.isfinite(play.epsilon):
+            given |= {"window": play.window, "epsilon": play.epsilon}
+        learner = {"still-here.plain": Still, "twin.plain": Twin}.get(play.learner, play.learner)
+        assert play.rows["regret"].tolist() == dp.play(learner, **given).rows["regret"].tolist()
+    learners = [Twin, "wdp-cocop-gaussian"]
+    other = dp.sweep(learners, **{**SMALL, "rounds": [64, 32]}, window=[16], epsilon=8, cores=2)
+    assert [play.learner for play in other] == [*["twin.plain"] * 2, *["wdp-cocop-gaussian.corrected"] * 2]
+    key = ["learner", "rounds", "window", "epsilon"]
+    both = swept.frame.merge(other.frame, on=key, suffixes=("", "_other"))
+    assert len(both) == 4
+    assert (both["regret"] == both["regret_other"]).all()
+
+
+def test_learners_are_ranked_in_every_setting_and_copies_are_said(swept: Any) -> None:
+    ranking = swept.ranking()
+    assert swept.varied == ["rounds", "window", "epsilon"]
+    for _, part in ranking.groupby(swept.varied):
+        assert part["regret"].is_monotonic_increasing
+        assert part["rank"].tolist() == [1, 2, 3, 4]
+        assert set(part["learner"]) == {play.learner for play in swept}
+        assert (part["behind"] >= 0).all()
+        assert part.set_index("learner").loc["twin.plain", "same_as"] == "still-here.plain"
+    private = ranking.loc[ranking["protects"] != "nothing"]
+    assert (private["protects"] == private["window"].map("last {}".format)).all()
+    assert (ranking.loc[ranking["learner"] == "twin.plain", "of_stay"] == 1).all()
+    assert "same as" in repr(swept)
+    assert swept._repr_html_().count("<table") == 1
+
+
+def test_a_sweep_is_a_table_of_latex_with_the_least_regret_in_bold(swept: Any) -> None:
+    lines = swept.to_latex().splitlines()
+    rows = [line for line in lines if line.endswith(r"\\")]
+    assert {row.count("&") for row in rows} == {8}
+    assert lines[0] == r"\begin{tabular}{l" + 8 * "r" + "}"
+    for column in range(1, 9):
+        cells = [re.sub(r"[^\d. ]", "", row.split("&")[column].replace(r"\pm", " ")).split()[0] for row in rows[1:]]
+        bold = [r"\mathbf" in row.split("&")[column] for row in rows[1:]]
+        assert min(cells, key=float) in {cell for cell, dark in zip(cells, bold, strict=True) if dark}
+
+
+@pytest.mark.parametrize(("x", "curves"), [("rounds", 10), ("window", 10), ("epsilon", 10), (None, 10)])
+def test_a_sweep_draws_into_the_axes_that_it_is_given(swept: Any, x: str | None, curves: int) -> None:
+    axes = Figure().subplots()
+    assert swept.plot(x, ax=axes) is axes
+    texts = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert len([text for text in texts if "baseline" not in text]) == curves if x == "rounds" else texts
+    assert not any("inf" in text for text in texts)
+    assert any("never moving" in text for text in texts)
+
+
+def test_a_play_draws_its_course_and_says_what_it_guarantees() -> None:
+    play = dp.play(**ONE, window=16, epsilon=2.0)
+    axes = Figure().subplots()
+    assert play.plot(ax=axes) is axes
+    course = axes.lines[0]
+    np.testing.assert_array_equal(course.get_xdata(), play.curve["rounds"])
+    np.testing.assert_array_equal(course.get_ydata(), play.curve["regret"])
+    mu = gaussian_mu(Budget(2.0, 1e-6))
+    assert play.mu == pytest.approx(mu)
+    assert play.rho == pytest.approx(mu**2 / 2)
+    assert play.noise_scale == play.last["noise_scale"].iloc[0]
+    assert play.guarantee.startswith(
+        "(2, 1e-06)-differential privacy for two loss sequences that differ in the loss of"
+    )
+    for part in ("all points played", "among the last 16", "what was released before", f"{mu:.4g}", "Dong, Roth & Su"):
+        assert part in play.guarantee
+    assert play.guarantee.count(". ") == 0
+    assert play.frame.to_dict("records")[0] | {"regret": 0} == play.frame.iloc[0].to_dict() | {"regret": 0}
+    assert {"stay", "bound", "delivered_epsilon", "noise_scale"} <= {*play.frame}
+    assert hash(play) == hash(play)
+    assert "&lt;" not in play._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("given", "parts"),
+    [
+        ({"learner": "ftal"}, ("No privacy",)),
+        ({"learner": "wdp-cocop-gamma.printed", "window": 16}, ("No guarantee: ",)),
+        ({"learner": "wdp-cocop-gamma", "window": 16}, ("1-differential privacy for", "basic composition")),
+        ({"learner": "l2p", "stream": "bernoulli"}, ("all experts played", "fixed in advance", "accountant of l2p")),
+        ({"learner": "hedge-composition", "stream": "bernoulli"}, ("all experts played", "optimal composition")),
+    ],
+)
+def test_a_guarantee_claims_no_more_than_is_accounted(given: dict[str, Any], parts: tuple[str, ...]) -> None:
+    play = dp.play(**{**SMALL, **given})
+    assert all(part in play.guarantee for part in parts), play.guarantee
+
+
+def test_a_stream_of_the_callers_own_needs_no_study_and_leaves_no_trace() -> None:
+    play = dp.play(Still, **{**SMALL, "stream": Blunt})
+    assert play.stream == "blunt-kink"
+    assert "blunt-kink" not in FAMILIES["online"].streams
+    (bundled,) = dp.sweep("ftal", **{**SMALL, "stream": Blunt}, cores=1)
+    assert bundled.regret.value < play.regret.value
+
+
+def test_a_group_is_what_the_stream_serves_and_says_who_was_not_played(monkeypatch: pytest.MonkeyPatch) -> None:
+    family = FAMILIES["online"]
+    group = sweep._group("private", "norm-kink")
+    assert all(family.learners[name].card.private for name in group)
+    assert {"wdp-cocop-gaussian", "dp-ftrl-lipschitz"} <= {*group}
+    assert "wdp-cocop-gaussian" not in sweep._group("private", "half-space")
+    assert not {*group} & {*sweep._group("not private", "norm-kink")}
+    monkeypatch.setattr(sweep, "_group", lambda *_: ["wdp-cocop-gaussian", "dartboard-net"])
+    found = dp.sweep(["private", Still], **{**SMALL, "dimension": 4}, cores=1)
+    assert [play.learner for play in found] == ["wdp-cocop-gaussian.corrected", "still-here.plain"]
+    assert "dimension 1, 2 or 3" in found.left_out["dartboard-net"]
+    assert "not played: dartboard-net" in repr(found)
+
+
+def test_progress_goes_to_standard_error_where_it_is_asked_for(capfd: pytest.CaptureFixture[str]) -> None:
+    dp.sweep([Still, Twin], **SMALL, cores=1)
+    assert capfd.readouterr() == ("", "")
+    dp.sweep([Still, Twin], **SMALL, cores=1, progress=True)
+    shown = capfd.readouterr()
+    assert shown.out == ""
+    assert "2 of 2 plays" in shown.err
+
+
+def test_what_there_is_is_listed() -> None:
+    needs = dp.learners().set_index("name")["needs"]
+    assert "strongly-convex" in needs["wdp-cocop-gaussian"]
+    assert set(dp.sets().columns) == {"name", "title", "local_oracle"}
+    assert dp.claims("talwar")["paper"].unique().tolist() == ["talwar_2015"]
+    errata = dp.errata("lou")
+    assert errata["paper"].unique().tolist() == ["lou_cheung_2020"]
+    assert {"erratum", "kind", "place", "printed", "right", "why"} <= {*errata}
+    assert "full" in dp.profiles()
+
+
+def test_a_table_stands_as_the_paper_prints_it() -> None:
+    run = dp.load()
+    first = run.table("lou")
+    assert [*first.frame.columns] == [
+        "Algorithm", "Privacy guarantee", "per-iteration OP", "Regret bound", "as published", "corrected",
+    ]  # fmt: skip
+    assert len(first) == 7
+    assert "✗ linear regret" in repr(first)
+    assert r"\begin{tabular}" in first.to_latex()
+    second = run.table("talwar", 2)
+    assert second.to_latex().count(r"\\") == len(second) + 1
+    assert "nan" not in second.to_latex()
+
+
+def test_a_table_of_latex_shows_its_text_as_it_is() -> None:
+    text = formats.latex(pd.DataFrame({"a_b": ["50 %", r"\x"], "$y$": ["$1$", "2 & 3"]}), raw=["$y$"])
+    assert text.splitlines()[2:6] == [r"a\_b & $y$ \\", r"\midrule", r"50 \% & $1$ \\", r"\textbackslash x & 2 & 3 \\"]
+
+
+@pytest.mark.parametrize(("value", "text"), [(999.4, "999"), (999.7, "1000"), (0.9999, "1"), (-999.7, "-1000")])
+def test_numbers_that_round_to_a_thousand_have_no_exponent(value: float, text: str) -> None:
+    assert formats.significant(value) == text
+
+
+def play(**given: Any) -> Callable[[], Any]:
+    """A play of one learner with a mistake."""
+    return lambda: dp.play(**{**ONE, **given})
+
+
+def swept_with(learners: Any, **given: Any) -> Callable[[], Any]:
+    """A sweep with a mistake."""
+    return lambda: dp.sweep(learners, **{**SMALL, "cores": 1, **given})
+
+
+MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
+    "rounds of a year": (play(rounds=2**40), "play: rounds: .*limit rounds"),
+    "dimension of a billion": (play(dimension=10**9), "play: dimension: .*limit dimension"),
+    "no learner": (play(learner=None), "play: learner: None is no name"),
+    "a learner in a list": (play(learner=["ftal"]), "play: learner: .*is no name"),
+    "an object": (play(learner=object()), "play: learner: .*is no name"),
+    "another class": (play(learner=int), "play: learner: int is no name"),
+    "a class without a card": (play(learner=NoCard), "play: learner: NoCard needs a class attribute `card`"),
+    "capitals": (play(learner="FTAL"), "did you mean 'ftal'"),
+    "an empty variant": (play(learner="ftal."), "play: learner: unknown variant ''"),
+    "a variant with a typo": (play(learner="wdp-cocop-gaussian.rot"), "did you mean 'root'"),
+    "budgets in a list": (play(epsilon=[1, 2]), "play: epsilon: must be a number, .*`dpregret.sweep` takes lists"),
+    "rounds in a list": (play(rounds=[1, 2]), "play: rounds: .*`dpregret.sweep` takes lists"),
+    "budget as text": (play(epsilon="1"), "play: epsilon: must be a number"),
+    "no budget": (play(epsilon=0), "play: epsilon: must be greater than 0"),
+    "a budget beyond floats": (play(epsilon=10**400), "play: epsilon: too large"),
+    "a complex budget": (play(epsilon=1j), "play: epsilon: must be a number"),
+    "delta 1": (play(delta=1), "play: delta: must be less than 1"),
+    "seed as text": (play(seed="x"), "play: seed: must be a whole number"),
+    "T": (play(T=64), "play: T: no argument; did you mean rounds"),
+    "eps": (play(eps=1), "did you mean epsilon"),
+    "n_runs": (play(n_runs=4), "did you mean runs"),
+    "epsilom": (play(epsilom=4), "play: epsilom: no argument; did you mean epsilon"),
+    "a window beyond T": (play(window=128), r"play: window: .*\(for W = T leave it out\)"),
+    "a word as window": (play(window="horizon"), "play: window: must be a whole number"),
+    "flat losses": (play(strong_convexity=0), "play: strong_convexity: must be greater than 0"),
+    "two curvatures": (play(strong_convexity=[1, 2]), "play: strong_convexity: has one value in a play"),
+    "an object as option": (play(colour=object()), "play: colour: must be a number"),
+    "a set as number": (play(set=3), "play: set: must be a name"),
+    "stream in a list": (play(stream=["norm-kink"]), "play: stream: must be a name"),
+    "stream with a name of another": (play(stream=Stolen), "play: stream: 'norm-kink' is the name of another"),
+    "a class that is no stream": (play(stream=int), "play: stream: int needs a class attribute `name`"),
+    "an own learner, no such stream": (play(learner=Still, stream="norm-kin"), "did you mean 'norm-kink'"),
+    "a frame as data": (play(data=pd.DataFrame()), "play: data: must be the answer of `dpregret.records`"),
+    "limits as number": (play(limits=3), "play: limits: 3: unknown key"),
+    "nobody": (swept_with([]), "sweep: learners: must be"),
+    "none": (swept_with(None), "sweep: learner: None is no name"),
+    "a group with a typo": (swept_with("privat"), "did you mean 'private'"),
+    "twice": (swept_with(["ftal", "ftal.plain"]), "sweep: learners: 'ftal.plain' is given twice"),
+    "two kinds of problems": (swept_with(["ftal", "hedge"]), "sweep: hedge: stream: unknown stream"),
+    "a window for nobody": (swept_with(["ftal"], window=16), "sweep: window: none of these learners has one"),
+    "no value": (swept_with("ftal", epsilon=[]), "sweep: epsilon: .*not an empty list"),
+    "a value twice": (swept_with("ftal", rounds=[64, 64.0]), "sweep: rounds: 64.0 is given twice"),
+    "no cores": (swept_with("ftal", cores=0), "sweep: cores: must be a whole number"),
+    "a group without a stream": (swept_with("private", stream=None), "sweep: stream: a group of learners needs"),
+    "a path as data": (swept_with("private", data="my.csv"), "sweep: data: must be the answer"),
+    "years of rounds": (swept_with(ONE["learner"], rounds=[2**29, 2**30], runs=10**4), "sweep: .*limit"),
+    "a picture of nothing": (lambda: dp.sweep(Still, **SMALL, cores=1).plot("T"), "plot: x: unknown parameter 'T'"),
+    "axes as number": (lambda: dp.play(Still, **SMALL).plot(ax=3), "plot: ax: must be axes of matplotlib"),
+    "a number as paper": (lambda: dp.claims(3), "unknown paper 3"),
+    "no place": (lambda: dp.load(""), "load: place: must be"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_answered_in_one_line_that_names_the_argument(name: str) -> None:
+    call, said = MISTAKES[name]
+    with pytest.raises(ConfigError, match=said) as refused:
+        call()
+    assert "\n" not in str(refused.value)
+    assert "--config" not in str(refused.value)
