@@ -157,7 +157,7 @@ def posed(stream: Any, data: Any) -> tuple[Any, Any]:
 
 def job(
     learner: str | type[Any],
-    stream: str | type[Any] | None,
+    stream: Any,
     rounds: int | None,
     dimension: int | None,
     windows: Sequence[int] | None,
