@@ -27,12 +27,12 @@ from dpregret.paper_figs.figures.style import (
     readable_log,
     style_context,
 )
-from dpregret.workflows.plan.facts import display_names
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dpregret.workflows.run.played import Played
+Played = Any
+"""A play: its `frame`, `curve`, `learner`, `title`, `family`, `epsilon`."""
 
 DASHES: Final = ("-", DASHED, DOTTED, (0, (6, 1, 1, 1)), (0, (1, 3)))
 """Of the values of what varies beside x."""
@@ -56,15 +56,14 @@ def _axes(ax: Axes | None) -> Iterator[Axes]:
         yield pyplot.subplots(figsize=(TWO_COLUMNS, 3.2), layout="constrained")[1]
 
 
-def theme_of(plays: Sequence[Played]) -> Theme:
+def _theme(plays: Sequence[Played], names: Mapping[str, str]) -> Theme:
     """Names and styles of figures; those of a caller's own learners from their cards."""
-    names = display_names()
-    return Theme({play.learner: play.title for play in plays} | names)
+    return Theme({play.learner: play.title for play in plays} | {**names})
 
 
-def draw_curve(play: Played, ax: Axes | None = None) -> Axes:
-    """Mean regret of one play against rounds; see `Played.plot`."""
-    theme = theme_of([play])
+def draw_curve(play: Played, names: Mapping[str, str], ax: Axes | None = None) -> Axes:
+    """Mean regret of one play against rounds; see `Played.plot`. names: displayed names of identifiers."""
+    theme = _theme([play], names)
     with _axes(ax) as axes:
         _curve(axes, play.curve.rename(columns={"rounds": "x"}), _style(theme, play), theme.name(play.learner))
         _baseline(axes, play.curve["rounds"], play.curve["stay"])
@@ -74,7 +73,7 @@ def draw_curve(play: Played, ax: Axes | None = None) -> Axes:
         return axes
 
 
-def draw_plays(plays: Sequence[Played], x: str, ax: Axes | None = None) -> Axes:
+def draw_plays(plays: Sequence[Played], x: str, names: Mapping[str, str], ax: Axes | None = None) -> Axes:
     """Regret against one column of the frame: a curve for each algorithm, and for each value of what else varies.
 
     x: `rounds` draws the course of each play where one number of rounds was played. The algorithms stand in the order
@@ -82,7 +81,7 @@ def draw_plays(plays: Sequence[Played], x: str, ax: Axes | None = None) -> Axes:
     """
     import pandas as pd
 
-    theme = theme_of(plays)
+    theme = _theme(plays, names)
     frame = pd.concat([play.frame for play in plays], ignore_index=True)
     courses = x == "rounds" and frame["rounds"].nunique() == 1
     varied = [name for name in PARAMETERS if name != x and frame.groupby("learner")[name].nunique().max() > 1]

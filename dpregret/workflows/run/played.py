@@ -153,8 +153,9 @@ class Played:
         ax: axes of matplotlib to draw into, new ones where none are given. Returns the axes.
         """
         from dpregret.paper_figs.figures.plays import draw_curve
+        from dpregret.workflows.plan.facts import display_names
 
-        return draw_curve(self, ax)
+        return draw_curve(self, display_names(), ax)
 
     def _repr_html_(self) -> str:
         first, *lines = repr(self).splitlines()

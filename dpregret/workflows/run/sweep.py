@@ -122,6 +122,7 @@ class Swept:
         axes. Raises ConfigError for another word.
         """
         from dpregret.paper_figs.figures.plays import PARAMETERS, draw_plays
+        from dpregret.workflows.plan.facts import display_names
 
         x = x or next(iter(self.varied), "rounds")
         if x not in PARAMETERS:
@@ -130,7 +131,7 @@ class Swept:
             raise ConfigError(
                 f"plot: x: {x} has one value in this sweep; varied: {', '.join(self.varied) or 'nothing'}"
             )
-        return draw_plays(self.plays, x, ax)
+        return draw_plays(self.plays, x, display_names(), ax)
 
     def to_latex(self) -> str:
         """The ranking as a table of LaTeX (package booktabs): a row a learner, a column a setting, mean regret and half
