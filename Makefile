@@ -126,7 +126,7 @@ nightly: setup build/trial ## the tests that take minutes: planted mistakes, eac
 	$(PY) pytest -m nightly --benchmark-disable tests $(PYTEST)
 
 slurm-check: setup ## run the smoke profile through a Slurm of one node, with kills (root; slurm-wlm and munge)
-	timeout -s INT -k 60 900 $(PY) pytest -m slurm -rs -s tests/cluster
+	timeout -s INT -k 60 3600 $(PY) pytest -m slurm -s tests/cluster
 
 archive: setup ## put a finished run into one file, with checksums, lock file and where it comes from
 	@$(PY) dpregret.workflows.run.archive $(RESULTS) build/dpregret-$(basename $(notdir $(PROFILE))).tar.gz

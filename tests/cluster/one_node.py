@@ -6,6 +6,7 @@ import shutil
 import socket
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scancel", "sinfo")
@@ -13,8 +14,8 @@ SYSTEM_CONF = Path("/etc/slurm/slurm.conf")  # srun within a job looks nowhere e
 TEMPLATE = Path(__file__).with_name("slurm.conf")
 
 
-def reason_to_skip() -> str | None:
-    """What this machine lacks, None when a node can be started."""
+def lacking() -> str | None:
+    """What this machine lacks to start a node, None where it lacks nothing."""
     missing = [name for name in PROGRAMS if program(name) is None]
     if missing:
         return f"{', '.join(missing)} not found: apt-get install slurm-wlm munge"
@@ -119,8 +120,8 @@ class OneNode:
         return sorted(self.ask("squeue", "-h", "-t", state, "-o", "%i").split(), key=int)
 
 
-def wait_for(condition: object, what: str, seconds: float = 30.0) -> None:
-    assert callable(condition)
+def wait_for(condition: Callable[[], object], what: str, seconds: float = 600.0) -> None:
+    """A limit for what never comes, however busy the machine."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, f"{what}: not seen within {seconds:g} s"

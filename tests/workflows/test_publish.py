@@ -28,9 +28,10 @@ from dpregret.core.errors import ConfigError
 from dpregret.core.files import checksum
 from dpregret.datasets import examples
 from dpregret.paper_figs.compare import compare, gate
-from dpregret.paper_figs.judge.result_tables import FILES, JOBS
+from dpregret.paper_figs.judge.result_tables import FILES, JOBS, read_jobs, read_lines
 from dpregret.paper_figs.judge.runs import RunsError, read_runs
 from dpregret.paper_figs.tables import show
+from dpregret.paper_figs.text.formats import DamageError
 from dpregret.paper_figs.validation.simulate import Sweep
 from dpregret.workflows.plan import keys
 from dpregret.workflows.plan.fingerprint import ROOT, code_fingerprint
@@ -540,6 +541,19 @@ def test_a_damaged_table_is_refused_or_told(name: str, data: st.DataObject, side
             assert called(show.main, KEPT.name, "--results", side)[0] in (0, 2)
         finally:
             file.write_bytes(whole)
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_a_table_that_lost_a_column_is_refused_in_one_line_or_read(name: str, tmp_path: Path) -> None:
+    """Each column in turn; of a number with an interval all three are there, or none."""
+    kept = pd.read_csv(KEPT / name, dtype=str, keep_default_na=False).head(3)
+    for other in TOLD:
+        shutil.copy(KEPT / other, tmp_path)
+    for column in kept:
+        kept.drop(columns=[column]).to_csv(tmp_path / name, index=False)
+        said = refusal(read_jobs if name == JOBS else read_lines, tmp_path, DamageError)
+        assert said in ("", f"{tmp_path / name}:1: no column {column!r}")
+        assert said or not column.endswith(("_low", "_high")) or column.startswith("end_")
 
 
 @pytest.fixture(scope="module")

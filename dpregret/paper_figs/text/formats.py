@@ -208,7 +208,9 @@ def read_table(path: Path, form: Form, text: bool = False) -> pd.DataFrame:
     Raises DamageError naming the line (and column), and OSError.
     """
     lines, frame = _cells(path)
-    if missing := [name for name in (*form.needed, *form.key, *form.filled) if name not in frame]:
+    whole = [name for name in form.intervals if not set(frame).isdisjoint(_interval(name))]
+    needed = (*form.needed, *form.key, *form.filled, *(end for name in whole for end in _interval(name)))
+    if missing := [name for name in needed if name not in frame]:
         raise DamageError(f"{path}:1: no column {missing[0]!r}")
     if form.rows and frame.empty:
         raise DamageError(f"{path}:1: no row below the header")
@@ -223,17 +225,22 @@ def read_table(path: Path, form: Form, text: bool = False) -> pd.DataFrame:
         refuse(form.key[0], frame.duplicated([*form.key]), f"has the {' and '.join(form.key)} of a row above")
     for name, values in form.allowed.items():
         refuse(name, ~frame[name].isin(values), f"is unknown, allowed: {', '.join(sorted(values))}")
-    bounded = [f"{name}{end}" for name in form.intervals for end in ("_low", "", "_high")]
+    bounded = [end for name in form.intervals for end in _interval(name)]
     names = list(dict.fromkeys((*form.numbers, *form.filled, *bounded)))
     present = [name for name in names if name in frame]
     numbers = frame.reindex(columns=names).apply(pd.to_numeric, errors="coerce").astype(float)
     for name in present:
         refuse(name, (frame[name] != "") & ~np.isfinite(numbers[name]), "is no finite number")
     for name in form.intervals:
-        value, low, high = (numbers[f"{name}{end}"] for end in ("", "_low", "_high"))
+        low, value, high = (numbers[end] for end in _interval(name))
         within = (low <= value) & (value <= high)
         refuse(name, ~within & (value.notna() | low.notna() | high.notna()), "is not within its interval")
     return frame if text else frame.assign(**numbers[present])
+
+
+def _interval(name: str) -> tuple[str, str, str]:
+    """The columns of a number with an interval."""
+    return f"{name}_low", name, f"{name}_high"
 
 
 def _cells(path: Path) -> tuple[list[int], pd.DataFrame]:

@@ -24,6 +24,7 @@ Amount = tuple[KeyPath, str, float]
 CELLS_FOR_A_FIT = 4
 TRIAL_DIMENSION = 12  # every kind of set has a member of this dimension
 NUMBERS_A_SECOND: Final = 1e9  # that a learner moves at most
+CELL_SECONDS: Final = 1.0  # at most 3 and mostly below 1 in the full profile
 ROW_BYTES: Final = 240  # of a table of runs
 CURVES: Final = 4  # of one number a round and setting, that a play recorded on the way holds
 
@@ -311,10 +312,11 @@ def _cells(experiment: Experiment) -> tuple[int, int]:
 
 
 def predicted(experiment: Experiment) -> tuple[float, float]:
-    """Gigabytes of one play of an experiment beyond the interpreter, and CPU hours of one at the speed of the fastest
-    learners."""
-    amounts = {kind: value for _, kind, value in _products(experiment, *_cells(experiment))}
-    return amounts["memory_gb"], amounts["hours"]
+    """Gigabytes of one play of an experiment beyond the interpreter, and its seconds: some for each cell, where short
+    plays spend their time, and the rounds at the speed of the fastest learners."""
+    cells, settings = _cells(experiment)
+    amounts = {kind: value for _, kind, value in _products(experiment, cells, settings)}
+    return amounts["memory_gb"], CELL_SECONDS * cells + 3600 * amounts["hours"]
 
 
 def _products(experiment: Experiment, cells: int, settings: int) -> Iterator[Amount]:

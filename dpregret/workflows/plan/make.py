@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -221,15 +222,15 @@ class _PlanMaker:
     def _request(self, parts: Iterable[Mapping[str, Any]], paper: str) -> dict[str, int]:
         """Memory (MB) and time (minutes) that a job asks for to play some parts.
 
-        An interpreter with its libraries, and a half more than the largest play is predicted to take; a quarter of an
-        hour, and four times what is predicted for the fastest learners, within the limit of each play.
+        An interpreter with its libraries, and a half more than the largest play is predicted to take; two minutes, and
+        what the plays are predicted to take, within the limit of each play.
         """
-        gigabytes, minutes, longest = 0.0, 0.0, self.config.limits.play_minutes
+        gigabytes, total = 0.0, 120.0
         for part in parts:
-            memory, hours = predicted(self.config.papers[paper].experiments[part["experiment"]])
+            memory, seconds = predicted(self.config.papers[paper].experiments[part["experiment"]])
             gigabytes = max(gigabytes, memory)
-            minutes += min(4 * 60 * hours, longest) * len(part["plays"])
-        return {"mem_mb": 1000 + round(1536 * gigabytes), "minutes": 15 + round(minutes)}
+            total += min(seconds, 60 * self.config.limits.play_minutes) * len(part["plays"])
+        return {"mem_mb": 1000 + round(1536 * gigabytes), "minutes": math.ceil(total / 60)}
 
     def _audit(self, audit: AuditSize) -> None:
         families = [f"audit/family/{family}" for family in FAMILIES]

@@ -38,7 +38,7 @@ rule play:
         CONDA
     resources:
         mem_mb=lambda wildcards, attempt: request(wildcards).mem_mb * attempt,
-        runtime=lambda wildcards, attempt: request(wildcards).minutes * attempt,
+        runtime=lambda wildcards, attempt: request(wildcards).minutes * 4 ** (attempt - 1),
     params:
         plan=PLAN.file,
         key=key("{paper}/play/{batch}"),
