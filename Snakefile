@@ -19,7 +19,13 @@ try:
         stale_items,
         summary_of,
     )
-    from dpregret.workflows.run.publish import begin, ended, failures, write_list
+    from dpregret.workflows.run.publish import (
+        begin,
+        ended,
+        failures,
+        not_made,
+        write_list,
+    )
 except ModuleNotFoundError as error:
     sys.exit(f"{error}: run 'make setup' and start snakemake as .venv/bin/snakemake")
 
@@ -76,6 +82,19 @@ for paper in PAPERS:
             f"{paper} is there"
 
 
+if WRONG := not_made(
+    sys.argv[1:],
+    lambda file: any(rule.is_producer(file) for rule in workflow.rules),
+    [
+        file
+        for rule in workflow.rules
+        for output in rule.output
+        for file in expand(output, paper=PAPERS, allow_missing=True)
+    ],
+):
+    sys.exit(WRONG)
+
+
 def stop_timers():
     """Cancel the timers of Snakemake (max-jobs-per-timespan in the profile), for which the process would wait."""
     for thread in threading.enumerate():
@@ -100,7 +119,11 @@ onstart:
 onsuccess:
     stop_timers()
     logger.info(
-        ended(PLAN, workflow.dag_settings.targets, time.monotonic() - BEGAN)
+        ended(
+            PLAN,
+            [file for job in workflow.dag.jobs for file in job.output],
+            time.monotonic() - BEGAN,
+        )
     )
 
 

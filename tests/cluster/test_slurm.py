@@ -83,9 +83,7 @@ def test_killed_run_on_slurm_ends_with_the_tables_of_a_local_run(
         assert first.process.poll() is None, "a lost job ends no run: " + first.words[-4000:]
 
         node.crash_controller()
-        one_node.wait_for(
-            lambda: len(list(cluster.root.glob("results/store/*/*.parquet"))) >= 6, "six finished plays"
-        )
+        one_node.wait_for(lambda: len(list(cluster.root.glob("results/store/*/*.parquet"))) >= 6, "six finished plays")
         os.kill(first.process.pid, signal.SIGKILL)
         first.process.wait()
         running, waiting = node.jobs("R"), node.jobs("PD")

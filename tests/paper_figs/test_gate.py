@@ -1,5 +1,6 @@
 """The gate: what chance explains passes; a planted change fails with its line, and what cannot be compared fails."""
 
+import re
 import shutil
 from collections.abc import Callable
 from itertools import product
@@ -10,9 +11,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpregret.paper_figs.compare import gate
+from dpregret.paper_figs.compare import compare, gate
 from dpregret.paper_figs.compare.gate import Tables
-from dpregret.paper_figs.judge.result_tables import FILES, JOBS
+from dpregret.paper_figs.judge.result_tables import FILES, JOBS, read_jobs
+from dpregret.paper_figs.text import formats
 
 KEPT = Path(__file__).resolve().parents[2] / "results" / "reference" / "ci"
 PAPER, OTHER = "lou_cheung_2020", "talwar_2015"
@@ -151,11 +153,29 @@ def test_what_cannot_be_compared_fails(how: str, name: str, tmp_path: Path, caps
     if how != "missing":
         damaged = {"empty": "", "without rows": text[: text.index("\n") + 1], "cut": text[:700]}[how]
         (tmp_path / name).write_text(damaged)
-    gone = (how, name) == ("without rows", FILES["check"])  # a paper need not have checks: each is told to be gone
+    gone = how == "without rows" and name != JOBS  # a study need not have claims or checks: each is told to be gone
     for sides in ((tmp_path, KEPT / PAPER), (KEPT / PAPER, tmp_path)):
         assert gate.main(list(map(str, sides))) == (gate.MOVED if gone else gate.INCOMPARABLE)
         said = capsys.readouterr()
         assert ((said.out + said.err).count("\n") == 1) is not gone
+
+
+def test_a_study_without_claims_is_compared_by_its_jobs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing of it passes unseen: a noise that is another one is told."""
+    sides = [tmp_path / side for side in ("now", "before")]
+    for side in sides:
+        shutil.copytree(KEPT / PAPER, side)
+        for name in FILES.values():
+            (side / name).write_text((side / name).read_text().split("\n")[0] + "\n")
+    words = list(map(str, sides))
+    assert gate.main(words) == 0
+    assert re.match(r"gate: 0 lines and \d\d+ jobs, \d\d+ numbers: all as in the reference", capsys.readouterr().out)
+    jobs = read_jobs(sides[0])
+    formats.write_csv(jobs.assign(noise_scale=jobs["noise_scale"] * 1.01), sides[0] / JOBS)
+    assert gate.main(words) == gate.MOVED
+    assert "scale of the noise was" in capsys.readouterr().out
+    assert compare.main(words) == 0
+    assert capsys.readouterr().out == "the two folders have no claim in common\n"
 
 
 def row(value: float, half: float, **more: object) -> dict[str, object]:

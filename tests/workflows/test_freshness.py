@@ -220,15 +220,44 @@ def test_a_finished_run_is_listed_and_one_at_work_is_not(plan: Plan) -> None:
     assert not (RESULTS / "SHA256SUMS").exists()
 
 
-@pytest.mark.parametrize("targets", [[], ["all"], ["p"], ["html_report"], [str(PAGE)]])
-def test_done_is_said_only_of_what_is_there(plan: Plan, targets: list[str]) -> None:
+LOST: dict[str, Callable[[], object]] = {
+    "a file": PAGE.unlink,
+    "a folder": lambda: shutil.rmtree(FIGURES),
+    "its content": lambda: (FIGURES / "a.png").write_text("edited"),
+}
+
+
+@pytest.mark.parametrize("damage", LOST)
+def test_done_is_said_only_of_what_is_there_and_fresh(plan: Plan, damage: str) -> None:
+    """As after --touch, and where a play failed; a file that is no result, as the mark, may go."""
+    outputs = [str(file) for files in OUTPUTS.values() for file in files] + [".snakemake/freshness/mark"]
     publish.begin(plan, 1)
-    assert publish.ended(plan, targets, 60.0).startswith("dpregret: done")
-    PAGE.unlink()
-    shutil.rmtree(FIGURES)
+    assert publish.ended(plan, outputs, 60.0).startswith("dpregret: done")
+    LOST[damage]()
     publish.begin(plan, 1)
-    assert publish.ended(plan, targets, 60.0).startswith("dpregret: not done")
+    with pytest.raises(SystemExit, match="dpregret: not done: 1 output"):
+        publish.ended(plan, outputs, 60.0)
     assert not (RESULTS / "SHA256SUMS").exists()
+
+
+NOT_MADE: dict[tuple[str, ...], str] = {
+    ("-n", "results/mine/p/claims.cvs"): "results/mine/p/claims.cvs: no rule makes this file; "
+    "did you mean 'results/mine/p/claims.csv'?",
+    ("./results/mine/p/figures/b.png",): "./results/mine/p/figures/b.png: no rule makes this file; "
+    "request its folder results/mine/p/figures",
+    (
+        "results/p/claims.csv",
+    ): "results/p/claims.csv: no rule makes this file; did you mean 'results/mine/p/claims.csv'?",
+    ("results/mine/p/claims.csv", "--cores", "2"): "",
+    ("all", "-n", "--config", "profile=mine"): "",
+    ("--report", "results/page.html"): "",
+}
+
+
+@pytest.mark.parametrize("words", NOT_MADE)
+def test_a_file_that_no_rule_makes_is_one_line_with_the_nearest(words: tuple[str, ...]) -> None:
+    files = [str(file) for files in OUTPUTS.values() for file in files]
+    assert publish.not_made(words, files.__contains__, files) == NOT_MADE[words]
 
 
 def test_a_part_that_was_requested_is_listed(plan: Plan) -> None:

@@ -71,15 +71,18 @@ class Tables(NamedTuple):
 
     @classmethod
     def read(cls, papers: Mapping[str, Path]) -> Tables:
-        """The tables of papers in their folders; raises GateError and DamageError where one is not there, or empty."""
+        """The tables of papers in their folders; a study may have jobs without a claim.
+
+        Raises GateError and DamageError where a table is not there, or there is no job.
+        """
         lines, jobs = [], []
         for paper, folder in papers.items():
             if missing := [name for name in (*FILES.values(), JOBS) if not (folder / name).is_file()]:
                 raise GateError(f"{folder / missing[0]}: not there")
             lines.append(read_lines(folder, needed=NEEDED).assign(paper=paper))
             jobs.append(read_jobs(folder).assign(paper=paper))
-            if jobs[-1].empty or not (lines[-1]["kind"] == "claim").any():
-                raise GateError(f"{folder}: a table without rows")
+            if jobs[-1].empty:
+                raise GateError(f"{folder / JOBS}: no row below the header")
         if not papers:
             raise GateError("no tables of a paper")
         return cls(pd.concat(lines, ignore_index=True), pd.concat(jobs, ignore_index=True))
@@ -105,7 +108,7 @@ def compare(now: Tables, before: Tables, planned: Hashed | None = None) -> tuple
     if not count:
         raise GateError("the reference holds no number to compare with")
     findings = [] if planned is None else _stale(now.jobs, planned)
-    sides = {"results": set(now.lines["paper"]), "reference": set(before.lines["paper"])}
+    sides = {"results": set(now.jobs["paper"]), "reference": set(before.jobs["paper"])}
     alone = sides["results"] ^ sides["reference"]
     findings += [f"{paper}: only in the {side}" for side in sides for paper in sorted(alone & sides[side])]
     for name, new, old in pairs:

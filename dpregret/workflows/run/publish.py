@@ -13,17 +13,19 @@ import io
 import json
 import os
 import re
+import sys
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from dpregret import study
 from dpregret.core import boundary
+from dpregret.core.errors import nearest
 from dpregret.core.files import atomic_write, checksum, opened, remove
 from dpregret.paper_figs.judge.vocabulary import CLAIMS, NOT_RUN
 from dpregret.workflows.plan import keys
-from dpregret.workflows.plan.read import DIGITS, MADE, TARGETS, Plan
+from dpregret.workflows.plan.read import DIGITS, MADE, Plan
 from dpregret.workflows.run import freshness
 
 PLAN, SUMS, ORIGIN = "plan.json", "SHA256SUMS", "origin.json"
@@ -32,6 +34,8 @@ PLAN, SUMS, ORIGIN = "plan.json", "SHA256SUMS", "origin.json"
 
 DIGEST, READ = "digest", "read"
 """What a plan in results holds besides, and what it does not hold."""
+OF_PATHS: Final = frozenset({"-d", "--directory", "--report", "--archive", "--cleanup-metadata", "--cm"})
+"""Options of Snakemake that a path of results may follow which is no target."""
 LEFT: Final = re.compile(r"\.(.+\.)?[0-9a-f]{32}\.part")
 """What a process that was killed leaves of a file or folder that it was writing."""
 DAMAGED: Final = "edited or damaged: run its command again, which writes it"
@@ -69,25 +73,36 @@ def kept_plan(file: Path) -> Plan:
     return plan
 
 
-def lacking(plan: Plan, targets: Collection[str], stale: Collection[str]) -> list[str]:
-    """The items, or files, of targets (all where there are none) that are not there, or stale."""
-    papers = {short: paper for paper, short in plan.content["papers"].items()}
-    names: list[str] = []
-    for target in targets or ["all"]:
-        if target in papers:
-            stages = ("tables", "figures", "complete", "report")
-            names += [name for stage in stages if (name := f"{papers[target]}/{stage}") in plan.items]
-        else:
-            names += plan.content["everything"] if target == "all" else [TARGETS.get(target, target)]
-    return [name for name in dict.fromkeys(names) if (name in stale if name in plan.items else not Path(name).exists())]
+def not_made(words: Sequence[str], is_made: Callable[[str], bool], files: Collection[str]) -> str:
+    """What is wrong with the first file of results among the words of a command that no rule makes; empty for none.
+
+    Snakemake would call a file up to date that is there, and say nothing more of one that is not. files: all that rules
+    make, for a proposal.
+    """
+    for before, word in zip(("", *words), words, strict=False):
+        file = os.path.normpath(word)
+        if file.startswith("results/") and before not in OF_PATHS and not is_made(file):
+            folder = next((str(parent) for parent in Path(file).parents if is_made(str(parent))), "")
+            return f"{word}: no rule makes this file" + (
+                f"; request its folder {folder}" if folder else nearest(file, files)
+            )
+    return ""
 
 
-def ended(plan: Plan, targets: Collection[str], seconds: float) -> str:
-    """List what a run without an error has left, and say so: it is done where all that was requested is there."""
+def lacking(plan: Plan, outputs: Iterable[str], stale: Collection[str]) -> list[str]:
+    """The outputs below results that are not there, or stale."""
+    outdated = {output for name in stale for output in freshness.Record.read(plan.record(name)).outputs}
+    return [file for file in outputs if file.startswith("results/") and (file in outdated or not Path(file).exists())]
+
+
+def ended(plan: Plan, outputs: Iterable[str], seconds: float) -> str:
+    """List what jobs without an error have left, and say so. Ends the process where an output is not as it should be:
+    a play has failed, or Snakemake was told to run nothing (--touch)."""
     stale = freshness.stale_items(plan)
-    missing = lacking(plan, targets, stale)
-    if missing:
-        return f"dpregret: not done: {len(missing)} outputs that were requested are not there, such as {missing[0]}"
+    if missing := lacking(plan, outputs, stale):
+        sys.exit(
+            f"dpregret: not done: {len(missing)} outputs are missing, outdated or of failed plays, such as {missing[0]}"
+        )
     write_list(plan, stale)
     return summary(plan, seconds)
 
