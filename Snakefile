@@ -50,6 +50,7 @@ wildcard_constraints:
     name="[a-z0-9_.-]+",
 
 
+include: "workflows/rules/common.smk"
 include: "workflows/rules/freshness.smk"
 include: "workflows/rules/data.smk"
 include: "workflows/rules/play.smk"
@@ -83,32 +84,12 @@ for paper in PAPERS:
 
 
 if WRONG := not_made(
+    PLAN,
     sys.argv[1:],
     lambda file: any(rule.is_producer(file) for rule in workflow.rules),
-    [
-        file
-        for rule in workflow.rules
-        for output in rule.output
-        for file in expand(output, paper=PAPERS, allow_missing=True)
-    ],
+    [str(output) for rule in workflow.rules for output in rule.output],
 ):
     sys.exit(WRONG)
-
-
-def stop_timers():
-    """Cancel the timers of Snakemake (max-jobs-per-timespan in the profile), for which the process would wait."""
-    for thread in threading.enumerate():
-        if isinstance(thread, threading.Timer):
-            thread.cancel()
-
-
-@atexit.register
-def settle():
-    """Restore a list of files that was lost: where nothing is to be done, Snakemake calls no hook."""
-    if workflow.executor_plugin and not workflow.dryrun and workflow._dag is not None:
-        if not len(workflow.dag):
-            begin(PLAN, 0)
-            write_list(PLAN, STALE)
 
 
 onstart:

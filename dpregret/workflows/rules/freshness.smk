@@ -13,40 +13,6 @@ os.utime(CLOCK, (YEAR_2100, YEAR_2100))
 atexit.register(CLOCK.unlink, missing_ok=True)
 
 
-def stale(name):
-    """An input: the mark, where an item is stale."""
-    return lambda wildcards: [MARK] if name.format(**wildcards) in STALE else []
-
-
-def made(output, **values):
-    """An input: what a rule makes, for all of some values of its wildcards; no date of it counts."""
-    files = [str(file) for file in ([output] if isinstance(output, str) else output)]
-    return [ancient(file) for file in (expand(files, **values) if values else files)]
-
-
-def key(name):
-    """A parameter: the key of an item. Refuses an item that is not in the plan."""
-
-    def key_of(wildcards):
-        item = name.format(**wildcards)
-        if item not in PLAN.items:
-            raise WorkflowError(
-                f"{item} is not in the plan of the profile {PLAN.content['profile']}"
-            )
-        return PLAN.items[item].key
-
-    return key_of
-
-
-def why(name):
-    """A parameter: why an item is made again, for the message of its rule; empty where it is new."""
-    return lambda wildcards: (
-        f" ({text})"
-        if (text := STALE.get(name.format(**wildcards), "")) not in ("", NEW)
-        else ""
-    )
-
-
 rule mark:
     input:
         CLOCK,
@@ -55,15 +21,3 @@ rule mark:
     localrule: True
     message:
         f"compare results with the plan: {summary_of(STALE)}"
-
-
-def present():
-    """Date what is of the future to now: all is decided, and Snakemake fails a job with an input of the future."""
-    outputs = [
-        Path(output)
-        for name in PLAN.items
-        for output in Record.read(PLAN.record(name)).outputs
-    ]
-    for path in (CLOCK, *outputs, *(output / STAMP for output in outputs)):
-        if path.exists() and path.stat().st_mtime > time.time():
-            os.utime(path)

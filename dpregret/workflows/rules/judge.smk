@@ -1,23 +1,6 @@
 # Claims are judged from runs; tables and figures show them.
 
 
-def losses_of_paper(wildcards):
-    """The exact losses, where a claim of the paper names one."""
-    needed = "audit/exact_losses" in PLAN.items[f"{wildcards.paper}/tables"].inputs
-    return made(rules.exact_losses.output) if needed else []
-
-
-def made_of_paper(stage):
-    """The output of a stage that only some papers have."""
-
-    def input_of(wildcards):
-        output = getattr(rules, stage).output
-        papers = [paper for paper in PLAN.papers(stage) if paper == wildcards.paper]
-        return made(output, paper=papers)
-
-    return input_of
-
-
 rule oracles:
     input:
         stale=stale("{paper}/oracles"),
@@ -96,14 +79,18 @@ rule further_tables:
         stale=stale("{paper}/tables"),
     output:
         update(f"{RESULTS}/{{paper}}/{{table}}.{{form}}"),
+    log:
+        f"{RESULTS}/log/{{paper}}/{{table}}.{{form}}.log",
     wildcard_constraints:
         table="table_[2-9]|gains",
         form="csv|md",
     localrule: True
+    conda:
+        CONDA
     message:
         "look for {output}"
     shell:
-        "test -e {output:q}"
+        "test -e {output:q} 2> {log:q}"
 
 
 rule figures:

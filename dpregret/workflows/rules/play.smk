@@ -1,29 +1,6 @@
 # Plays go into the store, each learner variant in a child process; a receipt says which failed. Their rows are then gathered.
 
 
-def data_of_batch(wildcards):
-    """The prepared data that a batch reads."""
-    parts = PLAN.batch(wildcards.paper, wildcards.batch)
-    return [ancient(file) for part in parts for file in part.data.values()]
-
-
-def experiments_of_batch(wildcards):
-    """The experiments of a batch, for its message."""
-    parts = PLAN.batch(wildcards.paper, wildcards.batch)
-    return ", ".join(dict.fromkeys(part.experiment for part in parts))
-
-
-def request(wildcards):
-    """Memory and time of a batch, as the plan predicts them."""
-    return PLAN.request(wildcards.paper, wildcards.batch)
-
-
-def receipts_of_paper(wildcards):
-    """The receipts of all plays of a paper."""
-    batches = PLAN.batches(wildcards.paper)
-    return made(rules.play.output, paper=wildcards.paper, batch=batches)
-
-
 rule play:
     input:
         data=data_of_batch,
@@ -38,7 +15,8 @@ rule play:
         CONDA
     resources:
         mem_mb=lambda wildcards, attempt: request(wildcards).mem_mb * attempt,
-        runtime=lambda wildcards, attempt: request(wildcards).minutes * 4 ** (attempt - 1),
+        runtime=lambda wildcards, attempt: request(wildcards).minutes
+        * 4 ** (attempt - 1),
     params:
         plan=PLAN.file,
         key=key("{paper}/play/{batch}"),

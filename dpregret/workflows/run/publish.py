@@ -73,19 +73,19 @@ def kept_plan(file: Path) -> Plan:
     return plan
 
 
-def not_made(words: Sequence[str], is_made: Callable[[str], bool], files: Collection[str]) -> str:
+def not_made(plan: Plan, words: Sequence[str], is_made: Callable[[str], bool], patterns: Iterable[str]) -> str:
     """What is wrong with the first file of results among the words of a command that no rule makes; empty for none.
 
-    Snakemake would call a file up to date that is there, and say nothing more of one that is not. files: all that rules
-    make, for a proposal.
+    Snakemake would call a file up to date that is there, and say nothing more of one that is not. patterns: of the
+    outputs of rules, for a proposal.
     """
     for before, word in zip(("", *words), words, strict=False):
         file = os.path.normpath(word)
         if file.startswith("results/") and before not in OF_PATHS and not is_made(file):
             folder = next((str(parent) for parent in Path(file).parents if is_made(str(parent))), "")
-            return f"{word}: no rule makes this file" + (
-                f"; request its folder {folder}" if folder else nearest(file, files)
-            )
+            files = {re.sub(r"{paper\b[^}]*}", paper, pattern) for pattern in patterns for paper in plan.parts}
+            hint = f"; request its folder {folder}" if folder else nearest(file, sorted(files))
+            return f"{word}: no rule makes this file{hint}"
     return ""
 
 
