@@ -28,7 +28,7 @@ SEPARATORS: Final = {"comma": ",", "semicolon": ";", "tab": "\t", "blank": " ", 
 """Word -> separator; of blanks, several are one."""
 MOST_CONTENT: Final = 1 << 30
 """Bytes that a compressed file may hold."""
-BLOCK: Final = 1 << 18
+BLOCK: Final = 1 << 15
 """Fields that are held as text at a time."""
 _DECOMPRESSORS: Final[dict[bytes, Any]] = {
     b"\x1f\x8b": lambda: zlib.decompressobj(wbits=31),
@@ -65,15 +65,18 @@ class CsvFile:
     """The names in the first line of a file, and its records.
 
     path: of the file; compressed files (gz, bz2, xz, zip of one file) are recognised by their content. separator: one
-    character. encoding: a name that Python knows. names: of the columns of a file without a line of names. Text is in
-    the composed form of Unicode (NFC), so that what looks the same is the same. Raises ConfigError.
+    character. encoding: a name that Python knows; None: that of the mark in the first bytes, else utf-8. names: of the
+    columns of a file without a line of names. Text is in the composed form of Unicode (NFC), so that what looks the
+    same is the same. Raises ConfigError.
     """
 
     def __init__(
-        self, path: Path, separator: str = ",", encoding: str = "utf-8", names: Sequence[str] | None = None
+        self, path: Path, separator: str = ",", encoding: str | None = "utf-8", names: Sequence[str] | None = None
     ) -> None:
         self.name, self.separator, self.given = shown(path), separator, names
-        self.text = _decoded(self.name, _content(path), encoding)
+        content = _content(path)
+        self.encoding = encoding or (_marked(content) or "utf-8").removesuffix("-sig")
+        self.text = _decoded(self.name, content, self.encoding)
         self.records = self._records(separator)
         if names is None:
             if self.text[:4].lower() == "sep=" and len(self.text.splitlines()[0]) <= 6:
@@ -207,9 +210,14 @@ def _only_member(name: str, file: Any) -> bytes:
     return content
 
 
+def _marked(content: bytes) -> str | None:
+    """The encoding whose mark the bytes begin with."""
+    return next((codec for mark, codec in _MARKS.items() if content.startswith(mark)), None)
+
+
 def _decoded(name: str, content: bytes, encoding: str) -> str:
     """The text of bytes. Raises ConfigError for other encodings, with the line and what to give."""
-    marked = next((codec for mark, codec in _MARKS.items() if content.startswith(mark)), None)
+    marked = _marked(content)
     codec, marked_codec = codecs.lookup(encoding).name, codecs.lookup(marked or encoding).name
     if marked == "utf-8-sig" and codec == "utf-8":
         codec = marked

@@ -26,6 +26,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_valida
 from dpregret import study
 from dpregret.core.errors import NAME_PATTERN, NAME_RULE, ConfigError, nearest
 from dpregret.core.files import checksum, inside
+from dpregret.core.progress import Progress
 from dpregret.core.yaml_source import entries, shown, validate
 from dpregret.datasets.csv_file import SEPARATORS, Block, CsvFile
 from dpregret.numerics.arrays import Array
@@ -61,11 +62,13 @@ MISSING: Final = frozenset(
 """What files write, in whichever case, for a value that there is not."""
 SWITCHES: Final = frozenset(("yes", "no", "on", "off", "true", "false", "null", "y", "n"))
 """Words that some readers of YAML take for something else."""
+LONGEST_NAME: Final = 1000
+"""Characters of the name of a column: YAML has no longer keys."""
 MOST_NAMED: Final = 8
 """Values of a label that a message lists."""
 _ESCAPES: Final = frozenset(("idna", "punycode", "unicode-escape", "raw-unicode-escape"))
 """Codecs of Python that read a text as another."""
-_UNNAMED: Final = r"(Unnamed: \d+(_level_\d+)?)?"
+UNNAMED: Final = r"(Unnamed: \d+(_level_\d+)?)?"
 """A column without a name, or what pandas calls one."""
 
 
@@ -175,8 +178,6 @@ class RecordFile(BaseModel):
             raise ValueError("negative: lists values beside those of positive, which is not given")
         if both := set(self.positive or ()) & set(self.negative or ()):
             raise ValueError(f"positive, negative: {min(map(repr, both))} is in both")
-        if self.decimal == self.separator:
-            raise ValueError(f"decimal: {self.decimal!r} is the separator")
         named = {"range": self.range} if self.range else {}
         for name, pair in (named | {f"ranges: {name}": pair for name, pair in self.ranges.items()}).items():
             if not pair[0] < pair[1]:
@@ -219,7 +220,9 @@ class RecordFile(BaseModel):
         at, classes = file.positions[self.label], Classes()
         features: list[Array] = []
         labels: list[Array] = []
+        progress = Progress(f"reads {self.location}")
         for block in file.blocks():
+            progress.tick()
             features.append(self._numbers(block, file.positions, columns))
             if self.range is not None:
                 labels.append(self._as_numbers(block, at, self.label))
@@ -254,29 +257,9 @@ class RecordFile(BaseModel):
         """The columns that are features. Raises ConfigError for names of `data.yaml` that the file lacks, and for names
         of the file that are none, that repeat another one, or that are those of a record."""
         if self.header is None:
-            check_names(file)
+            check_first_line(file)
         file.require([self.label, *self.drop, *self.ranges, *self.levels])
-        columns: dict[str, tuple[str, int]] = {}
-        dropped = frozenset(self.drop)
-        for number, name in enumerate(file.names, 1):
-            if name in dropped:
-                continue
-            where = f"{file.name}:1: column {number}"
-            if re.fullmatch(_UNNAMED, name):
-                raise ConfigError(
-                    f"{where} has no name{f' ({name!r})' * bool(name)}: are these row numbers? Leave the column out "
-                    f"with `drop: [{quoted(name)}]`, or give it a name"
-                )
-            if not all(char.isprintable() or unicodedata.category(char) == "Zs" for char in name):
-                raise ConfigError(f"{where}: {name!a} has characters that no terminal shows: rename it")
-            other, first = columns.setdefault(unicodedata.normalize("NFKC", name), (name, number))
-            if first != number:
-                same = f"is the name of column {first} too" if other == name else f"looks like that of column {first}"
-                raise ConfigError(
-                    f"{where}: {name!r} {same}: rename one of the two, or leave both out with "
-                    f"`drop: [{', '.join(map(quoted, dict.fromkeys((other, name))))}]`"
-                )
-        return [name for name, _ in columns.values() if name != self.label]
+        return [name for name in named_columns(file, self.drop) if name != self.label]
 
     def _feature_names(self, columns: Sequence[str]) -> list[str]:
         """Names of the features: a column, or COLUMN=LEVEL. Raises ConfigError for equal ones."""
@@ -302,15 +285,17 @@ class RecordFile(BaseModel):
 
     def _as_numbers(self, block: Block, at: int, name: str) -> Array:
         texts = [self._pointed(text) for text in block.columns[at]] if self.decimal == "," else block.columns[at]
+        suspects: Sequence[int] = range(len(texts))
         try:
             numbers = np.array([float(text) for text in texts])
+            if "_" not in "".join(texts):
+                suspects = np.flatnonzero(~np.isfinite(numbers) | (numbers == 0.0)).tolist()
         except ValueError:
-            numbers = np.array([])
-        if not numbers.all() or not np.isfinite(numbers).all() or len(numbers) < len(texts) or "_" in "".join(texts):
-            for row, text in enumerate(texts):  # the first that is wrong
-                if number_in(text) is None:
-                    problem = self._no_number(block.columns[at][row].strip(), name)
-                    raise ConfigError(f"{self.location}:{block.lines[row]}: column {name!r}: {problem}")
+            numbers = np.zeros(0)
+        for row in suspects:
+            if number_in(texts[row]) is None:
+                problem = self._no_number(block.columns[at][row].strip(), name)
+                raise ConfigError(f"{self.location}:{block.lines[row]}: column {name!r}: {problem}")
         return numbers
 
     def _pointed(self, text: str) -> str:
@@ -465,13 +450,41 @@ _NUMBER: Final = r"[-+]?(\d+(\.\d*)?e[-+]?\d+|0x[0-9a-f]+|inf(inity)?|nan)"
 """A number with letters."""
 
 
-def check_names(file: CsvFile) -> None:
+def check_first_line(file: CsvFile) -> None:
     """Raise ConfigError for a first line that does not look like names: one has no letter, or is a number. A column
     without a name is no mistake here."""
     for number, name in enumerate(file.names, 1):
         record = re.fullmatch(_NUMBER, name.lower()) or not any(map(str.isalpha, name))
         if name and record:
             raise ConfigError(f"{file.name}:1: column {number}: {name!r} is no name: {_NO_NAMES}")
+
+
+def named_columns(file: CsvFile, drop: Sequence[str] = ()) -> list[str]:
+    """The columns that are not dropped. Raises ConfigError for one without a name, one whose name does not show, and
+    one that has, or seems to have, the name of another."""
+    columns: dict[str, tuple[str, int]] = {}
+    dropped = frozenset(drop)
+    for number, name in enumerate(file.names, 1):
+        if name in dropped:
+            continue
+        where = f"{file.name}:1: column {number}"
+        if re.fullmatch(UNNAMED, name):
+            raise ConfigError(
+                f"{where} has no name{f' ({name!r})' * bool(name)}: are these row numbers? Leave the column out "
+                f"with `drop: [{quoted(name)}]`, or give it a name"
+            )
+        if not all(char.isprintable() or unicodedata.category(char) == "Zs" for char in name):
+            raise ConfigError(f"{where}: {name!a} has characters that no terminal shows: rename it")
+        if len(name) > LONGEST_NAME:
+            raise ConfigError(f"{where}: the name has {len(name)} characters, at most {LONGEST_NAME} are allowed")
+        other, first = columns.setdefault(unicodedata.normalize("NFKC", name), (name, number))
+        if first != number:
+            same = f"is the name of column {first} too" if other == name else f"looks like that of column {first}"
+            raise ConfigError(
+                f"{where}: {name!r} {same}: rename one of the two, or leave both out with "
+                f"`drop: [{', '.join(map(quoted, dict.fromkeys((other, name))))}]`"
+            )
+    return [name for name, _ in columns.values()]
 
 
 def is_missing(text: str) -> bool:
@@ -547,7 +560,7 @@ def shortened(rows: Array, norm: float) -> tuple[Array, Array]:
 def quoted(text: str) -> str:
     """A word as YAML reads it."""
     plain = re.fullmatch(r"[A-Za-z][A-Za-z0-9_. -]*", text) and text.strip() == text
-    return text if plain and text.lower() not in SWITCHES else json.dumps(text, ensure_ascii=False)
+    return text if plain and text.lower() not in SWITCHES else json.dumps(text, ensure_ascii=not text.isprintable())
 
 
 def declared() -> dict[str, RecordFile]:

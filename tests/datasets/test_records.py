@@ -139,6 +139,8 @@ def zipped(*names: str) -> bytes:
         (RIGHT.replace(",", "   ").replace("\n", "  \n"), {"separator": " "}),
         (RIGHT.replace(",", "|"), {"separator": "bar"}),
         (RIGHT.replace(",", ";").replace(".", ","), {"separator": "semicolon", "decimal": ","}),
+        (RIGHT.replace("0.25", '"0,25"').replace("0.48", '"0,48"').replace("-0.5,0.1", '"-0,5","0,1"')
+         .replace("0.75,-0.2", '"0,75","-0,2"'), {"decimal": ","}),
         (RIGHT.replace("a,", ",a,").replace("\n0", "\n7,0").replace("\n-", "\n8,-"), {"drop": [""]}),
         (RIGHT.replace("yes", "nð").encode("latin-1"), {"encoding": "latin-1", "positive": "nð"}),
         (RIGHT.replace("label", "e\u0301").replace("yes", "y\u00e9s"), {"label": "\u00e9", "positive": "ye\u0301s"}),
@@ -252,7 +254,7 @@ def test_public_ranges_and_levels_make_features(tmp_path: Path) -> None:
     [
         ({"norm": 1e101}, "norm"), ({"norm": float("nan")}, "norm"), ({"separator": "ab"}, "separator"),
         ({"separator": "."}, "separator"), ({"encoding": "hex"}, "encoding"), ({"encoding": "utf-9"}, "encoding"),
-        ({"negative": "yes"}, "is in both"), ({"decimal": ","}, "decimal"), ({"ranges": {"a": (1, 1)}}, "ranges: a"),
+        ({"negative": "yes"}, "is in both"), ({"decimal": ";"}, "decimal"), ({"ranges": {"a": (1, 1)}}, "ranges: a"),
         ({"ranges": {"label": (0, 1)}}, "named twice"), ({"levels": {"a": ["x", "x"]}}, "given twice"),
         ({"levels": {"a": [True, "True"]}}, "given twice"), ({"levels": {"a": [1, 1.0]}}, "given twice"),
         ({"norm": True}, "norm"), ({"norm": "2"}, "norm"), ({"ranges": {"a": (False, 1)}}, "ranges"),

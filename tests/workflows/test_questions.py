@@ -67,3 +67,45 @@ def test_a_label_of_numbers_gets_losses_that_take_it(study_folder: Path) -> None
     experiment = yaml.safe_load((study_folder / "mine" / "experiments.yaml").read_text())["experiments"]["records"]
     assert experiment["streams"] == ["fetched-regression"]
     assert experiment["strong_convexity"] == 0.1
+
+
+@pytest.mark.parametrize(
+    ("content", "given", "written"),
+    [
+        ("1,2,paid\n3,4,yes\n5,6,no\n", {"header": "yes"}, {"header": True, "ranges": {"1": None, "2": None}}),
+        ("3,4,yes\n5,6,no\n", {"header": "a, b, paid"}, {"header": ["a", "b", "paid"]}),
+        ("a,paid\n3,yes\n5,no\n".encode("utf-16"), {}, {"encoding": "utf-16", "ranges": {"a": None}}),
+        ("\xe4,paid\n3,yes\n5,no\n".encode("latin-1"), {"encoding": "latin-1"}, {"ranges": {"\xe4": None}}),
+        ("a;b;paid\n3,5;1;yes\n5;1,000;no\n", {}, {"decimal": ",", "ranges": {"a": None, "b": None}}),
+        ("a;paid\n3;yes\n1,000;no\n", {}, {"decimal": None, "ranges": {"a": None}}),
+        ("a,b,paid\n3,x,yes\nNA,,no\n4,z,no\n", {}, {"ranges": {"a": None}, "levels": {"b": ["x", "z"]}}),
+        (",id,a,paid\n1,7,3,yes\n2,7,5,no\n", {}, {"drop": ["", "id"], "ranges": {"a": None}}),
+    ],
+)  # fmt: skip
+def test_nothing_of_a_file_is_left_out_unseen(
+    study_folder: Path, content: str | bytes, given: dict[str, str], written: dict[str, object]
+) -> None:
+    path, folder = study_folder / "a: b.csv", study_folder / "mine"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    questions.write(folder, path, "paid", **given)
+    ((_, entry),) = yaml.safe_load((folder / "data.yaml").read_text()).items()
+    assert entry["file"] == "data/a: b.csv"
+    assert {key: entry[key] for key in written} == written
+    lacking = content.count("NA") if isinstance(content, str) else 0
+    assert (folder / "data.yaml").read_text().count("no value in 1 records") == 2 * lacking
+
+
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        ("150,4,a,b,paid\n1,2,3,4,0\n1,2,3,5,1\n", "--header yes"),
+        ("a,a,paid\n1,2,yes\n2,3,no\n", "the name of column 1 too"),
+        ("a\u200b,paid\n1,yes\n2,no\n", "no terminal shows"),
+        ("a" * 1001 + ",paid\n1,yes\n2,no\n", "1001 characters"),
+    ],
+)  # fmt: skip
+def test_names_that_a_run_would_refuse_are_refused_here(study_folder: Path, content: str, named: str) -> None:
+    (study_folder / "Pay 2020.csv").write_text(content)
+    with pytest.raises(ConfigError, match=named):
+        questions.write(study_folder / "mine", study_folder / "Pay 2020.csv", "paid")
+    assert not (study_folder / "mine").exists()

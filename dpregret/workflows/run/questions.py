@@ -9,16 +9,22 @@ from __future__ import annotations
 import re
 import shutil
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from dpregret import study
 from dpregret.core.errors import NAME_PATTERN, ConfigError
+from dpregret.core.progress import Progress
 from dpregret.datasets.csv_file import SEPARATORS, CsvFile
-from dpregret.datasets.records import MISSING, number_in, quoted, taken
+from dpregret.datasets.records import UNNAMED, check_first_line, is_missing, named_columns, number_in, quoted, taken
 
 MOST_LEVELS: Final = 12
 """Values of a column of words that may be its levels; of more the column is left out."""
+MOST_RANGES: Final = 500
+"""Columns of numbers up to which each range is a question; a norm suffices."""
+THOUSANDS: Final = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
+"""A number with a decimal comma, or with a separator of thousands."""
 EXPERIMENT: Final = """\
 # What is played on the records. T is the number of records, so that each is in one round. docs/your_study.md says more.
 defaults: {{set: ball, window: [horizon], epsilon: [1.0], delta: 1.0e-6, runs: 8}}
@@ -42,39 +48,53 @@ SQUARED: Final = {
 """Those of a label of numbers."""
 
 
-def opened(path: Path) -> CsvFile:
+def opened(path: Path, encoding: str | None = None, names: Sequence[str] | None = None) -> CsvFile:
     """A CSV file with the separator that makes most names of its first line. Raises ConfigError."""
-    found = [file for separator in SEPARATORS.values() if (file := _tried(path, separator)) is not None]
-    return max(found, key=lambda file: len(file.names)) if found else CsvFile(path)
+    tried = [_tried(path, separator, encoding, names) for separator in SEPARATORS.values()]
+    found = [file for file in tried if file is not None]
+    return max(found, key=lambda file: len(file.names)) if found else CsvFile(path, encoding=encoding, names=names)
 
 
-def _tried(path: Path, separator: str) -> CsvFile | None:
+def _tried(path: Path, separator: str, encoding: str | None, names: Sequence[str] | None) -> CsvFile | None:
     """The file, if its records are as long as the line of names that the separator makes, of two at least."""
     try:
-        file = CsvFile(path, separator)
+        file = CsvFile(path, separator, encoding, names)
         readable = len(file.names) > 1 and all(block.lines for block in file.blocks())
     except ConfigError:
         return None
-    return CsvFile(path, separator) if readable else None
+    return CsvFile(path, separator, encoding, names) if readable else None
 
 
-def write(folder: Path, path: Path, label: str | None) -> list[str]:
+def write(
+    folder: Path, path: Path, label: str | None, encoding: str | None = None, header: str | None = None
+) -> list[str]:
     """Write data.yaml, experiments.yaml and a copy of the file below a folder; returns the keys to be answered.
+
+    encoding: None for that of the file's mark, else utf-8. header: `yes`, or names with commas between them.
 
     Raises ConfigError for what cannot be read.
     """
-    file = opened(path)
+    names = None if header in (None, "yes") else [name.strip() for name in (header or "").split(",")]
+    file = opened(path, encoding, names)
+    if header is None:
+        try:
+            check_first_line(file)
+        except ConfigError as error:
+            raise ConfigError(f"{error}; here: `--header yes`, or `--header NAME,NAME,...`") from None
+    named_columns(file, [name for name in file.names if re.fullmatch(UNNAMED, name)])
     if label is not None:
         file.require([label])
     counts, sizes = [Counter[str]() for _ in file.names], 0
+    progress = Progress(f"reads {file.name}")
     for block in file.blocks():
+        progress.tick()
         sizes += len(block.lines)
         for counter, texts in zip(counts, block.columns, strict=True):
             counter.update(text.strip() for text in texts)
     columns = dict(zip(file.names, counts, strict=True))
     name = re.sub(r"[^a-z0-9_-]+", "-", path.name.split(".")[0].lower()).strip("-_") or "records"
     name = f"my-{name}" if name in taken() or not re.fullmatch(NAME_PATTERN, name) else name
-    lines, questions, dimension = _declared(name, path.name, file, columns, label)
+    lines, questions, dimension = _declared(name, path.name, file, columns, label, header)
     (folder / "data").mkdir(parents=True)
     shutil.copyfile(path, folder / "data" / path.name)
     (folder / study.DATA).write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -85,61 +105,107 @@ def write(folder: Path, path: Path, label: str | None) -> list[str]:
 
 
 def _declared(
-    name: str, file_name: str, file: CsvFile, columns: dict[str, Counter[str]], label: str | None
+    name: str, file_name: str, file: CsvFile, columns: dict[str, Counter[str]], label: str | None, header: str | None
 ) -> tuple[list[str], list[str], int]:
     """The lines of data.yaml, the keys without a value, and the number of features."""
     lines = [
         "# Give a value to each key that has none: what you know without looking at these records, since the guarantee",
         "# does not cover a constant that was read off them. Then `dpregret data` shows what was read.",
         f"{name}:",
-        f"  file: data/{file_name}",
+        f"  file: {_path(f'data/{file_name}')}",
     ]
     word = next(word for word, separator in SEPARATORS.items() if separator == file.separator)
     lines += [f"  separator: {word}"] * (word != "comma")
+    lines += [f"  encoding: {file.encoding}"] * (file.encoding != "utf-8")
+    if header is not None:
+        lines.append(f"  header: {'true' if header == 'yes' else _list(file.names)}")
     questions = []
+    commas = [value for found in columns.values() if _has_commas(found) for value in found if "," in value]
+    if any(THOUSANDS.fullmatch(value) is None for value in commas):
+        lines.append('  decimal: ","')
+    elif commas:
+        questions.append("decimal")
+        lines.append(f'  decimal: # is {commas[0]} above a thousand? Take its commas out of the file, else write ","')
+    number = _with_point if commas else number_in
     if label is None:
         two = [column for column, values in columns.items() if len(values) == 2]
         questions.append("label")
-        listed = ", ".join(two or columns)
+        listed = ", ".join((two or list(columns))[:MOST_LEVELS])
         lines.append(
-            f"  label: # which column is to be predicted? {'Columns of two values' if two else 'Columns'}: {listed}"
+            f"  label: # which column is to be predicted? {'Columns of two values' if two else 'Columns'}: {listed}; "
+            "take it out of what follows"
         )
     else:
         lines.append(f"  label: {quoted(label)}")
     values = columns.get(label or "", Counter())
     listed = ", ".join(f"{value!r} ({count})" for value, count in values.most_common(MOST_LEVELS))
-    if label is not None and len(values) > MOST_LEVELS and all(number_in(value) is not None for value in values):
+    if label is not None and len(values) > MOST_LEVELS and all(number(value) is not None for value in values):
         questions.append("range")
         lines.append("  range: # [low, high] of the label, a public constant: numbers outside of it are clipped")
     else:
         questions.append("positive")
         lines.append(f"  positive: # which value of the label becomes +1?{f' The file has {listed}' if listed else ''}")
+        if len(values) > 2:
+            questions.append("negative")
+            lines.append("  negative: # the values that become -1, as a list")
     ranges, levels, drop = [], [], []
     for column, found in columns.items():
         if column == label:
             continue
-        present = [value for value in found if value not in MISSING]
-        if column == "" or re.fullmatch(r"Unnamed: \d+", column) or len(found) == 1:
-            drop.append(column)
-        elif all(number_in(value) is not None for value in present) and present:
-            ranges.append(column)
-        elif len(present) <= MOST_LEVELS and len(present) == len(found):
-            levels.append((column, sorted(present)))
+        present = sorted(value for value in found if not is_missing(value))
+        lacking = sum(count for value, count in found.items() if is_missing(value))
+        lacks = f"no value in {lacking} records: leave them out of the file, or the column with drop" if lacking else ""
+        if re.fullmatch(UNNAMED, column):
+            drop.append((column, "it has no name"))
+        elif len(found) == 1:
+            drop.append((column, "it has one value only"))
+        elif present and all(number(value) is not None for value in present):
+            ranges.append((column, lacks))
+        elif 2 <= len(present) <= MOST_LEVELS:
+            words = [value for value in present if number(value) is None]
+            if len(words) < len(present):
+                lacks = f"numbers, but for {words[0]!r}: a mistake? {lacks}".rstrip()
+            levels.append((column, present, lacks))
         else:
-            drop.append(column)
+            drop.append((column, f"words, or no numbers, of {len(found)} kinds"))
     if drop:
-        lines.append(f"  drop: [{', '.join(map(quoted, drop))}] # no names, one value only, or words of many kinds")
-    if ranges:
+        lines += ["  drop:", *(f"    - {quoted(column)} # {why}" for column, why in drop)]
+    if 0 < len(ranges) <= MOST_RANGES:
         lines.append("  ranges: # the public range of each column: [low, high]; values outside of it are clipped")
-        lines += [f"    {quoted(column)}:" for column in ranges]
-        questions += [f"ranges.{column}" for column in ranges]
+        lines += [f"    {quoted(column)}:{f' # {lacks}' * bool(lacks)}" for column, lacks in ranges]
+        questions += [f"ranges.{column}" for column, _ in ranges]
     if levels:
         lines.append("  levels: # as in the file: are these the values that there can be?")
-        lines += [f"    {quoted(column)}: [{', '.join(map(quoted, found))}]" for column, found in levels]
-    dimension = len(ranges) + sum(len(found) - 1 for _, found in levels)
+        lines += [
+            f"    {quoted(column)}: {_list(found)}{f' # {lacks}' * bool(lacks)}" for column, found, lacks in levels
+        ]
+    dimension = len(ranges) + sum(len(found) - 1 for _, found, _ in levels)
     if not dimension:
         raise ConfigError(f"{file.name}: no column of numbers, and none of at most {MOST_LEVELS} words")
-    lines.append(
-        f"  norm: {dimension**0.5:.4f} # the square root of {dimension} features, each in [-1, 1]: no row is longer"
-    )
+    if len(ranges) <= MOST_RANGES:
+        lines.append(
+            f"  norm: {dimension**0.5:.4f} # the square root of {dimension} features, each in [-1, 1]: no row is longer"
+        )
+    else:
+        questions.append("norm")
+        lines.append("  norm: # the largest norm of a row of features, a public constant: longer rows are scaled down")
     return lines, questions, dimension
+
+
+def _has_commas(found: Counter[str]) -> bool:
+    """Whether a column holds numbers, some with a comma."""
+    present = [value for value in found if not is_missing(value)]
+    return any("," in value for value in present) and all(_with_point(value) is not None for value in present)
+
+
+def _with_point(text: str) -> float | None:
+    return number_in(text.replace(",", "."))
+
+
+def _list(words: Sequence[str]) -> str:
+    return f"[{', '.join(map(quoted, words))}]"
+
+
+def _path(text: str) -> str:
+    """A path as YAML reads it."""
+    return text if re.fullmatch(r"[A-Za-z0-9_./-]+", text) else quoted(text)

@@ -74,6 +74,9 @@ def new(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("folder", type=Path, help="the folder to write; its name is the name of the study")
     parser.add_argument("--data", type=Path, metavar="CSV", help="a study for this file, with the questions left open")
     parser.add_argument("--label", metavar="COLUMN", help="of --data: the column that is to be predicted")
+    parser.add_argument("--encoding", help="of --data, such as latin-1 (default: utf-8, or that of the file's mark)")
+    header_help = "of --data: yes if numbers in its first line are names; NAME,NAME,... if it has no line of names"
+    parser.add_argument("--header", help=header_help)
     parser.add_argument("--printed", action="store_true", help="with printed.yaml, a table as a paper prints it")
     options = parser.parse_args(arguments)
     shown = str(options.folder) if "/" in str(options.folder) else f"./{options.folder}"
@@ -81,7 +84,7 @@ def new(arguments: Sequence[str] | None = None) -> int:
         check_name(options.folder)
         if options.folder.exists():
             raise ConfigError(f"{options.folder}: this folder exists")
-        open_keys = questions.write(options.folder, options.data, options.label)
+        open_keys = questions.write(options.folder, options.data, options.label, options.encoding, options.header)
         print(f"wrote {shown}\n  give values in {shown}/{study.DATA}: {', '.join(open_keys)}")
         print(f"  dpregret data {shown}\n  dpregret advise --data {shown} --epsilon 1\n  dpregret run {shown}")
         return 0
