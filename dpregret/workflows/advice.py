@@ -32,7 +32,7 @@ import pandas as pd
 
 from dpregret.core import boundary
 from dpregret.core.boundary import as_json, plain
-from dpregret.core.errors import ConfigError, nearest, one_line
+from dpregret.core.errors import ConfigError, nearest, not_allowed, one_line
 from dpregret.core.files import reference
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.formats import DASH, significant
@@ -42,7 +42,7 @@ from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
 from dpregret.workflows.plan.facts import FEEDBACK, POPULATION, family_of, stream_facts
 from dpregret.workflows.plan.fingerprint import ROOT
-from dpregret.workflows.run.data import Planned, of_record, planned_at
+from dpregret.workflows.run.data import Planned, of_record, planned_at, streams_of
 from dpregret.workflows.run.single import experiment_of
 
 ABOUT: Final = """\
@@ -58,8 +58,8 @@ examples:
   dpregret advise --rounds 20000 --dimension 100 --epsilon 1 --feedback erm --set l1-ball --json"""
 SYMBOLS: Final = {"rounds": "T", "dimension": "d", "epsilon": "eps", "window": "W", "delta": "delta"}
 DELTA: Final = 1e-6
-RECORDS: Final = "records-logistic"
-"""The stream of a study's records."""
+LOGISTIC, SQUARED = "records-logistic", "fetched-regression"
+"""The stream of a study's records that no experiment plays: of two classes, and of a label of numbers."""
 MOST_NUMBERS: Final = 2**24
 """Rounds (or numbers of a data set) beyond which no learner is built for its bound."""
 
@@ -377,8 +377,8 @@ def parser() -> argparse.ArgumentParser:
     rounds = "number of rounds (erm, population: of records)"
     command.add_argument("--rounds", type=_whole, metavar="T", help=rounds)
     command.add_argument("--dimension", type=size, metavar="d", help="dimension, or number of experts")
-    data_help = "with the folder of a study: sizes of its first records, and only learners that their loss serves"
-    command.add_argument("--data", action="store_true", help=data_help)
+    data_help = "with the folder of a study: sizes of its records (of NAME), and only learners that their loss serves"
+    command.add_argument("--data", nargs="?", const="", metavar="NAME", help=data_help)
     command.add_argument("--epsilon", type=positive, required=True, help="privacy budget")
     command.add_argument("--delta", type=share, default=DELTA, help="0: pure privacy only (default: 1e-6)")
     command.add_argument("--window", type=_whole, metavar="W", help="protect the last W rounds only (default: all)")
@@ -398,9 +398,25 @@ def parser() -> argparse.ArgumentParser:
     return command
 
 
-def _sizes(rounds: int | None, dimension: int | None) -> tuple[int, int, int]:
-    """T and d of the study's records where they are not given, and their number. Raises ConfigError where there are
-    none."""
+@dataclass(frozen=True)
+class OfStudy:
+    """Records of a study: their name, their number n and d, and the streams that play them."""
+
+    name: str
+    records: int
+    features: int
+    streams: tuple[str, ...]
+
+    def serves(self, learner: str) -> bool:
+        """Whether the losses of a stream have what a learner needs."""
+        kind = FAMILIES["online"].learners.get(learner.partition(".")[0])
+        needs = frozenset() if kind is None else FAMILIES["online"].needs(kind)
+        kinds = [FAMILIES["online"].streams[name] for name in self.streams]
+        return any(needs <= stream.traits | {"local-oracle", "solver"} for stream in kinds)
+
+
+def _of_study(name: str) -> OfStudy:
+    """The records of a name, or the only ones. Raises ConfigError where there are none, or several."""
     from dpregret.datasets.records import declared
 
     files = declared()
@@ -408,49 +424,49 @@ def _sizes(rounds: int | None, dimension: int | None) -> tuple[int, int, int]:
         raise ConfigError(
             "advise: --data: name the folder of a study with records, as in `dpregret advise --data ./pay`"
         )
-    features, _ = next(iter(files.values())).read()
-    return rounds or features.shape[0], dimension or features.shape[1], features.shape[0]
-
-
-def _serves(learner: str) -> bool:
-    """Whether logistic losses of records have what a learner needs."""
-    kind = FAMILIES["online"].learners.get(learner.partition(".")[0])
-    needs = frozenset() if kind is None else FAMILIES["online"].needs(kind)
-    return needs <= FAMILIES["online"].streams[RECORDS].traits | {"local-oracle", "solver"}
+    if name and name not in files:
+        raise ConfigError(f"advise: --data: {not_allowed('data set', name, files)}")
+    if not name and len(files) > 1:
+        raise ConfigError(f"advise: --data: give one of {', '.join(files)}, as in `--data {next(iter(files))}`")
+    name = name or next(iter(files))
+    features, _ = files[name].read()
+    usual = LOGISTIC if files[name].range is None else SQUARED
+    played = [stream for stream in streams_of(name) if stream in FAMILIES["online"].streams]
+    return OfStudy(name, features.shape[0], features.shape[1], tuple(dict.fromkeys(played)) or (usual,))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print advice; return the exit code."""
     command = parser()
     options = command.parse_args(arguments)
-    records = None
-    if options.data:
-        options.rounds, options.dimension, records = _sizes(options.rounds, options.dimension)
+    own = None if options.data is None else _of_study(options.data)
+    if own is not None:
+        options.rounds, options.dimension = options.rounds or own.records, options.dimension or own.features
     for name in ("rounds", "dimension"):
         if getattr(options, name) is None:
             command.error(f"the following arguments are required: --{name}")
     request = Request(**{field.name: getattr(options, field.name) for field in fields(Request)})
     cells, source = read_cells(options.results, ROOT)
-    if options.data:
+    if own is not None:
         # records are not known to have a point without loss
         easy = cells["stream"].isin(
             [name for name, kind in FAMILIES["online"].streams.items() if "best-loss" in kind.traits]
         )
-        cells = cells.loc[~easy & cells["learner"].map(lambda learner: _serves(str(learner)))]
+        cells = cells.loc[~easy & cells["learner"].map(lambda learner: own.serves(str(learner)))]
     advice = advise(request, cells, source, ROOT / "datasets" / "cache")
-    record = planned_at("records", request.rounds, records, request.epsilon, request.delta) if records else None
-    print((_json if options.json else _text)(advice, options.why, record), end="")
+    record = planned_at("records", request.rounds, own.records, request.epsilon, request.delta) if own else None
+    print((_json if options.json else _text)(advice, options.why, own, record), end="")
     return 0
 
 
-def _json(advice: Advice, why: bool, record: Planned | None = None) -> str:
-    content = plain(advice) | ({"record": plain(record)} if record else {})
+def _json(advice: Advice, why: bool, own: OfStudy | None = None, record: Planned | None = None) -> str:
+    content = plain(advice) | ({"data": plain(own), "record": plain(record)} if own else {})
     if not why:
         del content["left_out"]
     return as_json(content)
 
 
-def _text(advice: Advice, why: bool, record: Planned | None = None) -> str:
+def _text(advice: Advice, why: bool, own: OfStudy | None = None, record: Planned | None = None) -> str:
     request, average = advice.request, advice.request.feedback in AVERAGES
     window = f"windows of {request.served} rounds" if request.served else "everything"
     privacy = "pure eps-DP" if request.delta == 0 else f"eps at delta = {request.delta:g}"
@@ -464,7 +480,8 @@ def _text(advice: Advice, why: bool, record: Planned | None = None) -> str:
     options = f" ({advice.options})" if advice.options else ""
     problem = f"the stream {advice.stream}{options}, set {advice.set}: {advice.losses}"
     lines.append(f"Predicted on {problem}. From {advice.source}.")
-    if record:
+    if own and record:
+        lines.append(f"Learners that need more than the losses of {own.name} have ({_losses(own)}) are left out.")
         lines.append(f"The eps asked for is that of a round. {of_record(record)}.")
     word = "an excess risk" if average else "a regret"
     lines.append(f"A constant point, private for nothing, has {word} of about {significant(advice.constant)}.")
@@ -475,6 +492,13 @@ def _text(advice: Advice, why: bool, record: Planned | None = None) -> str:
     if why:
         lines += ["\nNot listed:", *(f"  {name}: {text}" for name, text in advice.left_out.items())]
     return "".join(f"{line}\n" for text in lines for part in text.splitlines() for line in formats.folded(part))
+
+
+def _losses(own: OfStudy) -> str:
+    """`stream: traits` of the streams that play the records."""
+    return "; ".join(
+        f"{name}: {stream_facts('online', FAMILIES['online'].streams[name]).losses}" for name in own.streams
+    )
 
 
 def _line(rank: str, row: Advised, advice: Advice, long: bool) -> dict[str, str]:

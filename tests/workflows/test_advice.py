@@ -117,17 +117,48 @@ def test_a_folder_without_cells_or_with_damaged_ones_is_refused(tmp_path: Path) 
         main(["--results", str(tmp_path), *chain(*GOOD.items())])
 
 
-def test_records_are_advised_no_learner_that_their_loss_refuses(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("label", "played", "streams", "refused"),
+    [
+        ("positive: yes", [], ("records-logistic",), {"wdp-cocop-gaussian", "pqftl", "pftal", "ogd"}),
+        ("range: [0, 9]", [], ("fetched-regression",), {"ogd-small-loss"}),
+        ("positive: yes", ["fetched", "records-logistic", "my-own"], ("fetched", "records-logistic"), {"pqftl"}),
+        ("positive: yes", ["fetched", "fetched"], ("fetched",), {"pqftl"}),
+    ],
+)
+def test_records_are_advised_no_learner_that_their_losses_refuse(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    label: str,
+    played: list[str],
+    streams: tuple[str, ...],
+    refused: set[str],
 ) -> None:
-    (tmp_path / "own.csv").write_text("a,b,y\n1,2,yes\n3,4,no\n5,6,no\n")
-    (tmp_path / "data.yaml").write_text("own:\n  file: own.csv\n  label: y\n  positive: yes\n  norm: 1\n")
+    """The losses are those of the streams that play the records, else of their label."""
+    words = ("1", "2", "3") if "range" in label else ("yes", "no", "no")
+    (tmp_path / "own.csv").write_text("a,b,y\n1,2,{}\n3,4,{}\n5,6,{}\n".format(*words))
+    (tmp_path / "data.yaml").write_text(f"own:\n  file: own.csv\n  label: y\n  {label}\n  norm: 1\n")
     monkeypatch.setenv("DPREGRET_STUDY", str(tmp_path))
-    assert advice._sizes(None, None) == (3, 2, 3)
-    assert advice._sizes(64, None) == (64, 2, 3)
-    served = {name for name in advice.FAMILIES["online"].learners if advice._serves(f"{name}.x")}
+    monkeypatch.setattr(advice, "streams_of", lambda name: played)
+    own = advice._of_study("own")
+    assert own == advice._of_study("")
+    assert (own.records, own.features, own.streams) == (3, 2, streams)
+    served = {name for name in advice.FAMILIES["online"].learners if own.serves(f"{name}.x")}
     assert {"dp-ftrl", "dp-ftrl-lipschitz", "projected-descent"} <= served
-    assert not served & {"wdp-cocop-gaussian", "pqftl", "pftal", "ogd", "sampled-sparse-vector"}
+    assert not served & (refused | {"sampled-sparse-vector", "net-sparse-vector"})
+    assert ("wdp-cocop-gaussian" in served) == ("wdp-cocop-gaussian" not in refused)
+
+
+def test_advice_on_several_files_is_asked_for_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own.csv").write_text("a,b,y\n1,2,yes\n3,4,no\n")
+    one = "  file: own.csv\n  label: y\n  positive: yes\n  norm: 1\n"
+    (tmp_path / "data.yaml").write_text(f"own:\n{one}other:\n{one}")
+    monkeypatch.setenv("DPREGRET_STUDY", str(tmp_path))
+    assert advice._of_study("other").name == "other"
+    with pytest.raises(ConfigError, match="give one of own, other"):
+        advice._of_study("")
+    with pytest.raises(ConfigError, match="did you mean 'other'"):
+        advice._of_study("oter")
 
 
 def test_advice_on_records_names_the_epsilon_of_a_record_and_who_protects_more(

@@ -163,10 +163,11 @@ class Online(base.Family[OnlineExperiment, OnlineCell, Posed]):
         if plan is not None and plan.distribution != "laplace":
             of_settings["noise_floor"] = _noise_floor(learner, plan, cell)
         comparators = {"regret_pieces": comparator.pieces, "regret_last": comparator.last}
+        no_ridge = {} if "strongly-convex" in stream.traits else {"strong_convexity": np.nan}
         return base.frame(
             record.losses.shape,
             of_settings,
-            **cell.columns(),
+            **(cell.columns() | no_ridge),
             tight=stream.tight,
             regret=record.losses - comparator.losses.T,
             trivial_regret=(comparator.stay - comparator.losses).T,

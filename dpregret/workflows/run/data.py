@@ -120,8 +120,8 @@ def pages(names: Sequence[str] = ()) -> list[Page]:
         Page(
             data,
             tuple(
-                planned_at(title, rounds, data.records, *budget)
-                for title, source, rounds, budget in planned
+                planned_at(title, max(one.horizon), data.records, max(one.epsilon), max(one.deltas))
+                for title, source, one in planned
                 if source == name
             ),
         )
@@ -129,8 +129,8 @@ def pages(names: Sequence[str] = ()) -> list[Page]:
     ]
 
 
-def _experiments() -> Iterator[tuple[str, str, int, tuple[float, float]]]:
-    """(experiment, its data set, longest T, largest epsilon and delta) of the study, as far as they can be read."""
+def _experiments() -> Iterator[tuple[str, str, Any]]:
+    """(name, its data set, experiment) of the study, as far as they can be read."""
     from dpregret.workflows.plan.load import load_config
     from dpregret.workflows.plan.read import profile_path
 
@@ -141,8 +141,12 @@ def _experiments() -> Iterator[tuple[str, str, int, tuple[float, float]]]:
     for paper in papers.values():
         for name, experiment in paper.experiments.items():
             if source := experiment.options.get("source"):
-                budget = max(experiment.epsilon), max(experiment.deltas)
-                yield name, str(source), max(experiment.horizon), budget
+                yield name, str(source), experiment
+
+
+def streams_of(source: str) -> list[str]:
+    """The streams that experiments of the study play on a data set."""
+    return [stream for _, name, experiment in _experiments() if name == source for stream in experiment.streams]
 
 
 def first_lines() -> list[str]:
