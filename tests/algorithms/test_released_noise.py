@@ -376,7 +376,7 @@ CHOOSERS = {
     "private_switching",
     "sparse_vector",
 }
-CORNERS = {"polytope_frank_wolfe", "variance_reduced_frank_wolfe"}
+CORNERS = {"one_sample_frank_wolfe", "polytope_frank_wolfe", "variance_reduced_frank_wolfe"}
 """They release choices, no sums: their laws are below, or in their own test."""
 BOXED = {"batched_arms", "epoch_descent", "linear_bandit", "one_pass_ftrl", "phased_sgd"}
 PERTURBED = {"objective_perturbation", "output_perturbation"}

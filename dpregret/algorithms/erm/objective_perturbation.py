@@ -17,8 +17,8 @@ Privacy     Unit: one record; neighbours: it is replaced by another. That moves 
 Guarantee   See `PerturbedObjective.bound`: Theorem 4.1 with constants.
 Deviations  corrected: the smallest s for which the delivered epsilon is that of the budget.
             printed: s = L sqrt(2 ln(1/delta)) / (n epsilon).
-            kst: s = L sqrt(8 ln(2/delta) + 4 epsilon) / (n epsilon) of Kifer, Smith & Thakurta 2012, where b moves by
-            L / n: a record is added or removed.
+            kst: s = L sqrt(8 ln(2/delta) + 4 epsilon) / (n epsilon), Kifer, Smith & Thakurta 2012, Alg. 1 and Thm 2, as
+            printed there: their neighbours are one record apart (|D sym. diff. D'| = 1), and b moves by L / n.
 """
 
 import math
