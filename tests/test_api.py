@@ -288,7 +288,7 @@ def test_a_claim_that_is_refuted_exactly_is_not_played(elsewhere: Path) -> None:
 
 def test_a_claim_of_another_profile_is_not_run() -> None:
     """Nor is one whose learner, or whose setting, a profile leaves out; and nothing is said to be measured."""
-    for name in ("lem2-eps", "stay-T", "thm1-corrected"):
+    for name in ("lem2-eps", "stay-T", "thm2-printed"):
         found = dp.check("lou_cheung", name, profile="smoke")
         assert found.verdict == NOT_RUN
         assert found.profile == "smoke"

@@ -66,7 +66,7 @@ def test_a_row_says_which_rounds_its_learner_protects() -> None:
     names["declared"] = names["whole"] | {"id": "declared", "label": "declared", "window": "all T"}
     table = Table.model_validate({"caption": "-", "reference": reference, "rows": list(names.values())})
     claims = ClaimsFile.model_construct(claims=(), tables=(table,), problem="online", response="regret")
-    judged = pd.DataFrame({"claim": [], "errata": []})
+    judged = pd.DataFrame({"claim": [], "errata": [], "origin": [], "learner": [], "variant": []})
     parts = {"short": (16, 8.0), "whole": (64, 8.0), "free": (64, np.inf)}
 
     def column(windows: dict[str, tuple[int, float]]) -> dict[str, str]:

@@ -19,6 +19,7 @@ from scipy import stats
 from dpregret.core import boundary
 from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.result_tables import (
+    AUTOMATIC,
     FILES,
     FITTED,
     HASHES,
@@ -173,13 +174,15 @@ def _line(now: Row, before: Row) -> Iterator[str]:
 
 def crossed(now: Row, before: Row) -> bool:
     """Whether a number that decides a verdict has changed sides. Where it is in no table, which is how near a mean
-    is to its explicit bound, whether the level has moved: equal runs have equal verdicts."""
+    is to its explicit bound, whether its level, or its share of the bound, has moved: equal runs have equal verdicts.
+    """
     sides = [
         [row[name] > border for name in DECIDE for border in (-row["tolerance"], row["tolerance"])]
         + [row["resolution_log"] > 1]
         for row in (now, before)
     ]
-    return sides[0] != sides[1] or (now["type"] in ("below", "stated") and now["log_level"] != before["log_level"])
+    level = "share" if now["origin"] == AUTOMATIC else "log_level"
+    return sides[0] != sides[1] or (now["type"] in ("below", "stated") and now[level] != before[level])
 
 
 def _job(now: Row, before: Row) -> Iterator[str]:

@@ -24,6 +24,9 @@ from dpregret.paper_figs.judge.vocabulary import LogArgument, Parameter, Rate, R
 from dpregret.paper_figs.text.escaping import Formula, tex
 
 DEFAULT_TOLERANCE = 0.1
+BOUND, CALLS, LEDGER = "bound", "calls", "ledger"
+LAWS: Final = (BOUND, CALLS, LEDGER)
+"""What holds always and is checked without a claim: see `universal.py`. The first word of these lines' names."""
 
 ClaimType = Literal["exponent", "linear", "below", "stated", "private"]
 Provenance = Literal["printed", "reconstructed"]
@@ -78,6 +81,8 @@ def _split_learner(data: Any, key: str = "variant", default: str = "") -> Any:
 Where = dict[str, Annotated[str | float, BeforeValidator(_fixed)]]
 Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=LONGEST_NAME)]
 """Of an experiment, a learner, a variant, a stream or a set."""
+Played = Annotated[str, Field(pattern=r"^[a-z0-9_-]+\.[a-z0-9_-]+$", max_length=2 * LONGEST_NAME)]
+"""A learner with its variant, name.variant."""
 Names = Annotated[str, Field(pattern=r"^[a-z0-9*?!\[\]_-]+$", max_length=LONGEST_NAME)]
 """A variant, or a pattern of several."""
 Id = Annotated[str, Field(pattern=ID_PATTERN, max_length=LONGEST_NAME)]
@@ -182,6 +187,8 @@ class Claim(Swept):
 
     @model_validator(mode="after")
     def _consistent(self) -> Claim:
+        if self.id.partition(".")[0] in LAWS and "." in self.id:
+            raise ValueError(f"id {self.id!r}: {', '.join(LAWS)} with a dot begin the names of automatic checks")
         if self.tol != DEFAULT_TOLERANCE and not self.tol_reason:
             raise ValueError(f"tol differs from {DEFAULT_TOLERANCE}: give tol_reason")
         if (self.type == "exponent") != (self.rate is not None):
@@ -343,7 +350,9 @@ class ClaimsFile(Strict):
     is about in a few sentences, `glossary` its symbols with their meaning.
     `chapter`: no paper but a chapter of ours, whose claims are not counted among those of papers. `exact`: tables that
     are computed and not measured, each with its caption. `gains`: what a further table sets side by side.
-    `provenance` is that of all claims of the paper which give none.
+    `provenance` is that of all claims of the paper which give none. `privacy_claims`: a learner.variant whose ledger is
+    not held against its budget, since a paper prints its noise or promises something else -> the claim that judges its
+    privacy; one that a claim of type private is about need not be listed.
     """
 
     paper: Name
@@ -356,6 +365,7 @@ class ClaimsFile(Strict):
     problem: Literal["online", "erm"] = "online"
     exact: dict[Name, str] = Field(default_factory=dict)
     gains: tuple[Gain, ...] = ()
+    privacy_claims: dict[Played, Id] = Field(default_factory=dict)
     claims: tuple[Claim, ...]
     tables: tuple[Table, ...] = Field(min_length=1)
     figures: tuple[FigureEntry, ...] = ()
@@ -544,6 +554,7 @@ def _names_in_claims(claims: ClaimsFile) -> Iterator[tuple[KeyPath, str, str]]:
             yield ("claims", number, "errata", position), "erratum", name
         for key, text in (("says", claim.statement), ("check", claim.check)):
             yield from ((("claims", number, key), "claim", name) for name in cited_claims(text))
+    yield from ((("privacy_claims", played), "claim", name) for played, name in claims.privacy_claims.items())
     for key_path, row in _rows(claims):
         yield from (((*key_path, "errata", position), "erratum", name) for position, name in enumerate(row.errata))
         yield from (((*key_path, "exponents"), "claim", name) for name in row.exponents.values())

@@ -23,6 +23,11 @@ from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, Rate, labels_of
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.formats import DamageError, Form, read_table
 
+AUTOMATIC: Final = "automatic"
+"""The origin of a check that no claims file states: a law that holds always."""
+SHARES: Final = ("share", "cells", "where")
+"""Columns of checks only, filled where the origin is automatic: the largest share of what is allowed, among how many
+cells, and the cell that has it."""
 FILES: Final = {"claim": "claims.csv", "check": "checks.csv"}
 """Kind of line -> the file that holds the lines of this kind, and no others."""
 SAME: Final = ("learner", "variant", "experiment", "stream", "parameter", "response")
@@ -33,7 +38,7 @@ NUMBER: Final = ("log_aware", "log_aware_low", "log_aware_high")
 INTERVALS: Final = ("fitted", "log_aware", "normalised", "late", "bend", "log_level")
 NUMBERS: Final = (
     "tolerance", "resolution", "resolution_log", "end_low", "end_high", "largest_run", "per_octave", "delta_aic",
-    "runs",
+    "runs", "share", "cells",
 )  # fmt: skip
 FORMS: Final = {
     kind: Form(
@@ -62,7 +67,8 @@ def write_lines(judged: pd.DataFrame, out: Path) -> None:
     """Write claims and checks into `out`; checks say `why` they could not have come out otherwise."""
     for kind, name in FILES.items():
         rows = judged.loc[judged["kind"] == kind].drop(columns=["kind"])
-        formats.write_csv(rows if kind == "check" else rows.drop(columns=["why"]), out / name)
+        apart = ["why", *SHARES] if kind == "claim" else []
+        formats.write_csv(rows.drop(columns=apart, errors="ignore"), out / name)
 
 
 def read_lines(folder: Path, text: bool = False, needed: Sequence[str] = ()) -> pd.DataFrame:
@@ -78,6 +84,7 @@ def read_lines(folder: Path, text: bool = False, needed: Sequence[str] = ()) -> 
         if kind == "claim" or (folder / name).exists()
     ]
     lines = pd.concat([frame for frame in frames if len(frame)] or frames[:1], ignore_index=True)
+    lines = lines.fillna({"where": ""}) if "where" in lines else lines
     if lines["claim"].duplicated().any():
         name = lines.loc[lines["claim"].duplicated(), "claim"].iloc[0]
         raise DamageError(f"{folder}: {name!r} is both a claim and a check")

@@ -175,10 +175,10 @@ def judge_claims(
     """
     parts = by_experiment(runs)
     rows = [_row(claim, judge(parts.get(claim.experiment, runs), claim, experiments, exact)) for claim in claims.claims]
-    return pd.DataFrame(rows, columns=None if rows else [*COPIED_ROW, *_numbers(Judgement("", "")), *TEXTS])
+    return pd.DataFrame(rows, columns=None if rows else [*COPIED_ROW, *columns_of(Judgement("", "")), *TEXTS])
 
 
-def _numbers(judgement: Judgement) -> dict[str, object]:
+def columns_of(judgement: Judgement) -> dict[str, object]:
     """Columns of a judgement."""
     numbers: dict[str, object] = {}
     for name, value in vars(judgement).items():
@@ -195,7 +195,7 @@ def _row(claim: Claim, judgement: Judgement) -> dict[str, object]:
         **{name: getattr(claim, name) for name in COPIED},
         "rate": rate_text(claim),
         "tolerance": claim.tol,
-        **_numbers(judgement),
+        **columns_of(judgement),
         "errata": " ".join(claim.errata),
         "statement": claim.statement,
         "why": claim.check or ("an explicit bound" if claim.type == "below" else ""),

@@ -25,7 +25,17 @@ from dpregret.core import parquet
 from dpregret.paper_figs.judge import fits, result_tables, vocabulary
 from dpregret.paper_figs.judge.claims import Changes, Claim, ClaimsFile, load_paper
 from dpregret.paper_figs.judge.runs import OPTIONS, crashes, read_runs
-from dpregret.paper_figs.judge.vocabulary import NOT_RUN, ORDER, RESPONSE_AXES, VALUE_COLUMN, VIOLATED, labels_of, law
+from dpregret.paper_figs.judge.universal import counts_in_words
+from dpregret.paper_figs.judge.vocabulary import (
+    HOLDS,
+    NOT_RUN,
+    ORDER,
+    RESPONSE_AXES,
+    VALUE_COLUMN,
+    VIOLATED,
+    labels_of,
+    law,
+)
 from dpregret.paper_figs.report import findings
 from dpregret.paper_figs.report.findings import NOBODY, TEMPLATES, Names, Record, View, learner_name
 from dpregret.paper_figs.report.provenance import gather
@@ -85,6 +95,7 @@ def paper_view(results: Path, claims: ClaimsFile, errata: View, names: Names, ch
         "tables": [_table(folder, claims, number, ids) for number in range(len(claims.tables))],
         "claims": views,
         "tested": tested,
+        "always": _always(lines),
         "absent": tuple(view for view in views if view["absent"]),
         "figures": figures,
         "errata": errata,
@@ -95,6 +106,15 @@ def paper_view(results: Path, claims: ClaimsFile, errata: View, names: Names, ch
         "counts": counts,
         "stated": {kind: verdicts for kind, verdicts in counts.items() if kind in stated},
     }
+
+
+def _always(lines: Mapping[str, Record]) -> View:
+    """The laws that hold always, those that do not hold first, then by their share of what is allowed; and their counts
+    in words."""
+    rows = [line for line in lines.values() if line["origin"] == result_tables.AUTOMATIC]
+    rows.sort(key=lambda line: (line["verdict"] == HOLDS, -float(line["share"] or "inf")))
+    held = all(line["verdict"] == HOLDS for line in rows)
+    return {"rows": rows, "held": held, "counts": counts_in_words(pd.DataFrame(rows)) if rows else ""}
 
 
 def claim_view(

@@ -14,7 +14,7 @@ import pandas as pd
 
 from dpregret.core import boundary
 from dpregret.paper_figs.judge.claims import ClaimsError, load_changes, load_claims
-from dpregret.paper_figs.judge.result_tables import read_lines
+from dpregret.paper_figs.judge.result_tables import AUTOMATIC, read_lines
 from dpregret.paper_figs.judge.verdicts import POWER
 from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, NOT_RUN, ORDER, parse
 from dpregret.paper_figs.report.findings import headlines, markdown
@@ -30,6 +30,7 @@ SOURCES: Final = {
     "derived": "claims derived here",
     "baseline": "claims of baselines",
     "check": "consistency checks",
+    "automatic": "bounds and ledgers, checked for every learner",
 }
 """Who states a line -> what a page calls these lines."""
 
@@ -61,7 +62,11 @@ def counts(reference: Path, papers: Path, paper: str) -> str:
     """A list of the verdicts on one paper: what it states, what is derived here, baselines, consistency checks."""
     lines = _lines(reference, papers)
     by = {source: lines.loc[(lines["paper"] == paper) & (lines["stated_by"] == source)] for source in SOURCES}
-    return "".join(f"- {len(rows)} {SOURCES[source]}: {_in_words(rows)}\n" for source, rows in by.items() if len(rows))
+    return "".join(
+        f"- {len(rows)} {SOURCES[source]}{_in_cells(rows)}: {_in_words(rows)}\n"
+        for source, rows in by.items()
+        if len(rows)
+    )
 
 
 def _lines(reference: Path, papers: Path) -> pd.DataFrame:
@@ -73,9 +78,16 @@ def _lines(reference: Path, papers: Path) -> pd.DataFrame:
             lines = read_lines(reference / paper).assign(paper=paper, cite=texts.cite or paper)
             reconstructed = [claim.id for claim in texts.claims if claim.provenance != "printed"]
             unread = (lines["origin"] == "paper") & lines["claim"].isin(reconstructed)
-            source = lines["origin"].mask(unread, "reconstructed").mask(lines["kind"] == "check", "check")
+            stated = (lines["kind"] == "check") & (lines["origin"] != AUTOMATIC)
+            source = lines["origin"].mask(unread, "reconstructed").mask(stated, "check")
             frames.append(lines.assign(stated_by=source))
     return pd.concat(frames, ignore_index=True)
+
+
+def _in_cells(lines: pd.DataFrame) -> str:
+    """In how many cells laws that hold always were checked; nothing of other lines."""
+    cells = lines["cells"].sum() if "cells" in lines else 0
+    return f", in {cells:.0f} cells" if cells else ""
 
 
 def _counted(lines: pd.DataFrame, order: Iterable[str]) -> dict[Any, int]:

@@ -25,7 +25,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from dpregret.core.errors import not_allowed, printable
 from dpregret.core.yaml_source import KeyPath, in_order, validate
 from dpregret.paper_figs.judge import vocabulary as word
-from dpregret.paper_figs.judge.claims import ClaimsError, ClaimsFile, Strict, Table, source_of
+from dpregret.paper_figs.judge.claims import LAWS, ClaimsError, ClaimsFile, Strict, Table, source_of
 from dpregret.paper_figs.judge.result_tables import number
 from dpregret.paper_figs.judge.vocabulary import COLOURS, MARKS, NOT_RUN, labels_of
 from dpregret.paper_figs.text import escaping, formats, formula
@@ -106,23 +106,28 @@ class PrintedTable(Strict):
     rows: tuple[tuple[Cell, ...], ...] = Field(min_length=1)
 
 
-def load_printed(folder: Path | str, claims: ClaimsFile) -> PrintedTable | None:
+def load_printed(
+    folder: Path | str, claims: ClaimsFile, universal: Collection[str] | None = None
+) -> PrintedTable | None:
     """The printed table of a paper's folder, None where it has none. Raises ClaimsError.
 
-    Every claim that is named must exist, and every row have a cell for each column.
+    Every claim that is named must exist, and every row have a cell for each column. A cell may quote a law that holds
+    always (`judge/universal.py`): one of the names `universal`, where these are known.
     """
     path = Path(folder) / FILE
     if not path.exists():
         return None
     source = source_of(path)
     table = validate(PrintedTable, source, error=ClaimsError)
-    faults = _faults(table, {claim.id for claim in claims.claims})
+    faults = _faults(table, {claim.id for claim in claims.claims}, universal)
     if problems := [f"{source.at(key_path)}: {fault}" for key_path, fault in faults]:
         raise ClaimsError(in_order(problems))
     return table
 
 
-def _faults(table: PrintedTable, claims: Collection[str]) -> Iterator[tuple[KeyPath, str]]:
+def _faults(
+    table: PrintedTable, claims: Collection[str], universal: Collection[str] | None
+) -> Iterator[tuple[KeyPath, str]]:
     for line, row in enumerate(table.rows):
         if len(row) != len(table.columns):
             yield ("rows", line), f"{len(row)} cells, the table has {len(table.columns)} columns"
@@ -131,8 +136,12 @@ def _faults(table: PrintedTable, claims: Collection[str]) -> Iterator[tuple[KeyP
                 key_path: KeyPath = ("rows", line, index, *([position] if len(cell) > 1 else []))
                 for side, ids in part.measured.items():
                     for name in ids:
-                        if name not in claims:
-                            yield (*key_path, "measured", side), not_allowed("claim", name, claims)
+                        if name.partition(".")[0] in LAWS:
+                            allowed = [name] if universal is None else universal
+                        else:
+                            allowed = claims
+                        if name not in allowed:
+                            yield (*key_path, "measured", side), not_allowed("claim", name, allowed)
 
 
 def as_printed(claims: ClaimsFile, table: Table) -> PrintedTable:

@@ -15,9 +15,10 @@ from dpregret.core import boundary
 from dpregret.core.boundary import as_json
 from dpregret.core.errors import not_allowed
 from dpregret.core.files import reference
-from dpregret.paper_figs.judge.result_tables import FILES, FORMS, NUMBER, number
+from dpregret.paper_figs.judge.result_tables import AUTOMATIC, FILES, FORMS, NUMBER, number
+from dpregret.paper_figs.judge.universal import counts_in_words
 from dpregret.paper_figs.judge.verdicts import FACTOR
-from dpregret.paper_figs.judge.vocabulary import CLAIMS, NOT_RUN
+from dpregret.paper_figs.judge.vocabulary import CLAIMS, HOLDS, NOT_RUN
 from dpregret.paper_figs.tables import printed
 from dpregret.paper_figs.tables.printed import PRINTED
 from dpregret.paper_figs.tables.write import MORE
@@ -62,7 +63,8 @@ def lines_table(lines: pd.DataFrame, long: bool = False) -> pd.DataFrame:
     rows = []
     for row in lines.sort_values("verdict", key=lambda verdicts: verdicts == NOT_RUN, kind="stable").to_dict("records"):
         verdict = CLAIMS[NOT_RUN] if row["verdict"] == NOT_RUN else row["verdict"]
-        cells = {"claim": row["claim"], "law": row["rate"], "measured": number(row) or formats.DASH, "verdict": verdict}
+        measured = formats.significant(float(row.get("share") or "nan")) if row["origin"] == AUTOMATIC else number(row)
+        cells = {"claim": row["claim"], "law": row["rate"], "measured": measured or formats.DASH, "verdict": verdict}
         if long:
             changes = [formats.significant(float(row.get(name) or "nan"), 2) for name in _RESOLVED]
             unit = " of eps" if row.get("resolution_of") == FACTOR else ""
@@ -96,7 +98,10 @@ def _table_text(folder: Path, options: argparse.Namespace) -> str:
     title = f"{committed}{file}"
     if options.lines:
         title += ": all columns: --json" if options.all else ": more columns: --long"
-        return formats.terminal(lines_table(table, options.all), title)
+        always = (table["origin"] == AUTOMATIC) & (table["verdict"] == HOLDS) & (not options.all)
+        text = formats.terminal(lines_table(table.loc[~always], options.all), title)
+        counted = f"\nchecked for every learner, not listed here: {counts_in_words(table.loc[always])}"
+        return text + counted if always.any() else text
     if form is PRINTED:
         return printed.terminal(table, title)
     return formats.terminal(table if options.all else _seen(table), title)

@@ -20,6 +20,7 @@ from dpregret.paper_figs.judge.cells import SATURATED, NotRun, select_rows, sett
 from dpregret.paper_figs.judge.claims import QUOTED, ClaimsFile, Erratum, Measure, Table, TableRow, load_paper
 from dpregret.paper_figs.judge.result_tables import NOTHING, PRIVACY_ROUNDING, ExactLosses
 from dpregret.paper_figs.judge.runs import COST_COLUMNS, FURTHER_COSTS, by_experiment, read_runs
+from dpregret.paper_figs.judge.universal import universal_checks
 from dpregret.paper_figs.judge.verdicts import judge_claims
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN, labels_of
 from dpregret.paper_figs.tables import printed
@@ -94,6 +95,7 @@ def write_tables(
 ) -> None:
     """Write claims.csv, checks.csv, jobs.csv, table_1.*, table_1_all.*, costs.* and errata.* of one paper.
 
+    checks.csv has, besides the checks of the claims file, the laws that hold always (`universal.py`).
     `table_1` is the paper's own table with what was measured beneath it, `table_1_all` has a row per learner.
     table_2.*, table_3.* and gains.* are there where the claims file names them.
 
@@ -104,7 +106,8 @@ def write_tables(
     claims, errata, changes = load_paper(paper)
     runs = read_runs(runs_dir)
     out = Path(out_dir)
-    judged = judge_claims(runs, claims, experiments, exact)
+    judged = pd.concat([judge_claims(runs, claims, experiments, exact), universal_checks(runs, claims)])
+    judged = judged.reset_index(drop=True)
     judged["changed"] = [len(changes.get(claim, ())) for claim in judged["claim"]]
     result_tables.write_lines(judged, out)
     result_tables.write_jobs(runs, out, profile)
@@ -131,6 +134,8 @@ def write_table(table: pd.DataFrame, out: Path, name: str) -> None:
 def comparison_table(runs: pd.DataFrame, claims: ClaimsFile, table: Table, judged: pd.DataFrame) -> pd.DataFrame:
     """One table of a paper as text cells, one row per entry; columns that no row fills are left out."""
     by_id: Records = {record["claim"]: record for record in judged.to_dict("records")}
+    automatic = judged.loc[judged["origin"] == result_tables.AUTOMATIC].groupby(["learner", "variant"])
+    always = {learner: lines.to_dict("records") for learner, lines in automatic}
     named = {"epsilon" if name == "mu" else str(name) for row in table.rows for name in row.exponents}
     parameters = [name for name in EXPONENTS if name in named]
     parts, rows = by_experiment(runs), []
@@ -156,7 +161,7 @@ def comparison_table(runs: pd.DataFrame, claims: ClaimsFile, table: Table, judge
             **{f"{symbol_of(claims, name)} exponent": _exponent(row, name, by_id) for name in parameters},
             "stream": "; ".join(dict.fromkeys(str(record["stream"]) for record in measured)) or reference.stream,
             "saturated cells": _saturated(measured),
-            "verdicts": _verdicts(claims, measured),
+            "verdicts": _verdicts(claims, [*measured, *always.get((row.learner, row.variant), ())]),
             "errata": " ".join(dict.fromkeys(own_errata)),
         }
         rows.append(cells)
@@ -296,10 +301,9 @@ def _saturated(measured: Sequence[Mapping[Any, Any]]) -> str:
 def _verdicts(claims: ClaimsFile, measured: Sequence[Mapping[Any, Any]]) -> str:
     grouped: dict[str, list[str]] = {}
     for record in measured:
-        name = symbol_of(claims, str(record["parameter"]))
-        mark = " (derived)" if record["origin"] == "derived" else ""
         kinds = {"below": "constants", "private": "privacy", "linear": labels_of(claims.response).no_progress}
-        what = kinds.get(str(record["type"]), name + mark)
+        mark = " (derived)" if record["origin"] == "derived" else ""
+        what = kinds.get(str(record["type"])) or symbol_of(claims, str(record["parameter"])) + mark
         grouped.setdefault(str(record["verdict"]), []).append(what)
     return "; ".join(f"{verdict}: {', '.join(dict.fromkeys(names))}" for verdict, names in grouped.items()) or DASH
 

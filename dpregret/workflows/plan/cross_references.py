@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from dpregret.core.errors import nearest, not_allowed
 from dpregret.core.yaml_source import KeyPath
-from dpregret.paper_figs.judge.claims import QUOTED, ClaimsError, ClaimsFile, PaperTexts, located_paper
+from dpregret.paper_figs.judge.claims import LAWS, QUOTED, ClaimsError, ClaimsFile, PaperTexts, located_paper
 from dpregret.paper_figs.judge.runs import COLUMNS, OPTIONAL
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Experiment, ExperimentOnSets, Mistake, as_tuple
@@ -64,10 +64,22 @@ def read_texts(folder: Path, experiments: ExperimentVersions) -> tuple[ClaimsFil
     from dpregret.paper_figs.tables.printed import load_printed
 
     try:
-        load_printed(folder, texts.claims)
+        load_printed(folder, texts.claims, _universal(experiments))
     except ClaimsError as fault:
         problems += fault.problems
     return texts.claims, list(dict.fromkeys(problems))
+
+
+def _universal(experiments: ExperimentVersions) -> list[str]:
+    """The names of all laws that hold always, on every learner of every experiment."""
+    played = [
+        f"{name}.{learner}.{variant}"
+        for name, versions in experiments.items()
+        for experiment in versions
+        for learner, variants in experiment.learners.items()
+        for variant in variants
+    ]
+    return [f"{law}.{key}" for law in LAWS for key in dict.fromkeys(played)]
 
 
 def _claim_references(texts: PaperTexts) -> Iterator[Reference]:
@@ -119,13 +131,19 @@ def _exact(texts: PaperTexts) -> Iterator[Mistake]:
 
 
 def _rows(texts: PaperTexts) -> Iterator[Mistake]:
-    """Learners of table rows that no family has, and bounds that no page could show.
+    """Learners of table rows and of privacy claims that no family has, and bounds that no page could show.
 
     A row may name a learner that its reference does not play.
     """
     from dpregret.paper_figs.text.formula import FormulaError, checked
 
     variants = {name: kind.card.variants for family in FAMILIES.values() for name, kind in family.learners.items()}
+    for played in texts.claims.privacy_claims:
+        learner, _, variant = played.partition(".")
+        if learner not in variants:
+            yield ("privacy_claims", played), not_allowed("learner", learner, variants)
+        elif variant not in variants[learner]:
+            yield ("privacy_claims", played), not_allowed(f"variant of {learner}", variant, variants[learner])
     for number, table in enumerate(texts.claims.tables):
         for index, row in enumerate(table.rows):
             path = ("tables", number, "rows", index)
