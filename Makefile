@@ -148,7 +148,7 @@ ifneq (,$(filter results,$(RUNS)))
 	@mkdir -p results/reference/validation && cp results/validation/*.{csv,md} results/reference/validation
 	@$(PY) dpregret.paper_figs.report.provenance results/reference/resources.csv $(RUNS)
 	@cp results/errata.md results/winners.md results/reference
-	@mkdir -p results/reference/winners && cp results/winners/cells.csv results/winners/{profiles,coverage}.md results/reference/winners
+	@mkdir -p results/reference/winners && cp results/winners/{cells,laws}.csv results/winners/{profiles,coverage}.md results/reference/winners
 	@cp results/winners/profiles.png docs/winners_profiles.png
 	@for paper in $(PAPERS); do for image in docs/$${paper}_*.png; do \
 	  for other in $(PAPERS); do case $$image in docs/$${other}_*) [ $${#other} -le $${#paper} ] || continue 2;; esac; done; \

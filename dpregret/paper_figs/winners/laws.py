@@ -17,8 +17,9 @@ that shows it.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
@@ -48,18 +49,17 @@ GROUP: Final = ("feedback", "learner", "stream", "set", "options", "pure")
 
 def coordinates(cells: pd.DataFrame, feedback: str) -> pd.DataFrame:
     """x of cells, one column per parameter; window 0 is the whole sequence."""
-    rounds = cells["rounds"].to_numpy(dtype=float)
-    window = cells["window"].to_numpy(dtype=float)
-    dimension = np.log(cells["dimension"].to_numpy(dtype=float))
-    return pd.DataFrame(
-        {
-            "rounds": np.log(rounds),
-            "dimension": np.log1p(dimension / np.log(2)) if feedback == "experts" else dimension,
-            "epsilon": np.log(cells["epsilon"].to_numpy(dtype=float)),
-            "window": np.log1p(np.log2(np.where(window > 0, window, rounds))),
-        },
-        index=cells.index,
-    )
+    return pd.DataFrame({name: _coordinate(name, cells, feedback) for name in PARAMETERS}, index=cells.index)
+
+
+def _coordinate(name: str, cells: pd.DataFrame, feedback: str) -> Array:
+    """x of one parameter."""
+    values: Array = cells[name].to_numpy(dtype=float)
+    if name == "window":
+        return np.asarray(np.log1p(np.log2(np.where(values > 0, values, cells["rounds"].to_numpy(dtype=float)))))
+    if name == "dimension" and feedback == "experts":
+        return np.asarray(np.log1p(np.log(values) / np.log(2)))
+    return np.asarray(np.log(values))
 
 
 class Prediction(NamedTuple):
@@ -92,9 +92,9 @@ def used_by(cells: pd.DataFrame) -> list[str]:
 def beyond(cells: pd.DataFrame, row: pd.DataFrame) -> dict[str, str]:
     """Parameters of a setting (one row) outside what was measured, with the range."""
     ranges, feedback = {}, str(cells["feedback"].iloc[0])
-    values, measured = coordinates(row, feedback).iloc[0], coordinates(cells, feedback)
     for name in used_by(cells):
-        if not measured[name].min() - SAME <= values[name] <= measured[name].max() + SAME:
+        value, measured = (_coordinate(name, part, feedback) for part in (row, cells))
+        if not measured.min() - SAME <= value[0] <= measured.max() + SAME:
             column = cells[name].where(cells[name] > 0, cells["rounds"])
             low, high = column.min(), column.max()
             ranges[name] = f"only {low:.10g}" if low == high else f"{low:.10g} to {high:.10g}"
@@ -106,10 +106,29 @@ def setting(rounds: float, dimension: float, epsilon: float, window: float = 0) 
     return pd.DataFrame([{"rounds": rounds, "dimension": dimension, "epsilon": epsilon, "window": window}])
 
 
-class Law:
-    """The law of one learner on one problem's cells (rows of `table.measure`, of one GROUP)."""
+class Chosen(NamedTuple):
+    """The point of the grid with the largest likelihood, and the factor of intervals."""
 
-    def __init__(self, cells: pd.DataFrame):
+    length: float
+    spread: float
+    nugget: float
+    caution: float
+
+
+def digest(cells: pd.DataFrame) -> str:
+    """A name of what decides a law: settings, means and errors of its cells, to the digits of a table."""
+    columns = (cells[name].to_numpy(dtype=float) for name in (*PARAMETERS, "regret", "error"))
+    text = "\n".join(" ".join(f"{value:.6g}" for value in row) for row in zip(*columns, strict=True))
+    return hashlib.sha256(f"{cells['feedback'].iloc[0]}\n{text}".encode()).hexdigest()[:16]
+
+
+class Law:
+    """The law of one learner on one problem's cells (rows of `table.measure`, of one GROUP).
+
+    chosen: what an earlier fit of the same cells chose (see `chosen_points`); else the whole grid is fitted.
+    """
+
+    def __init__(self, cells: pd.DataFrame, chosen: Chosen | None = None):
         self.feedback = str(cells["feedback"].iloc[0])
         self.cells = cells.loc[cells["regret"] > 0]
         if len(self.cells) < FEWEST:
@@ -121,7 +140,9 @@ class Law:
         self.start = self.points.mean(axis=0)
         self.response = np.log(means)
         self.middle = float(self.response.mean())
-        self.fit = max(self._fits(), key=lambda fit: fit.likelihood)
+        self.chosen = chosen
+        points = itertools.product(LENGTHS, SPREADS, NUGGETS) if chosen is None else [chosen[:3]]
+        self.fit = max((self._fit(*point) for point in points), key=lambda fit: fit.likelihood)
 
     @cached_property
     def prior(self) -> tuple[Array, Array]:
@@ -146,15 +167,18 @@ class Law:
     def _expected(self, points: Array) -> Array:
         return self.middle + (points - self.start) @ self.prior[0]
 
-    def _fits(self) -> Iterator[Fit]:
-        trend, residual = self._trend(self.points, self.points), self.response - self._expected(self.points)
-        for length, spread in itertools.product(LENGTHS, SPREADS):
-            smooth = trend + self._smooth(self.points, self.points, length, spread)
-            for nugget in NUGGETS:
-                factor = linalg.cho_factor(smooth + np.diag(self.noise + nugget**2), lower=True)
-                weights = linalg.cho_solve(factor, residual)
-                likelihood = -0.5 * float(residual @ weights) - float(np.log(np.diag(factor[0])).sum())
-                yield Fit(length, spread, nugget, factor, weights, likelihood)
+    @cached_property
+    def _of_points(self) -> tuple[Array, Array]:
+        """Covariance of the trend at the points, and what the trend leaves of the responses."""
+        return self._trend(self.points, self.points), self.response - self._expected(self.points)
+
+    def _fit(self, length: float, spread: float, nugget: float) -> Fit:
+        trend, residual = self._of_points
+        smooth = trend + self._smooth(self.points, self.points, length, spread)
+        factor = linalg.cho_factor(smooth + np.diag(self.noise + nugget**2), lower=True)
+        weights = linalg.cho_solve(factor, residual)
+        likelihood = -0.5 * float(residual @ weights) - float(np.log(np.diag(factor[0])).sum())
+        return Fit(length, spread, nugget, factor, weights, likelihood)
 
     @cached_property
     def left_out(self) -> tuple[Array, Array]:
@@ -165,6 +189,8 @@ class Law:
     @cached_property
     def caution(self) -> float:
         """Factor of intervals: root mean square of standardised leave-one-out residuals, at least one."""
+        if self.chosen is not None:
+            return self.chosen.caution
         residuals, deviations = self.left_out
         return float(max(1.0, np.sqrt(np.mean((residuals / deviations) ** 2))))
 
@@ -186,19 +212,43 @@ class Law:
         return Prediction(np.exp(mean), np.exp(mean - reach), np.exp(mean + reach), beyond(self.cells, row))
 
 
-def coverage(cells: pd.DataFrame) -> pd.DataFrame:
+OF_LAW: Final = ("feedback", "learner", "stream", "set", "options", "private", "pure")
+"""Columns whose cells share a law of `dpregret advise`."""
+
+
+def chosen_points(cells: pd.DataFrame) -> pd.DataFrame:
+    """What the fit of every law chooses, of cells that are not barred: a row a law, with the digest of its cells.
+
+    It is stored with the cells, so that advice fits no grid; a law whose cells have another digest is fitted again.
+    """
+    usable, rows = cells.loc[cells["barred"] == ""], []
+    for key, part in usable.assign(pure=usable["delta"] == 0).groupby(list(OF_LAW), sort=True):
+        if (part["regret"] > 0).sum() >= FEWEST:
+            law = Law(part)
+            numbers = Chosen(law.fit.length, law.fit.spread, law.fit.nugget, law.caution)
+            rows.append((*key, digest(part), *numbers))
+    return pd.DataFrame(rows, columns=[*OF_LAW, "cells", *Chosen._fields])
+
+
+def by_digest(points: pd.DataFrame) -> dict[str, Chosen]:
+    """Digest of a law's cells -> what its fit chose; of the table of `chosen_points`."""
+    columns = [points[name].astype(float) for name in Chosen._fields]
+    return {str(key): Chosen(*numbers) for key, *numbers in zip(points["cells"], *columns, strict=True)}
+
+
+def coverage(cells: pd.DataFrame, known: Mapping[str, Chosen] | None = None) -> pd.DataFrame:
     """How often 95 % intervals hold a cell that was left out, one row per feedback and kind of test.
 
     Of all private learners with enough cells, by GROUP. each cell: every cell from the others of its law. largest T:
     all cells of the largest number of rounds from the rest, where at least FEWEST cells and two values of T remain.
-    error: median of |ln(predicted / measured)|.
+    error: median of |ln(predicted / measured)|. known: digest of a law's cells -> what its fit chose.
     """
     tested = []
     private = cells.loc[cells["private"]]
     for (feedback, *_), group in private.assign(pure=private["delta"] == 0).groupby(list(GROUP), sort=True):
         if (group["regret"] > 0).sum() < FEWEST:
             continue
-        law = Law(group)
+        law = Law(group, (known or {}).get(digest(group)))
         residuals, deviations = law.left_out
         if len(residuals) > FEWEST:
             tested.append((feedback, "each cell", residuals, law.caution * deviations))

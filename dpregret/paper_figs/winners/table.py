@@ -44,7 +44,7 @@ GUARANTEE: Final = ("window", "epsilon", "delta")
 SETTING: Final = [name for name in (*PROBLEM, *GUARANTEE) if name != "rounds"]
 """Columns that identify a setting, without its length."""
 CALLS: Final = (*ORACLES, "solves")
-TABLE, FOLDER, CELLS, PROFILES = "winners.csv", "winners", "cells.csv", "profiles"
+TABLE, FOLDER, CELLS, LAWS, PROFILES = "winners.csv", "winners", "cells.csv", "laws.csv", "profiles"
 """Names below the folder of results, and in the folder of winners."""
 STOCHASTIC, OBLIVIOUS, RECORDS = "stochastic", "oblivious", "records"
 """Kinds of losses: drawn from one law (or one pool in random order); any other fixed sequence; a data set."""

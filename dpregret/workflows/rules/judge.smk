@@ -151,6 +151,7 @@ rule winners:
         f"{RESULTS}/winners.csv",
         f"{RESULTS}/winners.md",
         f"{RESULTS}/winners/cells.csv",
+        f"{RESULTS}/winners/laws.csv",
         f"{RESULTS}/winners/profiles_figure.csv",
         profiles=multiext(
             f"{RESULTS}/winners/profiles", ".csv", ".md", ".png", ".pdf", ".svg"

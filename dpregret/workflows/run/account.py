@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 from dpregret.core.files import reference
+from dpregret.paper_figs.judge.result_tables import PRIVACY_ROUNDING
 from dpregret.paper_figs.winners.table import read_refutations
 
 GAUSSIAN: Final = "Gaussian differential privacy, exact conversion (Dong, Roth & Su 2022)"
@@ -70,6 +71,44 @@ def account_of(learner: Any, setting: int) -> Account:
         return Account(CHOICES, law, scale, rho=line.rho(), adaptive=True)
     mu = line.mu()
     return Account(PURE if math.isnan(mu) else GAUSSIAN, law, scale, mu, mu**2 / 2, adaptive=True)
+
+
+def deviation(law: str, scale: float, dimension: int) -> float:
+    """The standard deviation of a coordinate of noise where it is added; NaN for a law that is not known."""
+    from dpregret.algorithms.privacy.noise import root_mean_square_norm
+
+    if law == "gumbel":
+        return math.pi / math.sqrt(6) * scale
+    if law not in ("gaussian", "gamma", "laplace"):
+        return math.nan
+    return scale * root_mean_square_norm(law, dimension) / math.sqrt(dimension)  # type: ignore[arg-type]
+
+
+def sentence(
+    family: str,
+    account: Account,
+    accounted: float,
+    delta: float,
+    window: int,
+    asked: float,
+    records: tuple[int, float] = (1, math.nan),
+) -> str:
+    """One sentence of guarantee: accounted epsilon, neighbours, what is released, window (0: all rounds), adaptivity,
+    theorem. records: the most rounds of one record, and its epsilon."""
+    pair = f"({accounted:.4g}, {delta:g})-differential" if delta else f"{accounted:.4g}-differential"
+    more = f" (more than the {asked:g} that was asked for)" if accounted > asked * (1 + PRIVACY_ROUNDING) else ""
+    released = RELEASED.get(family, "all points played")
+    while_ = f" while that round is among the last {window}" if window else ""
+    losses = ", where losses are fixed in advance" if family != "erm" else ""
+    if account.adaptive and losses:
+        losses = ", where a loss may depend on what was released before"
+    theorem = account.theorem
+    if not math.isnan(account.mu):
+        theorem = theorem.replace(", exact", f" with mu = {account.mu:.4g}, exact")
+    rounds, epsilon = records
+    of_record = f"; a record is in {rounds} rounds, together at most epsilon = {epsilon:.4g}" if rounds > 1 else ""
+    neighbours = f"for {NEIGHBOURS[family]}, of {released}{while_}{losses}"
+    return f"{pair} privacy{more} {neighbours}{of_record}; accounted by {theorem}."
 
 
 def _lower(sentence: str) -> str:

@@ -14,7 +14,7 @@ from dpregret.core.errors import ConfigError
 from dpregret.paper_figs.judge.fits import Estimate, mean_interval
 from dpregret.paper_figs.judge.result_tables import PRIVACY_ROUNDING
 from dpregret.paper_figs.text import formats
-from dpregret.workflows.run.account import NEIGHBOURS, RELEASED, UNKNOWN, Account, refuted
+from dpregret.workflows.run.account import UNKNOWN, Account, refuted, sentence
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -114,23 +114,8 @@ class Played:
         reason = refuted(self.learner)
         if reason or math.isinf(self.delivered_epsilon):
             return f"No guarantee: {reason or 'no finite epsilon is accounted'}."
-        accounted = self.delivered_epsilon
-        pair = f"({accounted:.4g}, {self.delta:g})-differential" if self.delta else f"{accounted:.4g}-differential"
-        more = f" (more than the {self.epsilon:g} that was asked for)" if self._overspent else ""
-        released = RELEASED.get(self.family, "all points played")
-        window = f" while that round is among the last {self.window}" if self.window else ""
-        losses = ", where losses are fixed in advance" if self.family != "erm" else ""
-        if self.account.adaptive and losses:
-            losses = ", where a loss may depend on what was released before"
-        theorem = self.account.theorem
-        if not math.isnan(self.mu):
-            theorem = theorem.replace(", exact", f" with mu = {self.mu:.4g}, exact")
-        records = ""
-        if self.participations > 1:
-            times = f"{self.participations} rounds, together at most epsilon = {self.record_epsilon:.4g}"
-            records = f"; a record is in {times}"
-        neighbours = f"for {NEIGHBOURS[self.family]}, of {released}{window}{losses}"
-        return f"{pair} privacy{more} {neighbours}{records}; accounted by {theorem}."
+        accounted, records = self.delivered_epsilon, (self.participations, self.record_epsilon)
+        return sentence(self.family, self.account, accounted, self.delta, self.window, self.epsilon, records)
 
     @property
     def _overspent(self) -> bool:
