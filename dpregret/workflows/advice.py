@@ -3,11 +3,14 @@ learner's own explicit bound. Exit code 0: advice; 2: bad input, or nothing that
 
 A request names T, d, eps, and further facts. Suitable learners come from one problem (stream, set, options), so that
 learners are compared on the same losses: that on which most algorithms were measured, those within the measured
-ranges first. Regret and its interval are `paper_figs.winners.laws`; the bound is that of the learner itself, made for
-the request; where it lies below, it ends the interval. Learners that were measured at one value only of a parameter
+ranges first. One algorithm is recommended, the next three are listed, and below a rule those whose power in a
+parameter is a guess and which could have less regret. Regret and its interval are `paper_figs.winners.laws`, whose
+fits are stored beside the cells; the bound is that of the learner itself, made for the request; where it lies below,
+it ends the interval. Learners that were measured at one value only of a parameter
 are behind the others, since their power in it is a guess. A learner fits unless
 
 * its ledger or the audit denies it the privacy it claims, or it needs delta > 0 and the request says 0;
+* it is as printed where a corrected variant exists, or its predicted regret is not below that of a fixed point;
 * it promises nothing against an adversary (`stochastic_only`), and the request does not say stochastic;
 * too few cells were measured, or it refuses the setting when it is made.
 
@@ -22,8 +25,8 @@ import inspect
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from functools import partial
+from dataclasses import dataclass, fields, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,20 +39,31 @@ from dpregret.core.errors import ConfigError, nearest, not_allowed, one_line
 from dpregret.core.files import reference
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.formats import DASH, significant
-from dpregret.paper_figs.winners.laws import AVERAGES, FEWEST, Law, Prediction, beyond, setting
-from dpregret.paper_figs.winners.table import CALLS, CELLS, FOLDER, OBLIVIOUS, STOCHASTIC
+from dpregret.paper_figs.winners.laws import (
+    AVERAGES,
+    FEWEST,
+    Chosen,
+    Law,
+    Prediction,
+    beyond,
+    by_digest,
+    digest,
+    setting,
+)
+from dpregret.paper_figs.winners.table import CALLS, CELLS, FOLDER, LAWS, OBLIVIOUS, STOCHASTIC
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
 from dpregret.workflows.plan.facts import FEEDBACK, POPULATION, family_of, stream_facts
 from dpregret.workflows.plan.fingerprint import ROOT
+from dpregret.workflows.run.account import account_of, deviation, sentence
 from dpregret.workflows.run.data import Planned, of_record, planned_at, streams_of
 from dpregret.workflows.run.single import experiment_of
 
 ABOUT: Final = """\
 Which private learner for my problem? Learners are ranked by the regret (of records: excess risk) that measured cells
 predict, with a 95 % interval, beside their own proved bound. Numbers are those of one stream of losses, named in the
-answer: a measured instance, not the worst case. 'extrapolated' says which parameter lies outside of what was measured,
-and learners that were measured at one value only of a parameter come last: their power in it is a guess."""
+answer: a measured instance, not the worst case. Learners that were measured at one value only of a parameter stand
+below a rule, where they could have less regret: their power in that parameter is a guess."""
 EXAMPLES: Final = """\
 examples:
   dpregret advise --rounds 1e5 --dimension 32 --epsilon 1 --window 1024
@@ -60,6 +74,10 @@ SYMBOLS: Final = {"rounds": "T", "dimension": "d", "epsilon": "eps", "window": "
 DELTA: Final = 1e-6
 LOGISTIC, SQUARED = "records-logistic", "fetched-regression"
 """The stream of a study's records that no experiment plays: of two classes, and of a label of numbers."""
+AS_PRINTED: Final = ("printed", "paper")
+"""How variants begin that follow a text to the letter."""
+NEXT: Final = 3
+"""Learners that are listed after the recommended one."""
 MOST_NUMBERS: Final = 2**24
 """Rounds (or numbers of a data set) beyond which no learner is built for its bound."""
 
@@ -116,6 +134,14 @@ class Advised:
 
 
 @dataclass(frozen=True)
+class Noise:
+    """Of the recommended algorithm: law, and standard deviation of a coordinate of it where it is drawn."""
+
+    law: str
+    deviation: float
+
+
+@dataclass(frozen=True)
 class Advice:
     """Learners by predicted regret, the best one without privacy, and why others are left out (learner -> reason)."""
 
@@ -130,6 +156,28 @@ class Advice:
     free: Advised | None
     left_out: Mapping[str, str]
     others: tuple[str, ...]
+    noise: Noise | None = None
+    guarantee: str = ""
+
+    @property
+    def recommended(self) -> Advised | None:
+        """The first of those that were measured at several values of every parameter, else the first of all."""
+        return next((item for item in self.learners if not item.guessed), next(iter(self.learners), None))
+
+    @property
+    def further(self) -> tuple[Advised, ...]:
+        """The next ones, without guesses."""
+        return tuple(item for item in self.learners if not item.guessed and item is not self.recommended)[:NEXT]
+
+    @property
+    def possible(self) -> tuple[Advised, ...]:
+        """Guesses whose interval reaches below the regret of the recommended one."""
+        best = self.recommended
+        return tuple(
+            item
+            for item in self.learners
+            if best is not None and item.guessed and item is not best and item.low < best.regret
+        )
 
 
 def read_cells(results: Path | None, root: Path) -> tuple[pd.DataFrame, str]:
@@ -160,10 +208,25 @@ def bound_of(
     cell: pd.Series, learner: str, variant: str, request: Request, window: int, data_dir: Path | None = None
 ) -> float | None:
     """The learner's own bound on the stream and set of a measured cell; None where it is unknown or the problem is
-    too large.
+    too large. Raises ValueError where the learner refuses the setting.
+    """
+    instance = _made(cell, learner, variant, request, window, data_dir)
+    if instance is None:
+        return None
+    anytime = FAMILIES[family_of(str(cell["feedback"]))].anytime
+    value = instance.bound(request.rounds)[:, -1] if anytime else instance.bound()
+    bound = float(np.asarray(value, dtype=float)[0])
+    return bound if math.isfinite(bound) else None
 
-    The learner is made, as a job would, for an experiment of the requested setting alone. window 0: the whole sequence.
-    Raises ValueError where the learner refuses the setting.
+
+def _made(
+    cell: pd.Series, learner: str, variant: str, request: Request, window: int, data_dir: Path | None = None
+) -> Any:
+    """A learner on the stream and set of a measured cell; None where the problem is too large, or its data are not
+    there.
+
+    It is made, as a job would, for an experiment of the requested setting alone. window 0: the whole sequence.
+    Raises ValueError where it refuses the setting.
     """
     family, stream = FAMILIES[family_of(str(cell["feedback"]))], str(cell["stream"])
     if max(request.rounds * (request.dimension if family.name == "erm" else 1), request.dimension) > MOST_NUMBERS:
@@ -188,10 +251,7 @@ def bound_of(
         problem = family.problem(play_cell, experiment, draws)
     except (ValueError, OSError):  # a stream that has no such size, or data that are not there
         return None
-    instance: Any = family.learner(learner_class, problem, play_cell, experiment, variant)
-    value = instance.bound(request.rounds)[:, -1] if family.anytime else instance.bound()
-    bound = float(np.asarray(value, dtype=float)[0])
-    return bound if math.isfinite(bound) else None
+    return family.learner(learner_class, problem, play_cell, experiment, variant)
 
 
 def _number(text: str) -> Any:
@@ -213,9 +273,10 @@ def advise(request: Request, cells: pd.DataFrame, source: str, data_dir: Path | 
     stream, set_name, _ = problem
     private = rows.loc[rows["private"]]
     left_out: dict[str, str] = {}
-    advised = []
+    laws, constant = stored_laws(source), _constant(request, rows)
+    advised: list[Advised] = []
     for (learner, pure), part in private.groupby(["learner", private["delta"] == 0], sort=True):
-        answer = _advised(request, str(learner), bool(pure), part, data_dir)
+        answer = _advised(request, str(learner), bool(pure), part, data_dir, laws)
         if isinstance(answer, str):
             left_out[str(learner)] = answer
         else:
@@ -226,10 +287,50 @@ def advise(request: Request, cells: pd.DataFrame, source: str, data_dir: Path | 
         reason = next(iter(left_out.items()), ("", "nothing was measured"))
         raise ConfigError(f"no learner fits; {': '.join(reason)} ({len(left_out)} left out)")
     losses = stream_facts(family, FAMILIES[family].streams[stream]).losses
-    ranked = tuple(sorted(advised, key=lambda item: (item.guessed, item.regret, item.learner)))
+    worse = f"no better than the fixed-point baseline, {significant(constant)}"
+    left_out |= {item.learner: f"{worse}: ~{significant(item.regret)}" for item in advised if item.regret >= constant}
+    better = [item for item in advised if item.regret < constant]
+    ranked = tuple(sorted(better, key=lambda item: (item.guessed, item.regret, item.learner)))
     others = tuple(dict.fromkeys(name for (name, *_), _ in problems if name != stream))
-    constant, free = _constant(request, rows), _free(request, rows)
-    return Advice(request, source, *problem, losses, constant, ranked, free, left_out, others)
+    free = _free(request, rows, laws)
+    advice = Advice(request, source, *problem, losses, constant, ranked, free, left_out, others)
+    best = advice.recommended
+    return advice if best is None else replace(advice, **_assured(request, best, family, private, data_dir))
+
+
+def _assured(
+    request: Request, best: Advised, family: str, cells: pd.DataFrame, data_dir: Path | None
+) -> dict[str, Any]:
+    """Noise and guarantee of the recommended learner, made for the request; nothing where that is too large."""
+    cell = cells.loc[(cells["learner"] == best.learner) & (cells["barred"] == "")].iloc[0]
+    window = request.served if best.protects == "window" else 0
+    instance = _made(cell, *best.learner.split(".", 1), request, window, data_dir)
+    if instance is None:
+        return {}
+    account, delta = account_of(instance, 0), instance.deltas[0]
+    spread = deviation(account.law, account.scale, request.dimension)
+    noise = Noise(account.law, spread) if math.isfinite(spread) else None
+    accounted = float(instance.delivered_epsilon()[0])
+    return {"noise": noise, "guarantee": sentence(family, account, accounted, delta, window, request.epsilon)}
+
+
+@cache
+def stored_laws(source: str) -> dict[str, Chosen]:
+    """What the fits of laws chose, by the digest of their cells; none where a folder has no such table.
+
+    Raises ConfigError in one line for a damaged one.
+    """
+    file = Path(source) / FOLDER / LAWS
+    if not file.is_file():
+        return {}
+    try:
+        return by_digest(formats.read_csv(file, keep_default_na=False))
+    except (OSError, ValueError, KeyError) as error:
+        raise ConfigError(f"{file}: not a table of laws: {one_line(error)}") from error
+
+
+def _law(cells: pd.DataFrame, laws: Mapping[str, Chosen]) -> Law:
+    return Law(cells, laws.get(digest(cells)))
 
 
 def _problems(request: Request, cells: pd.DataFrame, family: str) -> list[tuple[tuple[str, str, str], pd.DataFrame]]:
@@ -271,13 +372,22 @@ def _problems(request: Request, cells: pd.DataFrame, family: str) -> list[tuple[
     return [(problem, rows) for _, problem, rows in sorted(ranked, key=lambda entry: entry[:2])]
 
 
-def _advised(request: Request, learner: str, pure: bool, cells: pd.DataFrame, data_dir: Path | None) -> Advised | str:
+def _advised(
+    request: Request,
+    learner: str,
+    pure: bool,
+    cells: pd.DataFrame,
+    data_dir: Path | None,
+    laws: Mapping[str, Chosen],
+) -> Advised | str:
     """The row of a learner, or why it is left out."""
     family, (name, variant) = family_of(request.feedback), learner.split(".", 1)
     learner_class = FAMILIES[family].learners.get(name)
     if learner_class is None or variant not in learner_class.card.variants:
         return "not among the learners of this version"
     usable = cells.loc[cells["barred"] == ""]
+    if variant.startswith(AS_PRINTED) and not learner_class.card.usual.startswith(AS_PRINTED):
+        return f"as printed: {name}.{learner_class.card.usual} is corrected"
     if usable.empty:
         return f"not private as claimed: {cells['barred'].iloc[0]}"
     if request.delta == 0 and not pure:
@@ -291,7 +401,7 @@ def _advised(request: Request, learner: str, pure: bool, cells: pd.DataFrame, da
         bound = bound_of(usable.iloc[0], name, variant, request, window, data_dir)
     except ValueError as refusal:
         return one_line(refusal)
-    predicted = Law(usable).predict(request.row)
+    predicted = _law(usable, laws).predict(request.row)
     deltas = sorted(set(usable["delta"]))
     if not pure and not any(math.isclose(request.delta, delta) for delta in deltas):
         predicted.beyond["delta"] = "only " + ", ".join(f"{delta:g}" for delta in deltas)
@@ -341,13 +451,13 @@ def _constant(request: Request, cells: pd.DataFrame) -> float:
     return float((nearest_cells["trivial"] / nearest_cells["rounds"]).median() * request.rounds)
 
 
-def _free(request: Request, cells: pd.DataFrame) -> Advised | None:
+def _free(request: Request, cells: pd.DataFrame, laws: Mapping[str, Chosen]) -> Advised | None:
     """The best learner without privacy on the same losses, or a private one without noise."""
     free, private = [], set(cells.loc[cells["private"], "learner"])
     for learner, part in cells.loc[~cells["private"]].groupby("learner", sort=True):
         if (part["regret"] > 0).sum() >= FEWEST:
             name = f"{learner} without noise" if learner in private else str(learner)
-            free.append(_row(request, name, Law(part).predict(request.row), part))
+            free.append(_row(request, name, _law(part, laws).predict(request.row), part))
     return min(free, key=lambda row: row.regret, default=None)
 
 
@@ -472,26 +582,61 @@ def _text(advice: Advice, why: bool, own: OfStudy | None = None, record: Planned
     privacy = "pure eps-DP" if request.delta == 0 else f"eps at delta = {request.delta:g}"
     sizes = f"{'n' if average else 'T'} = {request.rounds}, d = {formats.size(request.dimension)}"
     title = f"{sizes}, eps = {request.epsilon:g} ({privacy}), protecting {window}"
-    rows = [_line(str(rank), row, advice, why) for rank, row in enumerate(advice.learners, 1)]
-    rows += [_line("", advice.free, advice, why)] if advice.free else []
-    lines = [formats.terminal(pd.DataFrame(rows), title)]
-    if not why:
-        lines.append("~ extrapolated. --long adds ranges, the cost of a round, remarks, and why others are not listed.")
     options = f" ({advice.options})" if advice.options else ""
     problem = f"the stream {advice.stream}{options}, set {advice.set}: {advice.losses}"
-    lines.append(f"Predicted on {problem}. From {advice.source}.")
+    lines = [title, f"Predicted on {problem}. From {advice.source}.", "", *_answer(advice)]
+    shown = advice.learners if why else advice.further
+    ranks = {item.learner: str(rank) for rank, item in enumerate(advice.learners, 1)}
+    rows = [_line(ranks[item.learner], item, advice, why) for item in shown]
+    rows += [_line("", advice.free, advice, why)] if advice.free else []
+    if rows:
+        heading = "All" if why else "Next, and without privacy" if advice.free else "Next"
+        lines += ["", formats.terminal(pd.DataFrame(rows), heading)]
+    if advice.possible and not why:
+        guesses = [_line("?", item, advice, why) for item in advice.possible]
+        note = (
+            "Extrapolated: measured at one value of a parameter, their power in it is a guess; could have less regret"
+        )
+        lines += ["", formats.terminal(pd.DataFrame(guesses), note)]
+    if not why:
+        lines.append("")
+        lines.append("~ extrapolated. --long adds ranges, the cost of a round, remarks, and why others are not listed.")
     if own and record:
         lines.append(f"Learners that need more than the losses of {own.name} have ({_losses(own)}) are left out.")
         lines.append(f"The eps asked for is that of a round. {of_record(record)}.")
-    word = "an excess risk" if average else "a regret"
-    lines.append(f"A constant point, private for nothing, has {word} of about {significant(advice.constant)}.")
     if advice.others:
         lines.append(f"Also measured: {', '.join(advice.others)} (--loss NAME).")
     if request.window is not None and request.served not in (0, request.window):
         lines.append(f"Windows are powers of two: {request.served} serves {request.window}.")
     if why:
         lines += ["\nNot listed:", *(f"  {name}: {text}" for name, text in advice.left_out.items())]
-    return "".join(f"{line}\n" for text in lines for part in text.splitlines() for line in formats.folded(part))
+    parts = [part for text in lines for part in text.splitlines() or [""]]
+    return "".join(f"{line}\n" for part in parts for line in formats.folded(part))
+
+
+def _answer(advice: Advice) -> list[str]:
+    """The recommended algorithm: regret, noise and guarantee, a line each."""
+    best, word = advice.recommended, "excess risk" if advice.request.feedback in AVERAGES else "regret"
+    baseline = f"fixed-point baseline {significant(advice.constant)}"
+    if best is None:
+        return [f"Recommended: a fixed point. No algorithm is predicted to have less {word} ({baseline})."]
+    bound = f"; upper bound {significant(best.bound)}" if best.bound is not None else ""
+    interval = (
+        f"{'~' * bool(best.extrapolated)}{significant(best.regret)} [{significant(best.low)}, {significant(best.high)}]"
+    )
+    noise = "not computed at this size" if not advice.guarantee else "of choices, not added to sums"
+    if advice.noise is not None:
+        law = {"gaussian": "Gaussian", "laplace": "Laplace", "gumbel": "Gumbel"}.get(advice.noise.law, "norm-Gamma")
+        noise = f"{law}, standard deviation {significant(advice.noise.deviation)} a coordinate, where it is drawn"
+    guess = "; ".join(f"{SYMBOLS[name]} measured: {text}" for name, text in best.extrapolated.items())
+    rows = {
+        "Recommended": best.learner,
+        word.capitalize(): f"{interval}{bound}; {baseline}",
+        "Noise": noise,
+        "Guarantee": advice.guarantee or "not computed at this size",
+        "Extrapolated": guess if best.guessed else "",
+    }
+    return [f"{name}: {text}" for name, text in rows.items() if text]
 
 
 def _losses(own: OfStudy) -> str:
@@ -520,7 +665,6 @@ def _line(rank: str, row: Advised, advice: Advice, long: bool) -> dict[str, str]
     remarks = {
         "not private": not rank,
         "pure": row.pure and advice.request.delta > 0,
-        "no better than a constant point": row.regret >= advice.constant and bool(rank),
     }
     notes = [*row.notes, *(remark for remark, applies in remarks.items() if applies)]
     cost_of = "cost of a fit" if average else "cost of a round"

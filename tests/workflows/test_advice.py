@@ -8,11 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import dpregret as dp
 from dpregret.algorithms.online.wdp_cocop import WdpCocopGaussian
 from dpregret.core.errors import ConfigError
+from dpregret.paper_figs.winners import laws
 from dpregret.workflows import advice
 from dpregret.workflows.advice import Request, advise, bound_of, main, read_cells
 from dpregret.workflows.plan.fingerprint import ROOT
+from dpregret.workflows.run.account import deviation
 from dpregret.workflows.run.data import planned_at
 
 REFERENCE = ROOT / "results" / "reference"
@@ -52,6 +55,55 @@ def test_learners_are_ranked_and_each_says_how_far_it_was_measured(few: Tables) 
     assert found.free is not None
     assert found.free.regret < min(known)
     assert "wdp-cocop-gamma.printed" in advice._text(found, why=True)
+
+
+def test_one_is_recommended_and_no_guess_or_loser_stands_above_the_rule(few: Tables) -> None:
+    cells, source = few
+    request = Request(100_000, 32, 1.0, 1000)
+    found = advise(request, cells, source)
+    best = found.recommended
+    assert best is not None
+    assert best is found.learners[0]
+    assert [each.learner for each in found.further] == [
+        each.learner for each in found.learners[1:3] if not each.guessed
+    ]
+    assert all(each.guessed and each.low < best.regret for each in found.possible)
+    assert all(each.regret < found.constant for each in found.learners)
+    page = advice._text(found, why=False)
+    assert page.index("Predicted on the stream norm-kink") < page.index(f"Recommended: {best.learner}")
+    assert "as printed: wdp-cocop-gamma.corrected" in found.left_out["wdp-cocop-gamma.printed"]
+    learner = WdpCocopGaussian.card
+    assert best.learner == f"{learner.name}.corrected"
+    alone = dp.play(best.learner, stream="norm-kink", rounds=2048, dimension=32, window=1024, runs=2)
+    assert found.noise is not None
+    assert (found.noise.law, found.noise.deviation) == ("gaussian", pytest.approx(alone.noise_scale))
+    assert found.guarantee == alone.guarantee
+    poor = cells.assign(trivial=cells["trivial"] * 1e-6)
+    nothing = advise(request, poor, source)
+    assert nothing.learners == ()
+    assert "Recommended: a fixed point." in advice._text(nothing, why=False)
+    assert "no better than the fixed-point baseline" in nothing.left_out[best.learner]
+
+
+def test_what_the_fits_chose_is_stored_for_exactly_these_cells(tables: Tables) -> None:
+    """Of every law; and of two small ones the stored point is that of a new fit."""
+    cells, source = tables
+    known = advice.stored_laws(source)
+    usable = cells.loc[cells["barred"] == ""].assign(pure=cells["delta"] == 0)
+    parts = [part for _, part in usable.groupby(list(laws.OF_LAW)) if (part["regret"] > 0).sum() >= laws.FEWEST]
+    assert {laws.digest(part) for part in parts} == {*known}
+    row = pd.DataFrame([{"rounds": 5e4, "dimension": 8, "epsilon": 2.0, "window": 64}])
+    for part in sorted(parts, key=len)[:2]:
+        stored, new = laws.Law(part, known[laws.digest(part)]), laws.Law(part)
+        assert stored.fit[:3] == new.fit[:3]
+        assert stored.predict(row)[:3] == pytest.approx(new.predict(row)[:3], rel=1e-4)
+        assert laws.digest(part.assign(regret=part["regret"] * 1.001)) not in known
+
+
+@pytest.mark.parametrize(("law", "factor"), [("gaussian", 1.0), ("laplace", 2.0**0.5), ("gamma", 3.0), ("", np.nan)])
+def test_the_deviation_of_noise_is_that_of_one_coordinate(law: str, factor: float) -> None:
+    """A norm-Gamma vector in d dimensions has E|z|^2 = d (d + 1)."""
+    assert deviation(law, 2.0, 8) == pytest.approx(2 * factor, nan_ok=True)
 
 
 def test_the_bound_is_that_of_the_learner_as_it_was_played(tables: Tables) -> None:
