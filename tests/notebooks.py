@@ -41,11 +41,31 @@ def executed(notebook: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
             outputs.append({"name": "stdout", "output_type": "stream", "text": printed.getvalue().splitlines(True)})
         if value is not None:
             data: dict[str, Any] = {"text/plain": repr(value).splitlines(True)}
+            if table := getattr(value, "_repr_html_", lambda: None)():
+                data["text/html"] = table.splitlines(True)
             picture = getattr(value, "_repr_png_", lambda: None)()
             if picture:
                 data["image/png"] = base64.b64encode(picture).decode()
             outputs.append({"data": data, "execution_count": number, "metadata": {}, "output_type": "execute_result"})
+        outputs += [{"data": data, "metadata": {}, "output_type": "display_data"} for data in _figures()]
         yield outputs
+
+
+def _figures() -> Iterator[dict[str, Any]]:
+    """Figures of pyplot that a cell leaves open, which Jupyter shows below it."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    for number in pyplot.get_fignums() if pyplot else ():
+        drawn = io.BytesIO()
+        pyplot.figure(number).savefig(drawn, format="png", dpi=80, bbox_inches="tight", metadata={"Software": None})
+        pyplot.close(number)
+        yield {"text/plain": ["<Figure>"], "image/png": base64.b64encode(drawn.getvalue()).decode()}
+
+
+def shown(outputs: list[dict[str, Any]]) -> list[tuple[str, bool]]:
+    """The text of each output, and whether there is a picture."""
+    texts = [each["text"] if "text" in each else each["data"]["text/plain"] for each in outputs]
+    pictures = ["image/png" in each.get("data", {}) for each in outputs]
+    return list(zip(map("".join, texts), pictures, strict=True))
 
 
 def main(path: Path) -> None:

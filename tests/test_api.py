@@ -129,13 +129,33 @@ def test_the_notebook_shows_what_its_cells_give() -> None:
     notebook = notebooks.read(ROOT / "docs" / "first_steps.ipynb")
     cells = notebooks.code_cells(notebook)
     for cell, outputs in zip(cells, notebooks.executed(notebook), strict=True):
-        kept, now = (_shown(each) for each in (cell["outputs"], outputs))
+        kept, now = (notebooks.shown(each) for each in (cell["outputs"], outputs))
         assert kept == now, "".join(cell["source"])
     assert len(cells) > 4
 
 
-def _shown(outputs: list[dict[str, Any]]) -> list[tuple[str, bool]]:
-    return [("".join(each["data"]["text/plain"]), "image/png" in each["data"]) for each in outputs]
+@pytest.mark.parametrize("name", ["own_algorithm", "csv_to_choice"])
+def test_longer_notebooks_are_kept_executed(name: str) -> None:
+    """Every cell compiles and was run in order, without an error; `make nightly` runs them again."""
+    cells = notebooks.code_cells(notebooks.read(ROOT / "docs" / f"{name}.ipynb"))
+    assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))
+    for cell in cells:
+        compile("".join(cell["source"]), name, "exec")
+    outputs = [output for cell in cells for output in cell["outputs"]]
+    assert sum(picture for _, picture in notebooks.shown(outputs)) == 1
+    assert not [output for output in outputs if output["output_type"] == "error"]
+
+
+TESTED = re.compile(r"^(dpregret [^#\n]*?) +# tested", re.MULTILINE)
+"""Commands of AGENTS.md that a test runs."""
+
+
+@pytest.mark.parametrize("command", TESTED.findall((ROOT / "AGENTS.md").read_text(encoding="utf-8")))
+def test_a_command_for_agents_does_what_it_says(command: str, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(command.split()[1:])
+    assert not ended.value.code
+    assert capfd.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -304,7 +304,8 @@ def _assured(
     """Noise and guarantee of the recommended learner, made for the request; nothing where that is too large."""
     cell = cells.loc[(cells["learner"] == best.learner) & (cells["barred"] == "")].iloc[0]
     window = request.served if best.protects == "window" else 0
-    instance = _made(cell, *best.learner.split(".", 1), request, window, data_dir)
+    name, variant = best.learner.split(".", 1)
+    instance = _made(cell, name, variant, request, window, data_dir)
     if instance is None:
         return {}
     account, delta = account_of(instance, 0), instance.deltas[0]

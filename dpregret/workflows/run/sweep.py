@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pandas as pd
 
 from dpregret.core.arguments import plain, whole
@@ -38,6 +39,8 @@ GROUPS: Final = {"private": True, "not private": False}
 """Words that stand for the usual variants of all learners, with or without privacy, that a stream serves."""
 SETTING: Final = ("stream", "set", "rounds", "dimension", "window", "epsilon", "delta")
 SHOWN: Final = {"rounds": "T", "dimension": "d", "window": "W", "epsilon": "ε"}
+SAME: Final = 1e-6
+"""Relative difference of regrets, in every run, of two algorithms that are one but for rounding or a solver."""
 PATIENCE: Final = 1.0
 """Seconds after which progress is shown."""
 
@@ -85,7 +88,7 @@ class Swept:
         Columns: what varies, rank, learner, protects (`last 64`, `all rounds` or `nothing`), regret with low and high
         (95 % over runs), behind (mean difference to the first, run by run on the same losses) with behind_low and
         behind_high, of_stay (regret over that of the point that never moves), delivered_epsilon, same_as (a learner
-        above with the same regret in every run: the two are one algorithm here).
+        above with the same regret in every run but for rounding: the two are one algorithm here).
         """
         rows: list[dict[str, Any]] = []
         for setting, plays in self._settings().items():
@@ -203,7 +206,8 @@ def _ranked(rank: int, play: Played, ordered: Sequence[Played]) -> dict[str, Any
     regret, first = play.last.set_index("run")["regret"], ordered[0].last.set_index("run")["regret"]
     behind = mean_interval((regret - first).to_numpy())
     above = ordered[: rank - 1]
-    same = next((other for other in above if (other.last["regret"].to_numpy() == regret.to_numpy()).all()), None)
+    runs = regret.to_numpy()
+    same = next((other for other in above if np.allclose(other.last["regret"], runs, rtol=SAME, atol=0)), None)
     protects = f"last {play.window}" if play.window else "all rounds"
     return {
         "rank": rank,
@@ -223,7 +227,7 @@ def _ranked(rank: int, play: Played, ordered: Sequence[Played]) -> dict[str, Any
 
 def _cell(play: Played, least: float) -> str:
     regret = play.regret
-    text = rf"{formats.significant(regret.value)} \pm {formats.significant((regret.high - regret.low) / 2, 2)}"
+    text = rf"{formats.significant(regret.value)} \pm {formats.significant((regret.high - regret.low) / 2)}"
     return rf"$\mathbf{{{text}}}$" if regret.value == least else f"${text}$"
 
 
@@ -313,7 +317,7 @@ def _chosen(learners: Any, stream: Any, jobs_of: Callable[[Any], list[Job]]) -> 
             try:
                 chosen += jobs_of(name)
             except ConfigError as error:
-                left_out[name] = error.problems[0].removeprefix(f"{PLAY}: ")
+                left_out[name] = error.problems[0].removeprefix(f"{PLAY}: ").removeprefix("learner: ")
         if not chosen:
             first = next(iter(left_out.items()), ("", "none there is"))
             raise ConfigError(f"{PLAY}: no learner of the group {learner!r} can be played; {': '.join(first)}")
