@@ -336,10 +336,10 @@ class RecordFile(BaseModel):
             found = next((number for number, level in enumerate(levels) if matches(word, [level])), None)
             if found is None:
                 listed = ", ".join(map(repr, levels))
-                problem = f"{word!r} is none of the levels {listed}" if word else "no value"
-                raise ConfigError(
-                    f"{self.location}:{line}: column {name!r}: {problem}{nearest(word, map(str, levels))}"
-                )
+                problem = f"{word!r} is none of the levels {listed}{nearest(word, map(str, levels))}"
+                if is_missing(word):
+                    problem = f"no value ({word!r}): leave the record out of the file, or list {word!r} in `levels`"
+                raise ConfigError(f"{self.location}:{line}: column {name!r}: {problem}")
             cache[text] = found
         return np.array([cache[text] for text in block.columns[at]])
 

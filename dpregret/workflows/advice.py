@@ -56,7 +56,7 @@ from dpregret.workflows.families.base import Draws
 from dpregret.workflows.plan.facts import FEEDBACK, POPULATION, family_of, stream_facts
 from dpregret.workflows.plan.fingerprint import ROOT
 from dpregret.workflows.run.account import account_of, deviation, sentence
-from dpregret.workflows.run.data import Planned, of_record, planned_at, streams_of
+from dpregret.workflows.run.data import Planned, of_record, planned_at, plays_of
 from dpregret.workflows.run.single import experiment_of
 
 ABOUT: Final = """\
@@ -495,7 +495,9 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--window", type=_whole, metavar="W", help="protect the last W rounds only (default: all)")
     feedbacks = [*FEEDBACK.values(), POPULATION]
     command.add_argument("--feedback", choices=feedbacks, default="full", help="what is seen (default: full)")
-    command.add_argument("--set", help="constraint set, such as ball or simplex (default: where most was measured)")
+    command.add_argument(
+        "--set", help="constraint set, such as ball or simplex (default: that of --data, else where most was measured)"
+    )
     command.add_argument("--loss", help="class of losses (smooth, kinked, linear, realizable, ...) or name of a stream")
     kinds = command.add_mutually_exclusive_group()
     kind = partial(kinds.add_argument, action="store_const", dest="kind")
@@ -511,12 +513,13 @@ def parser() -> argparse.ArgumentParser:
 
 @dataclass(frozen=True)
 class OfStudy:
-    """Records of a study: their name, their number n and d, and the streams that play them."""
+    """Records of a study: their name, their number n and d, the streams that play them, and the sets of these plays."""
 
     name: str
     records: int
     features: int
     streams: tuple[str, ...]
+    sets: tuple[str, ...] = ()
 
     def serves(self, learner: str) -> bool:
         """Whether the losses of a stream have what a learner needs."""
@@ -542,8 +545,10 @@ def _of_study(name: str) -> OfStudy:
     name = name or next(iter(files))
     features, _ = files[name].read()
     usual = LOGISTIC if files[name].range is None else SQUARED
-    played = [stream for stream in streams_of(name) if stream in FAMILIES["online"].streams]
-    return OfStudy(name, features.shape[0], features.shape[1], tuple(dict.fromkeys(played)) or (usual,))
+    plays = [(stream, one) for stream, one in plays_of(name) if stream in FAMILIES["online"].streams]
+    streams = tuple(dict.fromkeys(stream for stream, _ in plays)) or (usual,)
+    sets = tuple(dict.fromkeys(one for _, one in plays))
+    return OfStudy(name, features.shape[0], features.shape[1], streams, sets)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -564,6 +569,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             [name for name, kind in FAMILIES["online"].streams.items() if "best-loss" in kind.traits]
         )
         cells = cells.loc[~easy & cells["learner"].map(lambda learner: own.serves(str(learner)))]
+        if request.set is None and own.sets[:1] and own.sets[0] in set(cells["set"]):
+            request = replace(request, set=own.sets[0])
     advice = advise(request, cells, source, ROOT / "datasets" / "cache")
     record = planned_at("records", request.rounds, own.records, request.epsilon, request.delta) if own else None
     print((_json if options.json else _text)(advice, options.why, own, record), end="")

@@ -144,9 +144,10 @@ def _experiments() -> Iterator[tuple[str, str, Any]]:
                 yield name, str(source), experiment
 
 
-def streams_of(source: str) -> list[str]:
-    """The streams that experiments of the study play on a data set."""
-    return [stream for _, name, experiment in _experiments() if name == source for stream in experiment.streams]
+def plays_of(source: str) -> list[tuple[str, str]]:
+    """(stream, set) of the plays of a data set by experiments of online learners."""
+    experiments = [one for _, name, one in _experiments() if name == source and one.family == "online"]
+    return [(stream, one_set) for one in experiments for stream in one.streams for one_set in one.sets]
 
 
 def first_lines() -> list[str]:
