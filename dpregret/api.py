@@ -284,10 +284,13 @@ def compare(first: Played | Run | str | Path, second: Played | Run | str | Path)
 
 def _lines(run: Run | str | Path) -> pd.DataFrame:
     """The lines of a run that were measured."""
+    from dpregret.core.arguments import path
     from dpregret.paper_figs.judge.vocabulary import NOT_RUN
     from dpregret.workflows.run.load import Run, read_run
 
-    return run.lines.loc[run.lines["verdict"] != NOT_RUN] if isinstance(run, Run) else read_run(str(run))
+    if isinstance(run, Run):
+        return run.lines.loc[run.lines["verdict"] != NOT_RUN]
+    return read_run(str(path("compare: a run", run)))
 
 
 def load(place: str | Path = "reference") -> Run:

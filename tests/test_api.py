@@ -4,6 +4,7 @@ import doctest
 import json
 import math
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -415,3 +416,25 @@ def test_numbers_that_json_has_not_are_null() -> None:
         "path": "a/b",
     }
     assert json.loads(as_json(found)) == found
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        *((lambda file=file: dp.records(file, label="y", norm=1.0), "records: file: must be a path") for file in (
+            None, 5, b"x", ["x"], math.nan, "", "\0", object())),
+        (lambda: dp.compare(5, "reference"), "compare: a run: must be a path"),
+        (lambda: dp.compare("reference", pd.DataFrame()), "compare: a run: must be a path"),
+        (lambda: dp.compare("x" * 5000, "reference"), "name too long"),
+        (lambda: dp.load("x" * 5000), "name too long"),
+        (lambda: dp.check("lou_cheung", "thm1-printed", figure=5), "figure: must be a path"),
+        (lambda: dp.audit(lambda g: None, rounds=8, window=10**400), "window: must be a whole number of at most"),
+        (lambda: dp.audit(lambda g: None, rounds=8, sums=np.eye(2)), "sums: must be True or False"),
+        (lambda: dp.audit(lambda g: None, rounds=8, exact_gaps="no"), "exact_gaps: must be True or False"),
+        (lambda: dp.play("ftal", stream="norm-kink", rounds=64, dimension=2, runs=10**400), "runs: must be a whole"),
+    ],
+)  # fmt: skip
+def test_arguments_of_wrong_types_are_one_line(call: Callable[[], object], named: str) -> None:
+    with pytest.raises(ConfigError, match=f"(?i){named}") as caught:
+        call()
+    assert len(caught.value.problems) == 1

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,14 +20,35 @@ def plain(value: Any) -> Any:
     return type(value)(map(plain, value)) if type(value) in (list, tuple) else value
 
 
-def whole(where: str, value: Any, low: int = 1) -> int:
-    """A whole number, also one that is written as 1e3. Raises ConfigError."""
+MOST: Final = 2**53
+"""Largest whole number of a call, but for seeds: beyond it floats have gaps."""
+
+
+def whole(where: str, value: Any, low: int = 1, most: int | None = MOST) -> int:
+    """A whole number, also one that is written as 1e3; most None: of any size. Raises ConfigError."""
     number = plain(value)
     if isinstance(number, float) and number.is_integer():
         number = int(number)
     if isinstance(number, bool) or not isinstance(number, int) or number < low:
         raise ConfigError(f"{where}: must be a whole number, {low} or more, not {value!r}")
+    if most is not None and number > most:
+        raise ConfigError(f"{where}: must be a whole number of at most {most}, not one of {len(str(number))} digits")
     return number
+
+
+def truth(where: str, value: Any) -> bool:
+    """True or false. Raises ConfigError."""
+    answer = plain(value)
+    if not isinstance(answer, bool):
+        raise ConfigError(f"{where}: must be True or False, not {value!r}")
+    return answer
+
+
+def path(where: str, value: Any) -> Path:
+    """The path of a file or a folder. Raises ConfigError."""
+    if not isinstance(value, str | Path) or not str(value) or "\0" in str(value):
+        raise ConfigError(f"{where}: must be a path, not {value!r}")
+    return Path(value)
 
 
 def real(where: str, value: Any) -> float:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from dpregret.core import boundary
 from dpregret.core.boundary import as_json
-from dpregret.core.errors import one_line, printable
+from dpregret.core.errors import ConfigError, one_line, printable
 from dpregret.paper_figs.judge.fits import Estimate
 from dpregret.paper_figs.judge.result_tables import FITTED, SAME, read_lines
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN
@@ -25,7 +25,7 @@ SLACK = 2e-5
 """Numbers without noise, written with six digits, differ by less."""
 
 
-class CompareError(ValueError):
+class CompareError(ConfigError):
     """Two folders that cannot be compared; the message is one line."""
 
 

@@ -41,7 +41,7 @@ from dpregret.algorithms.privacy.participation import Schedules, WorstRecord, wo
 from dpregret.algorithms.privacy.prefix_sums import PrefixSums
 from dpregret.algorithms.privacy.toeplitz import sequence_lower_bound, window_lower_bound
 from dpregret.core import boundary, child
-from dpregret.core.arguments import real, whole
+from dpregret.core.arguments import real, truth, whole
 from dpregret.core.boundary import as_json
 from dpregret.core.errors import ConfigError, one_line
 from dpregret.numerics.arrays import Array
@@ -85,6 +85,7 @@ class Claim:
             object.__setattr__(self, name, whole(f"{AUDIT}: {name}", getattr(self, name)))
         for name in ("epsilon", "delta", "sensitivity"):
             object.__setattr__(self, name, real(f"{AUDIT}: {name}", getattr(self, name)))
+        object.__setattr__(self, "exact_gaps", truth(f"{AUDIT}: exact_gaps", self.exact_gaps))
         if self.rounds > MOST_ROUNDS:  # matrices are dense
             raise OwnNoiseError(f"{AUDIT}: rounds: must be at most {MOST_ROUNDS}, not {self.rounds}")
         for name, most in {"epsilon": np.inf, "sensitivity": np.inf, "delta": 1}.items():
@@ -310,6 +311,7 @@ class Verdict:
 def audited(mechanism: str | Callable[..., Any] | object, claim: Claim, sums: bool = False) -> Verdict:
     """The answer of `dpregret audit` and of `dpregret.audit`. mechanism: `FILE.py:FUNCTION`, or as of a function."""
     make = load(mechanism) if isinstance(mechanism, str) else mechanism
+    sums = truth(f"{AUDIT}: sums", sums)
     return audit(noise_matrix(make if callable(make) else lambda: make, claim, not sums), claim)
 
 

@@ -23,6 +23,7 @@ import numpy as np
 import pandas as pd
 
 from dpregret.core import boundary
+from dpregret.core.arguments import path
 from dpregret.core.boundary import as_json
 from dpregret.core.errors import ConfigError, not_allowed, printable
 from dpregret.numerics.arrays import Array
@@ -142,6 +143,7 @@ class ClaimOf:
         go into results/store of the working folder. Raises ConfigError for a profile that is wrong, RunsError where a
         play cannot be trusted.
         """
+        figure = None if figure is None else path("figure", figure)
         claim, exact = self.entry, None
         if claim.exact:
             from dpregret.workflows.audit.exact_losses import LOSSES
@@ -157,7 +159,7 @@ class ClaimOf:
         if figure is not None:
             from dpregret.paper_figs.figures.write import draw_claim
 
-            drawn = draw_claim(claim, measured.cells, measured.stated, measured.verdict, Path(figure))
+            drawn = draw_claim(claim, measured.cells, measured.stated, measured.verdict, figure)
             measured = replace(measured, figure=Path(figure) if drawn else None)
         return measured
 
@@ -240,7 +242,7 @@ def claims_of(paper: str) -> list[ClaimOf]:
 def check(paper: str, claim: str, profile: str = "full", figure: str | Path | None = None) -> Measured:
     """See `dpregret.check`."""
     entry = find(paper, claim)
-    return entry.measure(profile, figure or FIGURES / entry.paper / f"{entry.id}.png")
+    return entry.measure(profile, FIGURES / entry.paper / f"{entry.id}.png" if figure is None else figure)
 
 
 def part_of(config: Config, paper: str, claim: Claim) -> tuple[Plan, Part]:

@@ -19,8 +19,7 @@ from pydantic import ValidationError
 
 from dpregret import study
 from dpregret.algorithms.privacy.budget import Budget, Release, gaussian_mu
-from dpregret.core import boundary
-from dpregret.core.arguments import plain
+from dpregret.core import arguments, boundary
 from dpregret.core.boundary import as_json
 from dpregret.core.errors import ConfigError, not_allowed
 from dpregret.core.yaml_source import Source, validate
@@ -78,10 +77,11 @@ class Read:
 
 def read(file: str | Path, options: dict[str, Any]) -> Read:
     """See `dpregret.records`."""
-    data = {"file": str(Path(file).absolute()), **plain(options)}
+    place = arguments.path("records: file", file)
+    data = {"file": str(place.absolute()), **arguments.plain(options)}
     declared = validate(records.RecordFile, _Call("records", data, {}))
     found = declared.records()
-    return Read(found.names, found.features, found.labels, declared.norm, overview(Path(file).name, found))
+    return Read(found.names, found.features, found.labels, declared.norm, overview(place.name, found))
 
 
 class _Call(Source):
@@ -217,13 +217,13 @@ def of_record(planned: Planned) -> str:
     )
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(words: Sequence[str] | None = None) -> int:
     """Print the pages of a study's data sets."""
     about = "What was read of the records of a study: look at it before a run."
     parser = boundary.Parser(prog="dpregret data", description=about)
     parser.add_argument("names", nargs="*", metavar="NAME", help="data sets of data.yaml (default: all)")
     parser.add_argument("--json", action="store_true", help="the same as JSON")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(words)
     if study.FOLDER is None:
         raise ConfigError("data: name the folder of a study, as in `dpregret data ./my_study`")
     try:

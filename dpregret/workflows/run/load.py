@@ -155,8 +155,12 @@ def opened(place: str) -> Iterator[Path]:
     Raises ConfigError in one line.
     """
     head, _, rest = place.partition("/")
-    path = reference() / rest if head == REFERENCE and not Path(place).exists() else Path(place)
-    if path.is_dir():
+    try:
+        path = reference() / rest if head == REFERENCE and not Path(place).exists() else Path(place)
+        is_folder = path.is_dir()
+    except OSError as fault:  # too long a name
+        raise ConfigError(f"{place}: {fault.strerror}") from None
+    if is_folder:
         yield path
         return
     try:

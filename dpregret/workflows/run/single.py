@@ -191,7 +191,7 @@ def job(
         whole(f"{PLAY}: {key}", value) for key, value in (("rounds", rounds), ("dimension", dimension), ("runs", runs))
     )
     windows = None if windows is None else [whole(f"{PLAY}: window", value) for value in windows]
-    seed = whole(f"{PLAY}: seed", seed, low=0)
+    seed = whole(f"{PLAY}: seed", seed, low=0, most=None)
     epsilons, delta = [real(f"{PLAY}: epsilon", value) for value in epsilons], real(f"{PLAY}: delta", delta)
     family, kind, variant = named(learner)
     name, card = kind.card.name, kind.card
