@@ -86,6 +86,17 @@ def test_a_slope_that_needs_an_end_cell_is_no_power_of_the_parameter() -> None:
     assert "but not without an end cell: [0.000, 0.116]" in found.reason
 
 
+def test_a_slope_that_needs_its_first_cell_is_no_power_of_the_parameter() -> None:
+    """The same from below: the last cell lowers the slope to 0.09 below its law; without the first it is 0.116."""
+
+    def lowered(checkpoints: np.ndarray, value: float) -> np.ndarray:
+        return np.sqrt(checkpoints) * np.where(checkpoints == 2**15, np.exp(-0.749), 1.0)
+
+    found = judge(Sweep(lowered).frame(), make_claim())
+    assert found.verdict == "inconclusive"
+    assert "but not without an end cell: [-0.116, 0.000]" in found.reason
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -330,6 +341,16 @@ def test_failed_runs_take_their_cell_out() -> None:
     runs.loc[broken, ["status", "regret"]] = ["diverged", np.nan]
     found = judge(runs, make_claim())
     assert ("failed: 1024" in found.cells_excluded, found.runs) == (True, 16)
+
+
+@pytest.mark.parametrize("left", [np.nan, 1e-3])
+def test_a_bound_is_not_kept_where_a_run_failed(left: float) -> None:
+    """Whatever number the failed run left."""
+    runs = Sweep(root).frame()
+    assert verdict(runs, **BELOW) == "holds"
+    broken = (runs["checkpoint"] == 1024) & (runs["run"] == 3)
+    runs.loc[broken, "status"], runs.loc[broken, "regret"] = "diverged", left
+    assert verdict(runs, **BELOW) == "inconclusive"
 
 
 def test_wide_intervals_decide_nothing_and_say_what_would() -> None:

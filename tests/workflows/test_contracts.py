@@ -2,6 +2,7 @@
 
 import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from plays import small
 
 from dpregret.algorithms.experts.base import Play
 from dpregret.algorithms.experts.hedge import ExactHedge
+from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Card, Learner
 from dpregret.algorithms.online.ftal import gradient_sums
 from dpregret.algorithms.privacy import NoisePerItem
@@ -70,11 +72,11 @@ class OfTheHorizon(Honest):
 
 
 class Underpriced(Honest):
-    """Noise a twentieth smaller than the budget asks for, and said so in the ledger."""
+    """Noise a fiftieth smaller than the budget asks for, and said so in the ledger."""
 
     def prepare(self) -> None:
         super().prepare()
-        self.noise_plan.scales[:] = [(1 - BY) * scale for scale in self.noise_plan.scales]
+        self.noise_plan.scales[:] = [(1 - 0.4 * BY) * scale for scale in self.noise_plan.scales]
 
 
 class Falling(Honest):
@@ -130,3 +132,46 @@ def test_a_learner_that_sees_a_twentieth_of_the_round_ahead_is_found() -> None:
 
 def test_every_contract_of_a_learner_has_one_that_breaks_it() -> None:
     assert {*BROKEN, "no look-ahead"} == {*LEARNER}
+
+
+class Bowls:
+    """Losses curvature |x - z|^2 / 2, z on the border of a disc, on opposite sides in turn: all constants are tight."""
+
+    curvature = 3.0
+
+    def __init__(self, domain: Any, **stated: float) -> None:
+        self.domain = domain
+        self.side = domain.center() + np.array([0.5 * domain.diameter, 0.0])
+        self.lipschitz, self.smoothness = self.curvature * domain.diameter, self.curvature
+        self.strong_convexity, self.gap, self.shift = self.curvature, 0.0, 0.0
+        vars(self).update(stated)
+
+    def rounds(self, generators: Any, horizon: int) -> Any:
+        center = self.domain.center()
+        for now in range(horizon):
+            z = self.side if now % 2 else 2 * center - self.side
+
+            def value(x: Any, z: Any = z) -> Any:
+                return 0.5 * self.curvature * np.square(x - z).sum(axis=-1)
+
+            def both(x: Any, z: Any = z) -> Any:
+                return 0.5 * self.curvature * np.square(x - z).sum(axis=-1), self.curvature * (x - z)
+
+            yield SimpleNamespace(value=value, value_and_gradient=both)
+
+    def comparator(self, generators: Any, checkpoints: Any) -> Any:
+        least = np.full((1, len(generators)), checkpoints[0] * self.curvature * self.domain.diameter**2 / 8)
+        return SimpleNamespace(losses=least * (1 + self.shift), stay=least, gaps=np.full_like(least, self.gap))
+
+
+@pytest.mark.parametrize(("name", "factor", "said"), [
+    ("lipschitz", 1 - BY, "more than its lipschitz"), ("smoothness", 1 - BY, "smoothness, is wrong"),
+    ("strong_convexity", 1 + BY, "strong_convexity, is wrong"), ("shift", BY, "smaller total loss than the comparator"),
+    ("gap", 1e-7, "relative gap"), ("", 1.0, ""),
+])  # fmt: skip
+def test_a_constant_of_a_stream_that_is_wrong_by_a_twentieth_is_found(name: str, factor: float, said: str) -> None:
+    domain = make_set("ball", 2)
+    right = vars(Bowls(domain)).get(name) or 1.0
+    faults = list(contracts.stream_faults(Bowls(domain, **({name: factor * right} if name else {})), domain))
+    assert len(faults) == bool(name), faults
+    assert said in "".join(faults)

@@ -67,6 +67,19 @@ def test_a_search_that_is_cut_off_has_a_bound_still(nodes: int, monkeypatch: pyt
         assert most <= found.bound**2 * (1 + 1e-9)
 
 
+@pytest.mark.parametrize(("seed", "participations", "separation"), [(5, 3, 3), (334, 4, 2), (387, 5, 1)])
+def test_a_search_that_is_cut_off_at_a_poorer_record_bounds_the_best(
+    seed: int, participations: int, separation: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first record that is met is not the best one here: what is known of the others is the bound."""
+    monkeypatch.setattr("dpregret.algorithms.privacy.participation.NODES", 1)
+    gram, schedules = random_gram(np.random.default_rng(seed), 12), Schedules(participations, separation)
+    found = worst_record(gram, schedules)
+    sums = {kept: np.abs(gram[np.ix_(kept, kept)]).sum() for kept in every_schedule(12, schedules)}
+    assert sums[tuple(round - 1 for round in found.rounds)] < max(sums.values()) * (1 - 1e-3)
+    assert max(sums.values()) <= found.bound**2 * (1 + 1e-9)
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_more_freedom_never_costs_less(seed: int) -> None:
     """More participations, smaller gaps, gaps of at least instead of exactly, a longer horizon."""
@@ -102,6 +115,19 @@ def test_signs_of_many_rounds_are_reached() -> None:
     """A record of sixteen rounds whose signs fit together: G = x x^T for x of any signs."""
     x = np.random.default_rng(2).standard_normal(16)
     assert reached(np.outer(x, x), tuple(range(16))) == pytest.approx(np.abs(x).sum() ** 2)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_no_turned_sign_of_many_rounds_loses_more(seed: int) -> None:
+    """From equal signs, the sum is computed anew for each sign that might be turned."""
+    gram, signs = random_gram(np.random.default_rng(3 * seed), 14), np.ones(14)
+    turned = np.where(np.eye(14, dtype=bool), -1.0, 1.0)
+    while True:
+        sums = np.einsum("ni,ij,nj->n", signs * turned, gram, signs * turned)
+        if sums.max() <= signs @ gram @ signs * (1 + 1e-12):
+            break
+        signs = signs * turned[sums.argmax()]
+    assert reached(gram, tuple(range(14))) >= signs @ gram @ signs * (1 - 1e-9)
 
 
 def test_an_orthogonal_mechanism_with_loud_and_quiet_rounds() -> None:
