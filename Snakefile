@@ -32,7 +32,7 @@ except ModuleNotFoundError as error:
 try:
     machine.check_addresses()
     PLAN = load(config)  # in a child process: no learner is imported here
-    machine.check_writable([PLAN.results, MADE])
+    machine.check_writable([PLAN.results, f"{PLAN.results}/{MADE}", STORE])
 except (ConfigError, OSError) as error:
     sys.exit(f"{error}")  # one line per mistake, no traceback
 

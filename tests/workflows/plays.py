@@ -83,7 +83,7 @@ def part_of(file: Path, experiment: str = "e", plays: Any = (), **changes: Any) 
 
 def plan_of(folder: Path, **content: Any) -> Plan:
     """A plan of what it is given, whose code is `NO_CODE`."""
-    none = {"format": FORMAT, "profile": "mine", "results": "results/mine", "config": "", "files": []}
+    none = {"format": FORMAT, "profile": "mine", "results": "results/mine", "config": '{"limits": {}}', "files": []}
     empty = {"code": {NO_CODE: []}, "parts": {}, "batches": {}, "items": {}, "everything": []}
     file = folder / "given.json"
     file.write_text(json.dumps({**none, **empty, **content}))

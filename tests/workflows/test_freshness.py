@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from plays import NO_CODE, ended, given, part_of, plan_of, run_script
 
+from dpregret.core.files import remove
 from dpregret.workflows.plan import keys
 from dpregret.workflows.plan.read import Plan
 from dpregret.workflows.run import archive, publish
@@ -49,7 +50,7 @@ def write(job: Job) -> None:
 def made(plan: Plan, item: str, writer: Write = write, keep: bool = False) -> tuple[Any, str]:
     """Exit code and log of the job that makes an item; Snakemake has removed the outputs before."""
     for output in OUTPUTS[item]:
-        shutil.rmtree(output) if output.is_dir() else output.unlink(missing_ok=True)
+        remove(output)
     snakemake = given(plan, item, OUTPUTS[item])
     return ended(lambda: make(snakemake, writer, keep), Path(snakemake.log[0]))
 
@@ -69,6 +70,12 @@ def tree(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+def link(path: Path, to: Path) -> None:
+    """A link in the place of a file or folder."""
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    path.symlink_to(to.absolute())
+
+
 def swap(path: Path) -> None:
     """A folder in the place of a file."""
     path.unlink()
@@ -86,15 +93,31 @@ DAMAGE: dict[str, tuple[Callable[[], object], dict[str, str]]] = {
     "a stamp of Snakemake": (lambda: (FIGURES / ".snakemake_timestamp").touch(), {}),
     "lost folder": (lambda: shutil.rmtree(FIGURES), {"p/figures": MISSING}),
     "a folder in its place": (lambda: swap(PAGE), {"report": EDITED}),
+    "a link to another file": (lambda: link(PAGE, CLAIMS), {"report": EDITED}),
+    "a link to nothing": (lambda: link(PAGE, Path("nowhere")), {"report": MISSING}),
+    "a link to itself": (lambda: link(PAGE, PAGE), {"report": MISSING}),
+    "a link to a folder": (lambda: link(RESULTS / "p" / "table_2.csv", Path("theirs")), {"p/tables": EDITED}),
+    "a folder that is a link": (lambda: link(FIGURES, Path("theirs")), {"p/figures": EDITED}),
+    "a pipe": (lambda: (PAGE.unlink(), os.mkfifo(PAGE)), {"report": EDITED}),
     "two": (lambda: (PAGE.unlink(), CLAIMS.write_text("")), {"p/tables": EDITED, "report": MISSING}),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_content_decides_and_no_date(plan: Plan, damage: str) -> None:
+    """The job that makes it again follows no link of somebody else."""
+    theirs = Path("theirs")
+    theirs.mkdir()
+    (theirs / "a.png").write_text("theirs")
     change, wanted = DAMAGE[damage]
+    right = tree(RESULTS) if not wanted else {}
     change()
     assert {name: why.partition(":")[0] for name, why in stale_items(plan).items()} == wanted
+    assert [made(plan, name)[0] for name in wanted] == [0] * len(wanted)
+    assert stale_items(plan) == {}
+    assert tree(theirs) == {"a.png": b"theirs"}
+    assert not wanted or not any(path.is_symlink() for path in RESULTS.rglob("*"))
+    assert wanted or tree(RESULTS) == right or damage == "a stamp of Snakemake"
 
 
 def test_an_item_with_another_key_is_outdated_and_no_other(plan: Plan, tmp_path: Path) -> None:

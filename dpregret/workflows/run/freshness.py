@@ -55,10 +55,17 @@ class Record(NamedTuple):
 
 
 def contents(paths: Iterable[str | Path]) -> dict[str, str]:
-    """Name -> SHA-256 of files and of all files below folders."""
+    """Name -> SHA-256 of files and of all files below folders; empty for a file that cannot be read."""
     tops = [Path(path) for path in paths]
     files = {file for top in tops for file in ([top] if not top.is_dir() else top.rglob("*"))}
-    return {file.as_posix(): checksum(file) for file in files if file.is_file() and file.name != STAMP}
+    return {file.as_posix(): _sum(file) for file in files if file.is_file() and file.name != STAMP}
+
+
+def _sum(file: Path) -> str:
+    try:
+        return checksum(file)
+    except OSError:
+        return ""
 
 
 def why_stale(plan: Plan, name: str) -> tuple[str, list[str]]:

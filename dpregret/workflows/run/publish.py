@@ -213,14 +213,8 @@ def _written(record: Path, below: Path) -> list[Path] | None:
     found = freshness.Record.read(record)
     if not found.outputs or not all(_inside(below, Path(name)) for name in (*found.outputs, *found.files)):
         return None
-    return [Path(name) for name, digest in found.files.items() if Path(name).is_file() and _sum(name) == digest]
-
-
-def _sum(name: str) -> str:
-    try:
-        return checksum(Path(name))
-    except OSError:
-        return ""
+    now = freshness.contents(name for name in found.files if Path(name).is_file())
+    return [Path(name) for name, digest in now.items() if digest == found.files[name]]
 
 
 def _inside(folder: Path, file: Path) -> bool:

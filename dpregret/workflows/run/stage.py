@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import os
 import shutil
@@ -22,7 +23,7 @@ from dpregret.core.errors import ConfigError, printable
 from dpregret.core.files import reference, remove
 from dpregret.core.parquet import Stamp, StampError
 from dpregret.paper_figs.judge.runs import RunsError
-from dpregret.workflows.plan.config import Config
+from dpregret.workflows.plan.config import Config, Limits
 from dpregret.workflows.plan.keys import STORE
 from dpregret.workflows.plan.read import MADE, Plan
 from dpregret.workflows.run.freshness import Record, contents, is_fresh
@@ -131,7 +132,7 @@ def make(snakemake: Any, write: Callable[[Job], object], keep: bool = False) -> 
             raise RunsError(f"{outputs[0]} is not in the plan: run the same command again")
         item, place = plan.items[name], outputs[0].parent
         plan.check_code({item.code})
-        Config.of_plan(plan.config)  # whose limits hold for imports
+        Limits.model_validate(json.loads(plan.config)["limits"]).bound_imports()
         out = Path(plan.results, MADE, "parts", name.replace("/", "."))
         remove(out)  # of a job that was killed
         out.mkdir(parents=True)
@@ -167,7 +168,7 @@ def _move(out: Path, place: Path, outputs: tuple[Path, ...]) -> dict[str, str]:
         target = place / name
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.is_dir():
-            shutil.rmtree(target)
+            remove(target)  # of a link to a folder, the link
         shutil.move(out / name, target)  # the store may lie on another disk
     return contents(place / name for name in files)
 
