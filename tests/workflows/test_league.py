@@ -5,6 +5,7 @@ import functools
 import json
 import re
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 from scipy.linalg import toeplitz
 
+import dpregret as dp
 from dpregret.algorithms.privacy import Budget, gaussian_mu
 from dpregret.algorithms.privacy.audit import materialise, transcript_losses
 from dpregret.algorithms.privacy.participation import Schedules, worst_record
@@ -20,6 +22,7 @@ from dpregret.algorithms.privacy.prefix_sums import NoisePerItem, NoisePerPrefix
 from dpregret.algorithms.privacy.series import inverse_root_coefficients, landau, root_coefficients
 from dpregret.algorithms.privacy.toeplitz import WindowBuffers, WindowRoot, norm_floor
 from dpregret.algorithms.privacy.trees import WindowTree
+from dpregret.core.errors import ConfigError
 from dpregret.paper_figs.judge.cells import mean_root
 from dpregret.workflows.mechanisms import exact, vectors
 from dpregret.workflows.mechanisms.own_mechanism import Claim, OwnNoiseError, audit, load, main, noise_matrix
@@ -308,7 +311,10 @@ def test_noise_of_very_different_sizes_loses_no_digits(quiet: float) -> None:
     deviations[4] = quiet
     found = audit(np.tril(np.ones((12, 12))) * deviations, Claim(12, 12))
     assert found.worst.rounds == (5,)
-    assert found.mu == pytest.approx(1 / quiet, rel=1e-5)
+    assert found.item_mu.max() == pytest.approx(1 / quiet, rel=1e-5)
+    assert found.worst.mu <= 1 / quiet * (1 + 1e-12)  # by as much as rounding may hide
+    assert 1 / quiet <= found.worst.bound <= (1 + 1e-3) / quiet
+    assert found.worst.exact is (quiet > 1e-4)
 
 
 HARDLY_NOISED = """
@@ -362,6 +368,81 @@ def test_what_a_bound_alone_exceeds_is_undecided(tmp_path: Path, capsys: pytest.
     assert "verdict: UNDECIDED, " in capsys.readouterr().out
 
 
+ODD = """
+import sys
+import numpy as np
+def sums(draws, sd=20.0):
+    return np.cumsum(sd * draws, axis=0)
+def on_a_good_day(generator, rounds, dimension):  # no noise where the first draw is small, once in a million
+    drawn = generator.standard_normal((rounds, dimension))
+    return np.where(drawn[:1] > -4.75, sums(drawn), 0.0)
+def not_late(generator, rounds, dimension):
+    drawn = generator.standard_normal((rounds, dimension))
+    return np.where(drawn[-1:] < 4.75, sums(drawn), 0.0)
+def in_many(generator, rounds, dimension):
+    return sums(generator.standard_normal((rounds, dimension)), 20.0 if dimension > 1 else 1e-3)
+def masked(generator, rounds, dimension):
+    return np.ma.array(sums(generator.standard_normal((rounds, dimension))), mask=True)
+def masked_rows(generator, rounds, dimension):
+    return list(masked(generator, rounds, dimension))
+def inside(generator, rounds, dimension):  # its small noise is lost beside the large one
+    drawn = generator.standard_normal((rounds + 1, dimension)).astype(np.float32)
+    return (np.float32(1e9) * drawn[:1] + sums(drawn[1:], np.float32(20))).astype(float)
+def single(generator, rounds, dimension):
+    drawn = generator.standard_normal((rounds + 1, dimension), dtype=np.float32)
+    return np.float32(1e9) * drawn[:1] + sums(drawn[1:], np.float32(20))
+def leaves(generator, rounds, dimension):
+    sys.exit(0)
+def huge(generator, rounds, dimension):
+    return sums(generator.standard_normal((rounds, dimension)), 1e200)
+def tiny(generator, rounds, dimension):
+    return sums(generator.standard_normal((rounds, dimension)), 1e-310)
+def fair(generator, rounds, dimension):
+    return sums(generator.standard_normal((rounds, dimension), dtype=np.float32), np.float32(20))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        *((name, 2) for name in ("on_a_good_day", "not_late", "in_many", "masked", "masked_rows", "inside", "leaves")),
+        ("single", 1), ("tiny", 1), ("huge", 0), ("fair", 0),
+    ],
+)  # fmt: skip
+def test_noise_that_is_not_there_is_no_privacy(
+    name: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Noise in most runs only, masked, absorbed by larger noise, of sizes near the ends of the range of numbers."""
+    (tmp_path / "odd.py").write_text(ODD, encoding="utf-8")
+    assert main([f"{tmp_path / 'odd.py'}:{name}", "--rounds", "6"]) == code
+    told = capsys.readouterr()
+    assert told.err.count("\n") == (code == 2)
+    with pytest.raises(OwnNoiseError) if code == 2 else nullcontext():
+        assert dp.audit(f"{tmp_path / 'odd.py'}:{name}", rounds=6).kept is (code == 0)
+
+
+def test_a_loss_that_rounding_hides_is_not_judged() -> None:
+    """Rows of one size, and an inverse that grows like 2^rounds."""
+    noise = np.eye(60) - np.tril(np.ones((60, 60)), -1)
+    assert audit(noise[:20, :20], Claim(20, 20)).worst.mu > 1e4
+    with pytest.raises(OwnNoiseError, match="rounding hides it"):
+        audit(noise, Claim(60, 60))
+
+
+@pytest.mark.parametrize("given", [{"exact_gaps": "no", "participations": 2}, {"sums": "no"}, {"sums": 1}])
+def test_a_word_is_not_taken_for_true(given: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="must be True or False"):
+        dp.audit(NoisePerItem(), rounds=4, **given)
+
+
+@pytest.mark.parametrize(("key", "fitting"), [("window", 4), ("participations", 4), ("separation", 4)])
+@pytest.mark.parametrize("exact_gaps", [False, True])
+def test_more_than_fits_is_what_fits(key: str, fitting: int, exact_gaps: bool) -> None:
+    further: dict[str, Any] = {} if key == "window" else {"exact_gaps": exact_gaps, "participations": 2}
+    found, fits = (dp.audit(NoisePerItem(), rounds=4, **{**further, key: size}) for size in (10**30, fitting))
+    assert (found.worst, found.verdict) == (fits.worst, fits.verdict)
+
+
 def test_page(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     saved = tmp_path / "out.npz"
     given = [f"{path}:window_root", "--window", "16", "--rounds", "96", "--save", str(saved)]
@@ -391,6 +472,7 @@ BAD = [
     "{}:window_root --epsilon 0",
     "{}:window_root --delta 1",
     "{}:window_root --participations 2 --window 8",
+    "{}:by_rounds --sums",
     "{}:window_root --participations 0",
     "{}:window_root --separation 4",
     "{}:window_root --exact-gaps",

@@ -78,8 +78,9 @@ def worst_record(gram: Array, schedules: Schedules) -> WorstRecord:
     """The worst record under Gaussian noise. gram: G, (rounds, rounds), in units of mu^2."""
     weights = np.ascontiguousarray(np.abs(gram))
     best, bound = (_of_exact_gaps if schedules.exact_gaps else _of_free_gaps)(weights, schedules)
-    found = max(best, key=lambda rounds: reached(gram, rounds))
-    square = reached(gram, found)
+    squares = {rounds: reached(gram, rounds) for rounds in best}
+    square = max(squares.values())
+    found = min(rounds for rounds in squares if squares[rounds] >= square * (1 - CLOSE))
     return WorstRecord(tuple(round + 1 for round in found), math.sqrt(square), math.sqrt(max(bound, square)))
 
 
@@ -121,8 +122,8 @@ def _of_exact_gaps(weights: Array, schedules: Schedules) -> Found:
 
 def _of_free_gaps(weights: Array, schedules: Schedules) -> Found:
     """Best first: a node is the first rounds of a record and an interval that the next one lies in."""
-    size, gap = len(weights), schedules.separation
-    most = schedules.most(size)
+    size = len(weights)
+    most, gap = schedules.most(size), min(schedules.separation, size)
     if most == size:
         return [tuple(range(size))], float(weights.sum())
     before = _best_before(weights, most, gap)

@@ -13,8 +13,8 @@ of the fields of `Claim` and, where noise is drawn, `generator` and `dimension`.
   a PrefixSums of this project          calibrated here.
 
 Each draw is replaced by a unit vector of a space with as many dimensions as there are draws: the output shows which
-draws enter it and how much. Draws of a real generator follow, small and large ones, to see that the code is linear in
-them: row by row, so that a row of large noise hides nothing of the others.
+draws enter it and how much. Real draws follow, small and large ones of both signs, in one dimension and in many, to see
+that the code is linear in them: row by row, so that a row of large noise hides nothing of the others.
 
 Released is A v + B z: A the lower triangular ones, B the noise. The command is `dpregret audit`; exit code 0: the claim
 is kept; 1: it is violated; 2: undecided, since the bound on the loss is above the claim and no record was found that
@@ -26,7 +26,7 @@ import inspect
 import runpy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -36,7 +36,7 @@ import pandas as pd
 from scipy.linalg import solve_triangular
 
 from dpregret.algorithms.privacy.audit import materialise
-from dpregret.algorithms.privacy.budget import Budget, calibrate, gaussian_epsilon, gaussian_mu
+from dpregret.algorithms.privacy.budget import SPACING, Budget, calibrate, gaussian_epsilon, gaussian_mu
 from dpregret.algorithms.privacy.participation import Schedules, WorstRecord, worst_record
 from dpregret.algorithms.privacy.prefix_sums import PrefixSums
 from dpregret.algorithms.privacy.toeplitz import sequence_lower_bound, window_lower_bound
@@ -46,16 +46,20 @@ from dpregret.core.boundary import as_json
 from dpregret.core.errors import ConfigError, one_line
 from dpregret.numerics.arrays import Array
 
-SIZES = np.array([1.0, 1e-3, 1e3])
-"""Of real draws, one coordinate each."""
-ROUNDING, SINGLE_ROUNDING = 1e-7, 1e-4
+SIZES = np.repeat([1.0, 1e-3, 1e3], [2, 2, 12])
+"""Of real draws, one coordinate each. Most are larger than any draw is: noise that depends on the sign of a draw, or on
+how large it is, is another map for some of them."""
+ROUNDING, SINGLE_ROUNDING = 1e-9, 1e-4
 """As a share of what a row adds up: of noise in double and in single precision."""
 MOST_ROUNDS = 4096
 CORNER = 6
 MOST_LINES = 24
 TOLERANCE = 1e-9
-RANK = 1e-12
-"""Share of a round's noise: what is new in it, where less is taken for rounding."""
+RANK, SINGLE_RANK = 1e-12, 1e-4
+"""Share of a round's noise, in double and in single precision: what is new in it, where less is taken for rounding."""
+SINGLE_SPACING = 2.0**-23
+WORST_ROUNDING = 0.01
+"""Relative error of a loss by rounding from which on nothing is judged."""
 AUDIT = "audit"
 
 
@@ -112,7 +116,7 @@ def blamed(what: str) -> Iterator[None]:
         yield
     except OwnNoiseError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise OwnNoiseError(f"{what}: {type(error).__name__}: {one_line(error)}") from error
 
 
@@ -134,9 +138,10 @@ def load(reference: str) -> Callable[..., Any]:
 def noise_matrix(make: Callable[..., Any], claim: Claim, per_item: bool = True) -> Array:
     """The matrix B, (rounds, draws): prefix sums leave with B times independent N(0, 1) draws added.
 
-    per_item: a streaming matrix makes the noise of single items. Raises OwnNoiseError.
+    In single precision where the code is. per_item: a streaming matrix makes the noise of single items. Raises
+    OwnNoiseError.
     """
-    source = make if "generator" in inspect.signature(make).parameters else _call(make, asdict(claim))
+    source = make if "generator" in _signature(make).parameters else _call(make, asdict(claim))
     if isinstance(source, PrefixSums):
         budget = Budget(claim.epsilon, claim.delta)
         return calibrate("gaussian", budget, claim.sensitivity, source.nodes_per_item) * materialise(
@@ -144,6 +149,8 @@ def noise_matrix(make: Callable[..., Any], claim: Claim, per_item: bool = True) 
         )
     if isinstance(source, tuple) and len(source) == 2 and hasattr(source[0], "multiply_next"):
         return _streamed(*source, claim.rounds, per_item)
+    if not per_item:
+        raise OwnNoiseError(f"{AUDIT}: sums: is for streaming matrices, a function makes noise of sums: leave it out")
     if hasattr(source, "multiply_next"):
         raise OwnNoiseError("a streaming matrix comes with its standard deviation: return (matrix, sd)")
     if not callable(source):
@@ -164,10 +171,12 @@ def _streamed(matrix: Any, deviation: Any, rounds: int, per_item: bool) -> Array
             for draw in draws:
                 row, state = matrix.multiply_next(draw, state)
                 rows.append(row)
-        return _checked(rows, rounds, rounds)
+        return _checked(rows, rounds, draws.shape[1])
 
-    items = _read_off(multiplied, rounds, rounds)
-    return sd * (np.cumsum(items, axis=0) if per_item else items)
+    items = _read_off(multiplied, rounds)
+    with np.errstate(over="ignore"):
+        noise = sd * (np.cumsum(items, axis=0, dtype=np.float64) if per_item else items)
+        return _finite(noise.astype(items.dtype))
 
 
 class _Probe:
@@ -176,15 +185,15 @@ class _Probe:
     def __init__(self, draws: Array | None, dimension: int):
         self.draws, self.dimension, self.used = draws, dimension, 0
 
-    def standard_normal(self, size: Any = None) -> Array:
+    def standard_normal(self, size: Any = None, dtype: Any = np.float64) -> Array:
         shape = (size,) if isinstance(size, int | np.integer) else tuple(size or ())
         if not shape or shape[-1] != self.dimension or len(shape) > 2:
             raise OwnNoiseError(f"sizes of draws must be (dimension,) or (k, dimension), got {size}")
         count = int(np.prod(shape[:-1], dtype=int))
         first, self.used = self.used, self.used + count
         if self.draws is None:
-            return np.zeros(shape)
-        return self.draws[first : self.used].reshape(shape).copy()
+            return np.zeros(shape, dtype)
+        return self.draws[first : self.used].reshape(shape).astype(dtype)
 
     def normal(self, loc: float = 0.0, scale: float = 1.0, size: Any = None) -> Array:
         if np.any(np.asarray(loc) != 0):
@@ -204,42 +213,61 @@ def _drawn(noise: Callable[..., Any], claim: Claim) -> Array:
     played(counter)
     if not counter.used:
         raise OwnNoiseError("the noise draws nothing from its generator")
-    return _read_off(lambda draws: played(_Probe(draws, draws.shape[1])), counter.used, len(SIZES))
+    return _read_off(lambda draws: played(_Probe(draws, draws.shape[1])), counter.used)
 
 
-def _read_off(play: Callable[[Array], Array], draws: int, dimension: int) -> Array:
+def _read_off(play: Callable[[Array], Array], draws: int) -> Array:
     """The matrix of what is played, given all draws, (draws, dimension): what it makes of unit vectors.
 
-    Raises OwnNoiseError unless it makes matrix @ draws of real draws, each number up to rounding of its own row. Their
-    coordinates have different sizes, so that clipped or rounded noise is seen.
+    In single precision where a play is. Raises OwnNoiseError unless it makes matrix @ draws of real draws, each number
+    up to rounding of its own row.
     """
-    matrix = play(np.eye(draws))
-    real = np.random.default_rng(0).standard_normal((draws, dimension)) * np.resize(SIZES, dimension)
-    played = play(real)
-    rounding = ROUNDING if 4 not in (matrix.dtype.itemsize, played.dtype.itemsize) else SINGLE_ROUNDING
-    size, matrix, played = np.abs(matrix) @ np.abs(real), matrix.astype(np.float64), played.astype(np.float64)
-    wrong = np.abs(played - matrix @ real) > rounding * size
-    if wrong.any():
-        first = int(np.flatnonzero(wrong.any(axis=1))[0]) + 1
-        message = "the noise is not a fixed linear map of its draws, coordinate by coordinate"
-        raise OwnNoiseError(f"{message}: not in round {first}")
-    return matrix
+    made = play(np.eye(draws))
+    generator, matrix, single = np.random.default_rng(0), made.astype(np.float64), made.dtype.itemsize == 4
+    real = generator.uniform(0.5, 2.0, (draws, len(SIZES))) * generator.choice([-1.0, 1.0], (draws, len(SIZES))) * SIZES
+    for tried in (real, -real, real[:, -1:], -real[:, -1:]):
+        played = play(tried)
+        single = single or played.dtype.itemsize == 4
+        size = np.abs(matrix) @ np.abs(tried)
+        off = np.abs(played - matrix @ tried)
+        wrong = ~(off <= (SINGLE_ROUNDING if single else ROUNDING) * size)
+        if wrong.any():
+            first = int(np.flatnonzero(wrong.any(axis=1))[0]) + 1
+            message = "the noise is not a fixed linear map of its draws, coordinate by coordinate"
+            raise OwnNoiseError(f"{message}: not in round {first}")
+    return matrix.astype(np.float32) if single else matrix
 
 
 def _checked(answer: Any, rounds: int, dimension: int) -> Array:
+    rows = answer if isinstance(answer, list | tuple) else [answer]
+    if any(np.ma.is_masked(row) for row in rows):
+        raise OwnNoiseError("the noise is masked: what is released there is not known")
     with blamed("the noise is not an array of numbers"):
         array = np.asarray(answer)
     if array.dtype.kind not in "iuf" or array.dtype.itemsize < 4:
         raise OwnNoiseError(f"the noise must be numbers of at least single precision, got {array.dtype}")
     if array.shape != (rounds, dimension):
         raise OwnNoiseError(f"the noise must have shape (rounds, dimension) = {(rounds, dimension)}, got {array.shape}")
+    return _finite(array)
+
+
+def _finite(array: Array) -> Array:
     if not np.isfinite(array).all():
         raise OwnNoiseError("the noise is not finite")
     return array
 
 
+def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    with blamed(f"{_named(function)} has no arguments that could be read"):
+        return inspect.signature(function)
+
+
+def _named(function: Callable[..., Any]) -> str:
+    return getattr(function, "__name__", type(function).__name__)
+
+
 def _call(function: Callable[..., Any], offered: Mapping[str, Any]) -> Any:
-    signature, name = inspect.signature(function), getattr(function, "__name__", type(function).__name__)
+    signature, name = _signature(function), _named(function)
     with blamed(f"{name} may have the arguments {', '.join(offered)}"):
         arguments = signature.bind(**{key: value for key, value in offered.items() if key in signature.parameters})
     with blamed(f"{name} failed"):
@@ -316,26 +344,54 @@ def audited(mechanism: str | Callable[..., Any] | object, claim: Claim, sums: bo
 
 
 def audit(noise: Array, claim: Claim) -> Verdict:
-    """Losses of a noise matrix B, (rounds, draws)."""
-    rounds = claim.rounds
-    lower = np.asarray(np.linalg.qr(noise.T, mode="r")).T  # L L^T = B B^T, without squaring what is small
-    pivots = np.zeros(rounds)
+    """Losses of a noise matrix B, (rounds, draws), whose numbers are as precise as its type.
+
+    Raises OwnNoiseError where rounding hides them.
+    """
+    rounds, single = claim.rounds, noise.dtype.itemsize == 4
+    noise = noise.astype(np.float64)
+    largest = float(np.abs(noise).max()) or 1.0
+    scaled = noise / largest
+    lower = np.asarray(np.linalg.qr(scaled.T, mode="r")).T  # L L^T = B B^T, without squaring what is small
+    pivots, norms = np.zeros(rounds), np.linalg.norm(scaled, axis=1)
     pivots[: lower.shape[1]] = np.abs(np.diagonal(lower))
-    singular = np.flatnonzero(pivots <= RANK * np.linalg.norm(noise, axis=1))
+    singular = np.flatnonzero(pivots <= (SINGLE_RANK if single else RANK) * norms)
     if singular.size:
         first, everything = int(singular[0]) + 1, np.full(rounds, np.inf)
         return Verdict(claim, noise, everything, everything, WorstRecord((first,), np.inf, np.inf), first)
-    whitened = claim.sensitivity * solve_triangular(lower, np.tril(np.ones((rounds, rounds))), lower=True)
-    losses = np.cumsum(np.square(whitened), axis=0)  # of every item given the outputs so far
-    last = np.minimum(np.arange(rounds) + claim.window, rounds) - 1  # the last output that an item is charged for
-    items = np.sqrt(losses[last, np.arange(rounds)])
-    ages = np.sqrt(np.array([np.diagonal(losses, -age).max() for age in range(rounds)]))
+    with np.errstate(over="ignore", invalid="ignore"):
+        unit = claim.sensitivity / largest
+        whitened = solve_triangular(lower, np.tril(np.ones((rounds, rounds))), lower=True, check_finite=False)
+        error = _rounding_of(whitened, norms, single)
+        losses = np.cumsum(np.square(whitened), axis=0)  # of every item given the outputs so far
+    if not (error <= WORST_ROUNDING and np.isfinite(losses).all()):
+        raise OwnNoiseError("the noise of some rounds is so much smaller than that of others that rounding hides it")
+    last = (
+        np.minimum(np.arange(rounds) + min(claim.window, rounds), rounds) - 1
+    )  # the last output that an item is charged for
+    items = unit * np.sqrt(losses[last, np.arange(rounds)])
+    ages = unit * np.sqrt(np.array([np.diagonal(losses, -age).max() for age in range(rounds)]))
     if claim.participations > 1:
-        worst = worst_record(whitened.T @ whitened, claim.schedules)
+        found = worst_record(whitened.T @ whitened, claim.schedules)
+        worst = replace(found, mu=unit * found.mu, bound=unit * found.bound)
     else:
         item = int(np.argmax(items))
         worst = WorstRecord((item + 1,), float(items[item]), float(items[item]))
+    if error > TOLERANCE:
+        worst = replace(worst, mu=worst.mu * (1 - error), bound=worst.bound * (1 + error))
     return Verdict(claim, noise, items, ages, worst)
+
+
+def _rounding_of(whitened: Array, norms: Array, single: bool) -> float:
+    """A bound on the relative error by rounding of a loss, of L^-1 A, (rounds, rounds).
+
+    Each row of B is known up to rounding of its own size, norms: by E_i, in single precision before it is factored
+    here. Then B + E = (1 + E B^+) B, and a loss changes by |E B^+| at most, which is below | |L^-1| |E| |. The columns
+    of L^-1 are differences of those of L^-1 A.
+    """
+    inverse = -np.diff(whitened, axis=1, append=0.0)
+    spacing = 4 * SPACING * np.sqrt(len(norms)) + (SINGLE_SPACING / 2 if single else 0.0)
+    return float(spacing * np.linalg.norm(np.abs(inverse) @ norms))
 
 
 def _page(verdict: Verdict) -> Iterator[str]:
@@ -367,10 +423,11 @@ def _page(verdict: Verdict) -> Iterator[str]:
         for age in sorted(age for age in doubling | windows if age < rounds):
             mark = "" if age < claim.window else " (expired)"
             yield f"   age {age}: mu {verdict.age_mu[age]:.6g}, epsilon {epsilon_of(verdict.age_mu[age]):.6g}{mark}"
-    if verdict.singular is None and not several:
-        variances = np.square(noise).sum(axis=1)
+    if verdict.singular is None and not several and np.isfinite(verdict.mu):
+        largest = np.abs(noise).max()
+        variances = np.square(noise / largest).sum(axis=1)
         bound = sequence_lower_bound(rounds) if whole else window_lower_bound(claim.window, rounds)
-        unit = (verdict.mu / claim.sensitivity) ** 2
+        unit = (verdict.mu / (claim.sensitivity / largest)) ** 2
         mean, most = unit * variances.mean(), unit * variances.max()
         yield f"error, variance in units of (sensitivity / mu)^2: mean {mean:.6g}, largest {most:.6g}"
         yield f"   no Gaussian noise has a mean below {bound:.6g}: this is {mean / bound:.4g} times as much"
