@@ -102,11 +102,12 @@ def sweep(
     """Play several learners over a grid of settings, on the same losses.
 
     learners: names and classes as in `play`, in a list; `"private"` (`"not private"`) stands for the usual variants of
-    all learners of that kind which the stream serves. rounds, dimension, window, epsilon: a number or a list; every
-    combination is played. A learner without a window protects all rounds, one without privacy ignores epsilon: both
-    take part at every value. cores: processes (all that this process may use where none is given); no number depends on
-    them. progress: a line on standard error (where None: on a terminal, or in a notebook, from the first second on).
-    Everything else is as in `play`, and each play has the numbers that `play` gives alone. Nothing is kept in a store.
+    all learners of that kind which the stream serves; windows of such a group are rounded up to powers of two, and the
+    answer says so. rounds, dimension, window, epsilon: a number or a list; every combination is played. A learner
+    without a window protects all rounds, one without privacy ignores epsilon: both take part at every value. cores:
+    processes (all that this process may use where none is given); no number depends on them. progress: a line on
+    standard error (where None: on a terminal, or in a notebook, from the first second on). Everything else is as in
+    `play`, and each play has the numbers that `play` gives alone. Nothing is kept in a store.
 
     Returns a `Swept`: `ranking()`, `plot(x=...)`, `to_latex()`, `frame` (a row a play), `plays` (each a `Played`), and
     `left_out` (learners of a group that refuse the setting, with the reason).

@@ -179,6 +179,15 @@ def test_a_group_is_what_the_stream_serves_and_says_who_was_not_played(monkeypat
     assert "not played: dartboard-net" in repr(found)
 
 
+def test_a_window_of_a_group_is_served_by_a_power_of_two_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep, "_group", lambda *_: ["wdp-cocop-gaussian"])
+    found = dp.sweep("private", **SMALL, window=[12, 16], cores=1)
+    assert [play.window for play in found] == [16]
+    assert "16 serves 12" in repr(found)
+    monkeypatch.setattr(sweep, "_group", lambda *_: ["noise-per-gradient"])
+    assert "all protect all rounds, which is more" in repr(dp.sweep("private", **SMALL, window=12, cores=1))
+
+
 def test_progress_goes_to_standard_error_where_it_is_asked_for(capfd: pytest.CaptureFixture[str]) -> None:
     dp.sweep([Still, Twin], **SMALL, cores=1)
     assert capfd.readouterr() == ("", "")

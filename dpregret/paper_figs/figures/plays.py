@@ -36,6 +36,8 @@ Played = Any
 
 DASHES: Final = ("-", DASHED, DOTTED, (0, (6, 1, 1, 1)), (0, (1, 3)))
 """Of the values of what varies beside x."""
+FEW: Final = 6
+"""Curves that have bands where they do not show a course."""
 PARAMETERS: Final[Mapping[str, Any]] = {
     "rounds": "horizon", "dimension": "dimension", "window": "window", "epsilon": "epsilon",
 }  # fmt: skip
@@ -99,7 +101,7 @@ def draw_plays(plays: Sequence[Played], x: str, names: Mapping[str, str], ax: Ax
             style = _style(theme, first)
             style = replace(style, dash=dashes[values]) if varied else style
             if math.isfinite(curve["x"].iloc[0]) and curve["x"].iloc[0] > 0:
-                _curve(axes, curve, style, label)
+                _curve(axes, curve, style, label, band=courses or len(order) <= FEW)
             else:  # an algorithm without this parameter has one value
                 axes.axhline(float(curve["regret"].iloc[0]), color=style.colour, linestyle=style.dash, label=label)
         stays = plays[0].curve.rename(columns={"rounds": "x"}) if courses else frame.rename(columns={x: "x"})
@@ -129,8 +131,8 @@ def _style(theme: Theme, play: Played) -> CurveStyle:
     return theme.styles.of(learner, variant, math.isfinite(play.epsilon))
 
 
-def _curve(ax: Axes, curve: pd.DataFrame, style: CurveStyle, label: str) -> None:
-    """Means that are positive, with their bands."""
+def _curve(ax: Axes, curve: pd.DataFrame, style: CurveStyle, label: str, band: bool = True) -> None:
+    """Means that are positive, with their intervals: a band, or bars, which many curves leave readable."""
     shown = curve.loc[curve["regret"] > 0]
     line: dict[str, Any] = {
         "color": style.colour,
@@ -141,7 +143,10 @@ def _curve(ax: Axes, curve: pd.DataFrame, style: CurveStyle, label: str) -> None
     }
     ax.plot(shown["x"], shown["regret"], label=label, **line)
     low = shown["low"].clip(lower=shown["regret"] / 100)  # a logarithmic axis has no zero
-    ax.fill_between(shown["x"], low, shown["high"], color=style.colour, alpha=0.2, linewidth=0)
+    if band:
+        ax.fill_between(shown["x"], low, shown["high"], color=style.colour, alpha=0.2, linewidth=0)
+    else:
+        ax.vlines(shown["x"], low, shown["high"], color=style.colour, linewidth=0.8)
 
 
 def _baseline(ax: Axes, x: Any, stay: Any) -> None:

@@ -50,11 +50,12 @@ class Swept:
     """Plays of several learners on the same losses.
 
     plays: in the order of learners and settings. left_out: learners of a group that could not be played -> why.
-    Indexed, a `Swept` gives its plays.
+    remarks: on the window of a group. Indexed, a `Swept` gives its plays.
     """
 
     plays: tuple[Played, ...]
     left_out: Mapping[str, str]
+    remarks: tuple[str, ...] = ()
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -169,6 +170,7 @@ class Swept:
     def _notes(self) -> list[str]:
         stays = {formats.significant(play.stay) for play in self.plays}
         notes = [f"fixed-point baseline: {stays.pop()}"] if len(stays) == 1 else []
+        notes += self.remarks
         notes += [f"not played: {name}: {reason}" for name, reason in self.left_out.items()]
         return notes
 
@@ -254,6 +256,9 @@ def sweep(
         workers = processors() if cores is None else whole(f"{PLAY}: cores", cores)
         grid = {key: _several(key, value) for key, value in (("rounds", rounds), ("dimension", dimension))}
         windows = None if window is None else _several("window", window)
+        grouped, remarks = _grouped(learners), []
+        if windows is not None and grouped:
+            windows, remarks = _served(windows)
         budgets = _several("epsilon", epsilon)
         fixed = (delta, runs, set, seed, options, limits, data)
 
@@ -265,14 +270,33 @@ def sweep(
 
         chosen, left_out = _chosen(learners, stream, jobs_of)
         if windows is not None and not any(call.windowed for call in chosen):
-            raise ConfigError(f"{PLAY}: window: none of these learners has one, so that it has no effect: leave it out")
+            if not grouped:
+                no_effect = "none of these learners has one, so that it has no effect: leave it out"
+                raise ConfigError(f"{PLAY}: window: {no_effect}")
+            remarks = ["no algorithm with a window serves this stream: all protect all rounds, which is more"]
         bounds = lifted(limits)
         hours = sum(predicted(call.experiment)[1] for call in chosen)
         if message := bounds.beyond("hours", hours):
             raise ConfigError(f"{PLAY}: {message}".replace("--config ", ""))
         largest = max(predicted(call.experiment)[0] for call in chosen)
         workers = max(1, min(workers, len(chosen), int(machine_gb() / (largest + 0.3))))
-        return Swept(tuple(itertools.chain.from_iterable(_played(chosen, workers, progress))), left_out)
+        return Swept(tuple(itertools.chain.from_iterable(_played(chosen, workers, progress))), left_out, tuple(remarks))
+
+
+def _grouped(learners: Any) -> bool:
+    """Whether a word stands for a group among them."""
+    listed = [learners] if isinstance(learners, str) else learners
+    words = [word for word in listed if isinstance(word, str)] if isinstance(listed, Iterable) else []
+    return any(word in GROUPS for word in words)
+
+
+def _served(windows: Sequence[Any]) -> tuple[list[int], list[str]]:
+    """The next powers of two, which trees need, so that a group meets one window; and what to say of it."""
+    asked = [whole(f"{PLAY}: window", window) for window in windows]
+    served = list(dict.fromkeys(1 << (window - 1).bit_length() for window in asked))
+    moved = [window for window in asked if window & (window - 1)]
+    said = [f"windows are powers of two: {1 << (window - 1).bit_length()} serves {window}" for window in moved]
+    return served, said
 
 
 def _several(key: str, value: Any) -> list[Any]:
