@@ -76,8 +76,8 @@ LOGISTIC, SQUARED = "records-logistic", "fetched-regression"
 """The stream of a study's records that no experiment plays: of two classes, and of a label of numbers."""
 AS_PRINTED: Final = ("printed", "paper")
 """How variants begin that follow a text to the letter."""
-NEXT: Final = 3
-"""Learners that are listed after the recommended one."""
+NEXT, GUESSES = 3, 5
+"""Learners that are listed after the recommended one, and below the rule."""
 MOST_NUMBERS: Final = 2**24
 """Rounds (or numbers of a data set) beyond which no learner is built for its bound."""
 
@@ -177,7 +177,7 @@ class Advice:
             item
             for item in self.learners
             if best is not None and item.guessed and item is not best and item.low < best.regret
-        )
+        )[:GUESSES]
 
 
 def read_cells(results: Path | None, root: Path) -> tuple[pd.DataFrame, str]:
@@ -598,7 +598,8 @@ def _text(advice: Advice, why: bool, own: OfStudy | None = None, record: Planned
     rows = [_line(ranks[item.learner], item, advice, why) for item in shown]
     rows += [_line("", advice.free, advice, why)] if advice.free else []
     if rows:
-        heading = "All" if why else "Next, and without privacy" if advice.free else "Next"
+        headings = {(True, True): "Next, and without privacy", (True, False): "Next", (False, True): "Without privacy"}
+        heading = "All" if why else headings[bool(shown), advice.free is not None]
         lines += ["", formats.terminal(pd.DataFrame(rows), heading)]
     if advice.possible and not why:
         guesses = [_line("?", item, advice, why) for item in advice.possible]
@@ -632,7 +633,7 @@ def _answer(advice: Advice) -> list[str]:
     interval = (
         f"{'~' * bool(best.extrapolated)}{significant(best.regret)} [{significant(best.low)}, {significant(best.high)}]"
     )
-    noise = "not computed at this size" if not advice.guarantee else "of choices, not added to sums"
+    noise = "of choices, not added to sums" if advice.guarantee else ""
     if advice.noise is not None:
         law = {"gaussian": "Gaussian", "laplace": "Laplace", "gumbel": "Gumbel"}.get(advice.noise.law, "norm-Gamma")
         noise = f"{law}, standard deviation {significant(advice.noise.deviation)} a coordinate, where it is drawn"
@@ -641,7 +642,8 @@ def _answer(advice: Advice) -> list[str]:
         "Recommended": best.learner,
         word.capitalize(): f"{interval}{bound}; {baseline}",
         "Noise": noise,
-        "Guarantee": advice.guarantee or "not computed at this size",
+        "Guarantee": advice.guarantee
+        or f"not computed: {advice.stream} is too large at this size, or its data are not here",
         "Extrapolated": guess if best.guessed else "",
     }
     return [f"{name}: {text}" for name, text in rows.items() if text]

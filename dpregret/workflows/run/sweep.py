@@ -256,7 +256,7 @@ def sweep(
         workers = processors() if cores is None else whole(f"{PLAY}: cores", cores)
         grid = {key: _several(key, value) for key, value in (("rounds", rounds), ("dimension", dimension))}
         windows = None if window is None else _several("window", window)
-        grouped, remarks = _grouped(learners), []
+        grouped, remarks = _grouped(learners), list[str]()
         if windows is not None and grouped:
             windows, remarks = _served(windows)
         budgets = _several("epsilon", epsilon)
