@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from dpregret.paper_figs.judge.claims import ClaimsError, cited_claims, load_claims, load_errata, load_paper
+from dpregret.workflows.run.rewrite import main, rewritten
 
 PAPERS = Path(__file__).resolve().parents[2] / "workflows" / "papers"
 SETTING = {"experiment": "e", "stream": "n", "parameter": "horizon"}
@@ -126,7 +127,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     ({"parameter": "delta", "rate": "ln(d/beta)"}, "id:", ""),
     ({"parameter": "dimension", "rate": "d A_W"}, "id:", ""),
     *(
-        ({"rate": ..., "type": "below", "bound": "explicit", "side": side, "response": response}, "id:", "")
+        ({"rate": ..., "type": "below", "side": side, "response": response}, "id:", "")
         for side, response in (("lower", "regret"), ("upper", "noise"))
     ),
 ]
@@ -210,6 +211,79 @@ def test_claims_that_a_text_cites_must_exist(tmp_path: Path) -> None:
 
 
 def test_what_a_paper_states_inherits_the_provenance_of_its_text(tmp_path: Path) -> None:
-    claims = [CLAIM, {**CLAIM, "id": "b", "origin": "derived"}, {**CLAIM, "id": "c", "provenance": "printed"}]
+    claims = [CLAIM, {**CLAIM, "id": "c", "provenance": "printed"}, {"origin": "derived"}, {**CLAIM, "id": "b"}]
     found = load_claims(write(tmp_path, claims, provenance="reconstructed")).claims
     assert [claim.provenance for claim in found] == ["reconstructed", "printed", "printed"]
+
+
+def test_a_heading_gives_its_origin_to_the_claims_below_it(tmp_path: Path) -> None:
+    claims = [CLAIM, {"origin": "derived"}, {**CLAIM, "id": "b"}, {**CLAIM, "id": "c"}, {"origin": "paper"}]
+    path = write(tmp_path, [*claims, {**CLAIM, "id": "d", "toll": 1}])
+    assert said(path).startswith(f"{path}:{line_of(path, 'toll')}: claims[d].toll: ")  # headings are no claims
+    found = load_claims(write(tmp_path, [*claims, {**CLAIM, "id": "d"}])).claims
+    assert [(claim.id, claim.origin) for claim in found] == [
+        ("thm3-T", "paper"), ("b", "derived"), ("c", "derived"), ("d", "paper"),
+    ]  # fmt: skip
+    path = write(tmp_path, [{"origin": "derive"}, CLAIM, {**CLAIM, "id": "b"}])
+    assert said(path).startswith(f"{path}:{line_of(path, 'origin:')}: claims[0].origin: must be one of ")
+
+
+def test_a_reason_of_one_word_is_one_of_the_files_reasons(tmp_path: Path) -> None:
+    claims = [{**CLAIM, "check": "stream"}, {**CLAIM, "id": "b", "check": "in full words"}]
+    found = load_claims(write(tmp_path, claims, reasons={"stream": "the stream dictates it"})).claims
+    assert [claim.check for claim in found] == ["the stream dictates it", "in full words"]
+    path = write(tmp_path, [{**CLAIM, "check": "steam"}], reasons={"stream": "the stream dictates it"})
+    assert said(path).startswith(f"{path}:{line_of(path, 'check:')}: claims[thm3-T].check: unknown reason 'steam'")
+
+
+OLD = """\
+# a comment
+claims:
+  # about T
+  - id: a
+    says: it grows  # a sentence
+    learner: l.v
+
+  # ours
+  - id: b
+    says: it stays
+    origin: derived
+    type: below
+    bound: explicit
+  - {id: c, origin: derived, says: "so, too", type: stated, bound: explicit}
+  - {id: d, says: last, origin: paper}
+tables: []
+"""
+NEW = """\
+# a comment
+claims:
+  # about T
+  - id: a
+    says: it grows  # a sentence
+    learner: l.v
+
+  - origin: derived
+  # ours
+  - id: b
+    says: it stays
+    type: below
+  - {id: c, says: "so, too", type: stated}
+  - origin: paper
+  - {id: d, says: last}
+tables: []
+"""
+
+
+def test_a_file_of_an_earlier_version_is_refused_and_rewritten_with_its_comments(tmp_path: Path) -> None:
+    assert rewritten(OLD) == NEW
+    assert rewritten(NEW) == NEW
+    path = write(tmp_path, [{**CLAIM, "origin": "derived"}])
+    said_now = said(path)
+    assert said_now.startswith(f"{path}:{line_of(path, 'origin:')}: claims[thm3-T].origin: is a heading now")
+    assert main([str(path)]) == 0
+    assert [claim.origin for claim in load_claims(path).claims] == ["derived"]
+    below = {key: value for key, value in CLAIM.items() if key != "rate"} | {"type": "below", "bound": "explicit"}
+    path = write(tmp_path, [below])
+    assert ".bound: type below implies it" in said(path)
+    assert main([str(path)]) == 0
+    assert load_claims(path).claims[0].bound == "explicit"

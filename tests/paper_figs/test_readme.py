@@ -130,7 +130,9 @@ PRIVATE = """\
 - {id: grows-T, at: here, source: Theorem 1, says: it grows, learner: l.v, rate: T}
 - {id: safe, at: here, source: "Theorem 2, eq. (3)", says: it is eps-DP, type: private, learner: l.v, exact: l.v}
 - {id: safe-quoted, at: here, source: Table 1, says: it is eps-DP, type: private, learner: l.v, exact: l.v}
-- {id: safe-ours, at: here, source: ours, says: it is, type: private, learner: l.v, origin: derived}
+- origin: derived
+- {id: safe-ours, at: here, source: ours, says: it is, type: private, learner: l.v}
+- origin: paper
 - {id: safe-lost, at: here, source: Theorem 4, says: it is, type: private, learner: l.v, provenance: reconstructed}
 - {id: safe-sum, at: here, source: Theorem 5, says: it is, type: private, learner: l.v, check: a sum}"""
 FINDINGS = """\

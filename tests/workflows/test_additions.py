@@ -133,8 +133,9 @@ def test_the_tutorials_learner_gets_its_verdict_and_its_curve(added: Checkout) -
     results = added.root / "results" / "mine" / "noisy_descent"
     lines = read_lines(results).set_index("claim")
     assert lines.loc["descent-T", "verdict"] == "reproduced up to logs"
-    assert lines.loc["descent-bound", ["kind", "verdict"]].tolist() == ["check", "holds"]
-    assert set(lines.loc[["descent-T", "descent-bound"], "runs"]) == {16}
+    bound = "bound.descent.noisy-descent.corrected"
+    assert lines.loc[bound, ["kind", "verdict"]].tolist() == ["check", "holds"]
+    assert set(lines.loc[["descent-T", bound], "runs"]) == {16}
     value, low, high = lines.loc["descent-T", ["fitted", "fitted_low", "fitted_high"]]
     assert f"| {value:.3f} [{low:.3f}, {high:.3f}] |" in TUTORIAL
     assert "noisy-descent corrected" in (results / "report.html").read_text()

@@ -375,6 +375,7 @@ DECIDES_NOTHING = {
     "workflows/run/*.py": "a command or a function of the API",
     "workflows/run/templates/*": "a command or a function of the API",
     "paper_figs/compare/compare.py": "a command or a function of the API",
+    "paper_figs/figures/plays.py": "a command or a function of the API",
     "paper_figs/tables/show.py": "a command or a function of the API",
     "paper_figs/report/readme.py": "a command or a function of the API",
     "workflows/plan/*": "its result is the plan, which is in the keys",

@@ -1,7 +1,9 @@
 """The claims of a paper, its tables, figures and errata: the models of the YAML files, and how a folder is read.
 
 `at: NAME` gives a claim the keys of an entry of `settings`, and a row of a table those of an entry of `guarantees`; its
-own keys win. Nothing else is inherited. Every mistake is one line with file, line and key.
+own keys win. In the list of claims an entry `origin: derived` is a heading: it holds for the claims below it, up to the
+next one; above the first they are the paper's. A reason of one word names an entry of `reasons`. Nothing else is
+inherited. Every mistake is one line with file, line and key.
 """
 
 from __future__ import annotations
@@ -183,6 +185,8 @@ class Claim(Swept):
     def _in_short(cls, data: Any) -> Any:
         if isinstance(data, dict) and isinstance(data.get("from"), int):
             data = {**data, "from": {"rounds": data["from"]}}
+        if isinstance(data, dict) and data.get("type") in IMPLY_BOUND:
+            data = {"bound": "explicit", **data}
         return _split_learner(data)
 
     @model_validator(mode="after")
@@ -482,6 +486,14 @@ class ErrataFile(Strict):
 
 AT, SETTINGS, GUARANTEES = "at", "settings", "guarantees"
 """Key of a claim or row, and the sections that it names an entry of: what claims and what rows share."""
+ORIGIN, REASONS = "origin", "reasons"
+"""Key of a heading among claims, and the section of reasons that several claims share."""
+REASONED: Final = ("check", "undecided", "tol_reason")
+"""Keys whose value is a reason, or the name of one."""
+IMPLY_BOUND: Final = ("below", "stated")
+"""Types of claims about the explicit bound."""
+REWRITE: Final = "python -m dpregret.workflows.run.rewrite FILE does so"
+"""The command that brings a claims file of an earlier version into this form."""
 PAPER_FILES: Final = ("claims.yaml", "errata.yaml", "changes.yaml")
 """Files of a paper's folder that this module reads; the keys of stages that import it hold them. The last: claim -> the
 commits that changed what it is judged by after its first reference."""
@@ -600,7 +612,7 @@ def load_errata(path: Path) -> tuple[ErrataFile, Located]:
 
 def _claims(path: Path) -> tuple[ClaimsFile, Located]:
     source = _filled_in(_named(path))
-    further = {0: (SETTINGS, GUARANTEES), 2: (AT,), 4: (AT,)}
+    further = {0: (SETTINGS, GUARANTEES, REASONS), 2: (AT,), 4: (AT,)}
     claims = validate(ClaimsFile, source, further, ClaimsError).with_claims_of_learners()
     _unique(source, [(("claims", number, "id"), claim.id) for number, claim in enumerate(claims.claims)])
     _unique(source, [((*key_path, "id"), row.id) for key_path, row in _rows(claims)])
@@ -660,9 +672,12 @@ def _named(path: Path) -> Source:
 
 
 def _filled_in(source: Source) -> Expanded:
-    """Fill in the keys of `at`: settings in claims, guarantees in table rows."""
+    """Fill in the keys of `at`, settings in claims and guarantees in rows; the origin of headings; reasons."""
     data: Any = deepcopy(source.data)
+    reasons = data.pop(REASONS, {})
     shared = {section: data.pop(section, {}) for section in (SETTINGS, GUARANTEES)}
+    if not isinstance(reasons, dict) or not all(isinstance(text, str) for text in reasons.values()):
+        raise ClaimsError(f"{source.at((REASONS,))}: must be a mapping of names to sentences")
     _refuse(
         f"{source.at((section,))}: must be a mapping" for section in shared if not isinstance(shared[section], dict)
     )
@@ -673,7 +688,8 @@ def _filled_in(source: Source) -> Expanded:
         if not isinstance(entry, dict)
     )
     origins: dict[KeyPath, tuple[Source, KeyPath]] = {(): (source, ())}  # inherited key -> where it is written
-    filled, problems = Expanded(data, origins), []
+    filled = Expanded(data, origins)
+    problems = [*_under_headings(source, data, origins)]
     tables = enumerate(_listed(data, "tables"))
     lists: list[tuple[KeyPath, str, list[Any]]] = [(("claims",), SETTINGS, _listed(data, "claims"))]
     lists += [(("tables", number, "rows"), GUARANTEES, _listed(table, "rows")) for number, table in tables]
@@ -689,11 +705,45 @@ def _filled_in(source: Source) -> Expanded:
                 else:
                     problems.append(f"{source.at((*path, AT))}: {not_allowed(section[:-1], name, shared[section])}")
                 origins.update({(*path, key): (source, (section, name, key)) for key in inherited if key not in entry})
-            entries[number] = {**inherited, **entry}
+            entries[number] = entry = {**inherited, **entry}
+            for key in REASONED if section == SETTINGS else ():
+                reason = entry.get(key)
+                if isinstance(reason, str) and reason and " " not in reason:
+                    if reason in reasons:
+                        entry[key] = reasons[reason]
+                    else:
+                        problems.append(f"{filled.at((*path, key))}: {not_allowed('reason', reason, reasons)}")
             empty = [key for key, value in entries[number].items() if value is None]
             problems += [f"{filled.at((*path, key))}: is empty: leave this key out" for key in empty]
     _refuse(in_order(problems))
     return filled
+
+
+def _under_headings(source: Source, data: Any, origins: dict[KeyPath, tuple[Source, KeyPath]]) -> Iterator[str]:
+    """Take the headings out of the claims of `data` and give their origin to the claims below; yield mistakes.
+
+    origins: what is moved -> where it is written.
+    """
+    listed, claims = _listed(data, "claims"), list[Any]()
+    heading: tuple[KeyPath, str] | None = None
+    for number, entry in enumerate(listed):
+        path: KeyPath = ("claims", number)
+        if isinstance(entry, dict) and set(entry) == {ORIGIN}:
+            heading = (*path, ORIGIN), entry[ORIGIN]
+            continue
+        moved: KeyPath = ("claims", len(claims))
+        origins[moved] = source, path
+        if isinstance(entry, dict):
+            if ORIGIN in entry:
+                heads = f"- origin: {entry[ORIGIN]}"
+                yield f"{source.at((*path, ORIGIN))}: is a heading now, an entry above the claims: {heads}; {REWRITE}"
+            if entry.get("type") in IMPLY_BOUND and "bound" in entry:
+                yield f"{source.at((*path, 'bound'))}: type {entry['type']} implies it: leave this key out; {REWRITE}"
+            if heading is not None:
+                entry[ORIGIN] = heading[1]
+                origins[*moved, ORIGIN] = source, heading[0]
+        claims.append(entry)
+    listed[:] = claims
 
 
 def _listed(holder: object, key: str) -> list[Any]:
