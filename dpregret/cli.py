@@ -18,7 +18,7 @@ from typing import Annotated, Any, Final, NoReturn
 import typer
 
 from dpregret import study
-from dpregret.core import boundary
+from dpregret.core import boundary, interrupt
 from dpregret.core.errors import ConfigError, not_allowed
 from dpregret.core.files import reference
 from dpregret.core.machine import processors
@@ -163,7 +163,7 @@ def run(
             raise typer.Exit(code)
     typer.echo(f"$ {shlex.join(command)}", err=True)
     os.chdir(root)
-    os.execv(sys.executable, [sys.executable, "-P", "-m", *command])  # signals and the exit code are Snakemake's
+    interrupt.go_on(*command)  # signals and the exit code are Snakemake's
 
 
 @app.command(context_settings=FURTHER)
@@ -371,11 +371,19 @@ def called(arguments: list[str] | None) -> object:
             typer.echo(f"dpregret: {line}", err=True)
         return 2
     if inside is not None:
-        os.execv(sys.executable, [sys.executable, "-P", "-m", "dpregret", *inside])
+        interrupt.go_on("dpregret", *inside)
     words = sys.argv[1:] if arguments is None else arguments
     if study.FOLDER and words[:1] and words[0] in ANSWERED:
         return answered(words)
-    return app(args=arguments, prog_name="dpregret", standalone_mode=False)
+    return within_app(arguments)
+
+
+def within_app(words: list[str] | None) -> Any:
+    """The exit code of the parser of commands, which makes a number of an interrupt and says nothing."""
+    code = app(args=words, prog_name="dpregret", standalone_mode=False)
+    if code == boundary.INTERRUPTED:
+        raise KeyboardInterrupt
+    return code
 
 
 def answered(words: list[str]) -> int:
@@ -385,7 +393,7 @@ def answered(words: list[str]) -> int:
 
     def bounded() -> object:
         bound_imports()
-        return app(args=words, prog_name="dpregret", standalone_mode=False)
+        return within_app(words)
 
     def command(say: child.Say) -> Any:
         try:

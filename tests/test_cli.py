@@ -51,7 +51,7 @@ def become(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         raise BecomesError
 
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(cli.os, "execv", execv)
+    monkeypatch.setattr(os, "execv", execv)
     return words
 
 
@@ -69,7 +69,7 @@ def test_a_run_is_a_command_of_snakemake_with_targets_before_its_settings(
 ) -> None:
     done = call("run", *words)
     assert isinstance(done.exception, BecomesError), done.output
-    assert become == [sys.executable, "-P", "-m", "snakemake", *expected.split(), str(ROOT)]
+    assert become == [sys.executable, "-P", "-m", "dpregret.core.interrupt", "snakemake", *expected.split(), str(ROOT)]
     assert done.stderr == f"$ snakemake {expected}\n"
 
 
@@ -80,7 +80,7 @@ def test_a_subfolder_will_do_and_files_are_named_from_there(
     monkeypatch.chdir(ROOT / "docs")
     call("run", "../results/claims.csv", "--profile", os.path.relpath(tmp_path / "mine.yaml"), "-c1")
     seen = os.path.relpath(tmp_path / "mine.yaml", ROOT)
-    assert become[4:] == ["results/claims.csv", "--cores", "1", "--config", f"profile={seen}", str(ROOT)]
+    assert become[5:] == ["results/claims.csv", "--cores", "1", "--config", f"profile={seen}", str(ROOT)]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_outside_a_clone_results_lie_in_the_working_folder(
     monkeypatch.chdir(tmp_path)
     call("run", "lou_cheung", "-c1")
     package = str(ROOT / "dpregret" / "Snakefile")
-    assert become[4:8] == ["--snakefile", package, "lou_cheung", "--cores"]
+    assert become[5:9] == ["--snakefile", package, "lou_cheung", "--cores"]
     assert become[-1] == str(tmp_path)
     assert str(ROOT / "results" / "reference" / "lou_cheung_2020") in call("table", "lou").stdout
     assert call("report").stderr.startswith(f"dpregret: {tmp_path}/results holds no report")

@@ -214,7 +214,7 @@ def find(paper: str, claim: str) -> ClaimOf:
     """A claim by the name of its paper, or the beginning of that, and its own name. Raises ConfigError in one line."""
     name = paper_of(paper)
     claims = {entry.id: entry for entry in claims_of(name)}
-    if claim not in claims:
+    if not isinstance(claim, str) or claim not in claims:
         raise ConfigError(f"{name}: {not_allowed('claim', claim, claims)}")
     return claims[claim]
 
