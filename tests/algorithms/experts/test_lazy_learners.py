@@ -202,6 +202,40 @@ def test_batches_cost_more_than_proposition_3_3_says() -> None:
     assert shares == pytest.approx([0.3125, 3.125, 31.25], rel=0.02)
 
 
+@pytest.mark.parametrize(("horizon", "steps"), [(3, 0), (4, 0), (5, 1), (8, 1), (9, 2), (400, 99)])
+def test_draws_follow_every_batch_but_the_last(horizon: int, steps: int) -> None:
+    """The price of the draws is that of the batches after the changed one, in each of which x and y may be drawn."""
+    tuning, delta = Copied(4, 0.3, 0.05), 1e-6
+    chances = (tuning.most_drawn, tuning.renew)
+
+    def loss(excess: float) -> float:
+        grown = math.expm1(excess * (1 + excess) * tuning.eta**2 / 2)
+        moments = steps * sum(math.log1p(chance * grown) for chance in chances)
+        return (moments + math.log(1 / delta) - math.log(1 + excess)) / excess + math.log(excess / (1 + excess))
+
+    least = min(loss(math.exp(log)) for log in np.linspace(-2, 6.5, 4001)) if steps else 0.0
+    assert tuning.draws(horizon, delta) == pytest.approx(max(0.0, least), rel=1e-2)
+
+
+def test_theorem_3_2_at_hand() -> None:
+    """2 eta/p + eta + (3/2) F + sqrt(6 F ln(2T/delta)), F = (T p/B) eta^2 ln(2T/delta): T = 1000, 2T/delta = e^20."""
+    fakes = 1000 * 0.5 / 10 * 0.001**2 * 20
+    price = AsStated(10, 0.5, 0.001).price(1000, 2000 * math.exp(-20))
+    assert price == pytest.approx(0.004 + 0.001 + 0.0015 + math.sqrt(6 * 0.001 * 20))
+    assert fakes == pytest.approx(0.001)
+    for batch, p, eta in ((10, 0.5, 0.2), (10, 0.001, 1e-9), (10, 0.5, 0.0026)):  # eta > 1/10; T p < B; eta B 20 > p
+        assert AsStated(batch, p, eta).price(1000, 2000 * math.exp(-20)) == 1e9
+
+
+def test_printed_parameters_of_l2p_at_hand() -> None:
+    """T = 4096, d = 32, eps = 1/8: B = 8, eta = (1/8)^(2/3)/16 = 1/64, p = eta/eps = 1/8; eps_0 = 1/8 (ln 32)^(3/4)."""
+    tuning = printed(4096, 32, 0.125)
+    assert tuning == pytest.approx((8, 0.125, 1 / 64))
+    large = printed(4096, 32, 2.0)
+    eta = (math.log(32) ** 0.75 / 8) ** (2 / 3) / 16
+    assert large == pytest.approx((1, eta / 2, eta))
+
+
 def test_the_copy_has_a_price_where_there_are_many_batches() -> None:
     """At large T the dartboard, which needs no y, guarantees less than a copy drawn once, and that less than L2P."""
     problem, budget = ExpertProblem(np.ones(1024), 2**20), Budget(1 / 16, 1e-6)

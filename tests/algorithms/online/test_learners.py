@@ -137,26 +137,64 @@ def test_infinite_epsilon_is_the_non_private_counterpart(private, counterpart, v
 
 
 def surrogate_minimiser(domain, points, gradients, noise, mu):
-    """argmin over the set of <sum g + z, x> + (mu/2) sum |x - x_s|^2, by projected gradient to convergence."""
+    """argmin over the set of <sum g + z, x> + (mu/2) sum |x - x_s|^2, by projected steps that halve the distance."""
     point = domain.center()
     total = np.sum(gradients, axis=0) + noise
-    for _ in range(4000):
+    for _ in range(60):
         slope = total + mu * (len(points) * point - np.sum(points, axis=0))
         point = domain.project(point - slope / (2 * mu * len(points)))
     return point
 
 
-@pytest.mark.parametrize("set_name", ["ball", "simplex", "l1-ball"])
-def test_cocop_step_minimises_the_private_surrogate(set_name):
-    learner, losses = start("wdp-cocop-gaussian", set_name=set_name, stream="random-kink")
+@pytest.mark.parametrize(
+    ("name", "set_name"),
+    [
+        *(("wdp-cocop-gaussian", each) for each in ("ball", "simplex", "l1-ball")),
+        *((each, "ball") for each in ("wdp-cocop-gamma", "pftal", "noise-per-prefix", "ftal")),
+    ],
+)
+def test_cocop_step_minimises_the_private_surrogate(name, set_name):
+    learner, losses = start(name, set_name=set_name, stream="random-kink")
     points, noises = trajectory(learner, losses, 6, 2)
     stream = list(losses.rounds(generators(2), 6))
     for now in range(1, 7):
         gradients = [loss.gradient(points[step])[0, 1] for step, loss in enumerate(stream[:now])]
         best = surrogate_minimiser(
-            learner.domain, points[:now, 0, 1], gradients, noises[now - 1][0, 1], losses.strong_convexity
+            learner.domain,
+            points[:now, 0, 1],
+            gradients,
+            0.0 if noises[now - 1] is None else noises[now - 1][0, 1],
+            losses.strong_convexity,
         )
         assert points[now, 0, 1] == pytest.approx(best, abs=1e-8)
+
+
+def nearest_to(domain, point, weight, bends, slope_at):
+    """argmin over y in the set of a convex loss, `bends` smooth, and |y - point|^2 / (2 weight), by projected steps."""
+    here = point.copy()
+    for _ in range(math.ceil(30 * (1 + weight * bends))):
+        here = domain.project(here - (slope_at(here) + (here - point) / weight) / (1 / weight + bends))
+    return here
+
+
+@pytest.mark.parametrize(("name", "stream"), [
+    ("ogd", "random-kink"), ("ogd", "ridge-logistic"), ("pocp-igd", "ridge-logistic"),
+    ("ogd-small-loss", "realizable-direction"),
+])  # fmt: skip
+def test_a_step_minimises_what_defines_it(name, stream):
+    """OGD: <g, y> + |y - x|^2 / (2 eta) over the set, eta = 1 / (mu t); POCP: the loss in place of <g, y>; a step that
+    small losses fix in place of 1 / (mu t)."""
+    setting = CLEAN if name.startswith("ogd") else Setting(4, Budget(math.inf, 1e-6))
+    learner, losses = start(name, setting=setting, set_name="ball", dimension=3, stream=stream, horizon=16)
+    points, _ = trajectory(learner, losses, 4, 2)
+    for now, loss in enumerate(losses.rounds(generators(2), 4), 1):
+        before = points[now - 1]
+        weight = learner.eta if name == "ogd-small-loss" else 1 / (losses.strong_convexity * now)
+        linear = loss.gradient(before)
+        bends, slope = 0.0, lambda y, linear=linear: linear
+        if name == "pocp-igd":
+            bends, slope = losses.smoothness, loss.gradient
+        assert points[now] == pytest.approx(nearest_to(learner.domain, before, weight, bends, slope), abs=1e-6)
 
 
 @pytest.mark.parametrize("set_name", ["simplex", "l1-ball", "ball", "box"])
