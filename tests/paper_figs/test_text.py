@@ -52,6 +52,14 @@ def test_cells_of_a_csv_are_no_formulas_and_are_read_back(folder: Path, one: str
     assert back["n"].tolist() == [-1.5, 2.0]
 
 
+@pytest.mark.parametrize(("count", "said"), [(1000, "c0"), (1001, "1: 1001 cells"), (100_000, "1: 100000 cells")])
+def test_a_table_of_too_many_columns_is_refused_at_once(count: int, said: str, tmp_path: Path) -> None:
+    """And equal names are found without comparing each with each."""
+    (tmp_path / "wide.csv").write_text(",".join([*(f"c{at}" for at in range(count - 1)), "c0"]) + "\n")
+    with pytest.raises(formats.DamageError, match=said):
+        formats.read_table(tmp_path / "wide.csv", formats.Form(["c1"]))
+
+
 @pytest.mark.parametrize("text", HARMLESS)
 def test_numbers_and_dashes_stay_as_they_are(text: str) -> None:
     assert shielded(text) == text

@@ -12,6 +12,7 @@ import math
 import re
 import shutil
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import chain, zip_longest
@@ -27,6 +28,7 @@ from dpregret.paper_figs.judge.fits import Estimate
 from dpregret.paper_figs.text.escaping import paragraph, plain, shielded, tex, unshielded
 
 DASH = "-"
+MOST_COLUMNS = 1000
 WIDE, GAP = 120, 2
 """Columns of a line that goes to a file or a pipe, and the spaces between two columns of a table."""
 
@@ -255,6 +257,8 @@ def _cells(path: Path) -> tuple[list[int], pd.DataFrame]:
         reader = csv.reader(io.StringIO(data.decode("utf-8"), newline=""), strict=True)
         for row in reader:
             lines.append(reader.line_num)
+            if len(row) > MOST_COLUMNS:
+                raise csv.Error(f"{len(row)} cells, a table of results has at most {MOST_COLUMNS}")
             rows.append([unshielded(cell) for cell in row])
             if len(row) != len(rows[0]):
                 raise csv.Error(f"{len(row)} cells, the header has {len(rows[0])}")
@@ -263,6 +267,6 @@ def _cells(path: Path) -> tuple[list[int], pd.DataFrame]:
         raise DamageError(f"{path}:{line}: not UTF-8") from None
     except csv.Error as fault:
         raise DamageError(f"{path}:{reader.line_num}: {fault}") from None
-    if duplicates := [name for name in rows[0] if rows[0].count(name) > 1]:
+    if duplicates := [name for name, count in Counter(rows[0]).items() if count > 1]:
         raise DamageError(f"{path}:1: column {duplicates[0]!r} stands twice")
     return lines[1:], pd.DataFrame(rows[1:], columns=rows[0], dtype=str)
