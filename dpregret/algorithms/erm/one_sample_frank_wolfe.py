@@ -85,6 +85,7 @@ class OneSampleFrankWolfe(OnePassLearner):
             "tuned": "ours: corrected, with the batch and the step of the least guarantee",
         },
         needs=frozenset({"vertices", "smooth"}),
+        default="corrected",
     )
 
     def prepare(self) -> None:

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from functools import cache
 from typing import Any
 
 import mpmath
@@ -9,10 +10,11 @@ import numpy as np
 import pytest
 
 from dpregret.algorithms.bandits.base import BanditProblem
+from dpregret.algorithms.erm.base import ErmProblem, OnePassLearner
 from dpregret.algorithms.erm.objective_perturbation import planar_delta, planar_epsilon, planar_shift
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.geometry import make_set
-from dpregret.algorithms.learner import Problem, Setting, learners
+from dpregret.algorithms.learner import BaseLearner, Problem, Setting, learners
 from dpregret.algorithms.privacy import Budget, Release, calibrate, gaussian_delta, gaussian_epsilon, gaussian_mu
 from dpregret.algorithms.privacy.budget import (
     binomial_epsilon,
@@ -29,6 +31,7 @@ from dpregret.algorithms.privacy.selection import (
     largest_rho,
     zcdp_epsilon,
 )
+from dpregret.datasets.risks import make_risk
 
 EPSILONS = [1e-12, 1e-9, 1e-6, 1e-3, 0.1, 1.0, 8.0, 100.0, 1e4, 1e9]
 DELTAS = [5e-324, 1e-300, 1e-100, 1e-16, 1e-6, 1e-2, 0.3, 0.5, 0.7, 1 - 1e-6, 1 - 2.0**-53]
@@ -205,6 +208,10 @@ def built(family: str, name: str, variant: str, budget: Budget) -> Any:
     kind = learners(family)[name]
     if family == "experts":
         return kind(ExpertProblem(np.ones(8), 4096, 4.0, gap=0.25), budget, 1, variant)
+    if family == "erm":
+        risk, place, dimension = next(where for need, where in ERM.items() if need in served(kind))
+        domain = make_set(place, dimension)
+        return kind(ErmProblem(domain, _risk(risk, place, dimension)), [budget], 1, variant)
     if family == "bandits":
         arms = "arms" in kind.card.needs
         domain = make_set("simplex", 3) if arms else make_set("ball", 2)
@@ -213,15 +220,45 @@ def built(family: str, name: str, variant: str, budget: Budget) -> Any:
     return kind(problem, [Setting(32 if kind.card.windowed else 256, budget)], 1, variant)
 
 
-AS_PRINTED = ("printed", "paper", "reconstructed")
+ERM = {
+    "potential:grouped": ("quadratic-risk", "grouped-l1", 4),
+    "potential:spectral": ("quadratic-risk", "nuclear", 4),
+    "potential:entropy": ("quadratic-risk", "l1-ball", 4),
+    "potential:q-norm": ("quadratic-risk", "l1-ball", 4),
+    "offline": ("quadratic-population", "ball", 4),
+    "one pass, corners": ("lasso-population", "l1-ball", 4),
+    "one pass": ("lasso-population", "ball", 4),
+    "rank-one": ("logistic-risk", "ball", 4),
+    "vertices": ("quadratic-risk", "l1-ball", 4),
+    "": ("quadratic-risk", "ball", 4),
+}
+"""The first need that a learner has -> its risk, set and dimension."""
+
+
+def served(kind: Any) -> set[str]:
+    """The keys of `ERM` that a learner may have."""
+    needs = {*kind.card.needs, ""}
+    if issubclass(kind, OnePassLearner):
+        needs |= {"one pass", *(["one pass, corners"] if "vertices" in needs else [])}
+    return needs | {"offline"} if kind.card.name == "pol" else needs
+
+
+@cache
+def _risk(risk: str, place: str, dimension: int) -> Any:
+    return make_risk(risk, make_set(place, dimension), 64, [np.random.default_rng(3)])
+
+
+AS_PRINTED = ("printed", "paper", "reconstructed", "kst")
 """What variants are called whose noise is a formula of a text, which may keep no budget."""
+SLOW = ("sampled",)
+"""Variants whose accountant takes seconds a budget, which has tests of its own."""
 CALIBRATED_BY_US = [
     (family, name, variant)
-    for family in ("experts", "online", "bandits")
+    for family in ("experts", "online", "bandits", "erm")
     for name, kind in sorted(learners(family).items())
     if kind.card.private
     for variant in kind.card.variants
-    if not variant.startswith(AS_PRINTED)
+    if not variant.startswith((*AS_PRINTED, *SLOW))
 ]
 
 
@@ -229,11 +266,18 @@ CALIBRATED_BY_US = [
 def test_a_learner_delivers_at_most_the_budget_or_refuses(family: str, name: str, variant: str) -> None:
     """To the last bit, from 1e-12 to 1e9; a refusal is a ValueError."""
     kept = 0
-    for epsilon, delta in itertools.product((1e-12, 1e-6, 1.0, 100.0, 1e9), (0.0, 1e-300, 1e-6, 0.5)):
+    grid = itertools.product((1e-12, 1e-6, 1.0, 100.0, 1e9), (0.0, 1e-300, 1e-6, 0.5))
+    for epsilon, delta in grid:
         try:
-            delivered = built(family, name, variant, Budget(epsilon, delta)).delivered_epsilon()[0]
+            learner = built(family, name, variant, Budget(epsilon, delta))
+            delivered = learner.delivered_epsilon()[0]
         except ValueError:
             continue
         assert delivered <= epsilon, (epsilon, delta)
+        lines = learner.ledger() if type(learner).delivered_epsilon is BaseLearner.delivered_epsilon else ()
+        for line in lines:
+            if isinstance(line, Release) and line.distribution == "gaussian" and line.nodes > 0:
+                mu = mp.sqrt(mp.mpf(line.nodes)) * mp.mpf(line.sensitivity) / mp.mpf(line.scale)
+                assert true_gaussian(epsilon, mu)[0] <= mp.mpf(delta), (epsilon, delta)
         kept += 1
     assert kept
