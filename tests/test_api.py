@@ -321,7 +321,7 @@ def test_a_claim_of_another_profile_is_not_run() -> None:
 @pytest.mark.parametrize(
     ("paper", "name", "said"),
     [
-        ("lou_chung", "thm3-T", r"unknown paper 'lou_chung', .*did you mean 'lou_cheung_2020'\?"),
+        ("lou_chung", "thm3-T", r"unknown paper 'lou_chung'.*did you mean 'lou_cheung_2020'\?"),
         ("", "thm3-T", "unknown paper ''"),
         ("lou_cheung", "thm3-X", r"lou_cheung_2020: unknown claim 'thm3-X'"),
     ],

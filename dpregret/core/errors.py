@@ -107,9 +107,15 @@ def nearest(word: object, allowed: Iterable[str]) -> str:
 
 
 def not_allowed(kind: str, word: object, allowed: Iterable[str]) -> str:
-    """Return ``unknown set 'bal', allowed: ball, simplex; did you mean 'ball'?``."""
+    """Return ``unknown set 'bal'; did you mean 'ball'? Allowed: ball, simplex``: the nearest word before the list."""
     choices = sorted(allowed)
-    return f"unknown {kind} {word!r}, allowed: {', '.join(choices) or 'none'}{nearest(word, choices)}"
+    return f"unknown {kind} {word!r}{among(word, choices)}"
+
+
+def among(word: object, allowed: Sequence[str]) -> str:
+    """Return ``; did you mean 'ball'? Allowed: ball, simplex``, or ``, allowed: ball, simplex`` where none is close."""
+    hint = nearest(word, allowed)
+    return f"{hint} Allowed: {', '.join(allowed)}" if hint else f", allowed: {', '.join(allowed) or 'none'}"
 
 
 def one_line(error: BaseException) -> str:

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 import yaml
 from pydantic import BaseModel, Tag, ValidationError
 
-from dpregret.core.errors import ID_PATTERN, ID_RULE, NAME_PATTERN, NAME_RULE, ConfigError, nearest, not_allowed
+from dpregret.core.errors import ID_PATTERN, ID_RULE, NAME_PATTERN, NAME_RULE, ConfigError, among, nearest, not_allowed
 from dpregret.core.files import opened
 
 KeyPath = tuple[str | int, ...]
@@ -295,7 +295,7 @@ def validate(
             where = (*_path(source.data, above), str(last))
         if kind == "extra_forbidden":
             key, allowed = str(last), [*_keys(model, above), *further.get(len(where) - 1, ())]
-            message = f"unknown key, allowed: {', '.join(allowed)}{nearest(key, allowed)}{elsewhere.get(key, '')}"
+            message = f"unknown key{among(key, allowed)}{elsewhere.get(key, '')}"
         elif kind == "union_tag_invalid":
             key = str(context["discriminator"]).strip("'").removesuffix("()").removesuffix("_of")
             value = detail["input"].get(key) if isinstance(detail["input"], dict) else detail["input"]

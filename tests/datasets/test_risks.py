@@ -328,7 +328,7 @@ def refused(name: str, samples: int, **options: Any) -> object:
 
 
 REFUSED: list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any], str]] = [
-    (make_stream, ("smoth-quadratic", BALL), {}, "allowed: .*smooth-quadratic.*did you mean 'smooth-quadratic'"),
+    (make_stream, ("smoth-quadratic", BALL), {}, "did you mean 'smooth-quadratic'.*Allowed: .*smooth-quadratic"),
     (make_stream, ("random-kink", BALL), {"spread": 1.0}, "no option 'spread'; allowed: none"),
     (make_stream, ("norm-kink", BALL), {"lipschitz": 0.3}, "lipschitz must be above mu reach"),
     (make_stream, ("smooth-quadratic", BALL), {"strong_convexity": 0.0}, "strong_convexity"),

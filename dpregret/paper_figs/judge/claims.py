@@ -731,6 +731,10 @@ def _under_headings(source: Source, data: Any, origins: dict[KeyPath, tuple[Sour
         if isinstance(entry, dict) and set(entry) == {ORIGIN}:
             heading = (*path, ORIGIN), entry[ORIGIN]
             continue
+        if isinstance(entry, dict) and len(entry) == 1:
+            (key,) = entry
+            yield f"{source.at((*path, key))}: unknown heading {key!r}, a heading is written - origin: derived"
+            continue
         moved: KeyPath = ("claims", len(claims))
         origins[moved] = source, path
         if isinstance(entry, dict):
