@@ -366,6 +366,7 @@ DECIDES_NOTHING = {
     "__init__.py": "a command or a function of the API",
     "__main__.py": "a command or a function of the API",
     "core/arguments.py": "a command or a function of the API",
+    "core/interrupt.py": "a command or a function of the API",
     "api.py": "a command or a function of the API",
     "cli.py": "a command or a function of the API",
     "study.py": "where files are",
