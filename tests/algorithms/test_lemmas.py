@@ -11,6 +11,7 @@ from scipy import optimize, stats
 
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting
+from dpregret.algorithms.lemmas.added_record import AddedRecord
 from dpregret.algorithms.lemmas.composed_releases import PocpPrivacy, PointMoves, PrivateSum
 from dpregret.algorithms.lemmas.statements import (
     ALLOWED,
@@ -175,6 +176,26 @@ class Pulled:
 
     def prox(self, points: np.ndarray, step: float) -> np.ndarray:
         return (points - step * self.slope) / (1 + step)
+
+
+@pytest.mark.parametrize("bend", [-1.5, 0.0, 0.7])
+@pytest.mark.parametrize("epsilon", [0.25, 1.0, 8.0])
+@pytest.mark.parametrize("variant", ["gaussian", "gamma"])
+def test_an_added_record_loses_no_more_than_is_proved(variant: str, epsilon: float, bend: float) -> None:
+    """One Huber loss of slopes -1 to 1 against no loss, in one dimension, by integrals of the densities of theta."""
+    delta, ridge = 1e-3, 2 / epsilon
+    scale = math.sqrt(8 * math.log(2 / delta) + 4 * epsilon) / epsilon
+    law = stats.norm(scale=scale) if variant == "gaussian" else stats.laplace(scale=2 / epsilon)
+    theta = np.linspace(-40 * law.std() / ridge, 40 * law.std() / ridge, 100001)
+    inside = np.abs(theta - bend) < 1
+    with_it = law.pdf(np.clip(theta - bend, -1, 1) + ridge * theta) * (inside + ridge)
+    without = law.pdf(ridge * theta) * ridge
+    (proved,) = AddedRecord(Case(1, 1, epsilon, delta), 1, variant).attained(generators(1, 1))
+    assert proved <= epsilon
+    allowed = delta if variant == "gaussian" else 0.0
+    for first, second in ((with_it, without), (without, with_it)):
+        lost = np.trapezoid(np.maximum(first - math.exp(proved) * second, 0.0), theta)
+        assert lost <= allowed + 1e-12
 
 
 @pytest.mark.parametrize(("dimension", "vectors"), [(3, 5), (7, 4), (1, 9)])

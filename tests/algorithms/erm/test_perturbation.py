@@ -13,17 +13,13 @@ from scipy.stats import laplace, norm
 from tiny_risks import Huber, Linear, Logistic, Quadratic, TinyRisk, generators, logistic_data, make
 
 from dpregret.algorithms.erm import projected_gradient
-from dpregret.algorithms.erm.objective_perturbation import (
-    ObjectivePerturbation,
-    planar_delta,
-    planar_epsilon,
-    planar_shift,
-)
+from dpregret.algorithms.erm.objective_perturbation import ObjectivePerturbation
 from dpregret.algorithms.erm.output_perturbation import OutputPerturbation
 from dpregret.algorithms.erm.projected_gradient import ProjectedGradient
 from dpregret.algorithms.erm.pure_objective_perturbation import Chaudhuri
 from dpregret.algorithms.geometry import ConstraintSet, gaussian_width, make_set
 from dpregret.algorithms.privacy import Budget, gaussian_delta, gaussian_epsilon, unit_noise
+from dpregret.algorithms.privacy.planar import planar_delta, planar_epsilon, planar_shift
 from dpregret.core.sets import minimise
 from dpregret.numerics.arrays import Array
 

@@ -11,7 +11,6 @@ import pytest
 
 from dpregret.algorithms.bandits.base import BanditProblem
 from dpregret.algorithms.erm.base import ErmProblem, OnePassLearner
-from dpregret.algorithms.erm.objective_perturbation import planar_delta, planar_epsilon, planar_shift
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import BaseLearner, Problem, Setting, learners
@@ -23,6 +22,7 @@ from dpregret.algorithms.privacy.budget import (
     optimal_epsilon,
     smallest_epsilon,
 )
+from dpregret.algorithms.privacy.planar import planar_delta, planar_epsilon, planar_shift
 from dpregret.algorithms.privacy.selection import (
     RANGES,
     Selection,
