@@ -21,7 +21,7 @@ from dpregret.core.errors import ConfigError
 
 GIGABYTE: Final = 2.0**30
 LEAST_ADDRESSES: Final = 3.0  # GB that a process with all libraries maps, most of which it never touches
-CHECK_SECONDS: Final = 10.0
+CHECK_SECONDS: Final = 30.0
 CHECK_GB: Final = 1.0
 """Of CPU time and of memory: the most that an import, or making the problems of an experiment, may take."""
 PLAY_MINUTES: Final = 120.0

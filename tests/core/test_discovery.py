@@ -93,7 +93,10 @@ def test_an_import_that_ends_its_process_is_named(name: str, imported: Callable[
     assert "planted_package.planted_file" in fault
 
 
-def test_an_import_that_takes_memory_is_one_line(imported: Callable[..., tuple[object, str]]) -> None:
+def test_an_import_that_takes_memory_is_one_line(
+    imported: Callable[..., tuple[object, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(discovery.limits, "check_seconds", 30.0)  # beside other work memory takes long to fill
     (line,), _ = imported("held = [bytearray(2**26) for _ in range(64)]")  # type: ignore[misc]
     assert "more than 0.25 GB (limit check_gb; to lift it: --limits check_gb:1.5" in line
 

@@ -172,12 +172,12 @@ def test_limits_of_imports_hold_in_a_plan_its_jobs_and_commands_on_a_study(
     monkeypatch.setattr(discovery, "limits", dict(discovery.limits))
     config = load_config(write(small("online")), check=False, limits=parse_limits("check_seconds:60"))
     assert discovery.limits == {"check_seconds": 60.0, "check_gb": 1.0}
-    discovery.limits.update(check_seconds=10.0)
+    discovery.limits.update(check_seconds=30.0)
     Config.of_plan(config.to_json())
     assert discovery.limits["check_seconds"] == 60.0
     monkeypatch.setenv(study.LIMITS, "check_gb:7")
     load_config(write(small("online")), check=False)
-    assert discovery.limits == {"check_seconds": 10.0, "check_gb": 1.0}  # the variable is that of a study
+    assert discovery.limits == {"check_seconds": 30.0, "check_gb": 1.0}  # the variable is that of a study
     monkeypatch.setattr(study, "FOLDER", Path())
     bound_imports()
     assert discovery.limits["check_gb"] == 7.0
