@@ -439,7 +439,7 @@ def test_a_word_is_not_taken_for_true(given: dict[str, Any]) -> None:
 @pytest.mark.parametrize("exact_gaps", [False, True])
 def test_more_than_fits_is_what_fits(key: str, fitting: int, exact_gaps: bool) -> None:
     further: dict[str, Any] = {} if key == "window" else {"exact_gaps": exact_gaps, "participations": 2}
-    found, fits = (dp.audit(NoisePerItem(), rounds=4, **{**further, key: size}) for size in (10**30, fitting))
+    found, fits = (dp.audit(NoisePerItem(), rounds=4, **{**further, key: size}) for size in (2**53, fitting))
     assert (found.worst, found.verdict) == (fits.worst, fits.verdict)
 
 

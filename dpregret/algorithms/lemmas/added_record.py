@@ -1,4 +1,15 @@
-"""Objective perturbation as its authors state it: neighbours are one record apart, not one record replaced."""
+"""Objective perturbation as its authors state it: neighbours are one record apart, not one record replaced.
+
+Problem     argmin of n L(theta) + (Delta/2) |theta|^2 + <b, theta>, generalised linear losses, zeta-Lipschitz and
+            lambda-smooth, whose Hessians have rank one; Delta = 2 lambda / eps.
+Algorithm   Kifer, Smith & Thakurta 2012, Alg. 1: b has the density e^(-eps |b| / (2 zeta)) up to a factor (gamma),
+            or b ~ N(0, zeta^2 (8 ln(2/delta) + 4 eps) / eps^2 I) (gaussian).
+            The loss is at most ln(1 + lambda / Delta) = ln(1 + eps / 2), by which the Jacobian of b in theta
+            changes, and that of a shift of b by at most zeta: eps / 2, or `planar_epsilon` of eps / sqrt(8 ln(2 /
+            delta) + 4 eps) at the stated delta.
+Privacy     None: nothing of anybody is released.
+Guarantee   Theorem 2: (eps, 0)-DP with gamma noise, (eps, delta)-DP with Gaussian noise.
+"""
 
 import math
 from collections.abc import Sequence
@@ -12,22 +23,11 @@ from dpregret.numerics.arrays import Array
 
 
 class AddedRecord(Statement):
-    """What the minimiser of a perturbed objective loses where one record is added or removed.
-
-    Problem     argmin of n L(theta) + (Delta/2) |theta|^2 + <b, theta>, generalised linear losses, zeta-Lipschitz and
-                lambda-smooth, whose Hessians have rank one; Delta = 2 lambda / eps.
-    Algorithm   Kifer, Smith & Thakurta 2012, Alg. 1: b has the density e^(-eps |b| / (2 zeta)) up to a factor (gamma),
-                or b ~ N(0, zeta^2 (8 ln(2/delta) + 4 eps) / eps^2 I) (gaussian).
-                The loss is at most ln(1 + lambda / Delta) = ln(1 + eps / 2), by which the Jacobian of b in theta
-                changes, and that of a shift of b by at most zeta: eps / 2, or `planar_epsilon` of eps / sqrt(8 ln(2 /
-                delta) + 4 eps) at the stated delta.
-    Privacy     None: nothing of anybody is released.
-    Guarantee   Theorem 2: (eps, 0)-DP with gamma noise, (eps, delta)-DP with Gaussian noise.
-    """
+    """What the minimiser of a perturbed objective loses where one record is added or removed."""
 
     card = Card(
         name="added-record",
-        title="Objective perturbation, a record added",
+        title="Objective perturbation, added",
         paper="Kifer, Smith & Thakurta 2012",
         reference="Theorem 2",
         variants={"gaussian": "(eps, delta)-DP", "gamma": "eps-DP"},

@@ -146,12 +146,12 @@ _BY_HUE: Final = {
     "restarted-ftal private-projected-descent adaptive-sparse-vector.cold epoch-leader epoch-phased-sgd pol",
     "green": "wdp-cocol-gaussian pftal shrinking-dartboard private-linear-bandit objective-perturbation noisy-qnorm "
     "private-fw.balanced online-to-batch.leader private-gauge-descent batched-arms noisy-oracle "
-    "net-sparse-vector l2p-net dartboard-net l2p-sampled pocp-privacy",
+    "net-sparse-vector l2p-net dartboard-net l2p-sampled pocp-privacy apoly-sfw",
     "purple": "wdp-cocol-gamma hedge-batched chaudhuri private-vr-fw online-to-batch.shrinking "
     "private-separation-descent adaptive-sparse-vector.restart thakurta-smith-gaussian pqftl noisy-nuclear "
     "point-moves",
     "orange": "wdp-scofw-gamma hedge-composition output-perturbation private-fw.gumbel online-to-batch.gauge "
-    "pocp-giga adaptive-sparse-vector.warm thakurta-smith-laplace sampled-sparse-vector",
+    "pocp-giga adaptive-sparse-vector.warm thakurta-smith-laplace sampled-sparse-vector added-record",
     "sky": "wdp-scofw-gaussian private-bandit-doubling noisy-gd-strong online-to-batch.descent-tree ftal-endless "
     "noisy-grouped online-to-batch.descent-buffers private-sum",
     "wine": "noise-per-gradient batched-dartboard noisy-value-bandit private-fw private-fw-general "
