@@ -103,10 +103,10 @@ def refusal(folder: Path, content: str | bytes, **given: Any) -> str:
         # other files
         ("", {}, "no names"), ("\n", {}, "no names"), ("a,b,label\n", {}, "0 records"),
         ("label\nyes\nno\n", {}, "0 features"),
-        (b"PAR1\x15\x04", {}, "Parquet"), (gzip.compress(RIGHT.encode())[:-9], {}, "too early"),
+        (b"PAR1\x15\x04", {}, "Parquet"), (gzip.compress(RIGHT.encode(), mtime=0)[:-9], {}, "too early"),
         (bz2.compress(RIGHT.encode()) + RIGHT.encode(), {}, "bytes after the compressed data"),
         (lzma.compress(RIGHT.encode()) + b"more", {}, "4 bytes after the compressed data"),
-        (gzip.compress(gzip.compress(RIGHT.encode())), {}, "compressed twice"),
+        (gzip.compress(gzip.compress(RIGHT.encode(), mtime=0), mtime=0), {}, "compressed twice"),
         (b"\x28\xb5\x2f\xfd\0", {}, "zstd"), (b"\xd0\xcf\x11\xe0\0", {}, "Excel"),
     ],
 )  # fmt: skip
@@ -132,8 +132,8 @@ def zipped(*names: str) -> bytes:
         (RIGHT.encode("utf-16"), {"encoding": "utf-16"}), (RIGHT.encode("utf-16-be"), {"encoding": "utf-16-be"}),
         (RIGHT + "  \n", {}), (RIGHT[10:], {"header": ["a", "b", "label"]}),
         (RIGHT.replace("a,", "2019,"), {"header": True}),
-        (gzip.compress(RIGHT.encode()[:9]) + gzip.compress(RIGHT.encode()[9:]) + bytes(8), {}),
-        (gzip.compress(RIGHT.encode()), {}), (bz2.compress(RIGHT.encode()), {}), (lzma.compress(RIGHT.encode()), {}),
+        (gzip.compress(RIGHT.encode()[:9], mtime=0) + gzip.compress(RIGHT.encode()[9:], mtime=0) + bytes(8), {}),
+        (gzip.compress(RIGHT.encode(), mtime=0), {}), (bz2.compress(RIGHT.encode()), {}), (lzma.compress(RIGHT.encode()), {}),
         (zipped("own.csv", "__MACOSX/own.csv"), {}),
         (RIGHT.replace(",", ";"), {"separator": ";"}), (RIGHT.replace(",", "\t"), {"separator": "tab"}),
         (RIGHT.replace(",", "   ").replace("\n", "  \n"), {"separator": " "}),
