@@ -1,11 +1,13 @@
 """The command `dpregret`, in a clone or in a folder of results.
 
-It drives the same workflow as `snakemake`, whose command it prints, and hands the other arguments to the modules
-that know them: an option is in one place. Only what a command needs is imported: completion and help are instant.
+It drives the same workflow as `snakemake`, whose command it prints. The signature of every command is here; what it
+does is a function elsewhere, called with the arguments that were given. Only what a command needs is imported:
+completion and help are instant.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shlex
@@ -16,19 +18,19 @@ from pkgutil import resolve_name
 from typing import Annotated, Any, Final, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from dpregret import study
 from dpregret.core import boundary, interrupt
 from dpregret.core.errors import ConfigError, not_allowed
 from dpregret.core.files import reference
 from dpregret.core.machine import processors
-from dpregret.workflows.plan.read import TARGETS, papers, profile_names, profile_path, short_names
+from dpregret.workflows.plan.read import TARGETS, offered_profiles, papers, profile_path, short_names
 
 PACKAGE: Final = Path(__file__).resolve().parent
 OWN: Final = PACKAGE.parent
 """The clone that holds this code, if there is one."""
 FURTHER: Final = {"allow_extra_args": True, "ignore_unknown_options": True}
-HELP: Final = {"help_option_names": ["-h", "--help"]}
 ABOUT: Final = """What private online and projection-free algorithms cost, measured against what their papers claim.
 
 \b
@@ -40,9 +42,24 @@ ABOUT: Final = """What private online and projection-free algorithms cost, measu
   dpregret new my_study                      an algorithm, a loss and data of your own; then dpregret run ./my_study
   dpregret advise --rounds 1e5 --dimension 32 --epsilon 1 --window 1024
 
-`dpregret COMMAND --help` says more. Everything but fetch works without a network."""
+`dpregret COMMAND --help` says more. Everything but fetch works without a network. --debug adds the traceback to the
+line of a failure."""
+RUNS, OWN_WORK, MAINTENANCE = HEADINGS = ("Commands", "Commands for your own work", "Maintenance")
 
-app = typer.Typer(help=ABOUT, context_settings=HELP, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+class Sections(TyperGroup):
+    """A help with the commands below headings."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        longest = max(map(len, self.commands))
+        for heading in HEADINGS:
+            commands = [(name, each) for name, each in self.commands.items() if each.rich_help_panel == heading]
+            with formatter.section(heading):
+                width = formatter.width - longest - 6
+                formatter.write_dl([(f"{name:{longest}}", each.get_short_help_str(width)) for name, each in commands])
+
+
+app = typer.Typer(cls=Sections, help=ABOUT, **boundary.PARSER)
 
 
 def stop(message: str) -> NoReturn:
@@ -88,19 +105,75 @@ def paper_names() -> list[str]:
     return sorted(short_names(papers()).values())
 
 
+def feedbacks() -> list[str]:
+    """Kinds of feedback that `advise` knows."""
+    from dpregret.workflows.plan.facts import FEEDBACK, POPULATION
+
+    return [*FEEDBACK.values(), POPULATION]
+
+
+def option(*names: str, help: str, complete: Callable[[], list[str]] | None = None, **settings: Any) -> Any:
+    """An option; complete: its values, for the shell."""
+    return typer.Option(*names, help=help, autocompletion=complete, **settings)
+
+
 def profile_option(help_text: str) -> Any:
     """The option --profile, completed with the profiles that there are."""
-    return typer.Option("--profile", "-p", help=help_text, autocompletion=profile_names)
+    return option("--profile", "-p", help=help_text, complete=offered_profiles)
 
 
-Profile = Annotated[str, profile_option("full, ci, quick, smoke, large, or a YAML file of yours.")]
-AnyProfile = Annotated[str | None, profile_option("Of this profile (of the newest run where not given).")]
 Paper = Annotated[str, typer.Argument(help="A paper, or the beginning of its name.", autocompletion=paper_names)]
+Profile = Annotated[str, profile_option(f"{', '.join(offered_profiles())}, or a YAML file of yours.")]
+AnyProfile = Annotated[str | None, profile_option("Of this profile (of the newest run where not given).")]
+Cores = Annotated[int | None, option("--cores", "-c", min=1, help="How many (all where not given).")]
+Json = Annotated[bool, option("--json", help="The answer as JSON.")]
+Long = Annotated[bool, option("--long", "--all", help="All columns.")]
+Limits = Annotated[str | None, option("--limits", help="Lift limits of a study: check_seconds:60,check_gb:8, or off.")]
+
+
+def command(heading: str, function: str, inside: bool = False, **settings: Any) -> Callable[..., Any]:
+    """A command that is a signature: a function of dpregret is called with its arguments, by name, but for those that
+    were not given, and returns the exit code. inside: in the folder that results lie in.
+    """
+
+    def decorate(signature: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(signature)
+        def called(**arguments: Any) -> NoReturn:
+            if "limits" in arguments:
+                bound(arguments.pop("limits"))
+            if inside:
+                os.chdir(workplace())
+            hand_over(function, **arguments)
+
+        app.command(rich_help_panel=heading, **settings)(called)
+        return called
+
+    return decorate
+
+
+def hand_over(function: str, **arguments: Any) -> NoReturn:
+    """Call a function of dpregret with the arguments that were given; its exit code is that of the command."""
+    given = {name: value for name, value in arguments.items() if value is not None}
+    raise typer.Exit(resolve_name(f"dpregret.{function}")(**given) or 0)
+
+
+def bound(limits: str | None) -> None:
+    """Limits of a command on a study hold in all of its processes."""
+    if limits is not None and not study.FOLDER:
+        stop("--limits: are those of a study: name its folder")
+    if study.FOLDER:
+        from dpregret.workflows.plan.config import bound_imports
+
+        if limits is not None:
+            os.environ[study.LIMITS] = limits
+        bound_imports()
 
 
 @app.callback(invoke_without_command=True)
 def version(
-    context: typer.Context, shown: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
+    context: typer.Context,
+    shown: Annotated[bool, option("--version", help="Print the version.")] = False,
+    debug: Annotated[bool, option(boundary.DEBUG, help="Print the traceback of a failure.")] = False,
 ) -> None:
     """Answer --version, and a call without arguments."""
     if shown:
@@ -113,7 +186,7 @@ def version(
         raise typer.Exit(2)
 
 
-@app.command(context_settings=FURTHER)
+@app.command(context_settings=FURTHER, rich_help_panel=RUNS)
 def run(
     context: typer.Context,
     requested: Annotated[
@@ -123,8 +196,8 @@ def run(
         ),
     ] = None,
     profile: Profile = "full",
-    cores: Annotated[int | None, typer.Option("--cores", "-c", min=1, help="How many (all where not given).")] = None,
-    limits: Annotated[str | None, typer.Option(help="Lift limits: rounds:2^36,runs:1e7, or off.")] = None,
+    cores: Cores = None,
+    limits: Annotated[str | None, option("--limits", help="Lift limits: rounds:2^36,runs:1e7, or off.")] = None,
 ) -> None:
     """Compute tables, figures and report of papers.
 
@@ -166,9 +239,15 @@ def run(
     interrupt.go_on(*command)  # signals and the exit code are Snakemake's
 
 
-@app.command(context_settings=FURTHER)
-def table(context: typer.Context, paper: Paper, profile: AnyProfile = None) -> None:
-    """Print a paper's comparison table, of the newest run, else of the committed reference.
+@app.command(rich_help_panel=RUNS)
+def table(
+    paper: Paper,
+    profile: AnyProfile = None,
+    number: Annotated[int, option("--number", help="Table of the paper.")] = 1,
+    long: Annotated[bool, option("--long", "--all", help="All columns, and a row for each learner.")] = False,
+    in_json: Json = False,
+) -> None:
+    """Print a paper's comparison table, of the newest run, else of the reference.
 
     \b
       dpregret table lou                     by the beginning of its name
@@ -176,15 +255,16 @@ def table(context: typer.Context, paper: Paper, profile: AnyProfile = None) -> N
       dpregret table lou --profile quick     of another run
       dpregret table lou --long              every column
     """
-    show(paper, profile, context.args)
+    show(paper, profile, number=number, long=long, in_json=in_json)
 
 
-@app.command(context_settings=FURTHER)
+@app.command(rich_help_panel=RUNS)
 def claims(
-    context: typer.Context,
     paper: Paper,
     profile: AnyProfile = None,
-    checks: Annotated[bool, typer.Option("--checks", help="The consistency checks instead.")] = False,
+    checks: Annotated[bool, option("--checks", help="The consistency checks instead.")] = False,
+    long: Long = False,
+    in_json: Json = False,
 ) -> None:
     """Print a paper's claims: the law, what was measured, the verdict.
 
@@ -193,10 +273,10 @@ def claims(
       dpregret claims lou --long             with learner, resolution and reason
       dpregret claims lou --checks           what can fail only through a bug or a wrong derivation
     """
-    show(paper, profile, ["--lines", "check" if checks else "claim", *context.args])
+    show(paper, profile, lines="check" if checks else "claim", long=long, in_json=in_json)
 
 
-def show(paper: str, profile: str | None, further: list[str]) -> NoReturn:
+def show(paper: str, profile: str | None, **options: Any) -> NoReturn:
     """A table on the terminal, of the newest run (of a profile, if one is named), else of the reference."""
     os.chdir(workplace())
     committed = reference()
@@ -210,14 +290,14 @@ def show(paper: str, profile: str | None, further: list[str]) -> NoReturn:
         runs = [file for file in runs if not file.resolve().is_relative_to(committed.resolve())]
         folders = [max(runs, key=lambda file: file.stat().st_mtime_ns).parents[1]] if runs else []
         folders.append(committed)
-    hand_over("paper_figs.tables.show:main", [paper, "--results", *map(str, folders), *further])
+    hand_over("paper_figs.tables.show:main", paper=paper, results=folders, **options)
 
 
-@app.command()
+@app.command(rich_help_panel=RUNS)
 def report(
     paper: Annotated[str | None, typer.Argument(help="A paper that was run alone.", autocompletion=paper_names)] = None,
     profile: AnyProfile = None,
-    show_it: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
+    show_it: Annotated[bool, option("--open", help="Open it in a browser.")] = False,
 ) -> None:
     """Find the newest report, and open it.
 
@@ -243,41 +323,6 @@ def report(
 
         if not webbrowser.open(newest.resolve().as_uri()):
             stop("no browser here: open that file in one")
-
-
-def hand_over(function: str, arguments: list[str]) -> NoReturn:
-    """Call a function of dpregret with these arguments; its exit code is that of the command."""
-    raise typer.Exit(resolve_name(f"dpregret.{function}")(arguments) or 0)
-
-
-def delegate(name: str, function: str, help_text: str, default: Callable[[list[str]], list[str]] = list) -> None:
-    """A command whose options, and help, are those of a function. default: completes its arguments."""
-
-    def command(context: typer.Context) -> None:
-        hand_over(function, default(context.args))
-
-    app.command(name, help=help_text, context_settings={**FURTHER, "help_option_names": []})(command)
-
-
-def compared(arguments: list[str]) -> list[str]:
-    """Without folders: the reference and the run of the profile full."""
-    root = workplace()
-    if any(not arg.startswith("-") for arg in arguments):
-        return arguments
-    os.chdir(root)
-    return [str(reference()), "results", *arguments]
-
-
-def cached(arguments: list[str]) -> list[str]:
-    """Without --to: the folder in which runs look for data."""
-    options = {arg.partition("=")[0] for arg in arguments} & {"--to", "--pin", "-h", "--help"}
-    return arguments if options else [*arguments, "--to", str(workplace() / "datasets" / "cache")]
-
-
-def in_workplace(arguments: list[str]) -> list[str]:
-    """The same arguments, in the folder of the results."""
-    os.chdir(workplace())
-    return arguments
 
 
 ANSWERED: Final = ("check", "advise", "audit", "test")
@@ -310,13 +355,13 @@ def within(arguments: list[str]) -> list[str] | None:
         position = next((at for at, arg in enumerate(rest) if arg[:1] != "-"), -1)
         if position < 0:
             raise ConfigError(f"{command}: name the folder of a study, as in `dpregret {command} ./my_study`")
-    folder = Path(rest.pop(position)).resolve()
+    folder = Path(rest[position]).resolve()
+    # `advise --data ./pay`: the records of the study, if it has one file
+    rest[position : position + 1] = [""] if rest[position - 1 : position] == ["--data"] else []
     mistakes = list(study.mistakes(folder))
     if mistakes:
         raise ConfigError(mistakes)
     rest = [str(Path(arg).resolve()) if "/" in arg and Path(arg).exists() else arg for arg in rest]
-    if command in (*ANSWERED, "data", "gate"):
-        rest = _without_limits(rest)
     options = {arg.partition("=")[0] for arg in rest}
     if command in PROFILED and not options & {"-p", "--profile", "-h", "--help"}:
         rest += ["--profile", study.PROFILE]
@@ -329,37 +374,230 @@ def within(arguments: list[str]) -> list[str] | None:
     return [command, *rest]
 
 
-def _without_limits(words: list[str]) -> list[str]:
-    """The words without `--limits LIMITS`, which goes to all processes of the command."""
-    at = next((at for at, word in enumerate(words) if word.partition("=")[0] == "--limits"), None)
-    if at is None:
-        return words
-    _, joined, limits = words[at].partition("=")
-    if not joined and at + 1 == len(words):
-        raise ConfigError("--limits: give limits, as in --limits check_seconds:60, or off")
-    os.environ[study.LIMITS] = limits if joined else words[at + 1]
-    return [*words[:at], *words[at + (1 if joined else 2) :]]
+@command(RUNS, "workflows.run.check:main", inside=True)
+def check(
+    paper: Paper,
+    claim: Annotated[str, typer.Argument(help="A claim or check, as `dpregret claims PAPER` lists them.")],
+    profile: Annotated[str, profile_option("The profile whose experiment is played.")] = "full",
+    figure: Annotated[
+        Path | None, option("--figure", help="The PNG to draw (default: results/check/PAPER/CLAIM.png).")
+    ] = None,
+    in_json: Json = False,
+    limits: Limits = None,
+) -> None:
+    """Decide one claim of a paper: what it needs is played, or computed.
+
+    \b
+      dpregret check lou_cheung thm3-T
+      dpregret check lou_cheung thm1-printed --json
+    """
 
 
-delegate(
-    "check",
-    "workflows.run.check:main",
-    "Decide one claim of a paper: what it needs is played, or computed.",
-    in_workplace,
+@app.command(rich_help_panel=RUNS)
+def compare(
+    a: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="A", help="A folder of results, an archive, or its https address (default: the reference)."
+        ),
+    ] = None,
+    b: Annotated[str | None, typer.Argument(metavar="B", help="The run to compare with (default: results).")] = None,
+    long: Long = False,
+    in_json: Json = False,
+) -> None:
+    """Compare two runs: exponents beyond their intervals, and verdicts that changed.
+
+    \b
+      dpregret compare                                   the reference and your run
+      dpregret compare results/reference/ci results/ci
+      dpregret compare reference run.tar.gz
+    """
+    if a is None:
+        os.chdir(workplace())
+        a, b = str(reference()), "results"
+    if b is None:
+        stop("compare: name two runs, or none")
+    hand_over("workflows.run.load:main", a=a, b=b, long=long, in_json=in_json)
+
+
+@command(RUNS, "workflows.advice:main")
+def advise(
+    epsilon: Annotated[str, option("--epsilon", help="Privacy budget.")],
+    rounds: Annotated[
+        str | None, option("--rounds", metavar="T", help="Rounds (erm, population: records): 1000, 1e5 or 2^17.")
+    ] = None,
+    dimension: Annotated[str | None, option("--dimension", metavar="d", help="Dimension, or experts.")] = None,
+    delta: Annotated[str | None, option("--delta", help="0: pure privacy only (default 1e-6).")] = None,
+    window: Annotated[
+        str | None, option("--window", metavar="W", help="Protect the last W rounds only (default: all).")
+    ] = None,
+    feedback: Annotated[
+        str | None,
+        option("--feedback", help="full, bandit, experts, erm or population (default: full).", complete=feedbacks),
+    ] = None,
+    set: Annotated[
+        str | None,
+        option("--set", help="Constraint set (default: that of --data, else the set with most measurements)."),
+    ] = None,
+    loss: Annotated[
+        str | None, option("--loss", help="Losses (smooth, kinked, linear, realizable, ...), or the name of a stream.")
+    ] = None,
+    stochastic: Annotated[bool, option("--stochastic", help="The losses are drawn from one law.")] = False,
+    adversarial: Annotated[bool, option("--adversarial", help="The losses are any fixed sequence.")] = False,
+    data: Annotated[
+        str | None,
+        option("--data", help="Folder of a study: the sizes of its records, and the learners that their loss serves."),
+    ] = None,
+    results: Annotated[
+        Path | None, option("--results", help="Folder of results (default: a finished run, else the reference).")
+    ] = None,
+    long: Annotated[
+        bool, option("--long", "--why", "--all", help="Every column, and why other learners are not listed.")
+    ] = False,
+    in_json: Json = False,
+    limits: Limits = None,
+) -> None:
+    """Advise which private learner to use in a setting of yours.
+
+    Learners are ranked by the regret (of records: excess risk) that measured cells predict, with a 95 % interval,
+    beside their own proved bound. Numbers are those of one stream of losses, named in the answer: a measured instance,
+    not the worst case. Learners that were measured at one value only of a parameter stand below a rule, where they
+    could have less regret: their power in that parameter is a guess.
+
+    \b
+      dpregret advise --rounds 1e5 --dimension 32 --epsilon 1 --window 1024
+      dpregret advise --rounds 2^16 --dimension 4 --epsilon 2 --feedback bandit --set ball --delta 0
+      dpregret advise --rounds 1e6 --dimension 1024 --epsilon 0.5 --feedback experts --adversarial --long
+      dpregret advise --rounds 20000 --dimension 100 --epsilon 1 --feedback erm --set l1-ball --json
+      dpregret advise --data ./my_study --epsilon 1
+    """
+
+
+@command(OWN_WORK, "workflows.run.studies:new")
+def new(
+    folder: Annotated[Path, typer.Argument(help="The folder to write; its name is the name of the study.")],
+    data: Annotated[
+        Path | None, option("--data", metavar="CSV", help="A study for this file, with the questions left open.")
+    ] = None,
+    label: Annotated[
+        str | None, option("--label", metavar="COLUMN", help="Of --data: the column that is to be predicted.")
+    ] = None,
+    encoding: Annotated[
+        str | None, option("--encoding", help="Of --data, such as latin-1 (default: utf-8, or as the file is marked).")
+    ] = None,
+    header: Annotated[
+        str | None,
+        option("--header", help="Of --data: yes if numbers in its first line are names; NAME,NAME,... if it has none."),
+    ] = None,
+    printed: Annotated[bool, option("--printed", help="With printed.yaml, a table as a paper prints it.")] = False,
+) -> None:
+    """Write an example study: learner, loss, data, experiments, claims.
+
+    \b
+      dpregret new my_study
+      dpregret new pay --data pay.csv --label paid
+    """
+
+
+@command(OWN_WORK, "workflows.run.data:main")
+def data(
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Data sets of data.yaml (all).")] = None,
+    in_json: Json = False,
+    limits: Limits = None,
+) -> None:
+    """Show what was read of the records of a study: dpregret data ./my_study."""
+
+
+@command(OWN_WORK, "workflows.run.contracts:main", name="test")
+def contracts(limits: Limits = None) -> None:
+    """Test learners and streams of a study against their contracts: dpregret test ./my_study."""
+
+
+@command(OWN_WORK, "workflows.run.studies:gate")
+def gate(
+    profile: Annotated[str, profile_option("What is run.")] = study.PROFILE,
+    cores: Cores = None,
+    no_audit: Annotated[bool, option("--no-audit", help="Leave out the audit.")] = False,
+    keep: Annotated[bool, option("--keep", help="Write the tables of this run to reference/.")] = False,
+    limits: Limits = None,
+) -> None:
+    """Compare regret, verdicts and privacy of a study with its reference: dpregret gate ./my_study."""
+
+
+if not study.FOLDER:
+
+    @command(OWN_WORK, "workflows.mechanisms.own_mechanism:main")
+    def audit(
+        mechanism: Annotated[
+            str, typer.Argument(help="FILE.py:FUNCTION (example: docs/examples/my_noise.py:right), or a study.")
+        ],
+        rounds: Annotated[int, option("--rounds", help="Outputs.")] = 512,
+        window: Annotated[int | None, option("--window", help="Rounds that an item stays protected (all).")] = None,
+        epsilon: Annotated[float, option("--epsilon", help="Claimed.")] = 1.0,
+        delta: Annotated[float, option("--delta", help="Claimed.")] = 1e-6,
+        sensitivity: Annotated[float, option("--sensitivity", help="How far an item moves, l2.")] = 1.0,
+        participations: Annotated[int, option("--participations", help="Most rounds of one record.")] = 1,
+        separation: Annotated[int, option("--separation", help="Least gap between two of them, in rounds.")] = 1,
+        exact_gaps: Annotated[bool, option("--exact-gaps", help="Gaps are exactly --separation.")] = False,
+        sums: Annotated[
+            bool, option("--sums", help="A streaming matrix makes noise of sums, not of single items.")
+        ] = False,
+        save: Annotated[Path | None, option("--save", help="Write A, B and the losses to this .npz file.")] = None,
+        in_json: Json = False,
+        minutes: Annotated[float, option("--minutes", help="Most that it may take.")] = 60.0,
+        gigabytes: Annotated[float | None, option("--gigabytes", help="Most memory that it may take (any).")] = None,
+    ) -> None:
+        """Audit noise of your own for prefix sums, exactly; of a study, its private learners.
+
+        \b
+          dpregret audit docs/examples/my_noise.py:wrong --rounds 128 --participations 4 --separation 8
+          dpregret audit ./my_study
+        """
+
+
+@command(
+    OWN_WORK if study.FOLDER else MAINTENANCE,
+    "workflows.audit.own:main",
+    name="audit" if study.FOLDER else "audit-learners",
 )
-delegate("compare", "workflows.run.load:main", "Compare two runs: folders, archives or addresses.", compared)
-delegate("advise", "workflows.advice:main", "Advise which learner to use in a setting of yours.")
-if study.FOLDER:
-    delegate("audit", "workflows.audit.own:main", "Audit the private learners of a study on neighbouring inputs.")
-else:
-    delegate("audit", "workflows.mechanisms.own_mechanism:main", "Audit a mechanism of your own, exactly.")
-delegate("data", "workflows.run.data:main", "Show what was read of the records of a study.")
-delegate("new", "workflows.run.studies:new", "Write an example study: learner, loss, data, experiments, claims.")
-delegate("test", "workflows.run.contracts:main", "Test the learners and streams of a study against their contracts.")
-delegate("gate", "workflows.run.studies:gate", "Run, test, audit and compare a study with its reference.")
-delegate("verify", "workflows.run.archive:main", "Verify a folder or an archive of results.")
-delegate("fetch", "datasets.fetch:main", "Fetch a data set that is not shipped with it.", cached)
-delegate("prune", "workflows.run.publish:main", "Delete results that no plan names.", in_workplace)
+def audit_learners(
+    learners: Annotated[list[str] | None, typer.Argument(help="Names of learners, or of their files.")] = None,
+    runs: Annotated[int | None, option("--runs", help="Plays of each input (default 4000).")] = None,
+    seed: Annotated[int | None, option("--seed", help="Of the plays (default 1).")] = None,
+    limits: Limits = None,
+) -> None:
+    """Audit private learners on neighbouring inputs, each in all its variants."""
+
+
+@command(MAINTENANCE, "workflows.run.archive:main")
+def verify(
+    places: Annotated[
+        list[Path] | None, typer.Argument(metavar="PLACE", help="Folders of results, or archives (results).")
+    ] = None,
+) -> None:
+    """Verify that results or an archive are what they were when the run was finished."""
+
+
+@app.command(rich_help_panel=MAINTENANCE)
+def fetch(
+    name: Annotated[str, typer.Argument(help="Entry of the declared sources.")],
+    to: Annotated[
+        Path | None, option("--to", metavar="DIR", help="Folder for the file and its .npz (default: that of runs).")
+    ] = None,
+    sources: Annotated[Path | None, option("--sources", help="YAML file of declared sources.")] = None,
+    pin: Annotated[bool, option("--pin", help="Only print size and SHA-256 of what the URL gives now.")] = False,
+) -> None:
+    """Fetch a data set that is not shipped with dpregret."""
+    folder = to if to or pin else workplace() / "datasets" / "cache"
+    hand_over("datasets.fetch:main", name=name, to=folder, sources=sources, pin=pin)
+
+
+@command(MAINTENANCE, "workflows.run.publish:main", inside=True)
+def prune(
+    dry_run: Annotated[bool, option("--dry-run", "-n", help="Only list what would be deleted.")] = False,
+    everything: Annotated[bool, option("--all", help="Every play and record: all is made again.")] = False,
+) -> None:
+    """Delete results that no plan names: old plays, and what was made of them."""
 
 
 def called(arguments: list[str] | None) -> object:
@@ -375,10 +613,10 @@ def called(arguments: list[str] | None) -> object:
     words = sys.argv[1:] if arguments is None else arguments
     if study.FOLDER and words[:1] and words[0] in ANSWERED:
         return answered(words)
-    return within_app(arguments)
+    return parsed(arguments)
 
 
-def within_app(words: list[str] | None) -> Any:
+def parsed(words: list[str] | None) -> Any:
     """The exit code of the parser of commands, which makes a number of an interrupt and says nothing."""
     code = app(args=words, prog_name="dpregret", standalone_mode=False)
     if code == boundary.INTERRUPTED:
@@ -389,15 +627,10 @@ def within_app(words: list[str] | None) -> Any:
 def answered(words: list[str]) -> int:
     """The exit code of a command that a child answers; 2 and one line where it ended without an answer."""
     from dpregret.core import child
-    from dpregret.workflows.plan.config import bound_imports
-
-    def bounded() -> object:
-        bound_imports()
-        return within_app(words)
 
     def command(say: child.Say) -> Any:
         try:
-            boundary.end(bounded)
+            boundary.end(lambda: parsed(words))
         except SystemExit as end:
             return end.code
 

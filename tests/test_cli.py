@@ -3,12 +3,15 @@
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer.main
 from typer.testing import CliRunner, Result
 
 from dpregret import cli, study
-from dpregret.core.errors import ConfigError
+from dpregret.workflows.plan import config
+from dpregret.workflows.plan.read import OF_MAINTENANCE
 from dpregret.workflows.run import studies
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -18,23 +21,71 @@ def call(*words: str, **environment: str) -> Result:
     return CliRunner().invoke(cli.app, list(words), env=environment, prog_name="dpregret")
 
 
-@pytest.mark.parametrize("given", [["--limits", "check_seconds:60"], ["--limits=check_seconds:60"]])
-@pytest.mark.parametrize("word", ["test", "audit", "check", "advise", "data", "gate"])
+COMMANDS = {
+    "test": [], "audit-learners": [], "check": ["mine", "claim"], "advise": ["--epsilon", "1"], "data": [], "gate": [],
+}  # fmt: skip
+"""Commands that take limits of a study, with what else they need."""
+
+
+@pytest.mark.parametrize("given", [["--limits", "import_seconds:60"], ["--limits=import_seconds:60"]])
+@pytest.mark.parametrize("word", COMMANDS)
 def test_limits_reach_all_processes_of_a_command_on_a_study(
     word: str, given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    studies.write(tmp_path / "mine")
+    bounded: list[str | None] = []
     monkeypatch.chdir(tmp_path)
-    for name in (study.VARIABLE, study.LIMITS):
-        monkeypatch.setenv(name, "")
-    inside = cli.within([word, *given, "./mine", "--seed", "1"])
-    assert inside is not None
-    assert not {"--limits", "check_seconds:60"} & {*inside}
-    assert inside[:1] == [word]
-    assert {"--seed", "1"} <= {*inside}
-    assert os.environ[study.LIMITS] == "check_seconds:60"
-    with pytest.raises(ConfigError, match="--limits: give limits"):
-        cli.within([word, str(tmp_path / "mine"), "--limits"])
+    monkeypatch.setattr(study, "FOLDER", tmp_path)
+    monkeypatch.setenv(study.LIMITS, "")
+    monkeypatch.setattr(config, "bound_imports", lambda: bounded.append(os.environ[study.LIMITS]))
+    monkeypatch.setattr(cli, "resolve_name", lambda _: lambda **arguments: 3 + ("limits" in arguments))
+    assert call(word, *COMMANDS[word], *given).exit_code == 3
+    assert bounded == ["import_seconds:60"]
+    assert call(word, *COMMANDS[word], "--limits").exit_code == 2
+    monkeypatch.setattr(study, "FOLDER", None)
+    assert "--limits: are those of a study" in call(word, *COMMANDS[word], *given).stderr
+
+
+def test_records_are_those_of_the_study_that_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    studies.write(tmp_path / "mine")
+    for words, expected in (
+        (["--data", "./mine", "--epsilon", "1"], ["--data", "", "--epsilon", "1"]),
+        (["./mine", "--data", "pay", "--epsilon", "1"], ["--data", "pay", "--epsilon", "1"]),
+        (["--epsilon", "1", "./mine"], ["--epsilon", "1"]),
+    ):
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv(study.VARIABLE, "")
+        inside = cli.within(["advise", *words]) or []
+        assert inside[: len(expected) + 1] == ["advise", *expected]
+
+
+def every_command() -> dict[str, Any]:
+    return dict(typer.main.get_group(cli.app).commands)
+
+
+def test_every_command_stands_in_the_help_below_its_heading() -> None:
+    page = call("--help").stdout
+    places = [page.index(f"\n{heading}:\n") for heading in cli.HEADINGS]
+    assert places == sorted(places)
+    for name, command in every_command().items():
+        at = page.index(f"\n  {name} ")
+        assert cli.HEADINGS[sum(place < at for place in places) - 1] == command.rich_help_panel
+    assert not any(name in call("run", "--help").stdout for name in OF_MAINTENANCE)
+
+
+@pytest.mark.parametrize("name", every_command())
+def test_every_option_is_explained_and_completed(name: str) -> None:
+    command = every_command()[name]
+    named = [each for each in command.params if not each.name.startswith("_")]
+    assert all(each.help for each in named if each.name not in ("help", "further"))
+    assert command.get_short_help_str(200)
+    long = {word for each in named for word in each.opts if word.startswith("--")}
+    assert long <= set(offered(name, "--"))
+
+
+def offered(*words: str) -> list[str]:
+    """What a shell is offered for the last word."""
+    asked = {"COMP_WORDS": " ".join(["dpregret", *words]), "COMP_CWORD": str(len(words))}
+    return call(_DPREGRET_COMPLETE="complete_bash", **asked).stdout.split()
 
 
 class BecomesError(Exception):
@@ -142,13 +193,10 @@ def test_the_newest_report_is_found(other: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_papers_and_profiles_complete() -> None:
-    def offered(*words: str) -> list[str]:
-        asked = {"COMP_WORDS": " ".join(["dpregret", *words]), "COMP_CWORD": str(len(words))}
-        return call(_DPREGRET_COMPLETE="complete_bash", **asked).stdout.split()
-
     assert offered("run", "lou") == ["lou_cheung"]
     assert offered("table", "ta") == ["talwar"]
-    assert offered("run", "--profile", "la") == ["large", "large-slice"]
+    assert offered("run", "--profile", "") == ["ci", "full", "quick"]
+    assert offered("advise", "--feedback", "b") == ["bandit"]
     assert "advise" in offered("a")
 
 

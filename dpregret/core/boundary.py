@@ -6,7 +6,6 @@ traceback too. `--json` prints the answer as JSON.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import errno
 import json
@@ -21,14 +20,12 @@ from dpregret.core.errors import one_line, shown
 FAILED: Final = 2
 INTERRUPTED: Final = 130
 DEBUG: Final = "--debug"
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser of options that refuses in one line."""
-
-    def error(self, message: str) -> NoReturn:
-        """Exit code 2."""
-        self.exit(FAILED, shown(f"{self.prog}: {message} (--help lists the options)") + "\n")
+PARSER: Final[dict[str, Any]] = {
+    "context_settings": {"help_option_names": ["-h", "--help"], "max_content_width": 120},
+    "rich_markup_mode": None,
+    "pretty_exceptions_enable": False,
+}
+"""Settings of every parser of options."""
 
 
 def end(command: Callable[[], object]) -> NoReturn:
@@ -60,11 +57,27 @@ def end(command: Callable[[], object]) -> NoReturn:
     sys.exit(code)
 
 
+def run(function: Callable[..., object]) -> NoReturn:
+    """Be the command `python -m MODULE`, whose options are the signature of a function."""
+    end(lambda: parsed(function, sys.argv[1:]))
+
+
+def parsed(function: Callable[..., object], words: list[str]) -> object:
+    """Call a function with the arguments that its signature finds in words."""
+    import typer
+
+    app = typer.Typer(add_completion=False, **PARSER)
+    app.command()(function)
+    return app(words, standalone_mode=False)
+
+
 def as_text(error: BaseException) -> str:
     """One line about an error: its message, with its type unless it is an error of this project."""
     format_message = getattr(error, "format_message", None)  # of the parser of options
     if format_message is not None:
-        return " ".join(str(format_message()).split())
+        context = getattr(error, "ctx", None)
+        command = f"{context.info_name}: " if context is not None and context.parent is not None else ""
+        return f"{command}{' '.join(str(format_message()).split())} (--help lists the options)"
     if isinstance(error, KeyboardInterrupt):
         return "interrupted"
     if isinstance(error, OSError) and error.strerror:

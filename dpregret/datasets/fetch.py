@@ -1,8 +1,8 @@
 """Declared data sets: what comes from where, under which licence, with which digest, and who else vouches for it.
 
-They are downloaded, verified, and converted to the .npz form of ``bundled`` by ``python -m dpregret.datasets.fetch
-NAME --to DIR``. Every failure is one line on standard error, exit code 2, and no new file: a download stays in memory
-until its digest is right. Nothing in the default run calls this.
+They are downloaded, verified, and converted to the .npz form of ``bundled`` by ``dpregret fetch NAME``.
+Every failure is one line on standard error, exit code 2, and no new file: a download stays in memory until its digest
+is right. Nothing in the default run calls this.
 
 Files as their publishers made them are turned into features and labels by public constants only. Nothing is read off
 the data: ranges come from the meaning of a column, levels from the published dictionary of a set, the hash of columns
@@ -30,7 +30,6 @@ from urllib.parse import urlsplit
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
-from dpregret.core import boundary
 from dpregret.core.errors import NAME_PATTERN, one_line
 from dpregret.core.files import atomic_write
 from dpregret.core.yaml_source import entries, validate
@@ -291,7 +290,7 @@ def fetch(source: Source, directory: Path) -> Path:
     return path
 
 
-def pin(source: Declared) -> str:
+def pinned(source: Declared) -> str:
     """Download without verification and return what the declaration lacks, as YAML; the file is not stored."""
     content = download(source.url, source.bytes or MOST_BYTES)
     lacking = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
@@ -308,9 +307,7 @@ def convert(source: Source, directory: Path) -> Path:
     """
     raw = directory / source.filename
     if not raw.exists():
-        raise FetchError(
-            f"{raw} is missing; get it with: python -m dpregret.datasets.fetch {source.name} --to {directory}"
-        )
+        raise FetchError(f"{raw} is missing; get it with: dpregret fetch {source.name} --to {directory}")
     _check(source, raw.read_bytes(), str(raw))
     try:
         features, labels = FORMATS[source.format](raw, source.columns, source.hashed)
@@ -324,21 +321,16 @@ def convert(source: Source, directory: Path) -> Path:
     return path
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Command line; returns the exit code."""
-    parser = boundary.Parser(prog="python -m dpregret.datasets.fetch", description=main.__doc__)
-    parser.add_argument("name", help="entry of the declared sources")
-    parser.add_argument("--to", type=Path, required=True, metavar="DIR", help="folder for the file and its .npz")
-    parser.add_argument("--sources", type=Path, default=SOURCES, help="YAML file of declared sources")
-    parser.add_argument("--pin", action="store_true", help="only print size and SHA-256 of what the URL gives now")
-    options = parser.parse_args(arguments)
+def main(name: str, to: Path | None = None, sources: Path = SOURCES, pin: bool = False) -> int:
+    """The command `dpregret fetch`. to: folder for the file and its .npz; pin: without a folder, only print what the
+    URL gives now."""
     try:
-        if options.pin:
-            print(pin(Declared.find(options.name, options.sources)), end="")
+        if to is None or pin:
+            print(pinned(Declared.find(name, sources)), end="")
         else:
-            source = Source.find(options.name, options.sources)
-            fetch(source, options.to)
-            print(f"{convert(source, options.to)} (licence: {source.licence})")
+            source = Source.find(name, sources)
+            fetch(source, to)
+            print(f"{convert(source, to)} (licence: {source.licence})")
     except (ValueError, OSError) as error:
         print(f"error: {one_line(error)}", file=sys.stderr)
         return 2
@@ -364,7 +356,3 @@ def _content_digest(source: Declared, content: bytes) -> str:
         return hashlib.sha256(opener(io.BytesIO(content)).read(MOST_CONTENT)).hexdigest()
     except (OSError, EOFError) as error:
         return f"none ({one_line(error)})"
-
-
-if __name__ == "__main__":
-    boundary.end(main)

@@ -20,12 +20,11 @@ are listed for less, and say so.
 
 from __future__ import annotations
 
-import argparse
 import inspect
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
@@ -33,7 +32,6 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from dpregret.core import boundary
 from dpregret.core.boundary import as_json, plain
 from dpregret.core.errors import ConfigError, nearest, not_allowed, one_line
 from dpregret.core.files import reference
@@ -59,17 +57,6 @@ from dpregret.workflows.run.account import account_of, deviation, sentence
 from dpregret.workflows.run.data import Planned, of_record, planned_at, plays_of
 from dpregret.workflows.run.single import experiment_of
 
-ABOUT: Final = """\
-Which private learner for my problem? Learners are ranked by the regret (of records: excess risk) that measured cells
-predict, with a 95 % interval, beside their own proved bound. Numbers are those of one stream of losses, named in the
-answer: a measured instance, not the worst case. Learners that were measured at one value only of a parameter stand
-below a rule, where they could have less regret: their power in that parameter is a guess."""
-EXAMPLES: Final = """\
-examples:
-  dpregret advise --rounds 1e5 --dimension 32 --epsilon 1 --window 1024
-  dpregret advise --rounds 2^16 --dimension 4 --epsilon 2 --feedback bandit --set ball --delta 0
-  dpregret advise --rounds 1e6 --dimension 1024 --epsilon 0.5 --feedback experts --adversarial --why
-  dpregret advise --rounds 20000 --dimension 100 --epsilon 1 --feedback erm --set l1-ball --json"""
 SYMBOLS: Final = {"rounds": "T", "dimension": "d", "epsilon": "eps", "window": "W", "delta": "delta"}
 DELTA: Final = 1e-6
 LOGISTIC, SQUARED = "records-logistic", "fetched-regression"
@@ -462,53 +449,30 @@ def _free(request: Request, cells: pd.DataFrame, laws: Mapping[str, Chosen]) -> 
     return min(free, key=lambda row: row.regret, default=None)
 
 
-def _argument(allowed: Callable[[float], bool], expected: str, text: str) -> float:
-    """A number such as 0.5, 1e5 or 2^17. Raises argparse.ArgumentTypeError."""
+def _argument(allowed: Callable[[float], bool], expected: str, name: str, text: str) -> float:
+    """The number of an option, such as 0.5, 1e5 or 2^17. Raises ConfigError."""
     try:
         value = _size(text)
     except (ValueError, OverflowError):
         value = math.nan
     if not allowed(value):
-        raise argparse.ArgumentTypeError(f"{text!r}: give {expected}")
+        raise ConfigError(f"advise: --{name}: {text!r}: give {expected}")
     return value
 
 
-def _whole(text: str, most: float = 2.0**40) -> int:
+def _whole(name: str, text: str, most: float = 2.0**40) -> int:
     expected = f"a whole number up to {formats.size(most)}, such as 1000, 1e5 or 2^17"
-    return int(_argument(lambda value: 1 <= value <= most and value == math.floor(value), expected, text))
+    return int(_argument(lambda value: 1 <= value <= most and value == math.floor(value), expected, name, text))
 
 
-def parser() -> argparse.ArgumentParser:
-    """The arguments."""
-    raw = argparse.RawDescriptionHelpFormatter
-    command = boundary.Parser(prog="dpregret advise", description=ABOUT, epilog=EXAMPLES, formatter_class=raw)
-    size = partial(_whole, most=2.0**1000)
-    positive = partial(_argument, lambda value: 0 < value < math.inf, "a positive number")
-    share = partial(_argument, lambda value: 0 <= value < 1, "a number from 0 (pure privacy) to below 1")
-    rounds = "number of rounds (erm, population: of records)"
-    command.add_argument("--rounds", type=_whole, metavar="T", help=rounds)
-    command.add_argument("--dimension", type=size, metavar="d", help="dimension, or number of experts")
-    data_help = "with the folder of a study: sizes of its records (of NAME), and only learners that their loss serves"
-    command.add_argument("--data", nargs="?", const="", metavar="NAME", help=data_help)
-    command.add_argument("--epsilon", type=positive, required=True, help="privacy budget")
-    command.add_argument("--delta", type=share, default=DELTA, help="0: pure privacy only (default: 1e-6)")
-    command.add_argument("--window", type=_whole, metavar="W", help="protect the last W rounds only (default: all)")
-    feedbacks = [*FEEDBACK.values(), POPULATION]
-    command.add_argument("--feedback", choices=feedbacks, default="full", help="what is seen (default: full)")
-    command.add_argument(
-        "--set", help="constraint set, such as ball or simplex (default: that of --data, else where most was measured)"
-    )
-    command.add_argument("--loss", help="class of losses (smooth, kinked, linear, realizable, ...) or name of a stream")
-    kinds = command.add_mutually_exclusive_group()
-    kind = partial(kinds.add_argument, action="store_const", dest="kind")
-    kind("--stochastic", const=STOCHASTIC, help="losses are drawn from one law")
-    kind("--adversarial", const=OBLIVIOUS, help="any sequence that is fixed beforehand")
-    results_help = "folder of results (default: results where a run has finished, else the committed reference)"
-    command.add_argument("--results", type=Path, metavar="DIR", help=results_help)
-    command.add_argument("--json", action="store_true", help="the same as JSON")
-    long_help = "every column, and of every other learner why it is not listed"
-    command.add_argument("--long", "--why", "--all", dest="why", action="store_true", help=long_help)
-    return command
+READ: Final[Mapping[str, Callable[[str, str], Any]]] = {
+    "rounds": _whole,
+    "dimension": partial(_whole, most=2.0**1000),
+    "window": _whole,
+    "epsilon": partial(_argument, lambda value: 0 < value < math.inf, "a positive number"),
+    "delta": partial(_argument, lambda value: 0 <= value < 1, "a number from 0 (pure privacy) to below 1"),
+}
+"""What reads the text of an option, of those that are numbers."""
 
 
 @dataclass(frozen=True)
@@ -551,18 +515,31 @@ def _of_study(name: str) -> OfStudy:
     return OfStudy(name, features.shape[0], features.shape[1], streams, sets)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Print advice; return the exit code."""
-    command = parser()
-    options = command.parse_args(arguments)
-    own = None if options.data is None else _of_study(options.data)
+def main(
+    stochastic: bool = False,
+    adversarial: bool = False,
+    data: str | None = None,
+    results: Path | None = None,
+    long: bool = False,
+    in_json: bool = False,
+    **asked: str,
+) -> int:
+    """The command `dpregret advise`. asked: fields of `Request`, as text. data: a name of records of the study; empty
+    for the only ones."""
+    if stochastic and adversarial:
+        raise ConfigError("advise: --stochastic and --adversarial: give one of them")
+    kinds = [*FEEDBACK.values(), POPULATION]
+    if (feedback := asked.get("feedback", kinds[0])) not in kinds:
+        raise ConfigError(f"advise: --feedback: {not_allowed('feedback', feedback, kinds)}")
+    fields: dict[str, Any] = {name: READ[name](name, text) if name in READ else text for name, text in asked.items()}
+    own = None if data is None else _of_study(data)
     if own is not None:
-        options.rounds, options.dimension = options.rounds or own.records, options.dimension or own.features
+        fields = {"rounds": own.records, "dimension": own.features, **fields}
     for name in ("rounds", "dimension"):
-        if getattr(options, name) is None:
-            command.error(f"the following arguments are required: --{name}")
-    request = Request(**{field.name: getattr(options, field.name) for field in fields(Request)})
-    cells, source = read_cells(options.results, ROOT)
+        if name not in fields:
+            raise ConfigError(f"advise: --{name}: give it, or records by --data")
+    request = Request(**fields, kind=STOCHASTIC if stochastic else OBLIVIOUS if adversarial else None)
+    cells, source = read_cells(results, ROOT)
     if own is not None:
         # records are not known to have a point without loss
         easy = cells["stream"].isin(
@@ -573,7 +550,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             request = replace(request, set=own.sets[0])
     advice = advise(request, cells, source, ROOT / "datasets" / "cache")
     record = planned_at("records", request.rounds, own.records, request.epsilon, request.delta) if own else None
-    print((_json if options.json else _text)(advice, options.why, own, record), end="")
+    print((_json if in_json else _text)(advice, long, own, record), end="")
     return 0
 
 

@@ -68,8 +68,8 @@ class Place:
         entry["vouched_by"] = VOUCHERS
         self.sources.write_text(yaml.safe_dump({"tiny": entry | changes}))
 
-    def run(self, *extra: str) -> int:
-        return fetch.main(["tiny", "--to", str(self.folder), "--sources", str(self.sources), *extra])
+    def run(self, pin: bool = False) -> int:
+        return fetch.main("tiny", self.folder, self.sources, pin)
 
     def contents(self) -> set[str]:
         return {path.name for path in self.folder.iterdir()}

@@ -66,11 +66,11 @@ def test_a_bad_download_leaves_nothing(
 
 def test_pinning_prints_the_checksum_and_keeps_nothing(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     place.declare(sha256=None)
-    assert place.run("--pin") == 0
+    assert place.run(pin=True) == 0
     assert capsys.readouterr().out == f"bytes: {len(CONTENT)}\nsha256: {CHECKSUM}\n"
     assert place.contents() == set()
     place.declare("truncated/tiny.txt", sha256=None)
-    assert place.run("--pin") == 2
+    assert place.run(pin=True) == 2
 
 
 def test_a_file_placed_by_hand_is_verified_and_needs_no_server(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +183,7 @@ def test_every_shipped_source_is_fetched(
     if shipped.sha256_content is not None:
         entry["sha256_content"] = hashlib.sha256(bz2.decompress(right)).hexdigest()
     place.sources.write_text(yaml.safe_dump({name: entry | {"vouched_by": list(shipped.vouched_by)}}))
-    assert fetch.main([name, "--to", str(place.folder), "--sources", str(place.sources)]) == 0
+    assert fetch.main(name, place.folder, place.sources) == 0
     assert capsys.readouterr().out == f"{place.folder / name}.npz (licence: {shipped.licence})\n"
     assert place.contents() == {shipped.filename, f"{name}.npz"}
     examples = load(name, place.folder)

@@ -280,10 +280,10 @@ def test_a_file_of_an_earlier_version_is_refused_and_rewritten_with_its_comments
     path = write(tmp_path, [{**CLAIM, "origin": "derived"}])
     said_now = said(path)
     assert said_now.startswith(f"{path}:{line_of(path, 'origin:')}: claims[thm3-T].origin: is a heading now")
-    assert main([str(path)]) == 0
+    assert main([path]) == 0
     assert [claim.origin for claim in load_claims(path).claims] == ["derived"]
     below = {key: value for key, value in CLAIM.items() if key != "rate"} | {"type": "below", "bound": "explicit"}
     path = write(tmp_path, [below])
     assert ".bound: type below implies it" in said(path)
-    assert main([str(path)]) == 0
+    assert main([path]) == 0
     assert load_claims(path).claims[0].bound == "explicit"

@@ -63,7 +63,7 @@ def test_every_kind_of_difference_is_told_the_gravest_first(tmp_path: Path) -> N
 
 
 def test_a_folder_without_results_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert compare.main([str(tmp_path), str(tmp_path)]) == 2
+    assert compare.main(tmp_path, tmp_path, compare.read_folder) == 2
     assert capsys.readouterr().err.startswith(f"compare: {tmp_path}: ")
 
 
@@ -83,7 +83,7 @@ def test_a_damaged_table_is_one_line_and_no_traceback(
     folder = write(tmp_path, claims())
     file = folder / "paper_2020" / "claims.csv"
     file.write_bytes(file.read_text().replace(old, new, 1).encode("latin-1"))
-    assert compare.main([str(folder), str(folder)]) == 2
+    assert compare.main(folder, folder, compare.read_folder) == 2
     said = capsys.readouterr().err
     assert fault in said
     assert said.count("\n") == 1
@@ -95,27 +95,28 @@ REFERENCE = Path(__file__).resolve().parents[2] / "results" / "reference"
 @pytest.mark.parametrize(
     ("paper", "width"), [("lou_cheung_2020", 80), ("lou_cheung_2020", None), ("ene_et_al_2021", 80)]
 )
-@pytest.mark.parametrize("further", [[], ["--lines", "claim"], ["--lines", "check"], ["--lines", "claim", "--long"]])
+@pytest.mark.parametrize(("kind", "long"), [(None, False), ("claim", False), ("check", False), ("claim", True)])
 def test_tables_fit_and_claims_are_whole(
     width: int | None,
     paper: str,
-    further: list[str],
+    kind: str | None,
+    long: bool,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     if width:
         monkeypatch.setenv("COLUMNS", str(width))
-    assert show.main([paper, "--results", str(REFERENCE), *further]) == 0
+    assert show.main(paper, [REFERENCE], lines=kind, long=long) == 0
     shown = capsys.readouterr().out
     assert shown.startswith(show.COMMITTED.strip())
     words = [line for line in shown.splitlines() if " " in line.strip()]  # a path may be longer
     assert max(map(len, words)) <= (width or formats.WIDE)
-    file = show.FILES[further[1]] if further else "table_1.csv"
+    file = show.FILES[kind] if kind else "table_1.csv"
     lines = pd.read_csv(REFERENCE / paper / file, keep_default_na=False, dtype=str)
-    claims = set(lines["claim"]) if further else set(lines.loc[lines["power"] != "", "claim"])
+    claims = set(lines["claim"]) if kind else set(lines.loc[lines["power"] != "", "claim"])
     assert claims <= set(shown.split())
-    if "--long" in further:
+    if long:
         assert set(lines["learner"] + "." + lines["variant"]) <= set(shown.split())
 
 
@@ -127,12 +128,12 @@ def test_a_table_without_claims_shows_the_means(tmp_path: Path, capsys: pytest.C
     head = "row,column,part,printed,side,claim,law,power,verdict,sign,resolution\n"
     (folder / "table_1.csv").write_text(head + "1,algorithm,1,ogd.plain,,,,,,,\n")
     (folder / "table_1_all.csv").write_text('algorithm,group,regret,bound\nogd.plain,study,"3.0 [1.6, 4.5]",-\n')
-    assert show.main(["mine", "--results", str(tmp_path)]) == 0
+    assert show.main("mine", [tmp_path]) == 0
     assert "3.0 [1.6, 4.5]" in capsys.readouterr().out
     assert "3.0 [1.6, 4.5]" in show.printed_table(folder)  # as a run ends
     assert show.protecting_more(folder) == []
     (folder / "table_1_all.csv").write_text(f"algorithm,window\na,{MORE!r}\nb,W = 4\n".replace("'", '"'))
     assert show.protecting_more(folder) == ["a"]
     (folder / "table_1.csv").write_text(head + "1,algorithm,1,ogd.plain,stated,c1,law,T,reproduced,=,\n")
-    assert show.main(["mine", "--results", str(tmp_path)]) == 0
+    assert show.main("mine", [tmp_path]) == 0
     assert "3.0 [1.6, 4.5]" not in capsys.readouterr().out

@@ -159,7 +159,7 @@ def test_what_cannot_be_compared_fails(how: str, name: str, tmp_path: Path, caps
         (tmp_path / name).write_text(damaged)
     gone = how == "without rows" and name != JOBS  # a study need not have claims or checks: each is told to be gone
     for sides in ((tmp_path, KEPT / PAPER), (KEPT / PAPER, tmp_path)):
-        assert gate.main(list(map(str, sides))) == (gate.MOVED if gone else gate.INCOMPARABLE)
+        assert gate.main(*sides) == (gate.MOVED if gone else gate.INCOMPARABLE)
         said = capsys.readouterr()
         assert ((said.out + said.err).count("\n") == 1) is not gone
 
@@ -171,14 +171,13 @@ def test_a_study_without_claims_is_compared_by_its_jobs(tmp_path: Path, capsys: 
         shutil.copytree(KEPT / PAPER, side)
         for name in FILES.values():
             (side / name).write_text((side / name).read_text().split("\n")[0] + "\n")
-    words = list(map(str, sides))
-    assert gate.main(words) == 0
+    assert gate.main(*sides) == 0
     assert re.match(r"gate: 0 lines and \d\d+ jobs, \d\d+ numbers: all as in the reference", capsys.readouterr().out)
     jobs = read_jobs(sides[0])
     formats.write_csv(jobs.assign(noise_scale=jobs["noise_scale"] * 1.01), sides[0] / JOBS)
-    assert gate.main(words) == gate.MOVED
+    assert gate.main(*sides) == gate.MOVED
     assert "scale of the noise was" in capsys.readouterr().out
-    assert compare.main(words) == 0
+    assert compare.main(*sides, compare.read_folder) == 0
     assert capsys.readouterr().out == "the two folders have no claim in common\n"
 
 

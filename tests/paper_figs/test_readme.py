@@ -119,9 +119,8 @@ def test_the_document_is_renewed_and_then_current(reference: Path, tmp_path: Pat
     marks = (f"<!-- {mark}:begin -->\n<!-- {mark}:end -->\n" for mark in ("findings", "totals", "verdicts", "meanings"))
     page.write_text("".join(marks))
     unmarked.write_text("no mark")
-    arguments = [str(reference), "--papers", str(reference.parent / "papers")]
-    runs = ([page, "--check"], [page], [page, "--check"], [unmarked])
-    assert [readme.main([str(file), *arguments, *check]) for file, *check in runs] == [1, 0, 0, 2]
+    runs = ((page, True), (page, False), (page, True), (unmarked, False))
+    assert [readme.main(file, reference, reference.parent / "papers", check) for file, check in runs] == [1, 0, 0, 2]
     text = page.read_text()
     assert all(f"| {word} " in text and meaning in text for word, meaning in (*CLAIMS.items(), *CHECKS.items()))
 

@@ -7,13 +7,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from typer import TyperException
 
 import dpregret as dp
 from dpregret.algorithms.online.wdp_cocop import WdpCocopGaussian
+from dpregret.cli import parsed
+from dpregret.core import boundary
 from dpregret.core.errors import ConfigError
 from dpregret.paper_figs.winners import laws
 from dpregret.workflows import advice
-from dpregret.workflows.advice import Request, advise, bound_of, main, read_cells
+from dpregret.workflows.advice import Request, advise, bound_of, read_cells
 from dpregret.workflows.plan.fingerprint import ROOT
 from dpregret.workflows.run.account import deviation
 from dpregret.workflows.run.data import planned_at
@@ -155,18 +158,18 @@ GOOD = {"--rounds": "64", "--dimension": "4", "--epsilon": "1"}
 )  # fmt: skip
 def test_bad_input_is_refused(changes: dict[str, str]) -> None:
     words = chain(*(pair for pair in {**GOOD, **changes}.items() if pair[1]))
-    with pytest.raises((ConfigError, SystemExit)) as stopped:
-        main(["--results", str(REFERENCE), *words])
-    assert getattr(stopped.value, "code", 2) == 2
+    with pytest.raises((ConfigError, TyperException)) as stopped:
+        parsed(["advise", "--results", str(REFERENCE), *words])
+    assert any(name.strip("-") in boundary.as_text(stopped.value) for name in changes)
 
 
 def test_a_folder_without_cells_or_with_damaged_ones_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError):
-        main(["--results", str(tmp_path), *chain(*GOOD.items())])
+        parsed(["advise", "--results", str(tmp_path), *chain(*GOOD.items())])
     (tmp_path / "winners").mkdir()
     (tmp_path / "winners" / "cells.csv").write_text("a,b\n1,2\n")
     with pytest.raises(ConfigError):
-        main(["--results", str(tmp_path), *chain(*GOOD.items())])
+        parsed(["advise", "--results", str(tmp_path), *chain(*GOOD.items())])
 
 
 @pytest.mark.parametrize(
@@ -220,13 +223,25 @@ def test_advice_on_records_names_the_epsilon_of_a_record_and_who_protects_more(
     (tmp_path / "own.csv").write_text("a,b,y\n" + "1,2,yes\n3,4,no\n" * 50)
     (tmp_path / "data.yaml").write_text("own:\n  file: own.csv\n  label: y\n  positive: yes\n  norm: 1\n")
     monkeypatch.setenv("DPREGRET_STUDY", str(tmp_path))
-    words = ["--results", str(REFERENCE), "--data", "--rounds", "400", "--dimension", "4", "--epsilon", "0.5"]
-    assert main([*words, "--window", "64", "--json"]) == 0
+    words = [
+        "advise",
+        "--results",
+        str(REFERENCE),
+        "--data",
+        "",
+        "--rounds",
+        "400",
+        "--dimension",
+        "4",
+        "--epsilon",
+        "0.5",
+    ]
+    assert parsed([*words, "--window", "64", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["record"]["participations"] == 4
     fresh, grouped = found["record"]["record_epsilon"]
     assert 0.5 < fresh < grouped
-    assert main([*words, "--window", "64"]) == 0
+    assert parsed([*words, "--window", "64"]) == 0
     page = capsys.readouterr().out
     assert f"eps {fresh:.3g}" in page
     assert "realizable" not in page

@@ -273,9 +273,9 @@ def test_learners_are_audited_alone_by_their_name_or_file(
     assert capsys.readouterr().out == "audit: ftal: not private, there is nothing to audit\n"
     assert own_audit(["noise-per-gradiant"]) == 2
     assert "did you mean 'noise-per-gradient'?" in capsys.readouterr().err
-    assert own_audit(["noise-per-gradient", "--runs", "2000"]) == 0
+    assert own_audit(["noise-per-gradient"], runs=2000) == 0
     assert "noise-per-gradient.corrected: keeps its claim" in capsys.readouterr().out
     real = NoisePlan.correlated
     monkeypatch.setattr(NoisePlan, "correlated", lambda *given: ([part / 9 for part in each] for each in real(*given)))
-    assert own_audit(["noise-per-gradient", "--runs", "2000"]) == 1
+    assert own_audit(["noise-per-gradient"], runs=2000) == 1
     assert "BROKEN: delivers more than its ledger says" in capsys.readouterr().out

@@ -353,9 +353,9 @@ def test_old_files_are_pruned_and_nothing_that_a_plan_names(
     Record("a-key", (str(mine[-1]),), contents(mine[-1:])).write(plan.record("q/elsewhere"))
     shutil.copytree(RESULTS, "results/copy")
     copy = tree(Path("results/copy"))
-    assert publish.main(["-n"]) == 0
+    assert publish.main(dry_run=True) == 0
     assert all(path.exists() for path in old)
-    assert publish.main([]) == 0
+    assert publish.main() == 0
     assert f"{len(old) + 1} files" in capsys.readouterr().out
     assert not any(path.exists() for path in old)
     assert tree(Path("results/copy")) == copy
@@ -387,11 +387,11 @@ def test_nothing_is_pruned_beside_a_plan_that_is_not_as_it_was_written(
 ) -> None:
     made(plan, "p/figures", keep=True)
     publish.begin(plan, 1)
-    assert publish.main(["-n"]) == 0
+    assert publish.main(dry_run=True) == 0
     PLANS[damage](RESULTS / "plan.json")
     before = tree(Path("results"))
     assert capsys.readouterr().out.startswith("0 files")
-    assert publish.main([]) == 2
+    assert publish.main() == 2
     said = capsys.readouterr().out
     assert said.startswith("nothing is deleted: ")
     assert said.count("\n") == 1

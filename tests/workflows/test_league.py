@@ -15,6 +15,7 @@ import pytest
 from scipy.linalg import toeplitz
 
 import dpregret as dp
+from dpregret import cli
 from dpregret.algorithms.privacy import Budget, gaussian_mu
 from dpregret.algorithms.privacy.audit import materialise, transcript_losses
 from dpregret.algorithms.privacy.participation import Schedules, worst_record
@@ -25,7 +26,12 @@ from dpregret.algorithms.privacy.trees import WindowTree
 from dpregret.core.errors import ConfigError
 from dpregret.paper_figs.judge.cells import mean_root
 from dpregret.workflows.mechanisms import exact, vectors
-from dpregret.workflows.mechanisms.own_mechanism import Claim, OwnNoiseError, audit, load, main, noise_matrix
+from dpregret.workflows.mechanisms.own_mechanism import Claim, OwnNoiseError, audit, load, noise_matrix
+
+
+def audit_command(words: list[str]) -> Any:
+    """The exit code of `dpregret audit`."""
+    return cli.parsed(["audit", *words])
 
 
 @pytest.mark.parametrize("window", [1, 16])
@@ -153,10 +159,10 @@ def test_a_wrong_number_is_named(kept: Any, tmp_path: Path, capsys: pytest.Captu
     assert any(line.startswith(".root.coefficients[2]: 0.5, should be 0.375") for line in lines)
     path = tmp_path / "mine.json"
     path.write_text(json.dumps(spoiled), encoding="utf-8")
-    assert vectors.main(["--check", str(path)]) == 1
+    assert vectors.main(path, check=True) == 1
     assert len(capsys.readouterr().out.splitlines()) == 3
     path.write_text("[1, 2", encoding="utf-8")
-    assert vectors.main(["--check", str(path)]) == 2
+    assert vectors.main(path, check=True) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
 
@@ -346,7 +352,7 @@ def test_a_record_partly_inside_the_horizon_is_a_record(
 ) -> None:
     """Rounds 3 and 7 are hardly noised; a third round after them would lie beyond the horizon."""
     (tmp_path / "hardly.py").write_text(HARDLY_NOISED, encoding="utf-8")
-    assert main([f"{tmp_path / 'hardly.py'}:make", "--rounds", "10", *options.split()]) == 1
+    assert audit_command([f"{tmp_path / 'hardly.py'}:make", "--rounds", "10", *options.split()]) == 1
     page = capsys.readouterr().out
     assert float(re.findall(r"delivered: epsilon (\S+)", page)[0]) == pytest.approx(delivered, abs=0.01)
     assert rounds in page
@@ -359,12 +365,12 @@ def test_what_a_bound_alone_exceeds_is_undecided(tmp_path: Path, capsys: pytest.
     words = [f"{tmp_path / 'hardly.py'}:frustrated", "--rounds", "3", "--participations", "3", "--json"]
     answers = []
     for epsilon in (1.0, 10.0, 50.0):
-        code = main([*words, "--epsilon", str(epsilon)])
+        code = audit_command([*words, "--epsilon", str(epsilon)])
         told = capsys.readouterr()
         answers.append((code, json.loads(told.out)["verdict"]))
         assert not told.err
     assert answers == [(1, "violates"), (2, "undecided"), (0, "keeps")]
-    assert main([*words[:-1], "--epsilon", "10"]) == 2
+    assert audit_command([*words[:-1], "--epsilon", "10"]) == 2
     assert "verdict: UNDECIDED, " in capsys.readouterr().out
 
 
@@ -414,7 +420,7 @@ def test_noise_that_is_not_there_is_no_privacy(
 ) -> None:
     """Noise in most runs only, masked, absorbed by larger noise, of sizes near the ends of the range of numbers."""
     (tmp_path / "odd.py").write_text(ODD, encoding="utf-8")
-    assert main([f"{tmp_path / 'odd.py'}:{name}", "--rounds", "6"]) == code
+    assert audit_command([f"{tmp_path / 'odd.py'}:{name}", "--rounds", "6"]) == code
     told = capsys.readouterr()
     assert told.err.count("\n") == (code == 2)
     with pytest.raises(OwnNoiseError) if code == 2 else nullcontext():
@@ -446,7 +452,7 @@ def test_more_than_fits_is_what_fits(key: str, fitting: int, exact_gaps: bool) -
 def test_page(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     saved = tmp_path / "out.npz"
     given = [f"{path}:window_root", "--window", "16", "--rounds", "96", "--save", str(saved)]
-    assert main(given) == 0
+    assert audit_command(given) == 0
     page = capsys.readouterr().out
     assert re.search(r"items 1\.\.81: mu at most 0\.23\d+, epsilon 1$", page, re.MULTILINE)
     assert re.search(r"age 31: mu 0\.28\d*, epsilon 1\.2\d*", page)
@@ -454,10 +460,10 @@ def test_page(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     kept = np.load(saved)
     assert kept["B"].shape[0] == 96
     assert kept["A"] == pytest.approx(np.tril(np.ones((96, 96))))
-    assert main([f"{path}:by_rounds", "--rounds", "96", "--epsilon", "0.5"]) == 1
-    assert main([f"{path}:by_rounds", "--rounds", "96", "--epsilon", "3"]) == 0
+    assert audit_command([f"{path}:by_rounds", "--rounds", "96", "--epsilon", "0.5"]) == 1
+    assert audit_command([f"{path}:by_rounds", "--rounds", "96", "--epsilon", "3"]) == 0
     capsys.readouterr()
-    assert main([f"{path}:lazy", "--rounds", "9"]) == 1
+    assert audit_command([f"{path}:lazy", "--rounds", "9"]) == 1
     assert "epsilon inf" in capsys.readouterr().out
 
 
@@ -483,7 +489,7 @@ BAD = [
 @pytest.mark.parametrize("command", BAD)
 def test_bad_input_gets_one_line(path: Path, command: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = command.format(path).split()
-    assert main(words if "--rounds" in words else [*words, "--rounds", "32"]) == 2
+    assert audit_command(words if "--rounds" in words else [*words, "--rounds", "32"]) == 2
     told = capsys.readouterr()
     assert (told.err.count("\n"), "verdict" in told.out) == (1, False)
 
@@ -492,7 +498,7 @@ def test_the_example_of_the_documents(capsys: pytest.CaptureFixture[str]) -> Non
     """The mistake is caught, and is as large as the cross terms it forgets."""
     for name, code, delivered in (("right", 0, 1.0), ("wrong", 1, 1.5768)):
         options = ["--rounds", "128", "--participations", "4", "--separation", "8"]
-        assert main([f"{EXAMPLE}:{name}", *options]) == code
+        assert audit_command([f"{EXAMPLE}:{name}", *options]) == code
         page = capsys.readouterr().out
         assert float(re.findall(r"delivered: epsilon (\S+)", page)[0]) == pytest.approx(delivered, abs=1e-4)
 
@@ -514,7 +520,7 @@ def test_noise_of_libraries(
 ) -> None:
     """The table of docs/audit.md; libraries of others where they are installed."""
     pytest.importorskip(needs)
-    assert main([f"{LIBRARIES}:{name}", "--rounds", "64", *options.split()]) == int(delivered > 1)
+    assert audit_command([f"{LIBRARIES}:{name}", "--rounds", "64", *options.split()]) == int(delivered > 1)
     assert float(re.findall(r"delivered: epsilon (\S+)", capsys.readouterr().out)[0]) == pytest.approx(
         delivered, rel=1e-3
     )

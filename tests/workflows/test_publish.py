@@ -157,7 +157,7 @@ def run(tmp_path: Path) -> Path:
 
 def verified(place: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str]]:
     """The exit code, and what each line is about; one that cannot be checked has one line, on the other stream."""
-    code = archive.main([str(place)])
+    code = archive.main([place])
     told = capsys.readouterr()
     assert (told.out == "") == (code == 2)
     assert told.err.count("\n") == (code == 2)
@@ -168,10 +168,10 @@ def test_the_list_is_that_of_sha256sum_and_all_is_as_listed(run: Path, capsys: p
     assert set(archive.listed(run)) == LISTED
     subprocess.run(["sha256sum", "--check", "--strict", "--quiet", archive.SUMS], cwd=run, check=True)
     assert archive.faults(run) == []
-    assert archive.main([str(run)]) == 0
+    assert archive.main([run]) == 0
     told = capsys.readouterr().out
     assert all(word in told for word in (str(run), str(len(LISTED)), "c0ffee", "mine"))
-    assert archive.main([str(run), str(run / "nowhere")]) == 2
+    assert archive.main([run, run / "nowhere"]) == 2
 
 
 def edit(path: Path) -> None:
@@ -431,7 +431,7 @@ def test_a_crate_holds_and_names_what_the_run_lists(tmp_path: Path) -> None:
     (results / "paper" / "claims.csv").write_text("claim\n")
     archive.write_sums(results, ["paper"], {"profile": "mine", "commit": "abc", "dpregret": "1.2.3"})
     output = tmp_path / "run.zip"
-    assert archive.pack([str(results), str(output)]) == 0
+    assert archive.pack(results, output) == 0
     with zipfile.ZipFile(output) as packed:
         described = json.loads(packed.read(archive.METADATA))
         held = set(packed.namelist())
@@ -449,7 +449,7 @@ def test_a_crate_holds_and_names_what_the_run_lists(tmp_path: Path) -> None:
     assert {each["@id"] for each in entities["./"]["conformsTo"]} <= set(entities)
     assert str(tmp_path) not in told
     (results / "paper" / "claims.csv").write_text("edited\n")
-    assert archive.pack([str(results), str(output)]) == 1
+    assert archive.pack(results, output) == 1
 
 
 # Results, archives and tables with damaged bytes: refused in words, or read as they were written
@@ -458,11 +458,11 @@ def test_a_crate_holds_and_names_what_the_run_lists(tmp_path: Path) -> None:
 SWEPT = Sweep(lambda checkpoints, value: checkpoints**0.5, runs=2, horizon=64).frame()
 
 
-def called(main: Callable[[list[str]], int], *words: object) -> tuple[int, str]:
+def called(main: Callable[..., int], *given: object) -> tuple[int, str]:
     """Exit code of a command and all that it says; code 0 or 1: about what was read, 2: it cannot be read."""
     told = io.StringIO()
     with contextlib.redirect_stdout(told), contextlib.redirect_stderr(told):
-        code = main([str(word) for word in words])
+        code = main(*given)
     said = told.getvalue()
     assert "Traceback" not in said
     assert code == 0 or said.strip()
@@ -537,8 +537,8 @@ def test_a_damaged_table_is_refused_or_told(name: str, data: st.DataObject, side
                 for frame in ("lines", "jobs"):
                     assert len(getattr(lines[0], frame)) == len(getattr(lines[1], frame))
                 assert lines[0].lines["verdict"].tolist() == lines[1].lines["verdict"].tolist()
-            assert called(compare.main, now, kept)[0] in (0, 2)
-            assert called(show.main, KEPT.name, "--results", side)[0] in (0, 2)
+            assert called(compare.main, now, kept, compare.read_folder)[0] in (0, 2)
+            assert called(show.main, KEPT.name, [side])[0] in (0, 2)
         finally:
             file.write_bytes(whole)
 
@@ -569,7 +569,7 @@ def test_no_damaged_byte_of_a_run_is_as_listed(name: str, data: st.DataObject, w
     spoilt = data.draw(damage(right))
     (whole / name).write_bytes(spoilt)
     try:
-        code, _ = called(archive.main, whole)
+        code, _ = called(archive.main, [whole])
         assert (code == 0) == (spoilt == right)
         assert code != 2 or name == archive.SUMS
     finally:
@@ -588,7 +588,7 @@ def test_a_damaged_archive_is_refused_or_as_packed(
     right = path.read_bytes()
     spoilt = data.draw(damage(gzip.decompress(right) if inside else right))
     path.write_bytes(gzip.compress(spoilt, 1) if inside else spoilt)
-    if called(archive.main, path)[0] == 0:
+    if called(archive.main, [path])[0] == 0:
         with archive.opened(path) as (folder, _):
             found = {name: (folder / name).read_bytes() for name in archive.listed(folder)}
         assert found == {name: (whole / name).read_bytes() for name in archive.listed(whole)}

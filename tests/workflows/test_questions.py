@@ -57,7 +57,7 @@ def test_what_cannot_be_read_is_one_line_and_writes_nothing(study_folder: Path) 
             questions.write(study_folder / "mine", path, label)
     assert not (study_folder / "mine").exists()
     with pytest.raises(ConfigError, match="name for a study"):
-        studies.new([str(study_folder / "My-Pay"), "--data", str(path)])
+        studies.new(study_folder / "My-Pay", path)
 
 
 def test_a_label_of_numbers_gets_losses_that_take_it(study_folder: Path) -> None:

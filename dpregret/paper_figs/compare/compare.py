@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dpregret.core import boundary
 from dpregret.core.boundary import as_json
 from dpregret.core.errors import ConfigError, one_line, printable
 from dpregret.paper_figs.judge.fits import Estimate
@@ -101,40 +100,22 @@ def _fitted(both: pd.DataFrame, side: str) -> list[str]:
     return [formats.with_interval(Estimate(*row), 3) if np.isfinite(row[0]) else formats.DASH for row in columns]
 
 
-def main(
-    arguments: Sequence[str] | None = None,
-    read: Callable[[str], pd.DataFrame] = lambda name: read_folder(Path(name)),
-    where: str = "a folder of results, such as results/reference, or that of one paper",
-) -> int:
-    """Print what differs; exit code 2 when the two cannot be compared.
-
-    read: gives the lines of a name, which `where` describes. The command that reads archives and addresses
-    too is `workflows/run/load.py`.
-    """
-    parser = boundary.Parser(prog="dpregret compare", description=__doc__)
-    parser.add_argument("a", help=where)
-    parser.add_argument("b", help="the other one")
-    parser.add_argument("--long", action="store_true", help="every column: paper, change and cells too")
-    parser.add_argument("--json", action="store_true", help="the same as JSON")
-    options = parser.parse_args(arguments)
+def main(a: str, b: str, read: Callable[[str], pd.DataFrame], long: bool = False, in_json: bool = False) -> int:
+    """Print what differs; exit code 2 when the two cannot be compared. read: gives the lines of a name."""
     try:
-        first, second = read(options.a), read(options.b)
+        first, second = read(a), read(b)
         moved = compare(first, second)
     except (CompareError, DamageError, OSError) as fault:
         print(f"compare: {one_line(fault)}", file=sys.stderr)
         return 2
     sentence = summary(first, second, moved)
-    if options.json:
+    if in_json:
         rows = moved.rename(columns=lambda name: name.replace(" ", "_"))
-        print(as_json({"a": options.a, "b": options.b, "summary": sentence, "moved": rows}), end="")
+        print(as_json({"a": a, "b": b, "summary": sentence, "moved": rows}), end="")
         return 0
     if len(moved):
         both = {side: moved[f"exponent of {side}"] + " " + moved[f"verdict of {side}"] for side in "AB"}
         few = moved[["claim", "what"]].assign(**both)
-        print(formats.terminal(moved if options.long else few, printable(f"A: {options.a}   B: {options.b}")))
+        print(formats.terminal(moved if long else few, printable(f"A: {a}   B: {b}")))
     print(sentence)
     return 0
-
-
-if __name__ == "__main__":
-    boundary.end(main)

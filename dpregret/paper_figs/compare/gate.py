@@ -10,10 +10,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
+import typer
 from scipy import stats
 
 from dpregret.core import boundary
@@ -237,14 +238,13 @@ def report(findings: Sequence[str], counted: str, results: str = "") -> str:
     return "\n".join([*lines, f"{counted}: {len(findings)} left the reference", ""])
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(
+    current: Annotated[Path, typer.Argument(help="Results of a run, or of one paper of it.")],
+    reference: Annotated[Path, typer.Argument(help="Those that were kept.")],
+) -> int:
     """Compare two folders; exit code 1 when something left its reference, 2 when they cannot be compared."""
-    parser = boundary.Parser(prog="python -m dpregret.paper_figs.compare.gate", description=__doc__)
-    parser.add_argument("current", type=Path, help="results of a run, or of one paper of it")
-    parser.add_argument("reference", type=Path, help="those that were kept")
-    options = parser.parse_args(arguments)
     try:
-        now, before = (papers(folder) for folder in (options.current, options.reference))
+        now, before = (papers(folder) for folder in (current, reference))
         if len(now) == len(before) == 1:  # folders of any name
             before = dict(zip(now, before.values(), strict=True))
         findings, counted = compare(Tables.read(now), Tables.read(before))
@@ -256,4 +256,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    boundary.end(main)
+    boundary.run(main)

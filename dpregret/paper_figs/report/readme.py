@@ -5,12 +5,13 @@ claims by verdict and the meanings of verdicts in docs/method.md, verdicts on a 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import pandas as pd
+import typer
 
 from dpregret.core import boundary
 from dpregret.paper_figs.judge.claims import ClaimsError, load_changes, load_claims
@@ -196,23 +197,22 @@ def meanings() -> str:
     return "\n".join(formats.markdown(table) for table in tables)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(
+    page: Path,
+    reference: Annotated[Path, typer.Argument(help="results/reference")],
+    papers: Annotated[Path, typer.Option("--papers", help="Folder of the papers' folders.")] = Path("workflows/papers"),
+    check: Annotated[bool, typer.Option("--check", help="Write nothing.")] = False,
+) -> int:
     """Update a document, or with --check exit 1 when one of its parts is stale."""
-    parser = boundary.Parser(prog="python -m dpregret.paper_figs.report.readme", description=__doc__)
-    parser.add_argument("page", type=Path)
-    parser.add_argument("reference", type=Path, help="results/reference")
-    parser.add_argument("--papers", type=Path, default=Path("workflows/papers"), help="folder of the papers' folders")
-    parser.add_argument("--check", action="store_true")
-    options = parser.parse_args(arguments)
     try:
-        current = update_page(options.page, options.reference, options.papers, options.check)
+        current = update_page(page, reference, papers, check)
     except (ReadmeError, ClaimsError, DamageError, OSError) as fault:
         print(f"readme: {fault}", file=sys.stderr)
         return 2
     if not current:
-        print(f"{options.page}: {'is stale' if options.check else 'updated'}", file=sys.stderr)
-    return int(options.check and not current)
+        print(f"{page}: {'is stale' if check else 'updated'}", file=sys.stderr)
+    return int(check and not current)
 
 
 if __name__ == "__main__":
-    boundary.end(main)
+    boundary.run(main)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,7 +10,6 @@ from typing import Final
 
 import pandas as pd
 
-from dpregret.core import boundary
 from dpregret.core.boundary import as_json
 from dpregret.core.errors import not_allowed
 from dpregret.core.files import reference
@@ -79,32 +77,32 @@ def lines_table(lines: pd.DataFrame, long: bool = False) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _table_text(folder: Path, options: argparse.Namespace) -> str:
+def _table_text(folder: Path, number: int, kind: str | None, long: bool, in_json: bool) -> str:
     """The requested table, below the name of its file; as JSON with every column: paper, file and rows."""
-    file, form = folder / f"table_{options.number}.csv", PRINTED if options.number == 1 else PLAIN
-    if options.lines:
-        file, form = folder / FILES[options.lines], replace(FORMS[options.lines], needed=LINES)
-    elif options.number == 1 and options.all:
+    file, form = folder / f"table_{number}.csv", PRINTED if number == 1 else PLAIN
+    if kind:
+        file, form = folder / FILES[kind], replace(FORMS[kind], needed=LINES)
+    elif number == 1 and long:
         file, form = folder / ALL, PLAIN
-    if not options.lines and not file.is_file():
+    if not kind and not file.is_file():
         found = [name for path in folder.glob("table_*.csv") if (name := path.stem.removeprefix("table_")).isdecimal()]
-        raise LookupError(f"{folder}: {not_allowed('table', str(options.number), sorted(found, key=int))}")
-    table = read_table(file, form, text=not (options.json and options.lines))
+        raise LookupError(f"{folder}: {not_allowed('table', str(number), sorted(found, key=int))}")
+    table = read_table(file, form, text=not (in_json and kind))
     if form is PRINTED and (means := _means_instead(folder, table)) is not None:
         file, form, table = folder / ALL, PLAIN, means
-    if options.json:
+    if in_json:
         return as_json({"paper": folder.resolve().name, "file": str(file), "rows": table}).rstrip("\n")
     committed = COMMITTED if folder.resolve().is_relative_to(reference().resolve()) else ""
     title = f"{committed}{file}"
-    if options.lines:
-        title += ": all columns: --json" if options.all else ": more columns: --long"
-        always = (table["origin"] == AUTOMATIC) & (table["verdict"] == HOLDS) & (not options.all)
-        text = formats.terminal(lines_table(table.loc[~always], options.all), title)
+    if kind:
+        title += ": all columns: --json" if long else ": more columns: --long"
+        always = (table["origin"] == AUTOMATIC) & (table["verdict"] == HOLDS) & (not long)
+        text = formats.terminal(lines_table(table.loc[~always], long), title)
         counted = f"\nchecked for every learner, not listed here: {counts_in_words(table.loc[always])}"
         return text + counted if always.any() else text
     if form is PRINTED:
         return printed.terminal(table, title)
-    return formats.terminal(table if options.all else _seen(table), title)
+    return formats.terminal(table if long else _seen(table), title)
 
 
 def _means_instead(folder: Path, table: pd.DataFrame) -> pd.DataFrame | None:
@@ -134,20 +132,21 @@ def protecting_more(folder: Path) -> list[str]:
     return list(table.loc[table["window"] == MORE, "algorithm"]) if "window" in table else []
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Print table NUMBER of PAPER from the first of the folders that has it; exit code 2 when none does."""
-    parser = boundary.Parser(prog="dpregret table", description=__doc__)
-    parser.add_argument("paper", help="a paper by its name or the beginning of it")
-    parser.add_argument("--results", type=Path, nargs="+", default=[Path("results"), Path("results/reference")])
-    parser.add_argument("--number", type=int, default=1, help="table of the paper, 1 by default")
-    parser.add_argument("--long", "--all", dest="all", action="store_true", help="all columns, and a row per learner")
-    parser.add_argument("--lines", choices=FILES, help="the paper's claims, or its consistency checks, instead")
-    parser.add_argument("--json", action="store_true", help="the same as JSON; of claims and checks every column")
-    options = parser.parse_args(arguments)
+def main(
+    paper: str,
+    results: Sequence[Path],
+    number: int = 1,
+    lines: str | None = None,
+    long: bool = False,
+    in_json: bool = False,
+) -> int:
+    """The commands `dpregret table` and `dpregret claims`: from the first of the folders that has it; exit code 2 where
+    none has. number: table of the paper; lines: its claims (claim) or consistency checks (check) instead.
+    """
     faults = []
-    for results in options.results:
+    for folder in results:
         try:
-            text = _table_text(find_paper(options.paper, results), options)
+            text = _table_text(find_paper(paper, folder), number, lines, long, in_json)
         except (LookupError, OSError, DamageError) as fault:
             faults.append(str(fault))
             continue
@@ -155,7 +154,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     print(f"show: {'; '.join(faults)}", file=sys.stderr)
     return 2
-
-
-if __name__ == "__main__":
-    boundary.end(main)

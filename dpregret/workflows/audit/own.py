@@ -1,4 +1,5 @@
-"""The privacy audit of some learners alone: `python -m dpregret.workflows.audit.own my-descent` (or my_descent.py).
+"""The privacy audit of some learners alone: `dpregret audit ./my_study`, `dpregret audit-learners my-descent` (or
+my_descent.py).
 
 Each learner that is named, or whose file is, plays neighbouring inputs in all its variants. Exit code 0: every ledger
 is within the claim, and no more is shown to be lost; 1: not so; 2: it could not be judged.
@@ -6,14 +7,13 @@ is within the claim, and no more is shown to be lost; 1: not so; 2: it could not
 
 from __future__ import annotations
 
-import argparse
 import inspect
 from collections.abc import Sequence
 from pathlib import Path
 
 from dpregret import study
-from dpregret.core import boundary, child
-from dpregret.core.errors import nearest
+from dpregret.core import child
+from dpregret.core.errors import ConfigError, nearest
 from dpregret.core.machine import MOST_RUNS
 from dpregret.paper_figs.text.formats import significant
 from dpregret.workflows.audit.plan import pair_rows
@@ -42,30 +42,27 @@ def _file(learner: str, family: str) -> str:
     return Path(inspect.getfile(FAMILIES[family].learners[learner])).name
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Print a line a learner and variant."""
-    parser = boundary.Parser(prog="python -m dpregret.workflows.audit.own", description=__doc__)
+def main(learners: Sequence[str] = (), runs: int = RUNS, seed: int = 1) -> int:
+    """Print a line a learner and variant. No learners: those of the study."""
     own_files = sorted({path.name for path in study.files(study.FOLDER)}) if study.FOLDER else []
-    parser.add_argument("learners", nargs="*" if own_files else "+", help="names of learners, or of their files")
-    parser.add_argument("--runs", type=int, default=RUNS, help="plays of each input")
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args(arguments)
-    if not FEWEST <= options.runs <= MOST_RUNS:
-        parser.error(f"--runs: must lie between {FEWEST} and {MOST_RUNS:,.0f}, not {options.runs}")
-    names = ", ".join(options.learners or own_files)
-    return child.judged(lambda: _judged(options, own_files), f"audit: {names}", child.bounds_of_play())
+    if not (learners or own_files):
+        raise ConfigError("audit: name learners, or their files")
+    if not FEWEST <= runs <= MOST_RUNS:
+        raise ConfigError(f"audit: --runs: must lie between {FEWEST} and {MOST_RUNS:,.0f}, not {runs}")
+    names = ", ".join(learners or own_files)
+    return child.judged(lambda: _judged(learners, runs, seed, own_files), f"audit: {names}", child.bounds_of_play())
 
 
-def _judged(options: argparse.Namespace, own_files: Sequence[str]) -> tuple[int, list[str]]:
+def _judged(named: Sequence[str], runs: int, seed: int, own_files: Sequence[str]) -> tuple[int, list[str]]:
     """Exit code and lines. own_files: those of the study, for a call that names no learner."""
     try:
-        if not options.learners:
+        if not named:
             files = {_file(learner, family) for family, kind in FAMILIES.items() for learner in kind.learners}
-            options.learners = [name for name in own_files if name in files]
-        learners = chosen(options.learners)
+            named = [name for name in own_files if name in files]
+        learners = chosen(named)
         if not learners:
-            return 0, [f"audit: {', '.join(options.learners)}: not private, there is nothing to audit"]
-        pairs = pair_rows(learners, options.seed, options.runs)
+            return 0, [f"audit: {', '.join(named)}: not private, there is nothing to audit"]
+        pairs = pair_rows(learners, seed, runs)
         if pairs.empty:
             names = ", ".join(learners)
             raise ValueError(f"{names}: left out of the audit (workflows/audit/settings.yaml says why)")
@@ -80,7 +77,3 @@ def _judged(options: argparse.Namespace, own_files: Sequence[str]) -> tuple[int,
     if table["finding"].str.startswith(BAD).any():
         return 1, lines
     return 2 * int(table["finding"].str.startswith(UNJUDGED).any()), lines
-
-
-if __name__ == "__main__":
-    boundary.end(main)

@@ -21,12 +21,11 @@ is kept; 1: it is violated; 2: undecided, since the bound on the loss is above t
 is, or bad input, which gets one line on standard error and no page.
 """
 
-import argparse
 import inspect
 import runpy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -40,7 +39,7 @@ from dpregret.algorithms.privacy.budget import SPACING, Budget, calibrate, gauss
 from dpregret.algorithms.privacy.participation import Schedules, WorstRecord, worst_record
 from dpregret.algorithms.privacy.prefix_sums import PrefixSums
 from dpregret.algorithms.privacy.toeplitz import sequence_lower_bound, window_lower_bound
-from dpregret.core import boundary, child
+from dpregret.core import child
 from dpregret.core.arguments import real, truth, whole
 from dpregret.core.boundary import as_json
 from dpregret.core.errors import ConfigError, one_line
@@ -459,53 +458,39 @@ def _equal(values: Array) -> list[tuple[int, int, float]]:
     return [(start + 1, end, float(values[start:end].max())) for start, end in zip(starts, ends, strict=True)]
 
 
-def _positive(text: str) -> float:
-    value = float(text)
-    if not value > 0:
-        raise argparse.ArgumentTypeError(f"{text!r}: must be positive")
-    return value
+def main(
+    mechanism: str,
+    rounds: int,
+    window: int | None = None,
+    sums: bool = False,
+    save: Path | None = None,
+    in_json: bool = False,
+    minutes: float = np.inf,
+    gigabytes: float = np.inf,
+    **claimed: Any,
+) -> int:
+    """The command `dpregret audit`: read, audit, print. claimed: further fields of `Claim`."""
+    for name, value in (("minutes", minutes), ("gigabytes", gigabytes)):
+        if not value > 0:
+            raise ConfigError(f"{AUDIT}: --{name}: must be positive, not {value:g}")
+
+    def work() -> tuple[int, list[str]]:
+        try:
+            claim = Claim(rounds, rounds if window is None else window, **claimed)
+            return _judged(mechanism, claim, sums, save, in_json)
+        except ConfigError as error:
+            return child.REFUSED, list(error.problems)
+
+    return child.judged(work, mechanism, child.Bounds(minutes, gigabytes, ("--minutes", "--gigabytes")))
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Read, audit, print."""
-    description = "Exact audit of your own correlated noise for prefix sums."
-    parser = boundary.Parser(prog="dpregret audit", description=description)
-    parser.add_argument("mechanism", help="FILE.py:FUNCTION (example: docs/examples/my_noise.py)")
-    parser.add_argument("--rounds", type=int, default=512, help="outputs (default 512)")
-    parser.add_argument("--window", type=int, help="rounds that an item stays protected (default: all)")
-    for name, default, text in (
-        ("epsilon", 1.0, "claimed (default 1)"),
-        ("delta", 1e-6, "claimed (default 1e-6)"),
-        ("sensitivity", 1.0, "how far an item moves, l2 (default 1)"),
-        ("participations", 1, "most rounds that one record takes part in (default 1)"),
-        ("separation", 1, "least gap between two of them, in rounds (default 1)"),
-    ):
-        parser.add_argument(f"--{name}", type=type(default), default=default, help=text)
-    parser.add_argument("--exact-gaps", action="store_true", help="gaps are exactly --separation, not at least")
-    sums = "a streaming matrix makes noise of sums, not of single items"
-    parser.add_argument("--sums", action="store_true", help=sums)
-    parser.add_argument("--save", type=Path, help="write A, B and the losses to this .npz file")
-    parser.add_argument("--json", action="store_true", help="the answer as JSON, without the matrix")
-    parser.add_argument("--minutes", type=_positive, default=60.0, help="most that it may take (default 60)")
-    memory = "most memory that it may take (default: any)"
-    parser.add_argument("--gigabytes", type=_positive, default=np.inf, help=memory)
-    options = parser.parse_args(arguments)
-    bounds = child.Bounds(options.minutes, options.gigabytes, ("--minutes", "--gigabytes"))
-    return child.judged(lambda: _judged(options), options.mechanism, bounds)
-
-
-def _judged(options: argparse.Namespace) -> tuple[int, list[str]]:
+def _judged(mechanism: str, claim: Claim, sums: bool, save: Path | None, in_json: bool) -> tuple[int, list[str]]:
     """Exit code and page."""
-    try:
-        options.window = options.rounds if options.window is None else options.window
-        claim = Claim(**{field.name: getattr(options, field.name) for field in fields(Claim)})
-        verdict = audited(options.mechanism, claim, options.sums)
-    except ConfigError as error:
-        return child.REFUSED, list(error.problems)
-    if options.save is not None:
+    verdict = audited(mechanism, claim, sums)
+    if save is not None:
         ones = np.tril(np.ones((claim.rounds, claim.rounds)))
-        np.savez(options.save, A=ones, B=verdict.noise, item_mu=verdict.item_mu, age_mu=verdict.age_mu)
+        np.savez(save, A=ones, B=verdict.noise, item_mu=verdict.item_mu, age_mu=verdict.age_mu)
     code = {"keeps": 0, "violates": 1, "undecided": 2}[verdict.verdict]
-    if options.json:
-        return code, [as_json({"mechanism": options.mechanism, **verdict.answer}).rstrip("\n")]
+    if in_json:
+        return code, [as_json({"mechanism": mechanism, **verdict.answer}).rstrip("\n")]
     return code, [str(verdict)]

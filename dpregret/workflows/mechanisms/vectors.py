@@ -8,12 +8,13 @@ noise, c those of the strategy.
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import typer
 
 from dpregret.algorithms.privacy import toeplitz, trees
 from dpregret.algorithms.privacy.budget import Budget, gaussian_mu
@@ -91,25 +92,24 @@ def differences(actual: Any, expected: Any, path: str = "") -> Iterator[str]:
         yield f"{path}: {actual!r}, should be {expected!r}"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Write or check; 1 where something differs, 2 where the file cannot be read."""
-    parser = boundary.Parser(prog="python -m dpregret.workflows.mechanisms.vectors")
-    parser.add_argument("file", nargs="?", type=Path, default=TARGET, help="the JSON file")
-    parser.add_argument("--check", action="store_true", help="compare the file with this code")
-    options = parser.parse_args(arguments)
-    if not options.check:
-        options.file.write_text(json.dumps(make(), indent=1) + "\n", encoding="utf-8")
+def main(
+    file: Annotated[Path, typer.Argument(help="The JSON file.")] = TARGET,
+    check: Annotated[bool, typer.Option("--check", help="Compare the file with this code.")] = False,
+) -> int:
+    """Write or check test vectors; 1 where something differs, 2 where the file cannot be read."""
+    if not check:
+        file.write_text(json.dumps(make(), indent=1) + "\n", encoding="utf-8")
         return 0
     try:
-        with opened(options.file) as file:
-            vectors = json.load(file)
+        with opened(file) as plain:
+            vectors = json.load(plain)
     except (OSError, ValueError) as error:
-        print(f"{options.file}: cannot be read: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"{file}: cannot be read: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     problems = list(differences(vectors, make()))
-    print("\n".join(problems[:20]) if problems else f"{options.file}: agrees")
+    print("\n".join(problems[:20]) if problems else f"{file}: agrees")
     return 1 if problems else 0
 
 
 if __name__ == "__main__":
-    boundary.end(main)
+    boundary.run(main)

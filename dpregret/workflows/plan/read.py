@@ -34,6 +34,8 @@ from dpregret.workflows.plan.fingerprint import COMPILED, PACKAGE, ROOT, STUDY
 PAPERS = study.PAPERS
 PROFILES = Path(__file__).parents[1] / "config"
 NOT_PROFILES = {"sources", "resources"}  # declared downloads and what jobs request, in the same folder
+OF_MAINTENANCE = {"smoke", "large", "large-slice"}
+"""Profiles that help and completion do not offer: a pass through every rule, and runs for a cluster."""
 PLANS = Path(".snakemake") / "plans"
 MOST_PLANS = 8
 MADE = "made"
@@ -208,6 +210,11 @@ def profile_names() -> list[str]:
     """Return the names of the profiles that come with the project."""
     excluded = NOT_PROFILES if study.FOLDER else {*NOT_PROFILES, study.PROFILE}
     return sorted({path.stem for path in PROFILES.glob("*.yaml")} - excluded)
+
+
+def offered_profiles() -> list[str]:
+    """Return the names of the profiles that a user is offered."""
+    return [name for name in profile_names() if name not in OF_MAINTENANCE]
 
 
 def profile_path(profile: object) -> Path:

@@ -31,8 +31,9 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, Final
+from typing import IO, Annotated, Any, Final
 
+import typer
 from threadpoolctl import threadpool_info
 
 import dpregret
@@ -265,12 +266,11 @@ def opened(path: Path, content: bytes | None = None) -> Iterator[tuple[Path, lis
         yield folder, problems
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """One line a fault. Exit code 0: all is as listed; 1: something is not; 2: there is nothing that can be checked."""
-    parser = boundary.Parser(prog="dpregret verify", description="Is a run what it was when it was finished?")
-    parser.add_argument("places", nargs="*", type=Path, metavar="PLACE", help="a folder of results, or an archive")
+def main(places: Sequence[Path] = (Path("results"),)) -> int:
+    """The command `dpregret verify`: one line a fault. Exit code 0: all is as listed; 1: something is not; 2: there is
+    nothing that can be checked."""
     worst = 0
-    for path in parser.parse_args(arguments).places or [Path("results")]:
+    for path in places:
         try:
             with opened(path) as (folder, problems):
                 run, count = described(folder), len(listed(folder))
@@ -371,25 +371,23 @@ def write_crate(results: Path, output: Path) -> None:
             packed.write(results / name, f"{INSIDE}/{name}")
 
 
-def pack(arguments: Sequence[str] | None = None) -> int:
-    """Pack a run whose files are as listed; exit codes are those of `dpregret verify`."""
-    description = "Put a finished run into one file."
-    parser = boundary.Parser(prog="python -m dpregret.workflows.run.archive", description=description)
-    parser.add_argument("results", type=Path, help="a folder of results")
-    parser.add_argument("output", type=Path, metavar="FILE", help="what is written: .tar.gz, or .zip for a crate")
-    options = parser.parse_args(arguments)
-    code = main([str(options.results)])
-    crate = options.output.suffix == ".zip"
-    if not code and not crate and described(options.results).get("lock") != lock():
+def pack(
+    results: Annotated[Path, typer.Argument(help="A folder of results.")],
+    output: Annotated[Path, typer.Argument(metavar="FILE", help="What is written: .tar.gz, or .zip for a crate.")],
+) -> int:
+    """Put a finished run, whose files are as listed, into one file; exit codes are those of `dpregret verify`."""
+    code = main([results])
+    crate = output.suffix == ".zip"
+    if not code and not crate and described(results).get("lock") != lock():
         print(f"{ROOT / LOCK}: not the lock file that the run was made with", file=sys.stderr)
         code = 2
     if code:
-        print(f"{options.results}: not archived", file=sys.stderr)
+        print(f"{results}: not archived", file=sys.stderr)
         return code
-    (write_crate if crate else write)(options.results, options.output)
-    print(f"{options.output}: {options.output.stat().st_size >> 10} KiB, sha256 {checksum(options.output)}")
+    (write_crate if crate else write)(results, output)
+    print(f"{output}: {output.stat().st_size >> 10} KiB, sha256 {checksum(output)}")
     return 0
 
 
 if __name__ == "__main__":
-    boundary.end(pack)
+    boundary.run(pack)

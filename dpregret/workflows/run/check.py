@@ -22,7 +22,6 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from dpregret.core import boundary
 from dpregret.core.arguments import path
 from dpregret.core.boundary import as_json
 from dpregret.core.errors import ConfigError, not_allowed, printable
@@ -300,19 +299,12 @@ def _frame(values: Array, responses: Array, bounds: Array, status: Sequence[str]
     return frame.assign(bound=bounds, law=law, status=list(status))
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, draw, print."""
-    parser = boundary.Parser(prog="dpregret check", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("paper", help="a paper, or the beginning of its name")
-    parser.add_argument("claim", help="a claim or check of it, as `dpregret claims PAPER` lists them")
-    parser.add_argument("--profile", "-p", default="full", help="whose experiment is played (default: full)")
-    parser.add_argument("--figure", type=Path, help=f"the PNG to draw (default: {FIGURES}/PAPER/CLAIM.png)")
-    parser.add_argument("--json", action="store_true", help="the answer as JSON")
-    options = parser.parse_args(arguments)
+def main(paper: str, claim: str, profile: str, figure: Path | None = None, in_json: bool = False) -> int:
+    """The command `dpregret check`: measure, draw, print."""
     logging.disable(logging.ERROR)  # the verdict reports a learner that fails
     try:
-        measured = check(options.paper, options.claim, options.profile, options.figure)
+        measured = check(paper, claim, profile, figure)
     finally:
         logging.disable(logging.NOTSET)
-    print(as_json(measured).rstrip("\n") if options.json else printable(str(measured)))
+    print(as_json(measured).rstrip("\n") if in_json else printable(str(measured)))
     return 0

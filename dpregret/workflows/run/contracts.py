@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from dpregret import study
-from dpregret.core import boundary, child, discovery
+from dpregret.core import child, discovery
 from dpregret.core.checks import LearnerFault
 from dpregret.core.errors import ConfigError, one_line
 from dpregret.workflows.families import FAMILIES
@@ -253,10 +253,8 @@ def shown(kind: Any) -> str:
         return f"{file}: {kind.__name__}"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Test and print, one line for what keeps its contracts, one line a contract that is broken."""
-    parser = boundary.Parser(prog="dpregret test", description=(__doc__ or "").split("\n")[0])
-    parser.parse_args(arguments)
+def main() -> int:
+    """The command `dpregret test`: one line for what keeps its contracts, one line a contract that is broken."""
     return child.judged(_judged, "test", child.bounds_of_play())
 
 

@@ -217,22 +217,17 @@ def of_record(planned: Planned) -> str:
     )
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Print the pages of a study's data sets."""
-    about = "What was read of the records of a study: look at it before a run."
-    parser = boundary.Parser(prog="dpregret data", description=about)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="data sets of data.yaml (default: all)")
-    parser.add_argument("--json", action="store_true", help="the same as JSON")
-    options = parser.parse_args(words)
+def main(names: Sequence[str] = (), in_json: bool = False) -> int:
+    """The command `dpregret data`: print the pages of a study's data sets."""
     if study.FOLDER is None:
         raise ConfigError("data: name the folder of a study, as in `dpregret data ./my_study`")
     try:
-        found = pages(options.names)
+        found = pages(names)
     except ConfigError as error:
         return _refused(error)
     if not found:
         raise ConfigError(f"{study.DATA}: declares no data set")
-    if options.json:
+    if in_json:
         print(as_json(found), end="")
     else:
         print("\n\n".join(map(str, found)))

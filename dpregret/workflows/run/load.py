@@ -28,10 +28,6 @@ REFERENCE: Final = "reference"
 """The name of the committed reference; `reference/ci` is that of the profile ci."""
 MOST_BYTES: Final = 512 << 20
 """Of an archive from an address."""
-WHERE: Final = (
-    "a run: a folder of results (or of one of its papers), the file that `make archive` made of one, or the https "
-    "address of such a file"
-)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -229,6 +225,6 @@ def load(place: str | Path = REFERENCE) -> Run:
     return Run(str(place), pd.concat(lines, ignore_index=True), tables, sources)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(a: str, b: str, long: bool = False, in_json: bool = False) -> int:
     """The command `dpregret compare A B`: print what differs; exit code 2 when the two cannot be compared."""
-    return compare.main(arguments, read_run, WHERE)
+    return compare.main(a, b, read_run, long, in_json)

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Final
 
 from dpregret import study
-from dpregret.core import boundary
 from dpregret.core.errors import nearest
 from dpregret.core.files import atomic_write, checksum, opened, remove
 from dpregret.paper_figs.judge.vocabulary import CLAIMS, NOT_RUN
@@ -234,34 +233,27 @@ def _of_store(store: Path, named: Collection[str]) -> Iterator[Path]:
                     yield file
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Delete, or with -n only list; exit code 2 where a plan cannot be read."""
-    parser = boundary.Parser(
-        prog="dpregret prune",
-        description="Delete what no plan names: old plays of the store, and what was made of them.",
-    )
-    parser.add_argument("-n", "--dry-run", action="store_true", help="only tell what would be deleted")
-    parser.add_argument("--all", action="store_true", help="every play and every record, so that all is made again")
-    options = parser.parse_args(arguments)
+def main(dry_run: bool = False, everything: bool = False) -> int:
+    """The command `dpregret prune`; exit code 2 where a plan cannot be read."""
     results = Path("results")
-    files = [] if options.all else [folder / PLAN for folder in (results, *results.glob("*")) if folder.is_dir()]
+    files = [] if everything else [folder / PLAN for folder in (results, *results.glob("*")) if folder.is_dir()]
     try:
         plans = [kept_plan(file) for file in sorted(files) if os.path.lexists(file)]
     except (OSError, ValueError) as error:
         print(f"nothing is deleted: {error}")
         return 2
-    if not plans and not options.all:
+    if not plans and not everything:
         print("nothing is deleted: no plan is here (results/plan.json), so all would be (--all)")
         return 2
     old = unnamed(results, plans)
     size = sum(path.stat().st_size for path in old) / 2**20
     profiles = ", ".join(str(plan.content["profile"]) for plan in plans) or "none"
-    if not options.dry_run:
+    if not dry_run:
         for path in old:
             path.unlink(missing_ok=True)
         for top in {path.parent for path in old}:
             with contextlib.suppress(OSError):
                 os.removedirs(top)
-    action = "would be deleted" if options.dry_run else "deleted"
+    action = "would be deleted" if dry_run else "deleted"
     print(f"{len(old)} files, {size:.0f} MB, {action}; kept is what these profiles name: {profiles}")
     return 0

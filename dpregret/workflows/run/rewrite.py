@@ -6,13 +6,15 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Annotated
 
+import typer
 import yaml
 
+from dpregret.core import boundary
 from dpregret.core.files import atomic_write
 from dpregret.paper_figs.judge.claims import IMPLY_BOUND, ORIGIN
 
@@ -83,11 +85,9 @@ def _without(text: str, item: yaml.Node, names: Sequence[str]) -> Iterator[Edit]
             yield ended, last, ""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Rewrite files; one line for each."""
-    parser = argparse.ArgumentParser(prog="python -m dpregret.workflows.run.rewrite", description=__doc__)
-    parser.add_argument("files", type=Path, nargs="+", help="claims.yaml of a study or of a paper")
-    for file in parser.parse_args(arguments).files:
+def main(files: Annotated[list[Path], typer.Argument(help="claims.yaml of a study or of a paper.")]) -> int:
+    """Rewrite claims files of an earlier version in the present form, each in its place; one line for each."""
+    for file in files:
         try:
             old = file.read_text(encoding="utf-8")
             new = rewritten(old)
@@ -102,4 +102,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    boundary.run(main)

@@ -14,21 +14,20 @@ line says which, for whoever reads the output alone.
 
 from __future__ import annotations
 
-import argparse
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Final
 
 from dpregret import study
-from dpregret.core import boundary, child
+from dpregret.core import child
 from dpregret.core.errors import ConfigError
 from dpregret.core.files import remove
-from dpregret.paper_figs.compare.gate import main as compared
+from dpregret.paper_figs.compare import gate as tables_gate
 from dpregret.paper_figs.judge.result_tables import FILES, JOBS
 from dpregret.workflows.plan.config import bound_imports
 from dpregret.workflows.run import questions
@@ -68,73 +67,64 @@ def check_name(folder: Path) -> None:
         raise ConfigError(f"{name!r} is not a name for a study: small letters, digits and _, and no paper of dpregret")
 
 
-def new(arguments: Sequence[str] | None = None) -> int:
-    """Write it, and say what to type next."""
-    parser = boundary.Parser(prog="dpregret new", description="Write an example study, which runs as it stands.")
-    parser.add_argument("folder", type=Path, help="the folder to write; its name is the name of the study")
-    parser.add_argument("--data", type=Path, metavar="CSV", help="a study for this file, with the questions left open")
-    parser.add_argument("--label", metavar="COLUMN", help="of --data: the column that is to be predicted")
-    parser.add_argument("--encoding", help="of --data, such as latin-1 (default: utf-8, or that of the file's mark)")
-    header_help = "of --data: yes if numbers in its first line are names; NAME,NAME,... if it has no line of names"
-    parser.add_argument("--header", help=header_help)
-    parser.add_argument("--printed", action="store_true", help="with printed.yaml, a table as a paper prints it")
-    options = parser.parse_args(arguments)
-    shown = str(options.folder) if "/" in str(options.folder) else f"./{options.folder}"
-    if options.data is not None:
-        check_name(options.folder)
-        if options.folder.exists():
-            raise ConfigError(f"{options.folder}: this folder exists")
-        open_keys = questions.write(options.folder, options.data, options.label, options.encoding, options.header)
+def new(
+    folder: Path,
+    data: Path | None = None,
+    label: str | None = None,
+    encoding: str | None = None,
+    header: str | None = None,
+    printed: bool = False,
+) -> int:
+    """The command `dpregret new`: write a study, and say what to type next."""
+    shown = str(folder) if "/" in str(folder) else f"./{folder}"
+    if data is not None:
+        check_name(folder)
+        if folder.exists():
+            raise ConfigError(f"{folder}: this folder exists")
+        open_keys = questions.write(folder, data, label, encoding, header)
         print(f"wrote {shown}\n  give values in {shown}/{study.DATA}: {', '.join(open_keys)}")
         print(f"  dpregret data {shown}\n  dpregret advise --data {shown} --epsilon 1\n  dpregret run {shown}")
         return 0
-    write(options.folder, options.printed)
+    write(folder, printed)
     print(f"wrote {shown}\n  dpregret run {shown}\n  dpregret test {shown}\n  dpregret audit {shown}")
     return 0
 
 
-def gate(arguments: Sequence[str] | None = None) -> int:
-    """Take the steps; the exit code is 1 where one found something, else that of the worst."""
-    description = "Has a change moved the regret, the verdicts or the privacy of a study?"
-    parser = boundary.Parser(prog="dpregret gate", description=description)
-    parser.add_argument("--profile", "-p", default=study.PROFILE, help="what is run (default: all experiments)")
-    parser.add_argument("--cores", "-c", type=int, help="how many (default: all)")
-    parser.add_argument("--no-audit", action="store_true", help="leave out the audit")
-    parser.add_argument("--keep", action="store_true", help=f"write the tables of this run to {REFERENCE}/")
-    options = parser.parse_args(arguments)
-    codes = list(_codes(options))
+def gate(profile: str, cores: int | None = None, no_audit: bool = False, keep: bool = False) -> int:
+    """The command `dpregret gate`; the exit code is 1 where a step found something, else that of the worst."""
+    codes = list(_codes(profile, cores, no_audit, keep))
     code = 1 if 1 in codes else max(codes)
     print(ENDS[code])
     return code
 
 
-def _codes(options: argparse.Namespace) -> Iterator[int]:
+def _codes(profile: str, cores: int | None, no_audit: bool, keep: bool) -> Iterator[int]:
     """The exit codes of the steps, in their order: 0, 1 or 2."""
     tested = _answered("test")
     yield tested
     if tested == 2:
         return
     folder = study.FOLDER or Path.cwd()
-    profile = Path(options.profile).stem
-    tables = Path("results") / ("" if profile == "full" else profile) / folder.name
-    finished = _run(folder.name, tables, options)
+    name = Path(profile).stem
+    tables = Path("results") / ("" if name == "full" else name) / folder.name
+    finished = _run(folder.name, tables, profile, cores)
     yield 0 if finished else 2
     if not all((tables / name).is_file() for name in TABLES):
         print("gate: this run left no tables: nothing is compared", file=sys.stderr)
         return
-    if options.keep and finished:
+    if keep and finished:
         Path(REFERENCE).mkdir(exist_ok=True)
         for name in TABLES:
             shutil.copyfile(tables / name, Path(REFERENCE) / name)
         print(f"gate: wrote {folder / REFERENCE}: commit it")
-    elif options.keep:
+    elif keep:
         print(f"gate: {REFERENCE}: not written", file=sys.stderr)
     elif not Path(REFERENCE).is_dir():
         print(f"gate: no reference yet: look at the report, then `dpregret gate {folder} --keep`", file=sys.stderr)
         yield 2
     else:
-        yield compared([str(tables), REFERENCE])
-    if not options.no_audit:
+        yield tables_gate.main(tables, Path(REFERENCE))
+    if not no_audit:
         yield _answered("audit")
 
 
@@ -143,7 +133,7 @@ def _answered(step: str) -> int:
 
     def taken(say: child.Say) -> object:
         bound_imports()
-        return resolve_name(STEPS[step])([])
+        return resolve_name(STEPS[step])()
 
     answer, fault = child.call(taken)
     if fault or answer not in (0, 1, 2):
@@ -152,7 +142,7 @@ def _answered(step: str) -> int:
     return int(answer)
 
 
-def _run(paper: str, results: Path, options: argparse.Namespace) -> bool:
+def _run(paper: str, results: Path, profile: str, cores: int | None) -> bool:
     """Whether a run finished, with all plays and tables of the study.
 
     Its mark and tables under these names are removed first, and again if it dies: there is nothing to compare. A run
@@ -160,7 +150,7 @@ def _run(paper: str, results: Path, options: argparse.Namespace) -> bool:
     """
     names = (MARK, *TABLES)
     _remove(results, names)
-    words = ["run", paper, "--profile", options.profile, *(["--cores", str(options.cores)] if options.cores else [])]
+    words = ["run", paper, "--profile", profile, *(["--cores", str(cores)] if cores else [])]
     code = subprocess.run([*COMMAND, *words], check=False).returncode
     missing = [name for name in names if not (results / name).is_file()]
     if not (code or missing):
