@@ -51,9 +51,10 @@ class Sections(TyperGroup):
     """A help with the commands below headings."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        longest = max(map(len, self.commands))
+        known: dict[str, Any] = self.commands
+        longest = max(map(len, known))
         for heading in HEADINGS:
-            commands = [(name, each) for name, each in self.commands.items() if each.rich_help_panel == heading]
+            commands = [(name, each) for name, each in known.items() if each.rich_help_panel == heading]
             with formatter.section(heading):
                 width = formatter.width - longest - 6
                 formatter.write_dl([(f"{name:{longest}}", each.get_short_help_str(width)) for name, each in commands])

@@ -220,7 +220,7 @@ def test_damage_is_told_by_name(run: Path, capsys: pytest.CaptureFixture[str], d
     change(run)
     code, told = verified(run, capsys)
     assert (code, set(told), len(told)) == (1, names, len(names))
-    assert archive.pack([str(run), str(run.parent / "a.tar.gz")]) == 1
+    assert archive.pack(run, run.parent / "a.tar.gz") == 1
     assert not (run.parent / "a.tar.gz").exists()
 
 
@@ -299,7 +299,7 @@ def test_a_run_of_another_lock_is_not_packed(
     run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     archive.write_sums(run, [PAPER, "report.html"], {"lock": ZERO})
-    assert archive.pack([str(run), str(run.parent / "a.tar.gz")]) == 2
+    assert archive.pack(run, run.parent / "a.tar.gz") == 2
     assert not (run.parent / "a.tar.gz").exists()
     archive.write(run, run.parent / "a.tar.gz")
     capsys.readouterr()
