@@ -69,8 +69,8 @@ def play(
     >>> result = dp.play("wdp-cocop-gaussian", stream="norm-kink", rounds=4096, dimension=4, window=64, epsilon=1.0)
     >>> result
     wdp-cocop-gaussian.corrected on norm-kink, set ball: T = 4096, d = 4, W = 64, eps = 1, delta = 1e-06
-    regret 1147 [1133, 1161] (95 % over 16 runs); a point that never moves 2560; proved at most 3028
-    the ledger delivers eps = 1 at delta = 1e-06
+    regret 1147 [1133, 1161] (95 % over 16 runs); fixed-point baseline 2560; upper bound 3028
+    accounted eps = 1 at delta = 1e-06
     >>> result.curve.columns.to_list()
     ['rounds', 'regret', 'low', 'high', 'stay', 'bound']
 

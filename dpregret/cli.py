@@ -204,7 +204,7 @@ def run(
 
     \b
       dpregret run lou_cheung --profile quick    one paper, small
-      dpregret run lou_cheung talwar --cores 8   two papers as published
+      dpregret run lou_cheung talwar --cores 8   two papers as printed
       dpregret run -n                            what would be done, and why
       dpregret run --profile mine.yaml           an experiment of your own
 

@@ -213,7 +213,7 @@ def test_a_table_stands_as_the_paper_prints_it() -> None:
     run = dp.load()
     first = run.table("lou")
     assert [*first.frame.columns] == [
-        "Algorithm", "Privacy guarantee", "per-iteration OP", "Regret bound", "as published", "corrected",
+        "Algorithm", "Privacy guarantee", "per-iteration OP", "Regret bound", "as printed", "corrected",
     ]  # fmt: skip
     assert len(first) == 7
     assert "✗ violated" in repr(first)

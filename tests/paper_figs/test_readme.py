@@ -46,7 +46,7 @@ def reference(tmp_path: Path) -> Path:
         ),
         "b_2021": lines(
             ("b1", "paper", "reproduced up to logs", "exponent", "m", "ln(T)^2.5", "0.3", "2.4"),
-            ("b2", "derived", "seen here", "exponent", "m", "d", "0.12", ""),
+            ("b2", "derived", "consistent on typical data", "exponent", "m", "d", "0.12", ""),
             ("b3", "derived", "not run", "private", "m", "delivered eps <= eps", "", ""),
             ("lost", "paper", "reproduced", "exponent", "m", "T", "0.1", ""),
         ),

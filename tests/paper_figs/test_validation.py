@@ -102,7 +102,7 @@ def test_a_logarithm_that_is_not_resolved_is_said() -> None:
     law = Sweep(lambda t, v: 0.05 * t**0.5 * np.log(t / 1e-6)).frame()
     for runs, changes, verdict in (
         (law, {}, "reproduced up to logs"),
-        (law.assign(tight=False), {}, "seen here"),
+        (law.assign(tight=False), {}, "consistent on typical data"),
         (law, {"tol": 0.01, "tol_reason": "no noise to speak of"}, "reproduced"),
         (Sweep(lambda t, v: 0.01 * np.log(t / 1e-6)).frame(), {"rate": "ln(T/delta)"}, "reproduced up to logs"),
     ):

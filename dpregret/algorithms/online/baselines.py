@@ -64,7 +64,7 @@ class Stay(Learner):
 
     card = Card(
         name="stay",
-        title="constant point",
+        title="fixed point",
         paper="baseline",
         reference="trivial learner",
         variants={"plain": "x_t = x_1"},

@@ -38,7 +38,7 @@ WHY: Final = {
 STATEMENTS: Final = {
     BOUND: "mean {response} is at most the explicit bound, in every setting and at every checkpoint",
     CALLS: "the mean number of calls of oracles a round is at most its bound",
-    LEDGER: "the ledger delivers at most the epsilon of the budget",
+    LEDGER: "the accounted epsilon is at most the epsilon of the budget",
 }
 RATES: Final = {BOUND: "<= explicit bound", CALLS: "<= bound on calls", LEDGER: "delivered eps <= eps"}
 WHOSE: Final = ["experiment", "learner", "variant"]

@@ -16,8 +16,8 @@ from fractions import Fraction
 from typing import Final, Literal, get_args
 
 REPRODUCED, UP_TO_LOGS = "reproduced", "reproduced up to logs"
-BELOW, ABOVE, SEEN_HERE = "below bound", "above bound", "seen here"
-STEEPER_HELD, STEEPER, VIOLATED = "steeper, bound holds", "steeper", "violated"
+BELOW, ABOVE, SEEN_HERE = "below bound", "above bound", "consistent on typical data"
+STEEPER_HELD, STEEPER, VIOLATED = "faster than stated (bound holds)", "faster than stated", "violated"
 HOLDS, FAILS = "holds", "fails"
 INCONCLUSIVE, NOT_RUN = "inconclusive", "not run"
 

@@ -321,7 +321,7 @@ FILTERS: Final = {
 """Column -> label of its filter."""
 SHOWN: Final = {
     "stream": "stream", "set": "set", "dimension": "d", "rounds": "T or n", "window": "W", "epsilon": "eps",
-    "delta": "delta", "winner": "least regret", "regret": "regret", "of_constant": "of the constant point's",
+    "delta": "delta", "winner": "least regret", "regret": "regret", "of_constant": "of the fixed-point baseline's",
     "second": "second", "ratio": "second / least", "verdict": "verdict", "p_holm": "p (Holm)",
     "bound_of": "least bound", "bound_over_regret": "bound / least regret", "bound_gap": "its regret / least",
     "reference": "not private", "price": "price of privacy", "barred": "barred, less regret",
@@ -368,12 +368,12 @@ def _answer(contested: pd.DataFrame, names: Names) -> str:
     """The learner that most often has the least regret, and how often."""
     useful = contested.loc[contested["of_constant"] < 1, "winner"]
     if useful.empty:
-        return "No setting of this run has several algorithms of which one beats a constant point."
+        return "No setting of this run has several algorithms of which one beats the fixed-point baseline."
     counts = useful.value_counts()
     winner, count = str(counts.index[0]), int(counts.iloc[0])
     return (
         f"No learner wins everywhere. {learner_name(names, *winner.split('.', 1))} most often has the least regret: in "
-        f"{count} of the {len(useful)} settings with several algorithms in which the winner beats a constant point."
+        f"{count} of the {len(useful)} settings with several algorithms in which the winner beats the fixed-point baseline."
     )
 
 
@@ -405,10 +405,10 @@ def _packed(table: pd.DataFrame) -> dict[str, Any]:
     return {"shown": list(SHOWN), "filters": FILTERS, "columns": columns}
 
 
-AUDIT: Final = {"audit/audit": "Every private learner", "audit/planted": "Mistakes made on purpose"}
+AUDIT: Final = {"audit/audit": "Every private learner", "audit/planted": "Injected bugs"}
 VALIDATION: Final = {
     "validation/intervals": "Intervals and bias of fitted exponents",
-    "validation/verdicts": "Verdicts on planted curves",
+    "validation/verdicts": "Verdicts on simulated curves",
     "validation/resolution": "Are stated resolutions true?",
 }
 ORACLES: Final = ("linear oracle", "local oracle", "gauge", "projection", "projection (solver)")

@@ -48,12 +48,12 @@ COLUMNS: Final = (
 """Columns of the CSV. A printed cell without a number has one line, any other a line for each claim beneath it."""
 PRINTED: Final = formats.Form(needed=COLUMNS, rows=True)
 """The required form of this CSV."""
-SIDES: Final = {"as published": "as printed", "corrected": "corrected"}
+SIDES: Final = {"as printed": "as printed", "corrected": "corrected"}
 """Column of `brief` -> the beginning of the names of its sides."""
 LEGEND: Final = {
     "✓": "all claims of the row hold: privacy, and the powers of T, d, W and ε",
     "↓": "the bound holds, and regret grows more slowly than it in the given number of claims",
-    "?": "the given number of claims is undecided, or steeper than stated without contradicting an explicit bound",
+    "?": "the given number of claims is undecided, or faster than stated without contradicting an explicit bound",
     "✗": "refuted: the loss of privacy exceeds the stated one, or regret grows like the given power of T",
     "–": "not judged: the paper quotes the algorithm without its noise, which is reconstructed here",
 }
@@ -285,7 +285,7 @@ def brief(lines: pd.DataFrame) -> str:
 
 
 def brief_frame(lines: pd.DataFrame) -> pd.DataFrame:
-    """The paper's rows and columns, one verdict as published, and one as corrected."""
+    """The paper's rows and columns, one verdict as printed, and one as corrected."""
     heads = list(dict.fromkeys(lines["column"]))
     rows = []
     for _, row in lines.groupby("row", sort=False):

@@ -350,7 +350,7 @@ def _erratum(runs: pd.DataFrame, erratum: Erratum, experiments: Collection[str] 
 def measure(runs: pd.DataFrame, what: Measure, experiment: str) -> dict[str, str]:
     """Printed and corrected value of a quantity, with 95 % intervals where runs differ, and their ratio.
 
-    `of constant`: the printed regret over that of a constant point. Raises NotRun or NoExponent.
+    `of constant`: the printed regret over that of a fixed-point baseline. Raises NotRun or NoExponent.
     """
     column, quantity = QUANTITIES[what.quantity]
     printed_rows, right_rows = (

@@ -18,7 +18,7 @@ say that w is the best all rivals have to be beaten (intersection-union test), a
 Bonferroni over the possible choices; for k = 2 it is the two-sided test. Holm's correction over all contested
 settings keeps the probability of one wrong "wins" in the whole table at 5 %, whatever the settings share, as far as the
 differences are near normal: p of 1e-4 from 8 to 32 runs rest on tails that skewed differences do not have. A winner
-that a constant point beats does not win: it protects less than that point, and loses more. A ratio of
+that a fixed-point baseline beats does not win: it protects less than that point, and loses more. A ratio of
 means has the interval exp(ln ratio +- t s), s the standard error of the difference of the two relative deviations.
 """
 
@@ -87,7 +87,7 @@ class Facts:
 
 
 class Sample(NamedTuple):
-    """Regret and regret of the constant point, by run."""
+    """Regret and regret of the fixed-point baseline, by run."""
 
     runs: np.ndarray
     regret: Array
@@ -177,7 +177,7 @@ def measure(rows: pd.DataFrame, facts: Facts) -> pd.DataFrame:
     """Cells of comparable rows: sample, mean regret, its standard error over runs, explicit bound, calls, and whether
     barred.
 
-    The constant point is none of them: its regret is beside every cell as `trivial`. Where a learner has
+    The fixed-point baseline is none of them: its regret is beside every cell as `trivial`. Where a learner has
     played the same cell in several experiments the rows agree, and one of each run is kept.
     """
     key = [*PROBLEM, *GUARANTEE, "learner"]
@@ -213,7 +213,7 @@ def measure(rows: pd.DataFrame, facts: Facts) -> pd.DataFrame:
 
 
 def _without_constants(rows: pd.DataFrame, key: list[str]) -> pd.DataFrame:
-    """All but cells without privacy in which every run has the regret of the constant point: they are that point."""
+    """All but cells without privacy in which every run has the regret of the fixed-point baseline: they are that point."""
     differs = (rows["regret"] - rows["trivial_regret"]).abs() > SAME * rows["trivial_regret"].abs().clip(lower=1.0)
     return rows.loc[rows["private"] | differs.groupby([rows[name] for name in key]).transform("any")]
 
@@ -226,7 +226,7 @@ VERDICTS: Final[Mapping[str, str]] = {
     LEADS: "least mean, not significantly",
     TIED: "the two least means are equal",
     ALONE: "nobody else was measured under this guarantee",
-    USELESS: "a constant point, which protects everything, has less regret",
+    USELESS: "worse than a fixed point",
 }
 OWN: Final = "own variants only"
 COLUMNS: Final = (
@@ -242,7 +242,7 @@ _NOBODY: Final[Cell] = {"learner": "", "bound": np.nan, "regret": np.nan, "could
 
 
 def paired(rival: Sample, winner: Sample) -> tuple[Array, Array] | None:
-    """Regrets on the runs that both have, if the losses were the same (decided by the constant point's regret); or
+    """Regrets on the runs that both have, if the losses were the same (decided by the fixed-point baseline's regret); or
     None."""
     _, first, second = np.intersect1d(rival.runs, winner.runs, assume_unique=True, return_indices=True)
     if len(first) < 2:
@@ -378,7 +378,7 @@ def _over(numerator: float, denominator: float) -> float:
 def counts(table: pd.DataFrame) -> pd.DataFrame:
     """In how many settings each winner wins, leads or is tied against another algorithm, or only its own variants.
 
-    useless: settings in which a constant point has less regret; they count nowhere else.
+    useless: settings in which a fixed-point baseline has less regret; they count nowhere else.
     """
     contested, variants = table["algorithms"] > 1, table["learners"] > 1
     kinds = [table["verdict"] == USELESS, contested, variants]

@@ -39,7 +39,7 @@ CAPTION = (
     "Privacy of every private learner: eps as claimed, as its ledger proves it, exact for the transcript of the "
     "audit's neighbours, and the audited lower bound (significance 1e-6)."
 )
-PLANTED_CAPTION = "Mistakes made on purpose: how often the audit proves them, and how often it accuses the right code."
+PLANTED_CAPTION = "Injected bugs: how often the audit proves them, and how often it accuses the right code."
 
 
 def findings(pairs: pd.DataFrame) -> pd.DataFrame:
@@ -152,9 +152,9 @@ def faults(now: Tables, before: Tables) -> list[str]:
     ]
     for bug in now.planted.to_dict("records"):
         if not bug["caught"] >= CAUGHT:
-            problems.append(f"planted bug {bug['bug']!r}: caught {bug['caught']:.0%} of the time")
+            problems.append(f"injected bug {bug['bug']!r}: caught {bug['caught']:.0%} of the time")
         if not bug["false_alarms"] <= 0:
-            problems.append(f"planted bug {bug['bug']!r}: the right code was accused")
+            problems.append(f"injected bug {bug['bug']!r}: the right code was accused")
     problems += _changed(now.audit, before.audit, AUDIT.key, ("claimed", "delta", "accounted", "exact"))
     problems += _changed(now.planted, before.planted, PLANTED.key, ())
     problems += _changed(now.exact, before.exact, EXACT.key, ("claimed", "attained"))

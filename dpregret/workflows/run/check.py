@@ -45,7 +45,7 @@ FIGURES: Final = Path("results") / "check"
 EXACT, PLAYS = "exact computation", "plays"
 """The method that decides a claim."""
 POWER, SHARE, LOST = "power of {symbol}", "{response} / bound, worst cell", "eps lost / eps claimed"
-DELIVERED: Final = "eps that the ledger delivers / eps claimed"
+DELIVERED: Final = "accounted eps / eps claimed"
 """The quantity of a claim's number."""
 Number = tuple[str, float, float, float]
 """The quantity of a claim's number, and the number with its interval."""

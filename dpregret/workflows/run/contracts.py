@@ -107,12 +107,12 @@ def serves_shorter(played: Played) -> str | None:
 
 
 def keeps_budget(played: Played) -> str | None:
-    """The ledger delivers at most the epsilon that was requested."""
+    """The accounted epsilon is at most the one that was requested."""
     over = played.usual.loc[played.usual["delivered_epsilon"] > played.usual["epsilon"] * (1 + 1e-6)]
     if over.empty or not played.kind.card.private:
         return None
     worst = over.iloc[0]
-    return f"its ledger delivers epsilon = {worst['delivered_epsilon']:.4g} where {worst['epsilon']:.4g} was asked for"
+    return f"its accounted epsilon is {worst['delivered_epsilon']:.4g} where {worst['epsilon']:.4g} was asked for"
 
 
 def bound_grows(played: Played) -> str | None:

@@ -41,7 +41,7 @@ class PaperTable:
 
     @property
     def frame(self) -> pd.DataFrame:
-        """The rows and columns of the paper, of the first table with `as published` and `corrected`: the worst verdict
+        """The rows and columns of the paper, of the first table with `as printed` and `corrected`: the worst verdict
         of the claims beneath a row."""
         if not self._printed:
             return self.lines.map(lambda cell: "" if isinstance(cell, float) and cell != cell else cell)

@@ -27,7 +27,7 @@ class Played:
     learner: name.variant. stream, set: names. rounds T (records n), dimension d (experts: their number), window W (0:
     none), epsilon (inf: not private), delta: the setting. rows: one row a run and checkpoint; columns as in the files
     of a run (docs/architecture.md), among them checkpoint (t), run, regret (in units of the loss), trivial_regret
-    (of the point that never moves), bound (the learner's own), delivered_epsilon (its ledger). account: how its epsilon
+    (of the fixed-point baseline), bound (the learner's own), delivered_epsilon (its ledger). account: how its epsilon
     is accounted. title: the learner's, as figures show it.
     """
 
@@ -61,7 +61,7 @@ class Played:
 
     @property
     def stay(self) -> float:
-        """Mean regret of a point that never moves, on the same losses."""
+        """Mean regret of the fixed-point baseline, on the same losses."""
         return float(self._last["trivial_regret"].mean())
 
     @property
@@ -133,7 +133,7 @@ class Played:
         return pd.DataFrame([row])
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Mean regret against rounds with its 95 % band, beside the point that never moves and the explicit bound.
+        """Mean regret against rounds with its 95 % band, beside the fixed-point baseline and the explicit bound.
 
         ax: axes of matplotlib to draw into, new ones where none are given. Returns the axes.
         """
@@ -152,15 +152,16 @@ class Played:
         window = f", W = {self.window}" if self.window else ""
         word = "excess risk" if self.family == "erm" else "regret"
         runs = self._last["run"].nunique()
+        proved = f"upper bound {formats.significant(self.bound)}" if math.isfinite(self.bound) else "no bound proved"
         lines = [
             f"{self.learner} on {self.stream}, set {self.set}: {'n' if self.family == 'erm' else 'T'} = {self.rounds}, "
             f"d = {formats.size(self.dimension)}{window}{private}",
-            f"{word} {formats.significant_interval(self.regret)} (95 % over {runs} runs); a point that never moves "
-            f"{formats.significant(self.stay)}; proved at most {formats.significant(self.bound)}",
+            f"{word} {formats.significant_interval(self.regret)} (95 % over {runs} runs); fixed-point baseline "
+            f"{formats.significant(self.stay)}; {proved}",
         ]
         if private:
             of_round = " of a round" if self.participations > 1 else ""
-            lines.append(f"the ledger delivers eps = {self.delivered_epsilon:.4g}{of_round} at delta = {self.delta:g}")
+            lines.append(f"accounted eps = {self.delivered_epsilon:.4g}{of_round} at delta = {self.delta:g}")
             if self._overspent:
                 lines[-1] += f": more than the {self.epsilon:g} that was asked for"
         if private and self.participations > 1:

@@ -88,7 +88,7 @@ class Swept:
 
         Columns: what varies, rank, learner, protects (`last 64`, `all rounds` or `nothing`), regret with low and high
         (95 % over runs), behind (mean difference to the first, run by run on the same losses) with behind_low and
-        behind_high, of_stay (regret over that of the point that never moves), delivered_epsilon, same_as (a learner
+        behind_high, of_stay (regret over that of the fixed-point baseline), delivered_epsilon, same_as (a learner
         above with the same regret in every run but for rounding: the two are one algorithm here).
         """
         rows: list[dict[str, Any]] = []

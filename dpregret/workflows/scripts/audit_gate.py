@@ -17,7 +17,7 @@ def audit_gate(job: Job) -> None:
     except (DamageError, OSError) as fault:
         logging.error("audit gate: cannot compare: %s", fault)
         raise SystemExit(INCOMPARABLE) from None
-    summary = f"audit gate: {len(now.audit)} private learner variants, {len(now.planted)} planted bugs"
+    summary = f"audit gate: {len(now.audit)} private learner variants, {len(now.planted)} injected bugs"
     text = report(wrong, summary, job.plan.results)
     if wrong:
         logging.error("the audit found\n%s", text)
