@@ -431,7 +431,7 @@ def _row(
 
 
 def _constant(request: Request, cells: pd.DataFrame) -> float:
-    """Regret of the fixed-point baseline: linear in T, from the cells of the nearest dimension; excess risk as it is."""
+    """Regret of the fixed-point baseline: linear in T, from cells of the nearest dimension; excess risk as it is."""
     distance = np.abs(np.log(cells["dimension"] / request.dimension))
     nearest_cells = cells.loc[distance <= distance.min() + 1e-9]
     if request.feedback in AVERAGES:

@@ -20,7 +20,7 @@ from dpregret.paper_figs.judge.fits import Estimate, mean_interval
 from dpregret.paper_figs.judge.result_tables import ExactLoss, gains, ratio, write_exact_losses, write_gains
 from dpregret.paper_figs.judge.runs import check_columns
 from dpregret.paper_figs.judge.verdicts import Judgement, decide, judge, judge_claims, rate_text
-from dpregret.paper_figs.judge.vocabulary import VALUE_COLUMN
+from dpregret.paper_figs.judge.vocabulary import SEEN_HERE, STEEPER, STEEPER_HELD, VALUE_COLUMN
 from dpregret.paper_figs.tables.write import measure
 from dpregret.paper_figs.validation.simulate import Sweep, make_claim
 
@@ -100,8 +100,8 @@ def test_a_slope_that_needs_its_first_cell_is_no_power_of_the_parameter() -> Non
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({}, "consistent on typical data"), ({"scope": "instance"}, "consistent on typical data"), ({"origin": "derived"}, "consistent on typical data"),
-        ({"scope": "instance", "origin": "derived"}, "reproduced"), ({"origin": "baseline"}, "consistent on typical data"),
+        ({}, SEEN_HERE), ({"scope": "instance"}, SEEN_HERE), ({"origin": "derived"}, SEEN_HERE),
+        ({"scope": "instance", "origin": "derived"}, "reproduced"), ({"origin": "baseline"}, SEEN_HERE),
         ({"scope": "instance", "origin": "baseline"}, "reproduced"), ({"response": "noise"}, "reproduced"),
     ],
 )  # fmt: skip
@@ -157,7 +157,7 @@ def test_growth_is_judged_towards_small_epsilon() -> None:
     assert (slow.fitted.value, slow.normalised.value) == pytest.approx((-0.5, -0.5), abs=1e-9)
     assert slow.verdict == "below bound"
     bound: dict[str, Any] = {"spread": 0.0, "bound": lambda t, value: 64 * value**-0.5 * np.log(t)}
-    assert found(lambda t, value: value**-1.0 * np.log(t), "eps^-0.5", **bound).verdict == "faster than stated (bound holds)"
+    assert found(lambda t, value: value**-1.0 * np.log(t), "eps^-0.5", **bound).verdict == STEEPER_HELD
     bent = found(lambda t, value: 1e-3 * t**0.3 * (value**-1.0 if value < 1 else value**-0.5), "eps^-1", spread=0.01)
     assert bent.late.value == pytest.approx(0, abs=0.05), "the half with the small eps"
     assert bent.bend.value > 0.3
@@ -218,9 +218,9 @@ def test_a_steeper_slope_is_a_violation_only_at_the_bound() -> None:
     assert steeper(7.9) == ("violated", "the explicit bound is crossed at 32768")
     assert steeper(7.9, spread=0.3, runs=3)[0] == "violated"  # the interval of the last mean holds the bound
     assert steeper(1.99 * last**0.2) == ("violated", "at up to 0.5 of the explicit bound")
-    assert steeper(2.01 * last**0.2) == ("faster than stated (bound holds)", "at most 0.5 of the explicit bound")
-    assert steeper(2.0**10)[0] == "faster than stated (bound holds)"
-    assert steeper(np.nan) == ("faster than stated", "there is no explicit bound to compare with")
+    assert steeper(2.01 * last**0.2) == (STEEPER_HELD, "at most 0.5 of the explicit bound")
+    assert steeper(2.0**10)[0] == STEEPER_HELD
+    assert steeper(np.nan) == (STEEPER, "there is no explicit bound to compare with")
 
 
 def test_an_overhead_is_held_against_the_bound_of_all_regret() -> None:
@@ -229,7 +229,7 @@ def test_an_overhead_is_held_against_the_bound_of_all_regret() -> None:
     clean = Sweep(lambda t, v: 10 * t**0.25, learner="ftal", variant="plain", spread=0.0, settings=FREE)
     runs = together(private, clean)
     claim = make_claim(response="overhead", counterpart="ftal", rate="T^0.25")
-    assert judge(runs.assign(bound=20 * runs["checkpoint"] ** 0.25), claim).verdict == "faster than stated (bound holds)"
+    assert judge(runs.assign(bound=20 * runs["checkpoint"] ** 0.25), claim).verdict == STEEPER_HELD
     near = judge(runs.assign(bound=10.01 * runs["checkpoint"] ** 0.25), claim)
     assert (near.verdict, "crossed at" in near.reason) == ("violated", True)
 
@@ -365,7 +365,7 @@ def test_calls_are_counted_over_the_play_and_held_to_their_own_bound() -> None:
     frame = frame.assign(projections=2 * frame["checkpoint"] ** -0.5, gauges=frame["checkpoint"] ** -0.5)
     found = judge(frame, make_claim(response="calls", rate="T^0.5"))
     assert (found.verdict, round(found.fitted.value, 6)) == ("reproduced", 0.5)
-    assert judge(frame, make_claim(response="calls", rate="T^0.25")).verdict == "faster than stated"
+    assert judge(frame, make_claim(response="calls", rate="T^0.25")).verdict == STEEPER
     below = make_claim(response="calls", **BELOW)
     for most, verdict in ((0.2, "holds"), (0.01, "fails")):  # of T = 2^8 and more, 3/16 a round at most
         assert judge(frame.loc[frame["checkpoint"] >= 256].assign(most_calls=most), below).verdict == verdict
@@ -385,14 +385,14 @@ DELTAS, MUS, SIZES = 10.0 ** -np.array([3, 6, 12, 24, 48]), (0.01, 0.02, 0.04, 0
 PLANTED: list[tuple[str, str, Iterable[float], Any, str, str]] = [
     *(
         ("delta", "regret", DELTAS, lambda t, delta, power=power: np.log(1 / delta) ** power, "(ln 1/delta)", said)
-        for power, said in ((1.0, "reproduced"), (0.5, "below bound"), (1.25, "faster than stated"))
+        for power, said in ((1.0, "reproduced"), (0.5, "below bound"), (1.25, STEEPER))
     ),
     *(
         ("delta", "regret", DELTAS, lambda t, delta, power=power: np.log(t / delta) ** power, rate, said)
         for power, rate, said in (
             (2.0, "ln(T/delta)^2", "reproduced"),
             (1.5, "ln(T/delta)^2", "below bound"),
-            (2.25, "ln(T/delta)^2", "faster than stated"),
+            (2.25, "ln(T/delta)^2", STEEPER),
             (1.0, "ln(n/delta)", "reproduced"),
             (0.5, "ln(n/delta)", "below bound"),
         )

@@ -95,7 +95,7 @@ def privacy_cost(theme: Theme, runs: pd.DataFrame, claims: ClaimsFile, entry: Fi
                 shares.append((mean, str(name)))
         panel.axis.axvline(1.0, linestyle=":", color=style.INK, linewidth=0.8)
         panel.axis.set_yticks(range(len(names)), [] if index % figure.across else names)
-        label = "excess / excess of the fixed-point baseline" if response == "excess" else "regret / fixed-point baseline's"
+        label = f"{response} / that of the fixed-point baseline"
         panel.axis.set(ylim=(len(names) - 0.5, -0.5), xlabel=label, ylabel="")
         panel.axis.grid(visible=True, axis="y")
         panel.axis.set_title(theme.name(f"stream:{stream}") if len(figure.panels) > 1 else "")
@@ -105,7 +105,7 @@ def privacy_cost(theme: Theme, runs: pd.DataFrame, claims: ClaimsFile, entry: Fi
     if shares:
         least, name = min(shares, key=lambda pair: pair[0])
         where = f"At {_budget(budgets[-1])} the best is {name}"
-        figure.finding = f"{where}: {style.number(least)} of the {style.RESPONSES[response]} of the fixed-point baseline"
+        figure.finding = f"{where}: {style.number(least)} of the {style.RESPONSES[response]} of a fixed point"
     figure.setting = theme.small_print(rows, ", bars 95 %.", ("epsilon",))
     return figure
 
@@ -201,7 +201,8 @@ def _against_memory(panel: Panel, final: pd.DataFrame, styles: BudgetStyles) -> 
         label = f"every {style.number(window)}" if window < final["window"].max() else "never"
         best.append(f"{label}: {_budget(budget)}")
     small: Style = {"xycoords": ("axes fraction", "data")}
-    for level, text in ((float(final["trivial_regret"].mean()) / horizon, "fixed-point baseline"), (0.0, "best fixed point")):
+    fixed = float(final["trivial_regret"].mean()) / horizon
+    for level, text in ((fixed, "fixed-point baseline"), (0.0, "best fixed point")):
         axis.axhline(level, color=style.INK, linestyle=":" if level else "-", linewidth=0.8)
         panel.text((0.98, level), text, "right", "bottom", **small)
     return f"When forgetting is best: {'; '.join(best)}"

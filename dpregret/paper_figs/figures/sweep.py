@@ -346,8 +346,8 @@ def printed(theme: Theme, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureE
 def sweep(theme: Theme, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> PanelFigure:
     """Response against the swept parameter, panels by stream and at most six curves each; raises NotRun.
 
-    The dotted line is the fixed-point baseline. If the entry names two learners, a vertical line marks where their curves
-    cross; if it has a power `scaled`, everything is divided by that power of the parameter.
+    The dotted line is the fixed-point baseline. If the entry names two learners, a vertical line marks where their
+    curves cross; if it has a power `scaled`, everything is divided by that power of the parameter.
     """
     parameter, response = entry.parameter or "horizon", claims.response
     rows = with_inverse(at(rows_of(runs, entry.experiment), entry), parameter)
@@ -371,7 +371,7 @@ def sweep(theme: Theme, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEnt
         trivial = data.groupby(column)["trivial_regret"].mean()
         trivial = trivial.loc[trivial.index >= min(float(curve.values[0]) for curve in shown_curves.values())]
         level = trivial / trivial.index**entry.scaled
-        panel.line(TRIVIAL[response], trivial.index, level, "fixed-point baseline", key=TRIVIAL[response], linestyle=":")
+        panel.line(TRIVIAL[response], trivial.index, level, "fixed point", key=TRIVIAL[response], linestyle=":")
         panel.axis.set_title(theme.name(f"stream:{stream}") if len(curves) > 1 else "")
         if entry.scaled:  # small differences are what such a figure is for
             panel.axis.set_ylim(0.0, 1.15 * max(float(curve.means.max()) for curve in curves[stream].values()))

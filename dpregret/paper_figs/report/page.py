@@ -373,7 +373,7 @@ def _answer(contested: pd.DataFrame, names: Names) -> str:
     winner, count = str(counts.index[0]), int(counts.iloc[0])
     return (
         f"No learner wins everywhere. {learner_name(names, *winner.split('.', 1))} most often has the least regret: in "
-        f"{count} of the {len(useful)} settings with several algorithms in which the winner beats the fixed-point baseline."
+        f"{count} of the {len(useful)} settings with several algorithms in which the winner beats a fixed point."
     )
 
 

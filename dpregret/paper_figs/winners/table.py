@@ -213,7 +213,7 @@ def measure(rows: pd.DataFrame, facts: Facts) -> pd.DataFrame:
 
 
 def _without_constants(rows: pd.DataFrame, key: list[str]) -> pd.DataFrame:
-    """All but cells without privacy in which every run has the regret of the fixed-point baseline: they are that point."""
+    """All but cells without privacy in which every run has the regret of the fixed point: they are that point."""
     differs = (rows["regret"] - rows["trivial_regret"]).abs() > SAME * rows["trivial_regret"].abs().clip(lower=1.0)
     return rows.loc[rows["private"] | differs.groupby([rows[name] for name in key]).transform("any")]
 
@@ -242,8 +242,8 @@ _NOBODY: Final[Cell] = {"learner": "", "bound": np.nan, "regret": np.nan, "could
 
 
 def paired(rival: Sample, winner: Sample) -> tuple[Array, Array] | None:
-    """Regrets on the runs that both have, if the losses were the same (decided by the fixed-point baseline's regret); or
-    None."""
+    """Regrets on the runs that both have, if the losses were the same (decided by the regret of the fixed-point
+    baseline); or None."""
     _, first, second = np.intersect1d(rival.runs, winner.runs, assume_unique=True, return_indices=True)
     if len(first) < 2:
         return None
