@@ -197,6 +197,41 @@ def test_a_step_minimises_what_defines_it(name, stream):
         assert points[now] == pytest.approx(nearest_to(learner.domain, before, weight, bends, slope), abs=1e-6)
 
 
+CORNERS = {"simplex": np.eye(4), "l1-ball": np.vstack([np.eye(4), -np.eye(4)])}
+
+
+@pytest.mark.parametrize("set_name", CORNERS)
+@pytest.mark.parametrize("name", ["ofw", "ofw-explicit", "scofw", "wdp-scofw-gaussian", "wdp-scofw-gamma"])
+def test_a_frank_wolfe_step_goes_to_the_best_corner_of_its_objective(name, set_name):
+    """All corners are tried. SC-OFW stops where its objective, the noise of the round in it, is least on the way."""
+    horizon = 32
+    learner, losses = start(name, set_name=set_name, dimension=4, horizon=horizon, stream="random-kink")
+    mu, diameter, lipschitz = losses.strong_convexity, learner.domain.diameter, losses.lipschitz
+    points, noises = trajectory(learner, losses, 6, 2)
+    gradients = [loss.gradient(x)[0] for loss, x in zip(losses.rounds(generators(2), 6), points, strict=False)]
+    for now in range(1, 7):
+        played, total, here = points[:now, 0], np.sum(gradients[:now], axis=0), points[now - 1, 0]
+        if noises[now - 1] is not None:
+            total = total + noises[now - 1][0]
+        if name == "ofw":
+            eta, share = diameter / (2 * lipschitz * horizon**0.75), min(1.0, 2 / math.sqrt(now))
+            slope = eta * total + 2 * (here - played[0])
+        elif name == "ofw-explicit":
+            eta, share = diameter / (2 * lipschitz) * (3 / horizon) ** 0.75, math.sqrt(3 / horizon)
+            slope = eta * total + here - played[0]
+        else:
+            slope, share = total + mu * (now * here - played.sum(axis=0)), None
+        for run in range(2):
+            towards = CORNERS[set_name][np.argmin(CORNERS[set_name] @ slope[run])] - here[run]
+            if share is None:
+                shares = np.linspace(0.0, 1.0, 2001)[:, None]
+                ways = here[run] + shares * towards
+                values = ways @ total[run] + mu / 2 * sum(((ways - x) ** 2).sum(axis=1) for x in played[:, run])
+                assert points[now, 0, run] == pytest.approx(ways[values.argmin()], abs=1e-3)
+            else:
+                assert points[now, 0, run] == pytest.approx(here[run] + share * towards, abs=1e-12)
+
+
 @pytest.mark.parametrize("set_name", ["simplex", "l1-ball", "ball", "box"])
 @pytest.mark.parametrize("variant", ["proved", "unsquared"])
 @pytest.mark.parametrize("name", ["lloo-ftal", "wdp-cocol-gaussian"])

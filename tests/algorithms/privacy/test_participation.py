@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from dpregret.algorithms.privacy import participation
 from dpregret.algorithms.privacy.audit import materialise, whitened_sums
 from dpregret.algorithms.privacy.participation import Schedules, WorstRecord, reached, worst_record
 from dpregret.algorithms.privacy.prefix_sums import NoisePerItem, PrefixSums
@@ -118,7 +119,7 @@ def test_signs_of_many_rounds_are_reached() -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_no_turned_sign_of_many_rounds_loses_more(seed: int) -> None:
+def test_the_sign_is_turned_that_gains_most_until_none_gains(seed: int) -> None:
     """From equal signs, the sum is computed anew for each sign that might be turned."""
     gram, signs = random_gram(np.random.default_rng(3 * seed), 14), np.ones(14)
     turned = np.where(np.eye(14, dtype=bool), -1.0, 1.0)
@@ -127,6 +128,7 @@ def test_no_turned_sign_of_many_rounds_loses_more(seed: int) -> None:
         if sums.max() <= signs @ gram @ signs * (1 + 1e-12):
             break
         signs = signs * turned[sums.argmax()]
+    assert participation._by_flips(gram, np.ones(14)) == pytest.approx(signs @ gram @ signs, rel=1e-9)
     assert reached(gram, tuple(range(14))) >= signs @ gram @ signs * (1 - 1e-9)
 
 
