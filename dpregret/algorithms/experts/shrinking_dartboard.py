@@ -199,7 +199,7 @@ def largest_eta(horizon: int, at_best: Tuning, needed: float, epsilon: float, de
     def excess(eta: float) -> float:
         return at_best._replace(eta=eta).price(horizon, delta) - epsilon
 
-    root = float(brentq(excess, needed, best, xtol=1e-12, rtol=1e-9))
+    root = float(brentq(excess, needed, best, xtol=min(1e-12, 1e-9 * epsilon), rtol=1e-9))
     while excess(root) > 0:
         root *= 1 - 1e-6
     return root
