@@ -1,6 +1,7 @@
 """The boundary of every command: every exception is one line on standard error, and exit code 2.
 
-Exit codes: 0 done or kept, 1 violated or differs, 2 could not be judged, 130 interrupted. `--debug` shows the
+Exit codes: 0 done or kept, 1 violated or differs, 2 could not be judged, 130 interrupted, 141 the reader of the output
+has gone (as `head` does; nothing is printed then, and that is the code of `cat` and `git`, too). `--debug` shows the
 traceback too. `--json` prints the answer as JSON.
 """
 
@@ -10,6 +11,7 @@ import contextlib
 import errno
 import json
 import os
+import select
 import sys
 import traceback
 from collections.abc import Callable
@@ -19,6 +21,7 @@ from dpregret.core.errors import one_line, shown
 
 FAILED: Final = 2
 INTERRUPTED: Final = 130
+UNREAD: Final = 141
 DEBUG: Final = "--debug"
 PARSER: Final[dict[str, Any]] = {
     "context_settings": {"help_option_names": ["-h", "--help"], "max_content_width": 120},
@@ -46,11 +49,12 @@ def end(command: Callable[[], object]) -> NoReturn:
             code = exit_request.code
         sys.stdout.flush()
     except BaseException as error:
-        code = INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED
+        unread = isinstance(error, BrokenPipeError) and _reader_has_gone()
+        code = INTERRUPTED if isinstance(error, KeyboardInterrupt) else UNREAD if unread else FAILED
         with contextlib.suppress(OSError, ValueError):
             if debug:
                 traceback.print_exc()
-            if debug or not isinstance(error, BrokenPipeError):  # its reader has gone, as `head` does
+            if debug or not unread:
                 print(shown(f"dpregret: {as_text(error)}"), file=sys.stderr)
     finally:
         _close_streams()
@@ -119,6 +123,13 @@ def _open_streams() -> None:
         raise OSError(errno.EBADF, "standard output is closed")
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+
+
+def _reader_has_gone() -> bool:
+    """Whether nobody reads standard output any more, as after `| head`; a pipe to another process may break, too."""
+    output = select.poll()
+    output.register(1, 0)
+    return bool(output.poll(0))
 
 
 def _close_streams() -> None:

@@ -9,7 +9,7 @@ import pytest
 from commands import ran
 
 ROOT = Path(__file__).resolve().parents[2]
-FEW = "import sys; from dpregret.core import boundary; from dpregret.core.errors import ConfigError\n"
+FEW = "import os, sys; from dpregret.core import boundary; from dpregret.core.errors import ConfigError\n"
 
 
 def ended(work: str, *words: str, shell: str = '"$@"', **environment: str) -> subprocess.CompletedProcess[str]:
@@ -54,7 +54,12 @@ def test_the_exit_code_is_what_the_command_returns() -> None:
 
 def test_a_reader_that_has_read_enough_is_no_message() -> None:
     done = ended("print('verdict: kept')", shell='set -o pipefail; { sleep 1; "$@"; } | true')
-    assert (done.returncode, done.stderr) == (2, "")
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_a_pipe_to_another_process_that_breaks_is_a_failure_with_its_line() -> None:
+    done = ended("read, write = os.pipe(); os.close(read); os.write(write, b'x')", shell="\"$@\" | cat; exit ${PIPESTATUS[0]}")
+    assert (done.returncode, done.stderr) == (2, "dpregret: cannot read or write: Broken pipe\n")
 
 
 @pytest.mark.parametrize("shell", ['"$@" > /dev/full', '"$@" >&-'])
