@@ -330,6 +330,7 @@ def test_old_files_are_pruned_and_nothing_that_a_plan_names(
     for path in old:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("old")
+        os.utime(path, (0, 0))
     records = {stored("1" * 64).with_suffix(".json"): old[1:2], plan.record("q/tables"): [old[2], old[5]]}
     for record, files in records.items():
         Record("a-key", tuple(map(str, files)), contents(files)).write(record)
@@ -342,6 +343,7 @@ def test_old_files_are_pruned_and_nothing_that_a_plan_names(
         keys.STORE / "mine.parquet",
         keys.STORE / "00" / "mine.parquet",
         stored("1" * 64) / "notes.txt",
+        RESULTS / "made" / f".claims.csv.{'b' * 32}.part",  # which a run may be writing
         tmp_path / "thesis.tex",
     ]
     for path in mine:

@@ -14,6 +14,7 @@ import json
 import os
 import re
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -37,6 +38,8 @@ OF_PATHS: Final = frozenset({"-d", "--directory", "--report", "--archive", "--cl
 """Options of Snakemake that a path of results may follow which is no target."""
 LEFT: Final = re.compile(r"\.(.+\.)?[0-9a-f]{32}\.part")
 """What a process that was killed leaves of a file or folder that it was writing."""
+AT_WORK: Final = 3600.0
+"""Seconds for which such a file may still be written, by a run at work."""
 DAMAGED: Final = "edited or damaged: run its command again, which writes it"
 
 
@@ -197,7 +200,7 @@ def unnamed(results: Path, plans: Sequence[Plan]) -> list[Path]:
             name = record.relative_to(top / MADE / "records").with_suffix("").as_posix()
             if record not in named and (written := _written(record, top)) is not None:
                 files += [*written, *_files_of(top, name)]
-        files += [file for file in (top / MADE).rglob("*") if LEFT.fullmatch(file.name)]
+        files += filter(_left, (top / MADE).rglob("*"))
     files += _of_store(results / keys.STORE.name, named_keys)
     return [file for file in dict.fromkeys(files) if file.is_file() and file not in named]
 
@@ -220,11 +223,18 @@ def _inside(folder: Path, file: Path) -> bool:
     return file.is_relative_to(folder) and file.resolve().is_relative_to(folder.resolve())
 
 
+def _left(file: Path) -> bool:
+    """Whether a process that was killed left this file or folder."""
+    with contextlib.suppress(FileNotFoundError):
+        return LEFT.fullmatch(file.name) is not None and file.lstat().st_mtime < time.time() - AT_WORK
+    return False
+
+
 def _of_store(store: Path, named: Collection[str]) -> Iterator[Path]:
     """The files of the store that dpregret wrote under keys that are not named."""
     for folder in store.glob("[0-9a-f][0-9a-f]"):
         for file in folder.iterdir():
-            if LEFT.fullmatch(file.name):
+            if _left(file):
                 yield from (file.rglob("*") if file.is_dir() and not file.is_symlink() else [file])
             elif re.fullmatch(f"{folder.name}[0-9a-f]{{62}}", file.stem) and file.stem not in named:
                 if file.suffix == ".json":
