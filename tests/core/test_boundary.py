@@ -58,7 +58,8 @@ def test_a_reader_that_has_read_enough_is_no_message() -> None:
 
 
 def test_a_pipe_to_another_process_that_breaks_is_a_failure_with_its_line() -> None:
-    done = ended("read, write = os.pipe(); os.close(read); os.write(write, b'x')", shell="\"$@\" | cat; exit ${PIPESTATUS[0]}")
+    work = "read, write = os.pipe(); os.close(read); os.write(write, b'x')"
+    done = ended(work, shell='"$@" | cat; exit ${PIPESTATUS[0]}')
     assert (done.returncode, done.stderr) == (2, "dpregret: cannot read or write: Broken pipe\n")
 
 

@@ -1,6 +1,7 @@
 """A study outside of the tree: what `new` writes runs, mistakes name their file, planted mistakes are caught."""
 
 import copy
+import re
 import shutil
 import subprocess
 import sys
@@ -81,21 +82,6 @@ def test_a_study_needs_its_experiments(written: Path) -> None:
     assert "experiments.yaml" in said
     done = command(written, "run", "./my_study")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-
-
-@pytest.mark.workflow
-def test_a_study_without_claims_has_a_table_of_what_it_plays(written: Path) -> None:
-    (written / "claims.yaml").unlink()
-    experiments = yaml.safe_load((written / "experiments.yaml").read_text())
-    only = experiments["experiments"]["logistic"] | {"horizon": "2^5..2^8", "learners": {"adaptive-descent": ["plain"]}}
-    (written / "experiments.yaml").write_text(yaml.safe_dump({**experiments, "experiments": {"logistic": only}}))
-    done = command(written, "run", "./my_study", "--cores", "1")
-    assert done.returncode == 0, done.stdout + done.stderr
-    results = written / "results" / "study" / "my_study"
-    assert set(read_lines(results)["claim"]) == {"bound.logistic.adaptive-descent.plain"}  # what holds always
-    (row,) = pd.read_csv(results / "table_1_all.csv").to_dict("records")
-    assert (row["algorithm"], row["group"]) == ("adaptive-descent.plain, logistic", "study")
-    assert "Data: my-records" in (results / "report.html").read_text()
 
 
 @pytest.mark.workflow
@@ -217,7 +203,7 @@ def test_a_file_that_ends_the_process_with_success_is_no_success(written: Path, 
 
 
 @pytest.mark.workflow
-def test_a_study_runs_and_keeps_its_contracts(written: Path) -> None:
+def test_a_study_runs_and_keeps_its_contracts_and_has_a_table_without_claims(written: Path) -> None:
     experiments = yaml.safe_load((written / "experiments.yaml").read_text())
     for each in experiments["experiments"].values():
         first = next(iter(each["learners"].items()))
@@ -235,6 +221,17 @@ def test_a_study_runs_and_keeps_its_contracts(written: Path) -> None:
     table = command(written, "table", "./my_study")
     assert table.returncode == 0
     assert "my descent" in table.stdout
+    automatic = read_lines(results).query("origin == @AUTOMATIC")["claim"]
+    (written / "claims.yaml").unlink()
+    done = command(written, "run", "./my_study", "--cores", "2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not re.search(r"^play ", done.stderr, re.MULTILINE), "plays are kept"
+    assert set(read_lines(results)["claim"]) == set(automatic)  # what holds always
+    rows = pd.read_csv(results / "table_1_all.csv")
+    assert set(rows["group"]) == {"study"}
+    names = {"my-descent.plain, descent", "my-descent.plain, hinge", "dp-ftrl-lipschitz.corrected, logistic"}
+    assert set(rows["algorithm"]) == names
+    assert "Data: my-records" in (results / "report.html").read_text()
 
 
 def test_the_repository_of_the_docs_has_the_example_and_its_reference() -> None:
