@@ -13,6 +13,7 @@ from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting
 from dpregret.algorithms.lemmas.added_record import AddedRecord
 from dpregret.algorithms.lemmas.composed_releases import PocpPrivacy, PointMoves, PrivateSum
+from dpregret.algorithms.lemmas.convex_facts import FrankWolfeGap, HullNorm, SmoothedValue
 from dpregret.algorithms.lemmas.statements import (
     ALLOWED,
     DRAWS,
@@ -261,3 +262,40 @@ def test_a_planted_constant_of_proposition_a2_is_refuted(name: str, monkeypatch:
         "stream": "noise", "parameter": "delta", "type": "stated", "bound": "explicit",
     })  # fmt: skip
     assert judge(rows, claim).verdict == verdict
+
+
+@pytest.mark.parametrize("rounds", [2, 5, 33])
+def test_the_gap_of_frank_wolfe_is_that_of_its_steps(rounds: int) -> None:
+    """(theta + 1)^2 / 2 on [-1, 1] step by step; decreasing steps keep Theorem 5.6, constant ones leave a share."""
+    for variant in ("printed", "decreasing"):
+        point = 1.0
+        for now in range(1, rounds):
+            answer = min((-1.0, 1.0), key=lambda corner, point=point: corner * (point + 1))  # type: ignore[misc]
+            step = 1 / (rounds + 2) if variant == "printed" else 2 / (now + 2)
+            point = (1 - step) * point + step * answer
+        gap = FrankWolfeGap(Case(1, rounds, 1.0, 0.1), 2, variant)
+        assert gap.attained([]) == pytest.approx(np.full(2, (point + 1) ** 2 / 2))
+    assert FrankWolfeGap(Case(1, rounds, 1.0, 0.1), 2, "decreasing").attained([])[0] <= 8 / (rounds + 2)
+    far = FrankWolfeGap(Case(1, 10**5, 1.0, 0.1), 2, "printed")
+    assert far.attained([])[0] == pytest.approx(2 / math.e**2, rel=1e-3)
+    assert far.stated() < far.attained([])[0]
+
+
+def test_no_weights_have_a_larger_ratio_of_norms_than_equal_ones() -> None:
+    """Claim 3.5 with equality: k^(1 - 1/q) = k^(1 / ln k) = e."""
+    generator = np.random.default_rng(1)
+    for corners in (3, 8, 100):
+        found = HullNorm(Case(1, corners, 1.0, 0.1), 2, "equal").attained([])[0]
+        assert found == pytest.approx(math.e)
+        power = math.log(corners) / (math.log(corners) - 1)
+        weights = np.abs(generator.standard_normal((200, corners)))
+        assert (weights.sum(axis=1) / np.sum(weights**power, axis=1) ** (1 / power)).max() <= found * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("dimension", [1, 3, 8])
+def test_a_cone_is_smoothed_to_the_mean_norm_of_a_ball(dimension: int) -> None:
+    generator = np.random.default_rng(dimension)
+    norms = generator.uniform(size=100_000) ** (1 / dimension)  # |u|^n is uniform
+    assert SmoothedValue(Case(dimension, 1, 1.0, 0.1), 2, "cone").attained([])[0] == pytest.approx(
+        norms.mean(), abs=5e-3
+    )

@@ -1,14 +1,19 @@
+import csv
 import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from dpregret.paper_figs.judge.claims import ClaimsError, cited_claims, load_claims, load_errata, load_paper
+from dpregret.paper_figs.judge.claims import Claim, ClaimsError, cited_claims, load_claims, load_errata, load_paper
 from dpregret.workflows.run.rewrite import main, rewritten
 
-PAPERS = Path(__file__).resolve().parents[2] / "workflows" / "papers"
+ROOT = Path(__file__).resolve().parents[2]
+PAPERS, REFERENCE = ROOT / "workflows" / "papers", ROOT / "results" / "reference"
 SETTING = {"experiment": "e", "stream": "n", "parameter": "horizon"}
 CLAIM = {"id": "thm3-T", "at": "T", "source": "s", "says": "t", "learner": "l.v", "rate": "T"}
 ROW = {
@@ -16,7 +21,7 @@ ROW = {
     "operation": "o", "bound_text": "b", "exponents": {"horizon": "thm3-T"},
 }  # fmt: skip
 ERRATUM = {
-    "id": "L1", "kind": "mistake", "place": "p", "printed": "q", "right": "r", "why": "w", "experiment": None,
+    "id": "L1", "kind": "loose", "place": "p", "printed": "q", "right": "r", "why": "w", "experiment": None,
     "reason": "x",
 }  # fmt: skip
 
@@ -287,3 +292,81 @@ def test_a_file_of_an_earlier_version_is_refused_and_rewritten_with_its_comments
     assert ".bound: type below implies it" in said(path)
     assert main([path]) == 0
     assert load_claims(path).claims[0].bound == "explicit"
+
+
+def test_a_mistake_in_print_names_the_texts_in_which_it_was_read(tmp_path: Path) -> None:
+    """A file's texts are named once; only a printed mistake needs one, and none may be named that is not there."""
+    path, texts = tmp_path / "errata.yaml", {"a": "the paper", "b": "a copy"}
+
+    def refused(changes: dict[str, Any]) -> str:
+        path.write_text(yaml.safe_dump({"texts": texts, "errata": [{**ERRATUM, "kind": "mistake", **changes}]}))
+        try:
+            load_errata(path)
+        except ClaimsError as refusal:
+            return str(refusal)
+        return ""
+
+    assert "needs read_in" in refused({})
+    assert not refused({"read_in": "a"})
+    assert not refused({"read_in": ["a", "b"]})
+    assert not refused({"provenance": "reconstructed"})
+    assert not refused({"kind": "convention"})
+    assert re.search(r"errata\.yaml:\d+: errata\[L1\]\.read_in: .*'c'", refused({"read_in": "c"}))
+
+
+def test_proofs_that_nobody_read_are_called_ours() -> None:
+    """The proofs of Lou & Cheung are in a supplement that is not among the texts."""
+    texts, errata = load_paper(PAPERS / "lou_cheung_2020")[:2]
+    assert all("supplement" in text for text in errata.texts.values())
+    said_there = [*(f"{claim.source} {claim.statement} {claim.check}" for claim in texts.claims)]
+    said_there += [f"{each.printed} {each.right} {each.why} {each.reason}" for each in errata.errata]
+    for text in said_there:
+        rest = re.sub("a proof of ours|A proof of ours|the supplement with the paper's proofs", "", text, flags=re.I)
+        assert not re.search(r"\bproofs?\b", rest), text
+
+
+def committed() -> Iterator[tuple[Claim, set[str], dict[str, str]]]:
+    """Lines that are claims, with the errata of their paper that are mistakes in print, and their committed rows."""
+    for path in sorted(PAPERS.glob("*/claims.yaml")):
+        texts, errata = load_paper(path.parent)[:2]
+        mistakes = {erratum.id for erratum in errata.errata if erratum.printed_mistake}
+        with (REFERENCE / path.parent.name / "claims.csv").open(encoding="utf-8") as file:
+            rows = {row["claim"]: row for row in csv.DictReader(file)}
+        for claim in texts.claims:
+            if claim.kind == "claim" and claim.id in rows:
+                yield claim, mistakes, rows[claim.id]
+
+
+def test_a_violated_statement_of_a_paper_has_a_mistake_in_print() -> None:
+    found = [(claim, mistakes) for claim, mistakes, row in committed() if row["verdict"] == "violated"]
+    assert found
+    for claim, mistakes in found:
+        if (claim.origin, claim.provenance) == ("paper", "printed"):
+            assert mistakes & set(claim.errata), claim.id
+
+
+def test_what_a_formula_dictates_is_a_check() -> None:
+    """Exact responses whose local slopes fall like 1/T differ from their law by a constant, whatever is played."""
+    for claim, _, row in committed():
+        slopes = [float(slope) for slope in row["local_slopes"].split(";") if slope]
+        if claim.parameter != "horizon" or len(slopes) < 3 or min(map(abs, slopes)) < 1e-4:
+            continue
+        sizes = [float(size) for size in row["cells_used"].split(";")]
+        steps = [after / before for before, after in pairwise(sizes)]
+        falls = [
+            abs(after / before * step - 1) < 0.05
+            for (before, after), step in zip(pairwise(slopes), steps[1:], strict=True)
+        ]
+        length = float(row["normalised_high"]) - float(row["normalised_low"])
+        assert not (all(falls) and length < 0.01 * claim.tol), claim.id
+
+
+def test_no_two_decided_claims_are_one_measurement() -> None:
+    """The same fit under two laws is a claim and a check; an upper and a lower side are two statements."""
+    keys = ("experiment", "learner", "variant", "stream", "parameter", "response", "fitted", "cells_used")
+    decided = Counter(
+        (claim.origin, claim.side, *(row[key] for key in keys))
+        for claim, _, row in committed()
+        if row["fitted"] and row["verdict"] != "inconclusive"
+    )
+    assert [key for key, count in decided.items() if count > 1] == []

@@ -151,7 +151,7 @@ def outcome(verdict: str = "reproduced", refuted: str = "violated") -> pd.DataFr
     private = [(name, refuted, "private") for name in ("safe", "safe-quoted", "safe-ours", "safe-lost")]
     frame = pd.DataFrame([("grows-T", verdict, "exponent"), *private], columns=["claim", "verdict", "type"])
     reason = (
-        "loses eps = 2.5 where 2 is claimed, exactly: a | b; "
+        "loses eps = 2.5 where 2 is claimed, exactly: a | b, T = 3, delta = 1e-06; "
         "fails down to eps = 0.01, the least tried; in the runs the ledger proves more"
     )
     return frame.assign(log_aware=0.987, log_aware_low=0.9, log_aware_high=1.1, reason=reason)
@@ -179,7 +179,8 @@ def told(run: Path) -> list[str]:
 
 def test_sentences_are_filled_from_the_tables_in_the_order_of_the_file(run: Path) -> None:
     assert markdown(headlines(run / "results", run / "papers", ["p_2020"])).splitlines() == [
-        "1. **[One fail](docs/x.md).** On a pair. Loss for claim: A & B 2020, Theorem 2, eq. (3) (ε = 2.5 for 2).",
+        "1. **[One fail](docs/x.md).** On a pair. Lost ε for claimed ε: A & B 2020, Theorem 2, eq. (3) "
+        "(2.5 for 2, T = 3, δ = 1e-06).",
         "2. **[It grows](docs/p_2020.md).** Like T^0.99 [0.90, 1.10]; 7 becomes 5 (T = 8); 1.3, 2.0 times (d = 4).",
     ]
     found = refutations(run / "results", run / "papers", ["p_2020"])  # statements that a paper prints, and no others
@@ -225,5 +226,5 @@ def test_shipped_findings_name_claims_and_errata_that_exist() -> None:
             claims, errata, _ = load_paper(PAPERS / entry.paper)
             known = {claim.id for claim in claims.claims} | {erratum.id for erratum in errata.errata}
             named = re.findall(r"\{([^:}]+)(?::[^}]*)?\}", entry.title + entry.text)
-            assert {*named, *entry.claims} - {"ratios", "setting"} <= known
+            assert {*named, *entry.claims} - {"ratios", "noises", "decoded", "setting"} <= known
         assert (PAPERS.parents[2] / entry.page).exists(), entry.page

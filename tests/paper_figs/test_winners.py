@@ -92,7 +92,7 @@ def test_what_does_not_keep_its_eps_is_barred_and_named() -> None:
 
 
 def test_refutations_come_from_the_audit_and_from_exact_losses() -> None:
-    said = ["violates its claim: 1.2 times is shown", "keeps its claim", "not proved: its ledger proves 2 times"]
+    said = ["violates its claim: 1.2 times, exact", "keeps its claim", "not proved: its ledger proves 2 times"]
     audit = pd.DataFrame({"learner": ["a", "b", "c"], "variant": "v", "finding": said})
     exact = pd.DataFrame({"name": ["d.v", "e.v"], "claimed": [1.0, 1.0], "attained": [1.5, 1.0]})
     assert set(measuring.refutations(audit, exact)) == {"a.v", "d.v"}

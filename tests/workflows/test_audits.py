@@ -135,7 +135,7 @@ def test_planted_rows_do_not_depend_on_what_ran_before() -> None:
         ((2.0, 2.0, math.nan, 0.99), "ledger within claim, audit uninformative"),
         ((2.0, 0.2, math.nan, 0.0), "ledger within claim, audit uninformative, spends 0.1 of it"),
         ((2.0, 4.0, 2.5, 1.0), "violates its claim: 1.25 times, exact; 2 times proved"),
-        ((2.0, 4.0, math.nan, 3.0), "violates its claim: 1.5 times is shown, 2 times proved"),
+        ((2.0, 4.0, math.nan, 3.0), "violates its claim: 1.5 times, audited; 2 times proved"),
         ((2.0, 4.0, 2.5, 3.0), "BROKEN: more is shown to be lost than its exact loss"),
         ((2.0, 2.0, 1.5, 1.0, 0.5), "BROKEN: 0.5 times the noise of its plan reaches what is played"),
         ((2.0, 2.0, 1.5, 1.0, 1 + 1e-12), "keeps its claim"),

@@ -243,7 +243,7 @@ figures: [{type: regret, experiment: horizon}]
 exact: {crossover: A table.}
 """
 ERRATA = """errata:
-- {id: e, kind: mistake, place: p, printed: x, right: y, why: z, experiment: errata, measure: {
+- {id: e, kind: loose, place: p, printed: x, right: y, why: z, experiment: errata, measure: {
     learner: wdp-cocop-gamma, variant: printed, against: corrected, stream: norm-kink, quantity: regret_ratio}}
 """
 

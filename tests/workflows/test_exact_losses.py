@@ -28,6 +28,8 @@ from scipy.special import logsumexp
 from scipy.stats import norm
 
 from dpregret.algorithms.erm.objective_perturbation import ObjectivePerturbation
+from dpregret.algorithms.online.wdp_cocol import WdpCocolGamma
+from dpregret.algorithms.online.wdp_cocop import WdpCocopGamma
 from dpregret.algorithms.privacy import Budget, gaussian_epsilon
 from dpregret.algorithms.privacy.selection import RANGES, Selection, calibrate_selection
 from dpregret.numerics.arrays import Array
@@ -35,7 +37,8 @@ from dpregret.paper_figs.judge.claims import load_claims
 from dpregret.paper_figs.judge.result_tables import ExactLoss
 from dpregret.workflows.audit import exact_losses as exact
 from dpregret.workflows.audit.erm import AuditedRisk
-from dpregret.workflows.audit.neighbours import Special
+from dpregret.workflows.audit.neighbours import Special, table_epsilon
+from dpregret.workflows.audit.online import AuditedLast
 from dpregret.workflows.plan.read import PAPERS, papers
 
 DELTA = 1e-6
@@ -145,6 +148,22 @@ def test_theorem_5_4_is_violated_by_the_exact_loss() -> None:
     assert exact.raised_pair(2 / exact.printed_scale(Budget(4.0, DELTA), 100)) == pytest.approx(0.455795, abs=1e-6)
 
 
+def test_with_decreasing_steps_the_point_tells_less() -> None:
+    """A few rounds against all sequences of choices; the numbers of the page."""
+    probability, weights = exact.raised_pair(2 / 1.5), np.arange(2, 7)
+    turns = np.array(list(itertools.product([0, 1], repeat=5)))
+    laws = []
+    for chance in (0.5, probability):
+        masses = np.zeros(weights.sum() + 1)
+        np.add.at(masses, turns @ weights, chance ** turns.sum(axis=1) * (1 - chance) ** (5 - turns.sum(axis=1)))
+        laws.append(masses)
+    assert exact.decreasing_epsilon(1.5, 6, 1e-3) == pytest.approx(table_epsilon(*laws, 1e-3), rel=1e-9)
+    for epsilon, lost in ((4, 3.61), (8, 7.97), (16, 18.3)):
+        found = exact.decreasing_epsilon(exact.printed_scale(Budget(epsilon, DELTA), 100), 100, DELTA)
+        assert found == pytest.approx(lost, rel=2e-3)
+        assert found < exact.wolfe_epsilon(exact.printed_scale(Budget(epsilon, DELTA), 100), 100, DELTA)
+
+
 @pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-9])
 def test_the_printed_scale_fails_beyond_the_failing_epsilon(delta: float) -> None:
     edge = failing_epsilon(delta)
@@ -236,8 +255,50 @@ def test_every_exact_loss_that_a_claim_names_is_known_and_refutes() -> None:
     found = exact.exact_losses()
     named = {claim.exact for paper in papers() for claim in load_claims(PAPERS / paper / "claims.yaml").claims} - {""}
     assert named == set(found)
-    assert all(loss.refutes for loss in found.values())
+    assert all(loss.refutes == loss.released for loss in found.values())
     assert not ExactLoss(1.0, 1.0, "nowhere").refutes
+    assert not ExactLoss(1.0, 2.0, "inside", released=False).refutes
+
+
+def test_a_claim_that_a_paper_prints_is_decided_by_what_is_released() -> None:
+    """The loss of noise before a projection or an oracle bounds that of the points from above, and refutes nothing."""
+    found = exact.exact_losses()
+    for paper in papers():
+        for claim in load_claims(PAPERS / paper / "claims.yaml").claims:
+            assert not (claim.refutable and claim.exact) or found[claim.exact].released, claim.id
+
+
+@pytest.mark.parametrize(
+    ("event", "learner", "variant", "brought"),
+    [
+        (exact.leaves_the_end, WdpCocopGamma, "printed-noise", lambda points: (points[1] == 1) & (points[2] == 1)),
+        (exact.goes_down, WdpCocolGamma, "paper", lambda points: (points[2] > 0) & (points[2] < points[1])),
+    ],
+)
+def test_events_about_released_points_have_their_probability(event, learner, variant, brought) -> None:  # type: ignore[no-untyped-def]
+    """The running learner on the two inputs: shares of 4000 runs, within five standard deviations."""
+    budget, runs = Budget(2.0), 4000
+    audited = AuditedLast(learner, variant, budget, Special(), (1,))
+    assert audited.exact == pytest.approx(2.5)
+    for turned, probability in zip((3, 0), event(budget), strict=True):
+        points = audited._points(audited.make(runs), audited._sides(turned), (turned,))
+        given = brought(points)
+        assert given.mean() > 0.5
+        share, counted = (points[3] < points[2])[given].mean(), given.sum()
+        assert share == pytest.approx(probability, abs=5 * math.sqrt(probability / counted))
+    likely, rare = event(budget)
+    assert math.log(likely / rare) == pytest.approx(2.5)
+
+
+def test_pftal_with_two_rounds_loses_twice() -> None:
+    """P(x_2 = -1, x_3 < 1), z_1 and z_2 Laplace of scale 1, from draws."""
+    draws = np.random.default_rng(5).laplace(size=(2, 400_000))
+    for side, probability in zip((-1.0, 1.0), exact.never_up(Budget(2.0)), strict=True):
+        first = np.clip(-(exact.pull(side, 0.0) + draws[0]) / exact.MU, -1, 1)
+        slopes = exact.pull(side, 0.0) + exact.pull(1.0, -1.0)
+        second = np.clip((first - (slopes + draws[1]) / exact.MU) / 2, -1, 1)
+        share = ((first == -1) & (second < 1)).mean()
+        assert share == pytest.approx(probability, abs=5 * math.sqrt(probability / 400_000))
 
 
 def tables(page: str) -> list[list[list[str]]]:

@@ -70,6 +70,10 @@ def _fixed(value: object) -> object:
     return value
 
 
+def _several(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
 def _split_learner(data: Any, key: str = "variant", default: str = "") -> Any:
     """`learner: name.variant` as two keys, the second one `key`."""
     if not isinstance(data, dict) or key in data or not isinstance(data.get("learner"), str):
@@ -451,7 +455,8 @@ class Erratum(Strict):
     """A remark on a place of a paper: place, printed, right, why; its measured effect, or the reason for having none.
 
     kind: `mistake` (in print), `convention` (a reader could take it otherwise), `loose` (valid, and weaker than needed)
-    or `reading` (ours, the paper may mean something else). Only a mistake that was read in the paper counts as one.
+    or `reading` (ours, the paper may mean something else). Only a mistake that was read in the paper counts as one:
+    `read_in` names the texts of the paper in which the printed line was read (one, or a list).
     claims: those whose verdicts show the effect. responses: what the authors answered.
     """
 
@@ -460,6 +465,7 @@ class Erratum(Strict):
     provenance: Provenance = "printed"
     place: str
     printed: str
+    read_in: Annotated[tuple[str, ...], BeforeValidator(_several)] = ()
     right: str
     why: str
     claims: tuple[Id, ...] = ()
@@ -474,13 +480,21 @@ class Erratum(Strict):
             raise ValueError("experiment and measure go together")
         if self.experiment is None and not self.claims and not self.reason:
             raise ValueError("an erratum without experiment and claims needs reason")
+        if self.printed_mistake and not self.read_in:
+            raise ValueError("a mistake in print needs read_in, the texts in which the line was read")
         return self
+
+    @property
+    def printed_mistake(self) -> bool:
+        """Whether the remark counts as a mistake in print."""
+        return (self.kind, self.provenance) == ("mistake", "printed")
 
 
 class ErrataFile(Strict):
-    """An errata file."""
+    """An errata file. texts: the texts of the paper that were read, name -> what it is and what it lacks."""
 
     paper: Name
+    texts: dict[str, str] = Field(default_factory=dict)
     errata: tuple[Erratum, ...]
 
 
@@ -607,6 +621,12 @@ def load_errata(path: Path) -> tuple[ErrataFile, Located]:
     source = _named(path)
     errata = validate(ErrataFile, source, error=ClaimsError)
     _unique(source, [(("errata", number, "id"), erratum.id) for number, erratum in enumerate(errata.errata)])
+    _refuse(
+        f"{source.at(('errata', number, 'read_in'))}: {not_allowed('text', name, errata.texts)}"
+        for number, erratum in enumerate(errata.errata)
+        for name in erratum.read_in
+        if name not in errata.texts
+    )
     return errata, source
 
 

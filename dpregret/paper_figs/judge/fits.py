@@ -72,7 +72,8 @@ class PowerFit:
     slope of log(response / law) for each pair of neighbouring cells; `end_low` and `end_high` enclose the
     normalised slopes found without the first, and without the last cell; `lower` and `upper` are the normalised slopes
     of the two halves of the cells, which share the middle one of an odd number, and `bend` is their difference (NaN
-    where a half has one coordinate); `largest_run` as the function.
+    where a half has one coordinate); `largest_run` as the function; `exact`: runs do not differ, so that the intervals
+    of the slopes of the whole sweep are those of the scatter of the cells about their line.
     """
 
     raw: Estimate
@@ -85,6 +86,7 @@ class PowerFit:
     upper: Estimate
     bend: Estimate
     largest_run: float
+    exact: bool
 
 
 @lru_cache(maxsize=64)
@@ -216,7 +218,8 @@ def fit_power(
 
     `log_factor` (cells,) is the logarithm of what the law has besides the power: law = value^power *
     exp(log_factor). Cells of equal coordinate have no local slope between them. `scattered`: cells are different sets
-    or data, so that intervals are at least those of their scatter about the line. Raises NoExponent for fewer than
+    or data, so that intervals are at least those of their scatter about the line, as they are where runs do not differ.
+    Raises NoExponent for fewer than
     four cells or a response that is not positive.
     """
     cells = len(coordinate)
@@ -226,7 +229,8 @@ def fit_power(
     raw, *parts = _estimates(responses, np.stack([slope_weights(coordinate), *halves]))
     law = log_factor + power * coordinate
     ratio = np.log(responses.mean(axis=0)) - law
-    if scattered:
+    exact = raw.high - raw.low <= ROUNDING
+    if scattered or exact:
         raw = raw.widened(scatter(ratio, coordinate))
     log_aware = raw.shifted(-float(log_factor @ slope_weights(coordinate)))
     lower, upper, bend = (
@@ -235,7 +239,7 @@ def fit_power(
     ends = [float(ratio[subset] @ slope_weights(coordinate[subset])) for subset in (slice(1, None), slice(None, -1))]
     local = tuple(float(slope) for slope in local_slopes(ratio, coordinate)[1])
     normalised, largest = log_aware.shifted(-power), float(largest_run(responses))
-    return PowerFit(raw, log_aware, normalised, local, min(ends), max(ends), lower, upper, bend, largest)
+    return PowerFit(raw, log_aware, normalised, local, min(ends), max(ends), lower, upper, bend, largest, exact)
 
 
 def _bends(coordinate: Array) -> list[Array]:

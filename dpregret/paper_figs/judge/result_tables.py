@@ -163,22 +163,26 @@ class ExactLoss:
 
     claimed: the epsilon that it promises there. attained: what it loses, a lower bound over all neighbours. on: the
     neighbours and the setting, in words. fails_from: the smallest epsilon at which these neighbours refute it there, 0
-    where that is LEAST, NaN where none does.
+    where that is LEAST, NaN where none does. released: of what the definition of privacy speaks of; the loss of noise
+    inside of an algorithm bounds that from above, and refutes nothing.
     """
 
     claimed: float
     attained: float
     on: str
     fails_from: float = math.nan
+    released: bool = True
 
     @property
     def refutes(self) -> bool:
         """Whether the promise is false."""
-        return self.attained > self.claimed * (1 + PRIVACY_ROUNDING)
+        return self.released and self.attained > self.claimed * (1 + PRIVACY_ROUNDING)
 
     def __str__(self) -> str:
         lost = formats.significant(self.attained)
         sentence = f"loses eps = {lost} where {self.claimed:g} is claimed, exactly: {self.on}"
+        if not self.released:
+            return f"its noisy sums lose eps = {lost} where {self.claimed:g} is claimed: {self.on}"
         if not self.refutes or math.isnan(self.fails_from):
             return sentence
         where = f"from eps = {self.fails_from:.3g} on" if self.fails_from else f"down to eps = {LEAST}, the least tried"
@@ -195,7 +199,7 @@ NOTHING: Final[ExactLosses] = MappingProxyType({})
 
 
 def write_exact_losses(losses: ExactLosses, path: Path) -> None:
-    """One row per loss: name, claimed, attained, on, fails_from."""
+    """One row per loss: name, claimed, attained, on, fails_from, released."""
     formats.write_csv(pd.DataFrame([{"name": name, **asdict(loss)} for name, loss in losses.items()]), path)
 
 

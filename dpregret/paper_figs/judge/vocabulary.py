@@ -27,11 +27,10 @@ CLAIMS: Final = {
     BELOW: "grows more slowly than the bound up to the end of the grid: the bound is loose, or the stream is easy",
     ABOVE: "stays well above a lower bound",
     SEEN_HERE: "grows like the bound on a typical stream, which proves nothing about all streams",
-    STEEPER_HELD: "grows faster than the bound, but from far below it: the explicit bound holds in every cell",
-    STEEPER: "grows faster than the rate, and there is no explicit bound to compare with",
+    STEEPER_HELD: "grows faster than the bound up to the end of the grid, and the explicit bound holds in every cell",
+    STEEPER: "grows faster than the rate, and no explicit bound is shown to hold or to be crossed",
     INCONCLUSIVE: "the interval is too wide, too few cells are usable, or no single power describes the range",
-    VIOLATED: "refuted: an explicit bound is crossed, privacy is lost beyond the claim, or the rate is exceeded by a "
-    "response of at least half of the bound",
+    VIOLATED: "refuted: an explicit bound is crossed, or privacy is lost beyond the claim",
     NOT_RUN: "not in this profile",
 }
 """Verdicts on claims -> their meaning. A claim could have come out otherwise."""

@@ -10,11 +10,12 @@ answers. Every number comes from errata.csv, claims.csv and checks.csv.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import jinja2
 import pandas as pd
@@ -117,7 +118,7 @@ def section(results: Path, paper: PaperTexts) -> View:
     rows = {row["erratum"]: row for row in records(folder / "errata.csv")}
     lines = lines_of(folder)
     entries = [_entry(erratum, rows[erratum.id], lines, claims, results) for erratum in paper.errata.errata]
-    mistakes = sum((erratum.kind, erratum.provenance) == ("mistake", "printed") for erratum in paper.errata.errata)
+    mistakes = sum(erratum.printed_mistake for erratum in paper.errata.errata)
     measured = sum(bool(entry["effect"]) for entry in entries)
     counts = {"measured": measured, "mistakes": mistakes, "other": len(entries) - mistakes}
     return {"paper": claims.paper, "title": claims.title, "entries": entries, **counts}
@@ -160,10 +161,16 @@ PAPER_FILES: Final = ("../findings.yaml",)
 FILE: Final = Path(PAPER_FILES[0]).name
 NUMBERS: Final = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 _LOSS: Final = re.compile(r"loses eps = (\S+) where (\S+) is claimed")
+PURE: Final = "delta = 0"
+_SETTING: Final = re.compile(r"\b(T|delta) = (\d[\d.e+-]*\d|\d)")
 
 
 class Gains(Strict):
-    """Rows of gains.csv: those of one mechanism over another one, at some values of what is swept."""
+    """Rows of gains.csv: those of one mechanism over another one, at some values of what is swept.
+
+    decoded: two rows of the exact table `table` at such a value, {table, of, by}, whose roots of the mean error are
+    compared: a known decoder of the same mechanism.
+    """
 
     learner: str
     over: str
@@ -171,6 +178,7 @@ class Gains(Strict):
     experiment: str
     stream: str
     values: tuple[float, ...]
+    decoded: dict[Literal["table", "of", "by"], str] = Field(default_factory=dict)
 
 
 class Finding(Strict):
@@ -218,6 +226,16 @@ class Item(NamedTuple):
         """The lost and the claimed epsilon of an exact refutation."""
         numbers = _LOSS.match(self.reason)
         return (float(numbers[1]), float(numbers[2])) if numbers else None
+
+    @property
+    def found(self) -> str:
+        """The same with T and delta: `2.5 for 2, T = 3, delta = 0`; else the reason."""
+        if self.loss is None:
+            return self.reason
+        setting = {name: f"{name} = {value}" for name, value in _SETTING.findall(self.reason)}
+        return ", ".join(
+            filter(None, ("{:g} for {:g}".format(*self.loss), setting.get("T"), setting.get("delta", PURE)))
+        )
 
 
 class Headline(Finding):
@@ -315,6 +333,10 @@ def _of_erratum(folder: Path, erratum: str, column: str) -> str:
     return "" if value == formats.DASH else value.partition(" [")[0]
 
 
+_GAINED: Final = (("ratios", "ratio"), ("noises", "noise"))
+"""Name of a list of gains in a sentence, and its column of gains.csv."""
+
+
 def _gained(gains: Gains, folder: Path) -> dict[str, str]:
     path = folder / "gains.csv"
     if not path.exists():
@@ -325,17 +347,37 @@ def _gained(gains: Gains, folder: Path) -> dict[str, str]:
     by_value: pd.DataFrame = rows.drop_duplicates("value").set_index("value")
     if "setting" not in by_value or not set(gains.values) <= set(by_value.index):
         raise _MissingError
-    ratios = ", ".join(f"{ratio:.1f}" for ratio in by_value.loc[list(gains.values), "ratio"])
-    return {"ratios": ratios, "setting": str(by_value["setting"].iloc[0])}
+    numbers = {name: _listed(by_value.loc[list(gains.values), column]) for name, column in _GAINED if column in rows}
+    decoded = {"decoded": _listed(_decoded(gains, folder))} if gains.decoded else {}
+    return {**numbers, **decoded, "setting": str(by_value["setting"].iloc[0])}
+
+
+def _listed(numbers: Iterable[float]) -> str:
+    return ", ".join(f"{number:.1f}" for number in numbers)
+
+
+def _decoded(gains: Gains, folder: Path) -> Iterator[float]:
+    """By how much a decoder reduces the deviation of the noise of its mechanism, at every value."""
+    path = folder / "exact" / f"{gains.decoded['table']}.md"
+    if not path.exists():
+        raise _MissingError
+    table = read_captioned(path, "")
+    column = table["columns"].index("mean error")
+    errors = {(row[0], row[1]): row[column] for row in table["rows"]}
+    for value in gains.values:
+        pair = [errors.get((f"{value:g}", gains.decoded[name])) for name in ("of", "by")]
+        if None in pair:
+            raise _MissingError
+        before, after = (float(str(error)) for error in pair)
+        yield math.sqrt(before / after)
 
 
 def markdown(findings: Sequence[Headline]) -> str:
     """The findings as a numbered list of a document at the top of the repository, one line each."""
     text = []
     for index, finding in enumerate(findings, 1):
-        losses = ("eps = {:g} for {:g}".format(*item.loss) if item.loss else item.reason for item in finding.items)
-        items = "; ".join(f"{item.place} ({loss})" for item, loss in zip(finding.items, losses, strict=True))
-        sentence = f"{finding.text} Loss for claim: {items}." if items else finding.text
+        items = "; ".join(f"{item.place} ({item.found})" for item in finding.items)
+        sentence = f"{finding.text} Lost ε for claimed ε: {items}." if items else finding.text
         text.append(f"{index}. **[{_written(finding.title)}]({finding.page}).** {_written(sentence)}\n")
     return "".join(text)
 

@@ -17,7 +17,7 @@ from dpregret.core import boundary
 from dpregret.paper_figs.judge.claims import ClaimsError, load_changes, load_claims
 from dpregret.paper_figs.judge.result_tables import AUTOMATIC, read_lines
 from dpregret.paper_figs.judge.verdicts import POWER
-from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, NOT_RUN, ORDER, parse
+from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, NOT_RUN, ORDER, VIOLATED, parse
 from dpregret.paper_figs.report.findings import headlines, markdown
 from dpregret.paper_figs.tables.printed import PRINTED, brief
 from dpregret.paper_figs.text import formats
@@ -96,8 +96,12 @@ def _counted(lines: pd.DataFrame, order: Iterable[str]) -> dict[Any, int]:
 
 
 def _in_words(lines: pd.DataFrame) -> str:
-    """Verdicts with their numbers."""
-    return "; ".join(f"{number} {word}" for word, number in _counted(lines, ORDER).items() if number)
+    """Verdicts with their numbers; of violated claims also the number of statements, where it is smaller."""
+    words = {word: f"{number} {word}" for word, number in _counted(lines, ORDER).items() if number}
+    violated = lines.loc[lines["verdict"] == VIOLATED]
+    if "source" in violated and len(statements := violated[["paper", "source"]].drop_duplicates()) < len(violated):
+        words[VIOLATED] += f" ({len(statements)} statements)"
+    return "; ".join(words.values())
 
 
 def verdicts(reference: Path, papers: Path) -> str:

@@ -38,7 +38,7 @@ FILE: Final = PAPER_FILES[0]
 HOW_TO_READ: Final = (
     "Beneath a rate: the law that it states for one parameter, the power that was fitted beside the same logarithms "
     "with its 95 % interval, the verdict, and ± the smallest change of that power, in either direction, that the "
-    "experiment detects with probability 0.95."
+    "experiment detects with probability 0.95; in brackets the tolerance of the verdict."
 )
 PRIVACY: Final = "privacy"
 """The law of a claim about a guarantee."""
@@ -220,6 +220,7 @@ def _line(record: Record, claims: ClaimsFile) -> Line:
         verdict = labels_of(claims.response).no_progress + ("" if matches else f": {verdict}")
     change = float(str(record["resolution"]) or "nan")
     resolution = f"±{formats.number(change)}" if fitted and np.isfinite(change) else ""
+    resolution += f" ({float(str(record['tolerance'])):g})" if resolution else ""
     symbol = labels_of(record["response"]).symbols[record["parameter"]] if fitted else ""
     law = PRIVACY if record["type"] == "private" else word.law(str(record["rate"]), symbol)
     law += " (overhead)" if record["response"] == "overhead" else ""

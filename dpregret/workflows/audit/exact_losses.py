@@ -19,6 +19,16 @@ Private quadratic FTL with two rounds in one dimension. Feature and label are 1,
 moves by 2. As alpha grows, alpha x_2 = u_1 / (1 + V_1 / alpha) tends to u_1 in total variation, so that x_2 loses all
 that a Gaussian release of u_1 loses.
 
+Noisy sums, projected, in one dimension. All losses pull to 1 or to -1: -x + mu (x - 1)^2 / 2 or x + mu (x + 1)^2 / 2 on
+[-1, 1]. What is released are points, and the loss is that of an event about them, which bounds that of the noise from
+below. With W = 1 every sum has one Laplace noise of its own, and the loss of the last round is replaced, so that the
+points before it have one law. In Algorithm 1 of Lou & Cheung two losses that pull to 1 have brought the point there: it
+leaves 1 where the noise exceeds a threshold that is positive whether the third loss pulls to 1 or to -1. In Algorithm 2
+the point has gone up and, by its regulariser, down again, to where the gradient of F is that of the losses alone; then
+it goes down where the noise exceeds such a threshold. Two tails of a Laplace law lose the distance of the thresholds
+over the scale, which is all that the noise loses. PFTAL as Lou & Cheung describe it, T = 2: the first loss is replaced,
+and has a noise of its own in either sum; x_2 = -1 and x_3 < 1 is the event.
+
 Private offline learning in one dimension. Losses -x and x alternate, one is exchanged for the other; the running code
 says by how much the average moves. What is released is clipped to [-1, 1], which keeps the half-lines that tell two
 Gaussians apart.
@@ -28,6 +38,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final, cast
 
 import numpy as np
@@ -41,17 +52,17 @@ from dpregret.algorithms.experts.l2p import LazyToPrivate
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Learner
 from dpregret.algorithms.online.dp_ftrl import SmoothLeader
-from dpregret.algorithms.online.pftal import Pftal
+from dpregret.algorithms.online.ftal import printed_scale as node_scale
 from dpregret.algorithms.online.pqftl import private_sum_scale
-from dpregret.algorithms.online.wdp_cocol import WdpCocolGamma
-from dpregret.algorithms.online.wdp_cocop import WdpCocopGamma
+from dpregret.algorithms.online.wdp_cocol import Terms, local_radius, paper
 from dpregret.algorithms.privacy import Budget, gaussian_epsilon, smallest_epsilon
 from dpregret.algorithms.privacy.budget import binomial_epsilon
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge.result_tables import LEAST, PRIVACY_ROUNDING, ExactLoss
 from dpregret.workflows.audit.experts import plays_law
 from dpregret.workflows.audit.neighbours import Special, table_epsilon
-from dpregret.workflows.audit.online import FLAT, MU, WINDOW, AuditedOnline
+from dpregret.workflows.audit.online import FLAT, MU, AuditedOnline
+from dpregret.workflows.audit.online import LOSSES as SIDES
 
 DELTA = 1e-6
 ROUNDS = 100
@@ -62,7 +73,8 @@ RECORDS, CHANGED = 1001, 9
 """Records of POL, and the one that is exchanged: soon after alpha t reaches L / r, from where on points are inside."""
 RESOLVED = 1e-3
 """Relative accuracy of where a statement begins to fail."""
-KINK = f"|x - 1| + (x - 1)^2 / {2 / MU:g} for |x + 1| + (x + 1)^2 / {2 / MU:g} on [-1, 1]"
+DIAMETER = 2.0
+UP, DOWN = (f"{sign}x + (x {other} 1)^2 / {2 / MU:g}" for sign, other in (("-", "-"), ("", "+")))
 FLAT_LINES = f"a parabola of smoothness {FLAT:g} turned on [-1, 1], T = 8, delta = {DELTA:g}"
 
 
@@ -77,6 +89,22 @@ def raised_pair(gap: float) -> float:
 def wolfe_epsilon(scale: float, rounds: int, delta: float) -> float:
     """The exact loss of the released point of T = `rounds` rounds at delta on the pair above."""
     return binomial_epsilon(rounds - 1, 0.5, raised_pair(2 / scale), delta)
+
+
+def decreasing_epsilon(scale: float, rounds: int, delta: float) -> float:
+    """The same with the step 2 / (t + 2), where the weight of the choice of round t is 2 (t + 1) / (T (T + 1)).
+
+    Of the released point only the sum of the coordinates depends on the data set: a sum of independent signs, weighted
+    by t + 1 and drawn with probability 1/2, or `raised_pair`, each.
+    """
+
+    def law(probability: float) -> Array:
+        masses = np.ones(1)
+        for weight in range(2, rounds + 1):
+            masses = np.pad(masses, (0, weight)) * (1 - probability) + np.pad(masses, (weight, 0)) * probability
+        return masses
+
+    return table_epsilon(law(0.5), law(raised_pair(2 / scale)), delta)
 
 
 def printed_scale(budget: Budget, rounds: int) -> float:
@@ -160,6 +188,62 @@ def quadratic_epsilon(budget: Budget) -> float:
     return gaussian_epsilon(2 / scale, budget.delta)
 
 
+def pull(side: float, point: float) -> float:
+    """The gradient of the loss that pulls to 1 or -1."""
+    return -side + MU * (point - side)
+
+
+def beyond(threshold: float, scale: float) -> float:
+    """P(z > threshold) for Laplace noise."""
+    tail = math.exp(-abs(threshold) / scale) / 2
+    return tail if threshold > 0 else 1 - tail
+
+
+def sum_scale(budget: Budget) -> float:
+    """Eq. (15) at W = 1 and d = 1."""
+    return node_scale("gamma", budget, SIDES["kink"].lipschitz + MU * DIAMETER, 1)
+
+
+def leaves_the_end(budget: Budget) -> tuple[float, float]:
+    """P(x_4 < 1 | x_2 = x_3 = 1) in Algorithm 1, line 3 corrected, where loss 3 pulls to -1, and to 1."""
+    points = (0.0, 1.0, 1.0)
+    before = sum(pull(1.0, point) for point in points[:2])
+    # (sum x - (G + z) / mu) / 3 < 1
+    high, low = (MU * (sum(points) - 3) - before - pull(side, points[2]) for side in (-1.0, 1.0))
+    return beyond(high, sum_scale(budget)), beyond(low, sum_scale(budget))
+
+
+def goes_down(budget: Budget) -> tuple[float, float]:
+    """P(x_4 < x_3 | x_2 > x_1 = 0, x_3 < x_2) in Algorithm 2, line 7 corrected, where loss 3 pulls to -1, and to 1.
+
+    Loss 1 pulls to 1, loss 2 is (x - 1)^2 mu / 2.
+    """
+    nothing = np.zeros((1, 1))
+    terms = Terms(SIDES["kink"].lipschitz, MU, DIAMETER, 1.0, nothing, nothing)
+    schedule = paper(terms).at(0)
+    second = schedule.alpha * local_radius(1, MU, schedule)
+    third = second - schedule.alpha * local_radius(2, MU, schedule)
+    regularised = MU * ((3 + schedule.regulariser) * third - second - third)  # 0
+    before = pull(1.0, 0.0) + MU * (second - 1)
+    high, low = (-before - pull(side, third) - regularised for side in (-1.0, 1.0))
+    return beyond(high, sum_scale(budget)), beyond(low, sum_scale(budget))
+
+
+def never_up(budget: Budget) -> tuple[float, float]:
+    """P(x_2 = -1, x_3 < 1) in PFTAL, T = 2, log2 T nodes, where loss 1 pulls to -1, and to 1; loss 2 pulls to 1."""
+
+    def probability(side: float) -> float:
+        first, scale = pull(side, 0.0), sum_scale(budget)
+        # x_1 - (G + z) / mu <= -1, then (x_1 + x_2 - (G + z) / mu) / 2 < 1
+        return beyond(MU - first, scale) * beyond(-3 * MU - first - pull(1.0, -1.0), scale)
+
+    return probability(-1.0), probability(1.0)
+
+
+Event = Callable[[Budget], tuple[float, float]]
+"""Probabilities of an event about released points in two neighbouring inputs."""
+
+
 class Signs:
     """Losses z x on [-1, 1] of a given sequence of signs, for one run."""
 
@@ -222,14 +306,27 @@ def objective(budget: Budget, deviation: Callable[[Budget], float]) -> ExactLoss
     return refuted(budget, lambda lower: objective_epsilon(lower, deviation(lower)), on)
 
 
-def of_audit(learner: type[Learner], variant: str, budget: Budget, special: Special, on: str) -> ExactLoss:
-    """A tree on the losses of the audit: the points are on an interval, one loss turns."""
-    return refuted(budget, lambda lower: AuditedOnline(learner, variant, lower, special, (0,)).exact, on)
+def of_sums(learner: type[Learner], variant: str, budget: Budget, special: Special, on: str) -> ExactLoss:
+    """The noisy sums of a tree on the losses of the audit: of the points, which are on an interval, it is a bound."""
+    found = refuted(budget, lambda lower: AuditedOnline(learner, variant, lower, special, (0,)).exact, on)
+    return replace(found, released=False)
+
+
+def of_points(budget: Budget, event: Event, on: str, given: str = "") -> ExactLoss:
+    """An event about released points, whose probabilities are printed; `given` what has one law in both inputs."""
+
+    def lost(lower: Budget) -> float:
+        likely, rare = event(lower)
+        return math.log(likely / rare)
+
+    likely, rare = (f"{probability:.2g}" for probability in event(budget))
+    return refuted(budget, lost, f"{on}; {given} has probability {likely} or {rare}")
 
 
 def lazy(budget: Budget) -> ExactLoss:
     """L2P as printed."""
-    on = f"two experts that lose in turn, the losses of round 1 exchanged, {BATCHES} batches, delta = {budget.delta:g}"
+    rounds = BATCHES * max(1, round(1 / budget.epsilon))
+    on = f"two experts that lose in turn, the losses of round 1 exchanged, T = {rounds}, delta = {budget.delta:g}"
     return refuted(budget, lazy_epsilon, on)
 
 
@@ -245,15 +342,25 @@ def offline() -> ExactLoss:
     return refuted(Budget(1.0, DELTA), offline_epsilon, on)
 
 
-TREE, WINDOWS, LINES = Special(rounds=8), Special(rounds=WINDOW + 1), Special(losses="flat", rounds=8)
+LINES = Special(losses="flat", rounds=8)
+TURNED = f"on [-1, 1] {UP} or {DOWN} in round"
 LOSSES: Final[Mapping[str, Callable[[], ExactLoss]]] = {
     "private-fw.printed": lambda: frank_wolfe(Budget(4.0, DELTA), ROUNDS),
     "objective-perturbation.printed": lambda: objective(Budget(1.0, DELTA), printed_deviation),
     "objective-perturbation.kst": lambda: objective(Budget(1.0, DELTA), original_deviation),
-    "pftal.printed": lambda: of_audit(Pftal, "printed", Budget(2.0), TREE, KINK),
-    "wdp-cocop-gamma.printed-noise": lambda: of_audit(WdpCocopGamma, "printed-noise", Budget(2.0), WINDOWS, KINK),
-    "wdp-cocol-gamma.paper": lambda: of_audit(WdpCocolGamma, "paper", Budget(2.0), WINDOWS, KINK),
-    "dp-ftrl.printed": lambda: of_audit(SmoothLeader, "printed", Budget(4.0, DELTA), LINES, FLAT_LINES),
+    "pftal.printed": lambda: of_points(
+        Budget(2.0), never_up, f"{TURNED} 1, {UP} in round 2, T = 2", "x_2 = -1, x_3 < 1"
+    ),
+    "wdp-cocop-gamma.printed-noise": lambda: of_points(
+        Budget(2.0), leaves_the_end, f"{TURNED} 3, {UP} before, T = 3, W = 1", "x_4 < 1, given x_2 = x_3 = 1,"
+    ),
+    "wdp-cocol-gamma.paper": lambda: of_points(
+        Budget(2.0),
+        goes_down,
+        f"{TURNED} 3, {UP} and (x - 1)^2 / {2 / MU:g} before, T = 3, W = 1",
+        "x_4 < x_3, given x_1 < x_3 < x_2,",
+    ),
+    "dp-ftrl.printed": lambda: of_sums(SmoothLeader, "printed", Budget(4.0, DELTA), LINES, FLAT_LINES),
     # here the printed eta is 0.026, within the condition eta <= 1/10 of Theorem 3.2
     "l2p.printed": lambda: lazy(Budget(1 / 16, DELTA)),
     "pqftl.printed": quadratic,

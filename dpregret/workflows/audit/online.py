@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -31,6 +31,8 @@ MU, FLAT = 0.25, 0.05
 WINDOW = 8
 QUIET = 0.01
 """Of the sensitivity: a move of the noise of one round that leaves most points inside."""
+LAST = 3
+"""The round that is replaced at W = 1."""
 SOME_WINDOWS = 3 * WINDOW - 5
 """Rounds of learners that forget: an item's window ends in another one than it began in, and not where that ends."""
 
@@ -92,6 +94,10 @@ class AuditedOnline(neighbours.Audited):
             second = self.transcript(self._sides(item), runs, (*self.seed, item))
             yield neighbours.Pair(f"the {name} loss replaced", first, second)
 
+    def played(self, sides: Array) -> list[Any]:
+        """The losses of all rounds."""
+        return [self.losses.make(side) for side in sides]
+
     def _items(self) -> dict[str, int]:
         return {"oldest": self.oldest, "middle": (self.oldest + self.rounds) // 2, "last": self.rounds - 1}
 
@@ -105,9 +111,14 @@ class AuditedOnline(neighbours.Audited):
 
     def _points(self, learner: Learner, sides: Array, seed: Sequence[int]) -> Array:
         """Played in all rounds, (rounds, runs)."""
-        watched: list[Any] = [_Watched(self.losses.make(side)) for side in sides]
+        watched: list[Any] = [_Watched(loss) for loss in self.played(sides)]
         play(learner, watched, neighbours.generators(seed, learner.runs), [self.rounds])
         return np.stack([loss.points[0, :, 0] for loss in watched])
+
+    def closer(self) -> Iterator[neighbours.Audited]:
+        """Pure window privacy that its ledger does not prove is audited at W = 1 too, where the noise is least."""
+        if self.learner_class.card.windowed and not self.gaussian and self.accounted > self.claimed and not self.again:
+            yield AuditedLast(self.learner_class, self.variant, self.budget, neighbours.Special(), (*self.seed, 1))
 
     def reached(self) -> float:
         """For hidden points with their own noise: the effect of a move of the noise of one round.
@@ -149,6 +160,35 @@ class AuditedOnline(neighbours.Audited):
             return shift
 
         return neighbours.share(plan, played, move)
+
+
+class AuditedLast(AuditedOnline):
+    """W = 1: the last protected loss is replaced after losses that push the point to the end of the interval.
+
+    A learner with a linear oracle moves up and, by its regulariser, down again: its second loss has no kink.
+    """
+
+    def prepare(self, special: neighbours.Special) -> None:
+        super().prepare(special)
+        self.rounds, self.oldest = LAST + 1, LAST
+        self.problem = replace(self.problem, horizon=self.rounds)
+        self.settings = [Setting(1, self.budget)]
+
+    def _items(self) -> dict[str, int]:
+        return {"last": LAST}
+
+    def _sides(self, turned: int = 0) -> Array:
+        return np.where(np.arange(1, self.rounds + 1) == turned, -1.0, 1.0)
+
+    def played(self, sides: Array) -> list[Any]:
+        losses = super().played(sides)
+        if self.learner_class.oracle == "local":
+            losses[1] = Quadratic(np.ones(1), MU)
+        return losses
+
+    def pairs(self, runs: int) -> Iterator[neighbours.Pair]:
+        for pair in super().pairs(runs):
+            yield replace(pair, name=f"{pair.name} after losses of one side, W = 1")
 
 
 def _noised_in(learner: Learner, item: int) -> int:

@@ -81,9 +81,10 @@ def pair_rows(learners: Mapping[str, str], seed: int, runs: int) -> pd.DataFrame
     for learner, family in learners.items():
         special = settings.learners.get(learner, Special())
         for variant, audited in audits(family, learner, seed, settings):
-            pairs = rows(audited, special.runs(variant, runs))
+            found = [rows(each, special.runs(variant, runs)) for each in (audited, *audited.closer())]
             broken = again(family, learner, variant, audited, settings, runs)
-            pairs = pairs if broken.empty else pd.concat([pairs, broken], ignore_index=True)
+            found += [] if broken.empty else [broken]
+            pairs = pd.concat(found, ignore_index=True) if len(found) > 1 else found[0]
             frames.append(pairs.assign(family=family, learner=learner, variant=variant))
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 

@@ -71,11 +71,10 @@ def finding(claimed: float, accounted: float, exact: float, audited: float, reac
     if abs(reached - 1) > REACHED:
         return f"{BROKEN}: {reached:.3g} times the noise of its plan reaches what is played"
     if accounted > claimed * (1 + ROUNDING):
-        shown = exact if np.isfinite(exact) else audited
-        if audited > claimed:
-            return f"violates its claim: {audited / claimed:.3g} times is shown, {accounted / claimed:.3g} times proved"
-        if shown > claimed:
-            return f"violates its claim: {shown / claimed:.3g} times, exact; {accounted / claimed:.3g} times proved"
+        above = {"exact": exact, "audited": audited}
+        shown = [f"{lost / claimed:.3g} times, {how}" for how, lost in above.items() if lost > claimed]
+        if shown:
+            return f"violates its claim: {'; '.join([*shown, f'{accounted / claimed:.3g} times proved'])}"
         return f"not proved: its ledger proves {accounted / claimed:.3g} times its claim"
     attained = np.fmax(exact, audited)
     text = "keeps its claim" if attained >= TELLING * accounted else UNINFORMATIVE
