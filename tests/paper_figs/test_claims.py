@@ -331,7 +331,7 @@ def committed() -> Iterator[tuple[Claim, set[str], dict[str, str]]]:
         texts, errata = load_paper(path.parent)[:2]
         mistakes = {erratum.id for erratum in errata.errata if erratum.printed_mistake}
         with (REFERENCE / path.parent.name / "claims.csv").open(encoding="utf-8") as file:
-            rows = {row["claim"]: row for row in csv.DictReader(file)}
+            rows = {row["claim"]: {**row, "paper": path.parent.name} for row in csv.DictReader(file)}
         for claim in texts.claims:
             if claim.kind == "claim" and claim.id in rows:
                 yield claim, mistakes, rows[claim.id]
@@ -363,7 +363,7 @@ def test_what_a_formula_dictates_is_a_check() -> None:
 
 def test_no_two_decided_claims_are_one_measurement() -> None:
     """The same fit under two laws is a claim and a check; an upper and a lower side are two statements."""
-    keys = ("experiment", "learner", "variant", "stream", "parameter", "response", "fitted", "cells_used")
+    keys = ("paper", "experiment", "learner", "variant", "stream", "parameter", "response", "fitted", "cells_used")
     decided = Counter(
         (claim.origin, claim.side, *(row[key] for key in keys))
         for claim, _, row in committed()

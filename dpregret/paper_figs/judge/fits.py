@@ -229,7 +229,7 @@ def fit_power(
     raw, *parts = _estimates(responses, np.stack([slope_weights(coordinate), *halves]))
     law = log_factor + power * coordinate
     ratio = np.log(responses.mean(axis=0)) - law
-    exact = raw.high - raw.low <= ROUNDING
+    exact = bool((np.ptp(responses, axis=0) <= ROUNDING * responses.mean(axis=0)).all())
     if scattered or exact:
         raw = raw.widened(scatter(ratio, coordinate))
     log_aware = raw.shifted(-float(log_factor @ slope_weights(coordinate)))

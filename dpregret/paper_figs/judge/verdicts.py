@@ -132,7 +132,8 @@ class Judgement:
     there is none. `interval_over` says over what intervals are: `runs`, the `sets` that cells are, or the `cells` about
     their line where runs do not differ. `late` is the slope of response / bound over the half of the cells at the end
     that the theorem speaks of, `bend` that slope minus the one over the other half. `largest_run` is the share of one
-    run in a cell's spread (`fits.largest_run`), `log_level` the mean logarithm of the response over the fitted cells (over all, where none is).
+    run in a cell's spread (`fits.largest_run`), `log_level` the mean logarithm of the response over the fitted cells
+    (over all, where none is).
     """
 
     verdict: str

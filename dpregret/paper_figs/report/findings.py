@@ -342,7 +342,7 @@ def _gained(gains: Gains, folder: Path) -> dict[str, str]:
     if not path.exists():
         raise _MissingError
     rows = formats.read_csv(path, keep_default_na=False)
-    for name, value in gains.model_dump(by_alias=True, exclude={"values"}).items():
+    for name, value in gains.model_dump(by_alias=True, exclude={"values", "decoded"}).items():
         rows = rows.loc[rows[name] == value]
     by_value: pd.DataFrame = rows.drop_duplicates("value").set_index("value")
     if "setting" not in by_value or not set(gains.values) <= set(by_value.index):

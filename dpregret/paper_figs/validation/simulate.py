@@ -212,8 +212,8 @@ CASES: Final[Mapping[str, Case]] = MappingProxyType(
         "noise larger than the set until T = 2^13": Case(
             _power(0.5), word.INCONCLUSIVE, "it would take", {"displacement": _power(-1.0, 8192)}
         ),
-        "faster by 0.2, beside a constant of 0.3 of the last cell": Case(
-            lambda checkpoints, value: 1 + 7 / 3 * (checkpoints / HORIZONS[-1]) ** 0.7,
+        "faster by 0.2, beside a constant of 0.2 of the last cell": Case(
+            lambda checkpoints, value: 1 + 4 * (checkpoints / HORIZONS[-1]) ** 0.7,
             word.INCONCLUSIVE,
             "rises into the tolerance",
         ),

@@ -33,6 +33,8 @@ QUIET = 0.01
 """Of the sensitivity: a move of the noise of one round that leaves most points inside."""
 LAST = 3
 """The round that is replaced at W = 1."""
+OUTSIDE = 1 + 1e-9
+"""Of [-1, 1]: where kinks are, so that the slope at its end is theirs."""
 SOME_WINDOWS = 3 * WINDOW - 5
 """Rounds of learners that forget: an item's window ends in another one than it began in, and not where that ends."""
 
@@ -178,7 +180,7 @@ class AuditedLast(AuditedOnline):
         return {"last": LAST}
 
     def _sides(self, turned: int = 0) -> Array:
-        return np.where(np.arange(1, self.rounds + 1) == turned, -1.0, 1.0)
+        return np.where(np.arange(1, self.rounds + 1) == turned, -OUTSIDE, OUTSIDE)
 
     def played(self, sides: Array) -> list[Any]:
         losses = super().played(sides)
