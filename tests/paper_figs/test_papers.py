@@ -101,7 +101,10 @@ def test_tables_speak_of_excess_risk(risk_runs: Path, tmp_path: Path) -> None:
     ):  # its ledger is an upper bound
         assert verdict in printed
     errata = pd.read_csv(tmp_path / "errata.csv", keep_default_na=False).set_index("erratum")
-    assert (errata.loc["T1", "status"], errata.loc["T1", "claims"]) == ("not measured", "thm5.5-n-printed thm5.6 thm5.6-decreasing")
+    assert (errata.loc["T1", "status"], errata.loc["T1", "claims"]) == (
+        "not measured",
+        "thm5.5-n-printed thm5.6 thm5.6-decreasing",
+    )
     assert float(pd.read_csv(tmp_path / "costs.csv")["us per iteration"].iloc[0]) == pytest.approx(10)
 
 

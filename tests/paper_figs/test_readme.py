@@ -179,8 +179,8 @@ def told(run: Path) -> list[str]:
 
 def test_sentences_are_filled_from_the_tables_in_the_order_of_the_file(run: Path) -> None:
     assert markdown(headlines(run / "results", run / "papers", ["p_2020"])).splitlines() == [
-        "1. **[One fail](docs/x.md).** On a pair. Lost ε for claimed ε: A & B 2020, Theorem 2, eq. (3) "
-        "(2.5 for 2, T = 3, δ = 1e-06).",
+        "1. **[One fail](docs/x.md).** On a pair. Lost ε for claimed ε, δ = 1e-06 unless given: A & B 2020: "
+        "Theorem 2, eq. (3) (2.5 for 2, T = 3).",
         "2. **[It grows](docs/p_2020.md).** Like T^0.99 [0.90, 1.10]; 7 becomes 5 (T = 8); 1.3, 2.0 times (d = 4).",
     ]
     found = refutations(run / "results", run / "papers", ["p_2020"])  # statements that a paper prints, and no others

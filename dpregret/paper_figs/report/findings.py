@@ -162,6 +162,7 @@ FILE: Final = Path(PAPER_FILES[0]).name
 NUMBERS: Final = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 _LOSS: Final = re.compile(r"loses eps = (\S+) where (\S+) is claimed")
 PURE: Final = "delta = 0"
+_DELTA: Final = r"delta = [\d.e+-]+"
 _SETTING: Final = re.compile(r"\b(T|delta) = (\d[\d.e+-]*\d|\d)")
 
 
@@ -211,15 +212,21 @@ class FindingsFile(Strict):
 
 
 class Item(NamedTuple):
-    """A refuted statement: where it is printed, the statement in our words, the reason of its verdict, and the
-    errata that derive it."""
+    """A refuted statement: the paper and the place in it, the statement in our words, the reason of its verdict, and
+    the errata that derive it."""
 
     paper: str
     claim: str
-    place: str
+    cite: str
+    source: str
     statement: str
     reason: str
     remarks: tuple[str, ...]
+
+    @property
+    def place(self) -> str:
+        """Where it is printed."""
+        return f"{self.cite}, {self.source}"
 
     @property
     def loss(self) -> tuple[float, float] | None:
@@ -278,8 +285,8 @@ def refutations(results: Path, texts: Path, papers: Sequence[str]) -> tuple[Item
             line = lines.get(claim.id, {})
             if line.get("verdict") == VIOLATED and claim.exact not in listed:
                 listed |= {claim.exact} - {""}
-                place, reason = f"{claims.cite or claims.paper}, {claim.source}", of_privacy(line["reason"])
-                items.append(Item(claims.paper, claim.id, place, claim.statement, reason, claim.errata))
+                cite, reason = claims.cite or claims.paper, of_privacy(line["reason"])
+                items.append(Item(claims.paper, claim.id, cite, claim.source, claim.statement, reason, claim.errata))
     return tuple(items)
 
 
@@ -352,8 +359,8 @@ def _gained(gains: Gains, folder: Path) -> dict[str, str]:
     return {**numbers, **decoded, "setting": str(by_value["setting"].iloc[0])}
 
 
-def _listed(numbers: Iterable[float]) -> str:
-    return ", ".join(f"{number:.1f}" for number in numbers)
+def _listed(numbers: Iterable[float | str]) -> str:
+    return ", ".join(f"{float(number):.1f}" for number in numbers)
 
 
 def _decoded(gains: Gains, folder: Path) -> Iterator[float]:
@@ -376,10 +383,20 @@ def markdown(findings: Sequence[Headline]) -> str:
     """The findings as a numbered list of a document at the top of the repository, one line each."""
     text = []
     for index, finding in enumerate(findings, 1):
-        items = "; ".join(f"{item.place} ({item.found})" for item in finding.items)
-        sentence = f"{finding.text} Lost ε for claimed ε: {items}." if items else finding.text
+        sentence = f"{finding.text} {_losses(finding.items)}" if finding.items else finding.text
         text.append(f"{index}. **[{_written(finding.title)}]({finding.page}).** {_written(sentence)}\n")
     return "".join(text)
+
+
+def _losses(items: Sequence[Item]) -> str:
+    """What is lost for what is claimed, by paper; the most frequent delta is stated once."""
+    deltas = [setting for item in items for setting in re.findall(rf", ({_DELTA})$", item.found)]
+    usual = max(dict.fromkeys(deltas), key=deltas.count, default="")
+    by_paper: dict[str, list[str]] = {}
+    for item in items:
+        by_paper.setdefault(item.cite, []).append(f"{item.source} ({item.found.removesuffix(f', {usual}')})")
+    listed = "; ".join(f"{cite}: {', '.join(losses)}" for cite, losses in by_paper.items())
+    return f"Lost eps for claimed eps{f', {usual} unless given' if usual else ''}: {listed}."
 
 
 def _written(text: str) -> str:
