@@ -162,6 +162,7 @@ FILE: Final = Path(PAPER_FILES[0]).name
 NUMBERS: Final = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 _LOSS: Final = re.compile(r"loses eps = (\S+) where (\S+) is claimed")
 PURE: Final = "delta = 0"
+_STEP: Final = re.compile(r"; (corrected step: [\d.]+)")
 _DELTA: Final = r"delta = [\d.e+-]+"
 _SETTING: Final = re.compile(r"\b(T|delta) = (\d[\d.e+-]*\d|\d)")
 
@@ -240,9 +241,8 @@ class Item(NamedTuple):
         if self.loss is None:
             return self.reason
         setting = {name: f"{name} = {value}" for name, value in _SETTING.findall(self.reason)}
-        return ", ".join(
-            filter(None, ("{:g} for {:g}".format(*self.loss), setting.get("T"), setting.get("delta", PURE)))
-        )
+        lost, steps = "{:g} for {:g}".format(*self.loss), _STEP.findall(self.reason)
+        return ", ".join(filter(None, (lost, *steps, setting.get("T"), setting.get("delta", PURE))))
 
 
 class Headline(Finding):

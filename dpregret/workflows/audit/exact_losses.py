@@ -297,7 +297,8 @@ def refuted(budget: Budget, attained: Callable[[Budget], float], on: str) -> Exa
 def frank_wolfe(budget: Budget, rounds: int) -> ExactLoss:
     """Alg. 4 of Talwar, Thakurta & Zhang 2015 as printed, and what its noise loses with the step 2 / (t + 2)."""
     right = decreasing_epsilon(printed_scale(budget, rounds), rounds, budget.delta)
-    on = f"linear losses on the l1 ball in the plane, T = {rounds}, delta = {budget.delta:g}; corrected step: {right:.3g}"
+    on = f"linear losses on the l1 ball in the plane, T = {rounds}, delta = {budget.delta:g}"
+    on += f"; corrected step: {right:.3g}"
     return refuted(budget, lambda lower: wolfe_epsilon(printed_scale(lower, rounds), rounds, lower.delta), on)
 
 
