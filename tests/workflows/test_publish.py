@@ -269,7 +269,7 @@ def test_the_origin_tells_commit_and_machine_and_nobody(tmp_path: Path) -> None:
 
 
 def packed(results: Path, name: str = "a.tar.gz") -> Path:
-    assert archive.pack([str(results), str(results.parent / name)]) == 0
+    assert archive.pack(results, results.parent / name) == 0
     return results.parent / name
 
 
