@@ -113,23 +113,26 @@ def feedbacks() -> list[str]:
     return [*FEEDBACK.values(), POPULATION]
 
 
-def option(*names: str, help: str, complete: Callable[[], list[str]] | None = None, **settings: Any) -> Any:
-    """An option; complete: its values, for the shell."""
-    return typer.Option(*names, help=help, autocompletion=complete, **settings)
+def option(text: str, *names: str, complete: Callable[[], list[str]] | None = None, **settings: Any) -> Any:
+    """An option with its help. names: of a switch, or other ones than that of the parameter; complete: its values."""
+    return typer.Option(*names, help=text, autocompletion=complete, **settings)
 
 
 def profile_option(help_text: str) -> Any:
     """The option --profile, completed with the profiles that there are."""
-    return option("--profile", "-p", help=help_text, complete=offered_profiles)
+    return option(help_text, "--profile", "-p", complete=offered_profiles)
+
+
+Text, File = str | None, Path | None
 
 
 Paper = Annotated[str, typer.Argument(help="A paper, or the beginning of its name.", autocompletion=paper_names)]
 Profile = Annotated[str, profile_option(f"{', '.join(offered_profiles())}, or a YAML file of yours.")]
 AnyProfile = Annotated[str | None, profile_option("Of this profile (of the newest run where not given).")]
-Cores = Annotated[int | None, option("--cores", "-c", min=1, help="How many (all where not given).")]
-Json = Annotated[bool, option("--json", help="The answer as JSON.")]
-Long = Annotated[bool, option("--long", "--all", help="All columns.")]
-Limits = Annotated[str | None, option("--limits", help="Lift limits of a study: check_seconds:60,check_gb:8, or off.")]
+Cores = Annotated[int | None, option("How many (all where not given).", "--cores", "-c", min=1)]
+Json = Annotated[bool, option("The answer as JSON.", "--json")]
+Long = Annotated[bool, option("All columns.", "--long", "--all")]
+Limits = Annotated[Text, option("Lift limits of a study: check_seconds:60,check_gb:8, or off.", "--limits")]
 
 
 def command(heading: str, function: str, inside: bool = False, **settings: Any) -> Callable[..., Any]:
@@ -173,8 +176,8 @@ def bound(limits: str | None) -> None:
 @app.callback(invoke_without_command=True)
 def version(
     context: typer.Context,
-    shown: Annotated[bool, option("--version", help="Print the version.")] = False,
-    debug: Annotated[bool, option(boundary.DEBUG, help="Print the traceback of a failure.")] = False,
+    shown: Annotated[bool, option("Print the version.", "--version")] = False,
+    debug: Annotated[bool, option("Print the traceback of a failure.", boundary.DEBUG)] = False,
 ) -> None:
     """Answer --version, and a call without arguments."""
     if shown:
@@ -198,7 +201,7 @@ def run(
     ] = None,
     profile: Profile = "full",
     cores: Cores = None,
-    limits: Annotated[str | None, option("--limits", help="Lift limits: rounds:2^36,runs:1e7, or off.")] = None,
+    limits: Annotated[Text, option("Lift limits: rounds:2^36,runs:1e7, or off.")] = None,
 ) -> None:
     """Compute tables, figures and report of papers.
 
@@ -244,8 +247,8 @@ def run(
 def table(
     paper: Paper,
     profile: AnyProfile = None,
-    number: Annotated[int, option("--number", help="Table of the paper.")] = 1,
-    long: Annotated[bool, option("--long", "--all", help="All columns, and a row for each learner.")] = False,
+    number: Annotated[int, option("Table of the paper.")] = 1,
+    long: Annotated[bool, option("All columns, and a row for each learner.", "--long", "--all")] = False,
     in_json: Json = False,
 ) -> None:
     """Print a paper's comparison table, of the newest run, else of the reference.
@@ -263,7 +266,7 @@ def table(
 def claims(
     paper: Paper,
     profile: AnyProfile = None,
-    checks: Annotated[bool, option("--checks", help="The consistency checks instead.")] = False,
+    checks: Annotated[bool, option("The consistency checks instead.", "--checks")] = False,
     long: Long = False,
     in_json: Json = False,
 ) -> None:
@@ -298,7 +301,7 @@ def show(paper: str, profile: str | None, **options: Any) -> NoReturn:
 def report(
     paper: Annotated[str | None, typer.Argument(help="A paper that was run alone.", autocompletion=paper_names)] = None,
     profile: AnyProfile = None,
-    show_it: Annotated[bool, option("--open", help="Open it in a browser.")] = False,
+    show_it: Annotated[bool, option("Open it in a browser.", "--open")] = False,
 ) -> None:
     """Find the newest report, and open it.
 
@@ -380,9 +383,7 @@ def check(
     paper: Paper,
     claim: Annotated[str, typer.Argument(help="A claim or check, as `dpregret claims PAPER` lists them.")],
     profile: Annotated[str, profile_option("The profile whose experiment is played.")] = "full",
-    figure: Annotated[
-        Path | None, option("--figure", help="The PNG to draw (default: results/check/PAPER/CLAIM.png).")
-    ] = None,
+    figure: Annotated[File, option("The PNG to draw (default: results/check/PAPER/CLAIM.png).")] = None,
     in_json: Json = False,
     limits: Limits = None,
 ) -> None:
@@ -397,7 +398,7 @@ def check(
 @app.command(rich_help_panel=RUNS)
 def compare(
     a: Annotated[
-        str | None,
+        Text,
         typer.Argument(
             metavar="A", help="A folder of results, an archive, or its https address (default: the reference)."
         ),
@@ -423,38 +424,19 @@ def compare(
 
 @command(RUNS, "workflows.advice:main")
 def advise(
-    epsilon: Annotated[str, option("--epsilon", help="Privacy budget.")],
-    rounds: Annotated[
-        str | None, option("--rounds", metavar="T", help="Rounds (erm, population: records): 1000, 1e5 or 2^17.")
-    ] = None,
-    dimension: Annotated[str | None, option("--dimension", metavar="d", help="Dimension, or experts.")] = None,
-    delta: Annotated[str | None, option("--delta", help="0: pure privacy only (default 1e-6).")] = None,
-    window: Annotated[
-        str | None, option("--window", metavar="W", help="Protect the last W rounds only (default: all).")
-    ] = None,
-    feedback: Annotated[
-        str | None,
-        option("--feedback", help="full, bandit, experts, erm or population (default: full).", complete=feedbacks),
-    ] = None,
-    set: Annotated[
-        str | None,
-        option("--set", help="Constraint set (default: that of --data, else the set with most measurements)."),
-    ] = None,
-    loss: Annotated[
-        str | None, option("--loss", help="Losses (smooth, kinked, linear, realizable, ...), or the name of a stream.")
-    ] = None,
-    stochastic: Annotated[bool, option("--stochastic", help="The losses are drawn from one law.")] = False,
-    adversarial: Annotated[bool, option("--adversarial", help="The losses are any fixed sequence.")] = False,
-    data: Annotated[
-        str | None,
-        option("--data", help="Folder of a study: the sizes of its records, and the learners that their loss serves."),
-    ] = None,
-    results: Annotated[
-        Path | None, option("--results", help="Folder of results (default: a finished run, else the reference).")
-    ] = None,
-    long: Annotated[
-        bool, option("--long", "--why", "--all", help="Every column, and why other learners are not listed.")
-    ] = False,
+    epsilon: Annotated[str, option("Privacy budget.")],
+    rounds: Annotated[Text, option("Rounds (erm, population: records): 1000, 1e5 or 2^17.", metavar="T")] = None,
+    dimension: Annotated[Text, option("Dimension, or experts.", metavar="d")] = None,
+    delta: Annotated[Text, option("0: pure privacy only (default 1e-6).")] = None,
+    window: Annotated[Text, option("Protect the last W rounds only (default: all).", metavar="W")] = None,
+    feedback: Annotated[Text, option("full, bandit, experts, erm or population (full).", complete=feedbacks)] = None,
+    set: Annotated[Text, option("Constraint set (default: that of --data, or the most measured).")] = None,
+    loss: Annotated[Text, option("Losses (smooth, kinked, linear, realizable, ...), or the name of a stream.")] = None,
+    stochastic: Annotated[bool, option("The losses are drawn from one law.", "--stochastic")] = False,
+    adversarial: Annotated[bool, option("The losses are any fixed sequence.", "--adversarial")] = False,
+    data: Annotated[Text, option("Folder of a study: sizes of its records, learners that they serve.")] = None,
+    results: Annotated[File, option("Folder of results (default: a finished run, else the reference).")] = None,
+    long: Annotated[bool, option("Every column; why others are not listed.", "--long", "--why", "--all")] = False,
     in_json: Json = False,
     limits: Limits = None,
 ) -> None:
@@ -477,20 +459,13 @@ def advise(
 @command(OWN_WORK, "workflows.run.studies:new")
 def new(
     folder: Annotated[Path, typer.Argument(help="The folder to write; its name is the name of the study.")],
-    data: Annotated[
-        Path | None, option("--data", metavar="CSV", help="A study for this file, with the questions left open.")
-    ] = None,
-    label: Annotated[
-        str | None, option("--label", metavar="COLUMN", help="Of --data: the column that is to be predicted.")
-    ] = None,
-    encoding: Annotated[
-        str | None, option("--encoding", help="Of --data, such as latin-1 (default: utf-8, or as the file is marked).")
-    ] = None,
+    data: Annotated[File, option("A study for this file, with the questions left open.", metavar="CSV")] = None,
+    label: Annotated[Text, option("Of --data: the column that is to be predicted.", metavar="COLUMN")] = None,
+    encoding: Annotated[Text, option("Of --data, such as latin-1 (default: utf-8, or as the file is marked).")] = None,
     header: Annotated[
-        str | None,
-        option("--header", help="Of --data: yes if numbers in its first line are names; NAME,NAME,... if it has none."),
+        Text, option("Of --data: yes if its first line names columns; NAME,NAME,... if none does.")
     ] = None,
-    printed: Annotated[bool, option("--printed", help="With printed.yaml, a table as a paper prints it.")] = False,
+    printed: Annotated[bool, option("With printed.yaml, a table as a paper prints it.", "--printed")] = False,
 ) -> None:
     """Write an example study: learner, loss, data, experiments, claims.
 
@@ -518,8 +493,8 @@ def contracts(limits: Limits = None) -> None:
 def gate(
     profile: Annotated[str, profile_option("What is run.")] = study.PROFILE,
     cores: Cores = None,
-    no_audit: Annotated[bool, option("--no-audit", help="Leave out the audit.")] = False,
-    keep: Annotated[bool, option("--keep", help="Write the tables of this run to reference/.")] = False,
+    no_audit: Annotated[bool, option("Leave out the audit.", "--no-audit")] = False,
+    keep: Annotated[bool, option("Write the tables of this run to reference/.", "--keep")] = False,
     limits: Limits = None,
 ) -> None:
     """Compare regret, verdicts and privacy of a study with its reference: dpregret gate ./my_study."""
@@ -532,21 +507,19 @@ if not study.FOLDER:
         mechanism: Annotated[
             str, typer.Argument(help="FILE.py:FUNCTION (example: docs/examples/my_noise.py:right), or a study.")
         ],
-        rounds: Annotated[int, option("--rounds", help="Outputs.")] = 512,
-        window: Annotated[int | None, option("--window", help="Rounds that an item stays protected (all).")] = None,
-        epsilon: Annotated[float, option("--epsilon", help="Claimed.")] = 1.0,
-        delta: Annotated[float, option("--delta", help="Claimed.")] = 1e-6,
-        sensitivity: Annotated[float, option("--sensitivity", help="How far an item moves, l2.")] = 1.0,
-        participations: Annotated[int, option("--participations", help="Most rounds of one record.")] = 1,
-        separation: Annotated[int, option("--separation", help="Least gap between two of them, in rounds.")] = 1,
-        exact_gaps: Annotated[bool, option("--exact-gaps", help="Gaps are exactly --separation.")] = False,
-        sums: Annotated[
-            bool, option("--sums", help="A streaming matrix makes noise of sums, not of single items.")
-        ] = False,
-        save: Annotated[Path | None, option("--save", help="Write A, B and the losses to this .npz file.")] = None,
+        rounds: Annotated[int, option("Outputs.")] = 512,
+        window: Annotated[int | None, option("Rounds that an item stays protected (all).")] = None,
+        epsilon: Annotated[float, option("Claimed.")] = 1.0,
+        delta: Annotated[float, option("Claimed.")] = 1e-6,
+        sensitivity: Annotated[float, option("How far an item moves, l2.")] = 1.0,
+        participations: Annotated[int, option("Most rounds of one record.")] = 1,
+        separation: Annotated[int, option("Least gap between two of them, in rounds.")] = 1,
+        exact_gaps: Annotated[bool, option("Gaps are exactly --separation.", "--exact-gaps")] = False,
+        sums: Annotated[bool, option("A streaming matrix makes noise of sums, not of single items.", "--sums")] = False,
+        save: Annotated[File, option("Write A, B and the losses to this .npz file.")] = None,
         in_json: Json = False,
-        minutes: Annotated[float, option("--minutes", help="Most that it may take.")] = 60.0,
-        gigabytes: Annotated[float | None, option("--gigabytes", help="Most memory that it may take (any).")] = None,
+        minutes: Annotated[float, option("Most that it may take.")] = 60.0,
+        gigabytes: Annotated[float | None, option("Most memory that it may take (any).")] = None,
     ) -> None:
         """Audit noise of your own for prefix sums, exactly; of a study, its private learners.
 
@@ -563,8 +536,8 @@ if not study.FOLDER:
 )
 def audit_learners(
     learners: Annotated[list[str] | None, typer.Argument(help="Names of learners, or of their files.")] = None,
-    runs: Annotated[int | None, option("--runs", help="Plays of each input (default 4000).")] = None,
-    seed: Annotated[int | None, option("--seed", help="Of the plays (default 1).")] = None,
+    runs: Annotated[int | None, option("Plays of each input (default 4000).")] = None,
+    seed: Annotated[int | None, option("Of the plays (default 1).")] = None,
     limits: Limits = None,
 ) -> None:
     """Audit private learners on neighbouring inputs, each in all its variants."""
@@ -582,11 +555,9 @@ def verify(
 @app.command(rich_help_panel=MAINTENANCE)
 def fetch(
     name: Annotated[str, typer.Argument(help="Entry of the declared sources.")],
-    to: Annotated[
-        Path | None, option("--to", metavar="DIR", help="Folder for the file and its .npz (default: that of runs).")
-    ] = None,
-    sources: Annotated[Path | None, option("--sources", help="YAML file of declared sources.")] = None,
-    pin: Annotated[bool, option("--pin", help="Only print size and SHA-256 of what the URL gives now.")] = False,
+    to: Annotated[File, option("Folder for the file and its .npz (default: that of runs).", metavar="DIR")] = None,
+    sources: Annotated[File, option("YAML file of declared sources.")] = None,
+    pin: Annotated[bool, option("Only print size and SHA-256 of what the URL gives now.", "--pin")] = False,
 ) -> None:
     """Fetch a data set that is not shipped with dpregret."""
     folder = to if to or pin else workplace() / "datasets" / "cache"
@@ -595,8 +566,8 @@ def fetch(
 
 @command(MAINTENANCE, "workflows.run.publish:main", inside=True)
 def prune(
-    dry_run: Annotated[bool, option("--dry-run", "-n", help="Only list what would be deleted.")] = False,
-    everything: Annotated[bool, option("--all", help="Every play and record: all is made again.")] = False,
+    dry_run: Annotated[bool, option("Only list what would be deleted.", "--dry-run", "-n")] = False,
+    everything: Annotated[bool, option("Every play and record: all is made again.", "--all")] = False,
 ) -> None:
     """Delete results that no plan names: old plays, and what was made of them."""
 
