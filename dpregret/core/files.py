@@ -11,7 +11,11 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 from uuid import uuid4
+
+RECORDS: Final = "made/records"
+"""The folder, in one of results, of how each item was made (`workflows/run/freshness.py`)."""
 
 
 @contextmanager

@@ -19,6 +19,8 @@ from typing import Final
 
 from dpregret.core.errors import ConfigError
 
+STARTED: Final = time.time()
+"""When this process began to import what plays."""
 GIGABYTE: Final = 2.0**30
 LEAST_ADDRESSES: Final = 3.0  # GB that a process with all libraries maps, most of which it never touches
 CHECK_SECONDS: Final = 30.0
@@ -61,6 +63,11 @@ def processors() -> int:
         return min(count, -(-int(quota) // int(period)))
     except (OSError, ValueError):  # no such file, or "max"
         return count
+
+
+def cpu_seconds() -> float:
+    """CPU seconds of this process and of its children that have ended, user and system, as the kernel counts them."""
+    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 
 def _physical_gb() -> float:

@@ -15,6 +15,7 @@ from planted import only_png, planted_paper, write_runs
 from scipy import stats
 
 from dpregret.core import parquet
+from dpregret.core.files import RECORDS
 from dpregret.paper_figs.figures.write import write_figures
 from dpregret.paper_figs.judge import result_tables
 from dpregret.paper_figs.judge.claims import load_paper
@@ -22,7 +23,7 @@ from dpregret.paper_figs.judge.result_tables import read_lines
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.paper_figs.report.findings import headlines, section, write_errata_page
 from dpregret.paper_figs.report.page import VENDOR, ReportError, Run, explorer, vendored, write_report
-from dpregret.paper_figs.report.provenance import job_times
+from dpregret.paper_figs.report.provenance import gather, in_minutes, job_times, write_resources
 from dpregret.paper_figs.tables.show import lines_table
 from dpregret.paper_figs.tables.write import write_tables
 from dpregret.paper_figs.text import formats
@@ -189,12 +190,24 @@ def test_scripts_of_others_are_those_of_the_manifest() -> None:
     assert len(list(VENDOR.iterdir())) == 2 * len(found) + 1, "a file that the manifest does not name"
 
 
-def test_a_job_has_the_time_of_its_last_attempt(tmp_path: Path) -> None:
-    (tmp_path / "paper" / "play").mkdir(parents=True)
-    for name, seconds in {"paper/play/a.0": "9\t5\n2", "report": "1"}.items():
-        (tmp_path / f"{name}.tsv").write_text(f"s\tmax_rss\n{seconds}\t5\n")
+def test_a_job_has_the_time_of_its_last_attempt_and_the_cpu_time_of_its_record(tmp_path: Path) -> None:
+    for name, lines, cpu in (("paper/play/a.0", "9\t5\n2", 31.5), ("paper/runs", "3", 0.5), ("report", "1", None)):
+        for file, text in (
+            (tmp_path / "benchmark" / f"{name}.tsv", f"s\tmax_rss\n{lines}\t5\n"),
+            (tmp_path / RECORDS / f"{name}.json", json.dumps({"key": "k", "cpu": cpu})),
+        ):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
     rows = job_times(tmp_path)[["part", "job", "s"]].to_numpy().tolist()
-    assert rows == [["paper", "paper/play/a.0", 2], ["other", "report", 1]]
+    assert rows == [["paper", "paper/play/a.0", 2], ["paper", "paper/runs", 3], ["other", "report", 1]]
+    facts = gather(tmp_path, "smoke", "")
+    assert facts["per_part"]["paper"] == 32.0 / 60
+    assert np.isnan(facts["cpu_minutes"]), "a job without a record: no total is made up"
+    assert (in_minutes(facts["per_part"]["paper"]), in_minutes(facts["cpu_minutes"])) == ("0.5 min", formats.DASH)
+    write_resources([tmp_path], tmp_path / "resources.csv")
+    table = pd.read_csv(tmp_path / "resources.csv").set_index("part")
+    assert table.loc["paper", ["CPU seconds", "wall seconds of all jobs"]].tolist() == [32.0, 5.0]
+    assert np.isnan(table.loc["other", "CPU seconds"])
 
 
 # In a browser ---------------------------------------------------------------------------------------------------------

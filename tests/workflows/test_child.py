@@ -31,6 +31,7 @@ from dpregret.algorithms.privacy import Release
 from dpregret.core import child
 from dpregret.core.checks import LearnerFault, check_violation
 from dpregret.core.child import Bounds, Say, call
+from dpregret.core.machine import cpu_seconds
 from dpregret.paper_figs.judge.runs import RunsError, first_fault
 from dpregret.workflows.plan import keys
 from dpregret.workflows.plan.load import load_config
@@ -107,6 +108,18 @@ def test_an_end_of_another_kind_is_one_sentence(end: str) -> None:
 def shapeless(say: Say) -> None:
     child.json = None  # type: ignore[attr-defined]
     os._exit = lambda code: None  # type: ignore[assignment,misc]
+
+
+@pytest.mark.parametrize("end", [lambda: None, lambda: os._exit(3), lambda: os.kill(os.getpid(), signal.SIGKILL)])
+def test_cpu_time_of_a_child_counts_however_it_ends(end: Callable[[], None]) -> None:
+    def spend(say: Say) -> None:
+        while time.process_time() < spent:
+            pass
+        end()
+
+    spent, before = 0.1, cpu_seconds()  # a fork begins without CPU time
+    call(spend)
+    assert cpu_seconds() - before >= 0.1
 
 
 def test_an_answer_does_not_rest_on_what_the_code_replaced() -> None:

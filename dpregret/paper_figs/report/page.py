@@ -38,7 +38,7 @@ from dpregret.paper_figs.judge.vocabulary import (
 )
 from dpregret.paper_figs.report import findings
 from dpregret.paper_figs.report.findings import NOBODY, TEMPLATES, Names, Record, View, learner_name
-from dpregret.paper_figs.report.provenance import gather
+from dpregret.paper_figs.report.provenance import gather, in_minutes
 from dpregret.paper_figs.tables.printed import STYLE, fragment_of, slug
 from dpregret.paper_figs.tables.write import BOUND_LATEX, MEASURED, symbol_of
 from dpregret.paper_figs.text import formats, formula
@@ -483,7 +483,9 @@ def write_report(
     template = findings.templates()
     template.filters.update(slug=slug, short=short, zip=zip, stem=lambda text: re.split("[,:]", text)[0])
     template.filters.update(
-        digits=lambda text: significant(float(text), 2) if text else "", of_privacy=findings.of_privacy
+        digits=lambda text: significant(float(text), 2) if text else "",
+        of_privacy=findings.of_privacy,
+        in_minutes=in_minutes,
     )
     template.globals.update(
         vars(vocabulary),

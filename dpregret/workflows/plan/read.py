@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 from dpregret import study
 from dpregret.core.errors import ConfigError, not_allowed
-from dpregret.core.files import atomic_write, checksum, opened
+from dpregret.core.files import RECORDS, atomic_write, checksum, opened
 from dpregret.workflows.plan import fingerprint
 from dpregret.workflows.plan.fingerprint import COMPILED, PACKAGE, ROOT, STUDY
 
@@ -38,7 +38,7 @@ OF_MAINTENANCE = {"smoke", "large", "large-slice"}
 """Profiles that help and completion do not offer: a pass through every rule, and runs for a cluster."""
 PLANS = Path(".snakemake") / "plans"
 MOST_PLANS = 8
-MADE = "made"
+MADE = RECORDS.partition("/")[0]
 """The folder, in one of results, of what is neither a result nor a play: data, receipts of plays, records."""
 FORMAT = 5
 DIGITS = 12
@@ -174,7 +174,7 @@ class Plan:
 
     def record(self, name: str) -> Path:
         """The file that says how an item was made: data are of all profiles."""
-        return Path("results" if name.startswith("data/") else self.results, MADE, "records", f"{name}.json")
+        return Path("results" if name.startswith("data/") else self.results, RECORDS, f"{name}.json")
 
     def files_of(self, code: str) -> list[Path]:
         """The files behind a fingerprint."""

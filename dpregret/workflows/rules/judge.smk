@@ -188,6 +188,7 @@ rule validation:
         f"{RESULTS}/benchmark/validation.tsv"
     conda:
         CONDA
+    priority: 1  # the longest job without an input: where it comes last, the other processors wait for it
     params:
         plan=PLAN.file,
         key=key("validation"),

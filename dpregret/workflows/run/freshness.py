@@ -25,19 +25,22 @@ NEW, MISSING, OUTDATED, EDITED, FAILED = "new", "missing", "outdated", "edited",
 
 class Record(NamedTuple):
     """How an item was made. key: empty where a play failed, or an input was not fresh. outputs: files and folders, as
-    its rule names them. files: name -> SHA-256.
+    its rule names them. files: name -> SHA-256. cpu: CPU seconds of the job and its children, None where unknown.
     """
 
     key: str = ""
     outputs: tuple[str, ...] = ()
     files: Mapping[str, str] = {}
+    cpu: float | None = None
 
     @classmethod
     def read(cls, file: Path) -> Record:
         """An empty record where there is none that can be read."""
         try:
             content = json.loads(file.read_bytes())
-            return cls(str(content["key"]), tuple(content["outputs"]), dict(content["files"]))
+            cpu = content.get("cpu")
+            spent = None if cpu is None else float(cpu)
+            return cls(str(content["key"]), tuple(content["outputs"]), dict(content["files"]), spent)
         except (OSError, ValueError, TypeError, KeyError):
             return cls()
 

@@ -22,7 +22,8 @@ from typing import Final
 
 from dpregret import study
 from dpregret.core.errors import nearest
-from dpregret.core.files import atomic_write, checksum, opened, remove
+from dpregret.core.files import RECORDS, atomic_write, checksum, opened, remove
+from dpregret.core.machine import cpu_seconds
 from dpregret.paper_figs.judge.vocabulary import CLAIMS, NOT_RUN
 from dpregret.workflows.plan import keys
 from dpregret.workflows.plan.read import DIGITS, MADE, Plan
@@ -136,7 +137,7 @@ def write_list(plan: Plan, stale: Mapping[str, str]) -> None:
 def summary(plan: Plan, seconds: float) -> str:
     """The results of a run, and where they are: the table of a single paper, counts of verdicts, and the reports."""
     results = Path(plan.results)
-    lines = [f"dpregret: done in {seconds / 60:.1f} minutes"]
+    lines = [f"dpregret: done in {seconds / 60:.1f} minutes, {cpu_seconds() / 60:.1f} CPU minutes"]
     judged = [paper for paper in plan.parts if (results / paper / "table_1.csv").exists()]
     if len(judged) == 1:
         from dpregret.paper_figs.tables.show import printed_table, protecting_more
@@ -196,8 +197,8 @@ def unnamed(results: Path, plans: Sequence[Plan]) -> list[Path]:
             named.update(map(Path, freshness.Record.read(plan.record(name)).files))
     files: list[Path] = []
     for top in (results, *(file.parent for file in results.glob(f"*/{PLAN}"))):
-        for record in sorted((top / MADE / "records").rglob("*.json")):
-            name = record.relative_to(top / MADE / "records").with_suffix("").as_posix()
+        for record in sorted((top / RECORDS).rglob("*.json")):
+            name = record.relative_to(top / RECORDS).with_suffix("").as_posix()
             if record not in named and (written := _written(record, top)) is not None:
                 files += [*written, *_files_of(top, name)]
         files += filter(_left, (top / MADE).rglob("*"))
@@ -207,7 +208,7 @@ def unnamed(results: Path, plans: Sequence[Plan]) -> list[Path]:
 
 def _files_of(top: Path, name: str) -> tuple[Path, Path, Path]:
     """The record, the log and the benchmark of an item in a folder of results."""
-    return (top / MADE / "records" / f"{name}.json", top / "log" / f"{name}.log", top / "benchmark" / f"{name}.tsv")
+    return (top / RECORDS / f"{name}.json", top / "log" / f"{name}.log", top / "benchmark" / f"{name}.tsv")
 
 
 def _written(record: Path, below: Path) -> list[Path] | None:

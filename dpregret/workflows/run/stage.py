@@ -20,7 +20,8 @@ from typing import Any
 from uuid import uuid4
 
 from dpregret.core.errors import ConfigError, printable
-from dpregret.core.files import reference, remove
+from dpregret.core.files import RECORDS, reference, remove
+from dpregret.core.machine import cpu_seconds
 from dpregret.core.parquet import Stamp, StampError
 from dpregret.paper_figs.judge.runs import RunsError
 from dpregret.workflows.plan.config import Config, Limits
@@ -97,14 +98,15 @@ class Job:
         return [_linked(folder / file.name, file) for file in files]
 
     def inputs(self) -> Path:
-        """A folder like that of the results, with the inputs of the item, and the times of its plan's jobs, only."""
+        """A folder like that of the results, with the inputs of the item, and times and records of jobs, only."""
         for name in self.plan.items[self.name].inputs:
             for file in Record.read(self.plan.record(name)).files:
                 self._link(Path(file))
         for name in self.plan.items:
-            times = self.results / "benchmark" / f"{name}.tsv"
+            times, record = self.results / "benchmark" / f"{name}.tsv", self.plan.record(name)
             if times.is_file():
                 self._link(times)
+                _linked(self.scratch / "results" / RECORDS / f"{name}.json", record)
         return self.scratch / "results"
 
     def _link(self, file: Path) -> None:
@@ -156,7 +158,8 @@ def make(snakemake: Any, write: Callable[[Job], object], keep: bool = False) -> 
             remove(Path(file))
         plan.check_code({item.code})
         fresh = whole and all(is_fresh(plan, needed) for needed in item.inputs)
-        Record(item.key if fresh else "", tuple(map(str, outputs)), files).write(plan.record(name))
+        key = item.key if fresh else ""
+        Record(key, tuple(map(str, outputs)), files, round(cpu_seconds(), 2)).write(plan.record(name))
 
 
 def _move(out: Path, place: Path, outputs: tuple[Path, ...]) -> dict[str, str]:
