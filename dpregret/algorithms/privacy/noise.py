@@ -7,11 +7,12 @@ IEEE double-precision noise from a statistical generator measures utility; it is
 (Mironov 2012: the low-order bits of floating-point noise leak).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled
@@ -19,6 +20,7 @@ from dpregret.numerics.random import Addresses, addresses, exponential_rows, fil
 from dpregret.numerics.sums import dot
 
 NoiseDistribution = Literal["gaussian", "gamma", "laplace"]
+Counts = NDArray[np.int64]
 
 
 class Joint(list[np.random.Generator]):
@@ -55,6 +57,29 @@ class UnitNoise:
         _FILL[self.distribution](self._addresses, drawn)
         return drawn.swapaxes(0, 1)
 
+    def sums(self, counts: Counts) -> Array:
+        """Sums of counts[t] fresh noises each, (rounds, runs, dimension), as one draw of the law of such a sum.
+
+        gaussian: sqrt(m) N(0, I). laplace: the difference of two Gamma(m, 1). gamma has no such law: all are drawn.
+        """
+        if self.distribution == "gamma":
+            return added_up(self, counts)
+        drawn = np.empty((len(self.generators), len(counts), self.dimension))
+        if self.distribution == "gaussian":
+            fill_normals(self._addresses, drawn)
+            drawn *= np.sqrt(counts)[:, None]
+        else:
+            _fill_laplace_sums(self._addresses, counts, drawn)
+        return drawn.swapaxes(0, 1)
+
+
+def added_up(fresh: Callable[[int], Array], counts: Counts) -> Array:
+    """Sums of counts[t] noises each, of which `fresh(count)` gives new ones: (rounds, ...)."""
+    noises = fresh(int(counts.sum()))
+    sums = np.zeros((len(counts), *noises.shape[1:]))
+    np.add.at(sums, np.repeat(np.arange(len(counts)), counts), noises)
+    return sums
+
 
 def unit_noise(
     distribution: NoiseDistribution, generators: Sequence[np.random.Generator], rounds: int, dimension: int
@@ -80,6 +105,18 @@ def _fill_laplace(generators: Addresses, out: Array) -> None:
     for run in range(len(out)):
         for less in (False, True):
             exponential_rows(generators[run], out[run], less)
+
+
+@compiled
+def _fill_laplace_sums(generators: Addresses, counts: Counts, out: Array) -> None:
+    runs, rounds, dimension = out.shape
+    for run in range(runs):
+        for now in range(rounds):
+            terms = float(counts[now])
+            for k in range(dimension):
+                out[run, now, k] = 0.0
+                if terms > 0.0:
+                    out[run, now, k] = gamma(generators[run], terms) - gamma(generators[run], terms)
 
 
 _FILL = MappingProxyType({"gaussian": fill_normals, "gamma": _fill_gamma, "laplace": _fill_laplace})

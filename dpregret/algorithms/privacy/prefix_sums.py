@@ -19,7 +19,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from dpregret.algorithms.privacy.budget import Release
-from dpregret.algorithms.privacy.noise import NoiseDistribution, UnitNoise, root_mean_square_norm
+from dpregret.algorithms.privacy.noise import Counts, NoiseDistribution, UnitNoise, added_up, root_mean_square_norm
 from dpregret.numerics.arrays import Array
 
 BLOCK = 64  # rounds drawn at once; part of the definition of a run's random numbers, not a tuning knob
@@ -271,8 +271,27 @@ class NoisePlan:
 
     def _further(self, generators: Sequence[np.random.Generator], key: int) -> Fresh:
         """Draws from keyed generators, which are created at the first request: plain trees never need them."""
-        noise = cache(lambda: UnitNoise(self.distribution, keyed_generators(generators, key), self.dimension))
-        return lambda count: noise()(count)
+        return Further(lambda: UnitNoise(self.distribution, keyed_generators(generators, key), self.dimension))
+
+
+class Further:
+    """Unit noises of a law that is known, made at the first request; see `sums_of`."""
+
+    def __init__(self, make: Callable[[], UnitNoise]):
+        self._noise = cache(make)
+
+    def __call__(self, count: int) -> Array:
+        """Fresh ones, (count, runs, d)."""
+        return self._noise()(count)
+
+    def sums(self, counts: Counts) -> Array:
+        """See `UnitNoise.sums`."""
+        return self._noise().sums(counts)
+
+
+def sums_of(fresh: Fresh, counts: Counts) -> Array:
+    """Sums of counts[t] fresh unit noises each, (rounds, runs, d): one draw a sum where the law is known."""
+    return fresh.sums(counts) if isinstance(fresh, Further) else added_up(fresh, counts)
 
 
 def keyed_generators(generators: Sequence[np.random.Generator], key: int) -> list[np.random.Generator]:

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpregret.algorithms.privacy.prefix_sums import Fresh, HorizonSums, PrefixSums, by_run
+from dpregret.algorithms.privacy.prefix_sums import Fresh, HorizonSums, PrefixSums, by_run, sums_of
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled
 
@@ -279,12 +279,10 @@ class PaddedTree(BinaryTree):
         return PaddedState(super().init(rounds, runs, dimension))
 
     def next(self, state: "PaddedState", units: Array, fresh: Fresh) -> Array:
-        """Padding is drawn level by level, so that any distribution of noise serves."""
+        """What a prefix lacks is drawn as one sum a round."""
         noise, rounds = super().next(state.plain, units, fresh), len(units)
         times = np.arange(state.done + 1, state.done + rounds + 1)
-        missing = self.nodes_per_item - np.bitwise_count(times).astype(np.int64)
-        for level in range(self.nodes_per_item):
-            np.add(noise, fresh(rounds), out=noise, where=(missing > level)[:, None, None])
+        noise += sums_of(fresh, np.maximum(self.nodes_per_item - np.bitwise_count(times).astype(np.int64), 0))
         state.done += rounds
         return noise
 

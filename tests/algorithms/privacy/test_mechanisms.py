@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import cvxpy as cp
 import numpy as np
 import pytest
+from drawn import generators
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import linalg
+from scipy import linalg, stats
 
 from dpregret.algorithms.privacy import (
     BLOCK,
@@ -23,6 +24,7 @@ from dpregret.algorithms.privacy import (
 from dpregret.algorithms.privacy import convolution as convolution_module
 from dpregret.algorithms.privacy.audit import item_pure_loss, materialise, transcript_losses
 from dpregret.algorithms.privacy.convolution import FIRST, Streamed, root_convolution
+from dpregret.algorithms.privacy.noise import Joint, NoiseDistribution, UnitNoise, added_up
 from dpregret.algorithms.privacy.series import (
     Rational,
     inverse_root_coefficients,
@@ -195,6 +197,41 @@ def test_a_run_gets_its_noise_from_its_own_seed_and_mechanism(mechanism: PrefixS
 def test_bad_arguments(make: Callable[[], PrefixSums], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize("law", ["gaussian", "laplace", "gamma"])
+def test_a_sum_of_noises_is_drawn_from_its_exact_law(law: NoiseDistribution) -> None:
+    """One draw a sum, beside as many noises added up: cumulants of the law, and both samples beside each other."""
+    counts, runs = np.array([0, 1, 2, 5, 16]), 20_000
+    drawn, added = (
+        make(UnitNoise(law, Joint(np.random.default_rng(seed), runs), 1))[:, :, 0]
+        for seed, make in enumerate((lambda noise: noise.sums(counts), lambda noise: added_up(noise, counts)))
+    )
+    assert not drawn[0].any()
+    second, fourth = {"gaussian": (1.0, 0.0), "laplace": (2.0, 12.0), "gamma": (2.0, 12.0)}[law]  # cumulants
+    for count, sums, others in zip(counts[1:], drawn[1:], added[1:], strict=True):
+        variance = second * count
+        kurtosis = fourth / second**2 / count
+        assert np.mean(sums) == pytest.approx(0.0, abs=5 * np.sqrt(variance / runs))
+        assert np.var(sums) == pytest.approx(variance, rel=5 * np.sqrt((2 + kurtosis) / runs))
+        assert stats.ks_2samp(sums, others).pvalue > 1e-4
+    if law == "gaussian":  # the same numbers as a play of the plain law, scaled
+        numbers = UnitNoise(law, generators(3), 2)(len(counts))
+        assert (UnitNoise(law, generators(3), 2).sums(counts) == numbers * np.sqrt(counts)[:, None, None]).all()
+
+
+@pytest.mark.parametrize("law", ["gaussian", "laplace"])
+def test_a_padded_tree_draws_what_its_audit_reads(law: NoiseDistribution) -> None:
+    """Covariance of all rounds of many runs, beside that of the matrix which the audit reads off the same code."""
+    mechanism, runs = PaddedTree(12), 40_000
+    plan = NoisePlan(law, [mechanism], [1.0], 1.0, 1)
+    noise = next(plan.blocks(Joint(np.random.default_rng(5), runs)))[:11, 0, :, 0]
+    unit = {"gaussian": 1.0, "laplace": 2.0}[law]
+    matrix = materialise(mechanism, 11)
+    expected = unit * matrix @ matrix.T
+    assert np.diag(expected) == pytest.approx(np.full(11, unit * mechanism.nodes_per_item))
+    error = unit * mechanism.nodes_per_item * np.sqrt(5 / runs)  # of a fourth moment at most
+    assert noise @ noise.T / runs == pytest.approx(expected, abs=5 * error)
 
 
 ALIKE = [case[0] for case in CASES if isinstance(case[0], Toeplitz)]
