@@ -97,6 +97,7 @@ def sweep(
     limits: str | None = None,
     cores: int | None = None,
     progress: bool | None = None,
+    keep: bool = False,
     **options: Any,
 ) -> Swept:
     """Play several learners over a grid of settings, on the same losses.
@@ -107,7 +108,8 @@ def sweep(
     without a window protects all rounds, one without privacy ignores epsilon: both take part at every value. cores:
     processes (all that this process may use where none is given); no number depends on them. progress: a line on
     standard error (where None: on a terminal, or in a notebook, from the first second on). Everything else is as in
-    `play`, and each play has the numbers that `play` gives alone. Nothing is kept in a store.
+    `play`, and each play has the numbers that `play` gives alone. keep: puts plays of bundled learners into
+    results/store of the working folder. What is there is not played again, in this and every later sweep.
 
     Returns a `Swept`: `ranking()`, `plot(x=...)`, `to_latex()`, `frame` (a row a play), `plays` (each a `Played`), and
     `left_out` (learners of a group that refuse the setting, with the reason).
@@ -123,7 +125,7 @@ def sweep(
     from dpregret.workflows.run.sweep import sweep as swept
 
     grid = (rounds, dimension, window, epsilon)
-    return swept(learners, stream, *grid, delta, runs, set, seed, options, limits, data, cores, progress)
+    return swept(learners, stream, *grid, delta, runs, set, seed, options, limits, data, cores, progress, keep)
 
 
 def claim(paper: str, name: str) -> ClaimOf:
@@ -254,9 +256,10 @@ def records(
 def compare(first: Played | Run | str | Path, second: Played | Run | str | Path) -> pd.DataFrame:
     """The differences between two plays, or between two runs.
 
-    Two `Played` at the same checkpoints: one row a checkpoint with the mean regrets of both, their `difference` (second
-    minus first, in units of the loss) with low and high, a 95 % interval over runs; plays with the same seed and stream
-    are compared run by run, since they met the same losses.
+    Two `Played` at the same checkpoints: one row a checkpoint with the mean regrets of both, in columns named after the
+    learners (and what else differs), and their `difference` (second minus first, in units of the loss) with low and
+    high, a 95 % interval over runs; plays with the same seed and stream are compared run by run, since they met the
+    same losses.
 
     Two runs (a `Run`, a folder, an archive, an https address, or the word `reference`): one row a claim that differs,
     with both verdicts and exponents; `what` says whether an exponent moved beyond its interval.
@@ -318,10 +321,11 @@ def load(place: str | Path = "reference") -> Run:
 
 def learners() -> pd.DataFrame:
     """All learners: name, variants, default, title, family, paper, reference (its place there), private, windowed,
-    needs.
+    needs, same_as.
 
     default: the variant that is played where none is named; it keeps its budget. needs: traits that a stream must have
-    (`streams()` says which have them), and `local-oracle` of sets that have one.
+    (`streams()` says which have them), and `local-oracle` of sets that have one. same_as: another learner whose points
+    its own are, and where.
 
     >>> import dpregret as dp
     >>> dp.learners().set_index("name").loc["wdp-cocop-gaussian", "paper"]
@@ -344,6 +348,7 @@ def learners() -> pd.DataFrame:
                 "private": learner.card.private,
                 "windowed": learner.card.windowed,
                 "needs": tuple(sorted(family.needs(learner))),
+                "same_as": learner.card.same_as,
             }
             for family in FAMILIES.values()
             for name, learner in family.learners.items()

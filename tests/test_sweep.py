@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -304,3 +305,59 @@ def test_a_mistake_is_answered_in_one_line_that_names_the_argument(name: str) ->
         call()
     assert "\n" not in str(refused.value)
     assert "--config" not in str(refused.value)
+
+
+def test_learners_that_are_one_say_so() -> None:
+    """Equal regrets in every run where all rounds are protected; of what a learner is not the same as, others."""
+    said = {name: text.partition(",")[0] for name, text in dp.learners().set_index("name")["same_as"].items() if text}
+    assert said == {
+        "pftal": "wdp-cocop-gamma", "restarted-ftal": "wdp-cocop-gaussian", "wdp-cocop-solver": "wdp-cocop-gaussian",
+    }  # fmt: skip
+    found = dp.sweep([*said, *sorted(set(said.values()))], **SMALL, epsilon=4.0, cores=1)
+    last = {play.learner.partition(".")[0]: play.last["regret"].to_numpy() for play in found}
+    for name, regrets in last.items():
+        alike = {other for other, theirs in last.items() if np.allclose(regrets, theirs, rtol=1e-6, atol=0)}
+        assert alike == {other for other in last if said.get(other, other) == said.get(name, name)}
+
+
+def test_kept_plays_are_not_played_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the store, under the key that a run would give them; own classes are played anew, a damaged file too."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("dpregret.workflows.run.single.STARTED", math.inf)  # whoever works on this file has edited it
+    played: list[str] = []
+    family, right = FAMILIES["online"], FAMILIES["online"].play
+
+    def play(learner: Any, *rest: Any) -> Any:
+        played.append(learner.card.name)
+        return right(learner, *rest)
+
+    monkeypatch.setattr(family, "play", play)
+
+    def swept(keep: bool) -> Any:
+        played.clear()
+        names = ["ftal", "wdp-cocop-gaussian", Still]
+        return dp.sweep(names, **SMALL, window=16, epsilon=[1.0, 4.0], cores=1, keep=keep)
+
+    first = swept(keep=False)
+    assert not (tmp_path / "results").exists()
+    assert played == ["ftal", "wdp-cocop-gaussian", "still-here"]
+    swept(keep=True)
+    again = swept(keep=False)
+    assert played == ["still-here"]
+    pd.testing.assert_frame_equal(again.frame, first.frame)
+    assert [play.guarantee for play in again] == [play.guarantee for play in first]
+    timed = [name for name in first[1].rows if name.startswith("seconds")]
+    pd.testing.assert_frame_equal(*(swept[1].rows.drop(columns=timed) for swept in (again, first)))
+    for file in (tmp_path / "results" / "store").rglob("*.parquet"):
+        file.write_bytes(file.read_bytes()[:-9])
+    pd.testing.assert_frame_equal(swept(keep=True).frame, first.frame)
+    assert played == ["ftal", "wdp-cocop-gaussian", "still-here"]
+
+
+def test_nothing_is_kept_of_code_that_was_edited_after_its_import(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("dpregret.workflows.run.single.STARTED", 0.0)
+    dp.sweep("ftal", **SMALL, cores=1, keep=True)
+    assert not (tmp_path / "results").exists()

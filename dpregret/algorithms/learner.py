@@ -40,6 +40,7 @@ CHECKED_FIRST, CHECKED_OF = 4, 4  # all of the first blocks, then of every fourt
 NUMBERS = 2048  # of a tile's points: what a round touches stays in the processor's first caches
 FEWEST, MOST = 16, 256  # runs of a tile
 PRICED = 0.002  # CPU seconds spent on pricing an oracle
+TOGETHER, FEW = 4, 1024  # blocks of noise played at a time, where a round has so few numbers: changes no bit
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,8 @@ class Card:
     variant that is played where none is named, which keeps its budget (left out: the first one). needs:
     requirements on the problem beyond convexity, of 'local-oracle', 'smooth', 'quadratic', 'best-loss' (an input L*),
     and 'solver' where it projects by a general solver. anytime: one run of an online learner serves every shorter
-    horizon. convex: strong convexity is not needed.
+    horizon. convex: strong convexity is not needed. same_as: name of another learner whose points its own are, and
+    where, in words; empty where there is none.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Card:
     convex: bool = False
     needs: frozenset[str] = field(default_factory=frozenset)
     default: str = ""
+    same_as: str = ""
 
     @property
     def usual(self) -> str:
@@ -336,7 +339,8 @@ def play(
     where = {checkpoint: index for index, checkpoint in enumerate(checkpoints)}
     coming = in_rounds(losses)
     started = process_time()
-    for noise in _noise(learner, noise_generators):
+    few = rounds is not None and settings * runs * domain.dimension <= FEW
+    for noise in _noise(learner, noise_generators, TOGETHER if few else 1):
         first, more = now, True
         for end in _ends(now, noise.rounds, checkpoints):
             while now < end and (chunk := coming.take(end - now)):
@@ -424,17 +428,25 @@ class _Block:
         return noise
 
 
-def _noise(learner: Learner, generators: Sequence[np.random.Generator]) -> Iterator[_Block]:
-    """The learner's noise, block by block; nothing is drawn where all scales are zero."""
+def _noise(learner: Learner, generators: Sequence[np.random.Generator], blocks: int) -> Iterator[_Block]:
+    """The learner's noise, `blocks` blocks at a time; nothing is drawn where all scales are zero."""
     plan, (settings, runs, _) = learner.noise_plan, learner.point.shape
     if plan is None or not any(plan.scales):
         dimension = learner.point.shape[-1] if plan is None else plan.dimension
-        silent = _Block([np.empty((runs, 0, dimension))] * settings, None if plan is None else plan.scales)
-        yield from repeat(silent)
-    else:
-        rounds = plan.block(runs)
+        scales = None if plan is None else plan.scales
+        yield from repeat(_Block([np.empty((runs, 0, dimension))] * settings, scales, blocks * BLOCK))
+        return
+    rounds = plan.block(runs)
+    if blocks == 1:
         for unscaled in plan.correlated(generators, rounds):
             yield _Block([by_run(units) for units in unscaled], plan.scales, rounds)
+    joined = {mechanism: np.empty((runs, blocks * rounds, plan.dimension)) for mechanism in plan.mechanisms}
+    for number, unscaled in enumerate(plan.correlated(generators, rounds), 1):
+        end = rounds * ((number - 1) % blocks + 1)
+        for mechanism, units in zip(plan.mechanisms, unscaled, strict=True):
+            joined[mechanism][:, end - rounds : end] = units.swapaxes(0, 1)
+        if number % blocks == 0:
+            yield _Block([joined[mechanism] for mechanism in plan.mechanisms], plan.scales, blocks * rounds)
 
 
 def play_rounds(learner, loss, domain, held, rows, units, scale, begun, first, done, rounds, x, losses, norms):
@@ -518,17 +530,33 @@ def text_of(domain: Any, oracle: str) -> Any:
     return data if type(data) in ORACLES[oracle].function.kinds else None
 
 
+_PRICES: dict[Any, float] = {}
+"""What was measured in this process, by what decides it."""
+
+
 def price_of(oracle: str, domain: Any, x: Array, weights: Array) -> float:
-    """CPU seconds that the oracle takes for one of the points x (d, runs)."""
-    serve = specialised(ORACLES[oracle].ask, type(domain))
-    repeats, seconds = 1, 0.0
-    serve(domain, x, weights, 1)
-    while seconds < PRICED:
-        repeats *= 4
-        started = process_time()
-        serve(domain, x, weights, repeats)
-        seconds = process_time() - started
-    return float(seconds / (repeats * x.shape[1]))
+    """CPU seconds that the oracle takes for one of the points x (d, runs).
+
+    Measured once in a process for each kind and size of set and points: what a play of milliseconds takes is not spent
+    on what it costs.
+    """
+    key = oracle, type(domain), _sizes((*domain, x, weights))
+    if key not in _PRICES:
+        serve = specialised(ORACLES[oracle].ask, type(domain))
+        repeats, seconds = 1, 0.0
+        serve(domain, x, weights, 1)
+        while seconds < PRICED:
+            repeats *= 4
+            started = process_time()
+            serve(domain, x, weights, repeats)
+            seconds = process_time() - started
+        _PRICES[key] = float(seconds / (repeats * x.shape[1]))
+    return _PRICES[key]
+
+
+def _sizes(data: Any) -> Any:
+    """Shapes of the arrays of a set, as compiled loops know it."""
+    return tuple(map(_sizes, data)) if isinstance(data, tuple) else np.shape(data)
 
 
 @dataclass

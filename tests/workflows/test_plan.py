@@ -90,6 +90,38 @@ def experiment(settings: Settings) -> Settings:
     return found
 
 
+def test_imports_are_kept_for_the_next_plan_by_content(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, anew: Callable[[], None]
+) -> None:
+    """Nothing is parsed twice; an edited file, and whatever a damaged or older file says, is read anew."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(fingerprint, "_used", {})
+    file, parsed = tmp_path / "one.py", []
+    monkeypatch.setattr(fingerprint, "name_of", lambda path: f"dpregret/online/{path.name}")
+    right = fingerprint._read_imports
+    monkeypatch.setattr(fingerprint, "_read_imports", lambda path: parsed.append(path) or right(path))
+
+    def read(text: str) -> list[str]:
+        file.write_text(text)
+        anew()
+        fingerprint._kept.cache_clear()
+        found = sorted(fingerprint.imports_of(file))
+        fingerprint.keep()
+        return found
+
+    text, names = "from . import two\nimport os\nfrom dpregret.core import files\n", [
+        "dpregret.core", "dpregret.core.files", "dpregret.online", "dpregret.online.two",
+    ]  # fmt: skip
+    assert read(text) == names
+    assert (read(text), len(parsed)) == (names, 1)
+    assert (read("import dpregret.core"), len(parsed)) == (["dpregret.core"], 2)
+    kept = json.loads(fingerprint.KEPT.read_bytes())
+    for damaged in ("{", "[]", json.dumps({**kept, "reader": "another"}), json.dumps({**kept, "imports": 3})):
+        parsed.clear()
+        fingerprint.KEPT.write_text(damaged)
+        assert (read(text), len(parsed)) == (names, 1)
+
+
 def test_every_input_is_made_before_it_is_used(base: Plan) -> None:
     there: set[str] = set()
     for name, each in base.items.items():

@@ -29,6 +29,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from time import process_time
 from typing import Any, ClassVar
@@ -191,11 +192,10 @@ class _Rows:
 
 @dataclass(frozen=True)
 class Plan:
-    """The run of a setting: step sizes (T,), standard deviation of the noise, and T before it was capped."""
+    """The run of a setting: step sizes (T,), and standard deviation of the noise."""
 
     steps: Array
     noise: float
-    uncapped: float
 
     @property
     def iterations(self) -> int:
@@ -219,14 +219,26 @@ class MirrorDescent(ErmLearner):
         body = self.potential.body
         self.radius = 0.5 * body.diameter
         self.dual_square = gaussian_width(body)[0] ** 2 + self.radius**2
-        self.plans = [self.plan(budget) for budget in self.budgets]  # line 1
+        self.check_budgets()
+
+    @cached_property
+    def plans(self) -> list[Plan]:
+        """One a setting."""
+        return [self.plan(budget) for budget in self.budgets]  # line 1
+
+    def check_budgets(self) -> None:
+        """Raise ValueError for a budget that has no plan."""
+        len(self.plans)
 
     def plan(self, budget: Budget) -> Plan:
         """T, noise and step sizes for a budget."""
-        uncapped = self.uncapped(budget)
-        iterations = max(1, int(min(uncapped, self.MAX_ITERATIONS)))
+        iterations = self.capped(budget)
         noise = self.noise(budget, iterations)
-        return Plan(self.steps(noise, iterations), noise, uncapped)
+        return Plan(self.steps(noise, iterations), noise)
+
+    def capped(self, budget: Budget) -> int:
+        """T."""
+        return max(1, int(min(self.uncapped(budget), self.MAX_ITERATIONS)))
 
     def uncapped(self, budget: Budget) -> float:
         """T before rounding down to an integer between 1 and the cap; inf without privacy."""
@@ -295,7 +307,7 @@ class MirrorDescent(ErmLearner):
 
     def uncapped_iterations(self) -> list[float]:
         """T without MAX_ITERATIONS (below 1: no step is worth its noise); inf without privacy."""
-        return [plan.uncapped for plan in self.plans]
+        return [self.uncapped(budget) for budget in self.budgets]
 
     def ledger(self) -> list[Release]:
         """T - 1 Gaussian releases, one line a setting."""

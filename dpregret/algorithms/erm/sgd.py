@@ -18,6 +18,7 @@ Deviations  corrected: full gradients, so no sampling; noise and T of mirror_des
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from time import process_time
 from typing import Any, ClassVar
 
 import numpy as np
@@ -55,14 +56,28 @@ class NoisySgd(MirrorDescent):
             self.sensitivity = 2.0 * self.risk.lipschitz
             self.gaussian = False  # steps do not use every record
 
-    def plan(self, budget: Budget) -> Plan:
-        """As in mirror descent; sampled: T = n^2, at most MAX_SAMPLES."""
+    def check_budgets(self) -> None:
+        """Sampled: what the accountant proves for much noise; to calibrate takes twenty times as long."""
         if self.variant != "sampled":
-            return super().plan(budget)
-        uncapped = float(self.risk.samples) ** 2
-        iterations = int(min(uncapped, self.MAX_SAMPLES))
-        noise = 2.0 * self.risk.lipschitz * sampled_multiplier(self.risk.samples, iterations - 1, budget)
-        return Plan(self.steps(noise, iterations), noise, uncapped)
+            return super().check_budgets()
+        for budget in self.budgets:
+            enough_noise(self.risk.samples, self.capped(budget) - 1, budget)
+
+    def uncapped(self, budget: Budget) -> float:
+        """As in mirror descent; sampled: T = n^2."""
+        return float(self.risk.samples) ** 2 if self.variant == "sampled" else super().uncapped(budget)
+
+    def capped(self, budget: Budget) -> int:
+        """As in mirror descent; sampled: at most MAX_SAMPLES."""
+        if self.variant != "sampled":
+            return super().capped(budget)
+        return int(min(self.uncapped(budget), self.MAX_SAMPLES))
+
+    def noise(self, budget: Budget, iterations: int) -> float:
+        """As in mirror descent; sampled: on the gradient of a record."""
+        if self.variant != "sampled":
+            return super().noise(budget, iterations)
+        return 2.0 * self.risk.lipschitz * sampled_multiplier(self.risk.samples, iterations - 1, budget)
 
     def steps(self, noise: float, iterations: int) -> Array:
         """D / sqrt(t (L^2 + p sigma^2))."""
@@ -72,7 +87,12 @@ class NoisySgd(MirrorDescent):
         return self.risk.lipschitz**2 + self.domain.dimension * noise**2
 
     def fit(self, generators: Sequence[np.random.Generator]) -> Array:
-        return self._sampled(generators) if self.variant == "sampled" else super().fit(generators)
+        if self.variant != "sampled":
+            return super().fit(generators)
+        started = process_time()
+        len(self.plans)  # calibrated now
+        self.apart += process_time() - started
+        return self._sampled(generators)
 
     def _sampled(self, generators: Sequence[np.random.Generator]) -> Array:
         """All settings take as many steps, draw the same records and share their unit noises."""
@@ -145,31 +165,41 @@ def sampled_epsilon(samples: int, iterations: int, multiplier: float, delta: flo
     return float(_accountant().compose(_composed(samples, iterations, multiplier)).get_epsilon(delta))
 
 
-@lru_cache
-def sampled_multiplier(samples: int, iterations: int, budget: Budget) -> float:
-    """The smallest standard deviation over sensitivity (to 1e-4) that the accountant accepts; 0 for epsilon = inf.
+def enough_noise(samples: int, iterations: int, budget: Budget) -> float:
+    """A standard deviation over sensitivity that the accountant accepts: three times what full releases need.
 
-    Three times what full releases would need is enough, except for an epsilon so small that the accountant's orders do
-    not reach it: ValueError.
+    0 for epsilon = inf. Raises ValueError for an epsilon so small that the accountant's orders do not reach it.
     """
     if math.isinf(budget.epsilon) or iterations == 0:
         return 0.0
-    import dp_accounting
-
-    tolerance = 1e-4
-    full = math.sqrt(iterations) / gaussian_mu(budget)
-    least = sampled_epsilon(samples, iterations, 3.0 * full, budget.delta)
+    enough = 3.0 * (math.sqrt(iterations) / gaussian_mu(budget))
+    least = sampled_epsilon(samples, iterations, enough, budget.delta)
     if least > budget.epsilon:
         raise ValueError(
             f"the accountant of sampled releases proves no epsilon below {least:.3g} at delta = {budget.delta:g}, "
             f"not {budget.epsilon:g}: give a larger epsilon, or run the variant without sampling"
         )
+    return enough
+
+
+@lru_cache
+def sampled_multiplier(samples: int, iterations: int, budget: Budget) -> float:
+    """The smallest standard deviation over sensitivity (to 1e-4) that the accountant accepts; 0 for epsilon = inf.
+
+    Raises ValueError as `enough_noise`.
+    """
+    enough = enough_noise(samples, iterations, budget)
+    if enough == 0.0:
+        return 0.0
+    import dp_accounting
+
+    tolerance = 1e-4
     calibrated = dp_accounting.calibrate_dp_mechanism(
         _accountant,
         lambda multiplier: _composed(samples, iterations, multiplier),
         budget.epsilon,
         budget.delta,
-        dp_accounting.ExplicitBracketInterval(1e-3 * min(1.0, full), 3.0 * full),
+        dp_accounting.ExplicitBracketInterval(1e-3 * min(1.0, enough / 3.0), enough),
         tol=tolerance,
     )
     return float(calibrated) + tolerance

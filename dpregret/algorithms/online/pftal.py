@@ -31,6 +31,7 @@ class Pftal(FollowTheApproximateLeader):
             "blocks": PURE_ALTERNATIVES["blocks"],
         },
         anytime=False,
+        same_as="wdp-cocop-gamma, where all rounds are protected",
     )
 
     def prepare(self) -> None:

@@ -66,6 +66,7 @@ class RestartedLeader(FollowTheApproximateLeader):
         reference="restarts",
         variants={"corrected": "one tree a block of B rounds, exact calibration"},
         windowed=True,
+        same_as="wdp-cocop-gaussian, where all rounds are protected",
     )
 
     def prepare(self) -> None:

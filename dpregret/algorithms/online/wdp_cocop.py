@@ -84,4 +84,5 @@ class WdpCocopSolver(WdpCocopGaussian):
         title="WDP-COCOP (solver)",
         variants={"corrected": VARIANTS["corrected"]},
         needs=frozenset({"solver"}),
+        same_as="wdp-cocop-gaussian, but for the rounding of the solver",
     )

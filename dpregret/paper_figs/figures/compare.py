@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-import seaborn
 from matplotlib.colors import ListedColormap
 
 from dpregret.paper_figs.figures import style, sweep
@@ -45,6 +44,8 @@ def winners(theme: Theme, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureE
         options |= {"linewidths": 0.6, "linecolor": "white", "annot_kws": {"fontsize": style.SMALL, "color": style.INK}}
         options |= {"xticklabels": number.columns.map(style.number), "yticklabels": number.index.map(style.number)}
         text = grid["share"].map(lambda share: f"{share:.2f}" if share >= 0.005 else "< .01")
+        import seaborn  # late: with it comes scipy.stats, which a figure of a claim does not need
+
         seaborn.heatmap(number, ax=panel.axis, annot=text, fmt="", **options)
         for (_, size, horizon), cell in group.iterrows():
             where = [f"T = {horizon}, d = {size}"]
@@ -87,6 +88,8 @@ def privacy_cost(theme: Theme, runs: pd.DataFrame, claims: ClaimsFile, entry: Fi
         options |= {"markers": [s.marker for s in styles.values()], "markersize": 3.4, "markeredgewidth": 0.7}
         options |= {"linestyle": "none", "errorbar": _ends, "err_kws": {"linewidth": 0.8}}
         options["dodge"] = 0.4 if len(styles) > 2 else False
+        import seaborn
+
         seaborn.pointplot(data, ax=panel.axis, **options)
         for (name, budget), cell in data.groupby(["name", "epsilon"], sort=True):
             mean, (low, high) = float(cell["share"].mean()), _ends(cell["share"])

@@ -12,7 +12,6 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import optimize, special
 
 from dpregret.numerics.arrays import Array
 
@@ -263,6 +262,8 @@ def scatter(ratio: Array, coordinate: Array) -> float:
     residual = ratio - ratio.mean() - centred * float(ratio @ slope_weights(coordinate))
     freedom = len(ratio) - 2
     error = np.sqrt(residual @ residual / freedom / (centred @ centred))
+    from scipy import special  # late: printing a table needs no quantile
+
     return float(special.stdtrit(freedom, 0.5 + LEVEL / 2) * error)
 
 
@@ -290,6 +291,8 @@ def compare_log_law(horizons: Array, means: Array) -> tuple[float, Array, float]
     def miss(parameters: Array) -> Array:
         return np.asarray(np.exp(parameters[0] + parameters[1] * logs) / means - 1, dtype=np.float64)
 
+    from scipy import optimize  # late: printing a table fits nothing
+
     start = np.polynomial.polynomial.polyfit(logs, np.log(means), 1)
     residual_power = float((optimize.least_squares(miss, start).fun ** 2).sum())
     tiny = 1e-18 * len(means)  # an exact fit would otherwise give an infinite criterion
@@ -300,6 +303,8 @@ def compare_log_law(horizons: Array, means: Array) -> tuple[float, Array, float]
 
 def t_quantile(runs: Array | float, comparisons: int = 1) -> Array:
     """Half a t interval over `runs` samples in standard errors, level as in `mean_interval`."""
+    from scipy import special
+
     return np.asarray(special.stdtrit(runs - 1, 1 - (1 - LEVEL) / (2 * comparisons)), dtype=np.float64)
 
 

@@ -28,7 +28,6 @@ from typing import Any, Final, Literal
 
 import numpy as np
 import pandas as pd
-from scipy import optimize
 
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge import cells as cell
@@ -54,7 +53,7 @@ WITH_LOGARITHM: Final = (*LENGTHS, "dimension")
 @lru_cache(maxsize=64)
 def reach(runs: int) -> float:
     """c above: how many standard errors beyond the tolerance a slope must lie to be noticed."""
-    from scipy import stats  # takes a third of a second; printing a table does not need it
+    from scipy import optimize, stats  # half a second, which printing a table does not need
 
     freedom = runs - 1
     levels = (np.arange(NODES) + 0.5) / NODES

@@ -14,9 +14,8 @@ import re
 from collections.abc import Collection, Hashable, Iterator, Mapping
 from itertools import chain, groupby, zip_longest
 from pathlib import Path
-from typing import Annotated, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
-import jinja2
 import numpy as np
 import pandas as pd
 from markupsafe import Markup
@@ -31,6 +30,9 @@ from dpregret.paper_figs.judge.vocabulary import COLOURS, MARKS, NOT_RUN, labels
 from dpregret.paper_figs.text import escaping, formats, formula
 from dpregret.paper_figs.text.escaping import paragraph
 from dpregret.paper_figs.text.formula import checked, in_tex, in_text
+
+if TYPE_CHECKING:
+    import jinja2
 
 PAPER_FILES: Final = ("printed.yaml",)
 """Files of a paper's folder that this module reads."""
@@ -370,6 +372,8 @@ def environment(folder: Path, form: str = "html", **options: Any) -> jinja2.Envi
         signs = {"block": ("<%", "%>"), "variable": ("<<", ">>"), "comment": ("<#", "#>")}
         for name, (start, end) in signs.items():
             options |= {f"{name}_start_string": start, f"{name}_end_string": end}
+    import jinja2  # late: the terminal shows tables without templates
+
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
         autoescape=form == "html",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import hashlib
+import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from dpregret import study
+from dpregret.core.files import atomic_write
 
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGE = "dpregret"
@@ -60,9 +63,41 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(content(path))
 
 
+KEPT = Path(".snakemake") / "imports.json"
+"""Digest of a file's name and content -> what it imports; with the digest of this file, which reads it."""
+_used: dict[str, list[str]] = {}
+
+
+@functools.cache
+def _kept() -> dict[str, list[str]]:
+    """What an earlier plan has read; nothing where that cannot be used."""
+    with contextlib.suppress(OSError, ValueError, LookupError, TypeError, AttributeError):
+        found = json.loads(KEPT.read_bytes())
+        if found["reader"] == _digest(Path(__file__)):
+            return {str(digest): [str(name) for name in names] for digest, names in found["imports"].items()}
+    return {}
+
+
+def keep() -> None:
+    """Keep what was read of imports for the next plan; an edited file is read anew."""
+    if not _used.keys() <= _kept().keys():
+        with contextlib.suppress(OSError), atomic_write(KEPT) as part:
+            part.write_text(json.dumps({"reader": _digest(Path(__file__)), "imports": _used}), encoding="utf-8")
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(name_of(path).encode() + b"\0" + content(path)).hexdigest()
+
+
 @functools.cache
 def imports_of(path: Path) -> frozenset[str]:
     """Every name of this project that a file imports; ``from package import name`` included."""
+    digest = _digest(path)
+    _used[digest] = _kept()[digest] if digest in _kept() else sorted(_read_imports(path))
+    return frozenset(_used[digest])
+
+
+def _read_imports(path: Path) -> set[str]:
     names: set[str] = set()
     for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
@@ -74,12 +109,14 @@ def imports_of(path: Path) -> frozenset[str]:
                 base = ".".join([*here[: len(here) - node.level + 1], *([base] if base else [])])
             names.add(base)
             names |= {f"{base}.{alias.name}" for alias in node.names}
-    return frozenset(name for name in names if name.startswith(f"{PACKAGE}."))
+    return {name for name in names if name.startswith(f"{PACKAGE}.")}
 
 
 @functools.cache
 def beside(path: Path) -> frozenset[Path]:
     """The files and folders beside a module that it names as `Path(__file__).with_name("NAME")`."""
+    if b".with_name(" not in content(path):
+        return frozenset()
     found = {
         path.with_name(ast.literal_eval(node.args[0]))
         for node in ast.walk(parsed(path))
@@ -91,6 +128,8 @@ def beside(path: Path) -> frozenset[Path]:
 @functools.cache
 def paper_files(path: Path) -> tuple[str, ...]:
     """The names in a module's constant `PAPER_FILES`; none where it has no such constant."""
+    if PAPER_FILES.encode() not in content(path):
+        return ()
     for node in parsed(path).body:
         if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == PAPER_FILES and node.value is not None:
             names: tuple[str, ...] = ast.literal_eval(node.value)

@@ -41,7 +41,9 @@ def planned(options: Mapping[str, Any], say: child.Say) -> dict[str, Any]:
         config = load.load_config(source, limits=parse_limits(options.get("limits")), read=read, say=say, stored=stored)
         papers = cross_references.check_references(config)
         read |= {str(file.path): checksum(file.path) for file in records.declared().values()}
-        return {"plan": _PlanMaker(config, papers).plan(read), "problems": []}
+        plan = _PlanMaker(config, papers).plan(read)
+        fingerprint.keep()
+        return {"plan": plan, "problems": []}
     except (ConfigError, OSError) as error:
         return {"plan": None, "problems": list(getattr(error, "problems", [str(error)]))}
     except Exception as error:
@@ -50,7 +52,7 @@ def planned(options: Mapping[str, Any], say: child.Say) -> dict[str, Any]:
 
 def stored(config: Config, experiment: Experiment) -> bool:
     """Whether all plays of an experiment are in the store: then it needs no check."""
-    return all(holds(play.key) for play, _ in plays(config, experiment))
+    return all(holds(play.key) for play, _ in plays(config.seed, experiment))
 
 
 def short(content: object) -> str:
@@ -58,7 +60,7 @@ def short(content: object) -> str:
     return key_of(content)[:DIGITS]
 
 
-def plays(config: Config, experiment: Experiment) -> Iterator[tuple[Play, list[Path]]]:
+def plays(seed: int, experiment: Experiment) -> Iterator[tuple[Play, list[Path]]]:
     """The plays of an experiment in its order, each with the files of its code.
 
     A key is the hash of all that decides the rows: settings, seed, data, versions, learner and code.
@@ -66,7 +68,7 @@ def plays(config: Config, experiment: Experiment) -> Iterator[tuple[Play, list[P
     family = FAMILIES[experiment.family]
     common = {
         "settings": experiment.model_dump(mode="json", exclude={"title", "learners"}),
-        "seed": config.seed,
+        "seed": seed,
         "data": {name: data_key(name) for name in data_of(experiment)},
         "versions": versions(),
     }
@@ -194,7 +196,7 @@ class _PlanMaker:
         """The parts of a paper's experiments, and the batches that play them."""
         parts: dict[str, dict[str, Any]] = {}
         for name, experiment in self.config.papers[paper].experiments.items():
-            experiment_plays = list(plays(self.config, experiment))
+            experiment_plays = list(plays(self.config.seed, experiment))
             self.code.update({play.code: files for play, files in experiment_plays})
             size = self.config.plays_per_job or len(experiment_plays)
             data = data_files(experiment)

@@ -254,7 +254,7 @@ def part_of(config: Config, paper: str, claim: Claim) -> tuple[Plan, Part]:
         for learner, variants in experiment.learners.items()
     }
     small = experiment.model_copy(update={"learners": {key: names for key, names in learners.items() if names}})
-    planned = list(make.plays(config, small))
+    planned = list(make.plays(config.seed, small))
     code = make.listed_code({play.code: files for play, files in planned})
     content = {"format": FORMAT, "config": config.to_json(), **code}
     plays = tuple(play for play, _ in planned)

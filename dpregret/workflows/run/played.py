@@ -180,15 +180,31 @@ def by_checkpoint(rows: pd.DataFrame, column: str, others: list[str]) -> pd.Data
 
 
 def compare_plays(first: Played, second: Played) -> pd.DataFrame:
-    """One row a common checkpoint: rounds, regret of both, difference (second minus first) with low and high (95 %).
+    """One row a common checkpoint: rounds, regret of both in columns that are named after them, difference (second
+    minus first) with low and high (95 %).
 
     Run by run where the two met the same losses, which runs of one seed and stream did. Raises ConfigError where they
     have no two runs, or no checkpoint, in common.
     """
-    first_regret, second_regret = (play.rows.set_index(["checkpoint", "run"])["regret"] for play in (first, second))
-    both = pd.concat({"first": first_regret, "second": second_regret}, axis=1, join="inner").reset_index()
+    names, plays = _told_apart(first, second), (first, second)
+    regrets = [play.rows.set_index(["checkpoint", "run"])["regret"] for play in plays]
+    both = pd.concat(dict(zip(names, regrets, strict=True)), axis=1, join="inner").reset_index()
     if both["run"].nunique() < 2:
         raise ConfigError("compare: the plays have no two runs at one checkpoint in common")
-    both["difference"] = both["second"] - both["first"]
-    means = by_checkpoint(both, "difference", ["first", "second"])
-    return means[["rounds", "first", "second", "difference", "low", "high"]]
+    both["difference"] = both[names[1]] - both[names[0]]
+    means = by_checkpoint(both, "difference", names)
+    return means[["rounds", *names, "difference", "low", "high"]]
+
+
+def _told_apart(first: Played, second: Played) -> list[str]:
+    """What to call two plays: their learners, with the settings that differ where these are one."""
+    if first.learner != second.learner:
+        return [first.learner, second.learner]
+    settings = ("stream", "set", "rounds", "dimension", "window", "epsilon", "delta")
+    differing = [name for name in settings if getattr(first, name) != getattr(second, name)]
+    if not differing:
+        return [f"{first.learner}, first", f"{second.learner}, second"]
+    return [
+        ", ".join([play.learner, *(f"{name} = {getattr(play, name)}" for name in differing)])
+        for play in (first, second)
+    ]

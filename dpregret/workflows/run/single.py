@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import importlib
 import inspect
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
 from tempfile import TemporaryDirectory
@@ -18,12 +20,14 @@ import pandas as pd
 
 from dpregret.core.arguments import plain, real, whole
 from dpregret.core.errors import NAME_PATTERN, NAME_RULE, ConfigError, not_allowed, raised
+from dpregret.core.machine import STARTED
 from dpregret.core.yaml_source import KeyPath, Source, validate
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws, Experiment, Family, filled
+from dpregret.workflows.plan import keys, make
 from dpregret.workflows.plan.checks import experiment_sizes, within
 from dpregret.workflows.plan.config import CONFIG, Limits, parse_limits
-from dpregret.workflows.plan.make import data_files
+from dpregret.workflows.plan.read import Play
 from dpregret.workflows.run import store
 from dpregret.workflows.run.account import account_of
 from dpregret.workflows.run.played import Played
@@ -74,21 +78,54 @@ class Job:
         """name.variant."""
         return f"{self.kind.card.name}.{self.variant}"
 
-    def plays(self) -> list[Played]:
-        """One a privacy setting, in the order of the experiment. Raises ConfigError, LearnerFault, StreamFault."""
-        with TemporaryDirectory(prefix="dpregret-") as folder, known(self.family, self.own):
-            if self.data is not None:
-                _save(self.data, Path(folder))
-            files = data_files(self.experiment)
-            store.link({name: file for name, file in files.items() if name != GIVEN}, Path(folder))
-            draws = Draws(self.seed, self.experiment.runs, Path(folder))
+    def plays(self, store_too: bool = False, keep: bool = False) -> list[Played]:
+        """One a privacy setting, in the order of the experiment. Raises ConfigError, LearnerFault, StreamFault.
+
+        store_too: rows that the store of the working folder has of the same play are taken from there. keep: what it
+        lacks is put there.
+        """
+        stored = self._in_store(keep) if keep or (store_too and keys.STORE.is_dir()) else None
+        found = None if stored is None else store.read(stored.key)
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(known(self.family, self.own))
+            files, folder = make.data_files(self.experiment), None
+            if files or self.own is not None:
+                folder = Path(stack.enter_context(TemporaryDirectory(prefix="dpregret-")))
+                if self.data is not None:
+                    _save(self.data, folder)
+                store.link({name: file for name, file in files.items() if name != GIVEN}, folder)
+            draws = Draws(self.seed, self.experiment.runs, folder)
             try:
-                pairs = list(self.family.plays(self.experiment, self.kind, self.variant, draws))
+                pairs = list(self._played(draws) if found is None else self._stored(found, draws))
             except ConfigError:
                 raise
             except ValueError as refusal:  # of the stream, for this setting
                 raise ConfigError(f"{PLAY}: {raised(refusal)}") from refusal
+        if keep and stored is not None and found is None:
+            anytime = bool(self.kind.card.anytime and self.family.anytime)
+            rows = pd.concat([filled(rows) for _, rows in pairs], ignore_index=True).assign(anytime=anytime)
+            store.write(rows, stored.key, keys.key_of(PLAY), stored.code)
         return [play for learner, rows in pairs for play in self._split(learner, filled(rows))]
+
+    def _in_store(self, keep: bool) -> Play | None:
+        """The name of these rows in the store; None where a class or records of the caller decide them, and where rows
+        would be kept that another text has made: a file was edited after its import."""
+        mine = self.family.learners.get(self.kind.card.name) is not self.kind
+        if mine or self.own is not None or self.data is not None:
+            return None
+        ((play, files),) = make.plays(self.seed, self.experiment)
+        return None if keep and any(file.stat().st_mtime > STARTED for file in files) else play
+
+    def _played(self, draws: Draws) -> Iterator[tuple[Any, pd.DataFrame]]:
+        return self.family.plays(self.experiment, self.kind, self.variant, draws)
+
+    def _stored(self, rows: pd.DataFrame, draws: Draws) -> Iterator[tuple[Any, pd.DataFrame]]:
+        """The same from the rows of a play: cells are alike, one after the other."""
+        cells = list(self.family.cells(self.experiment, self.kind.card))
+        for cell, part in zip(cells, np.array_split(np.arange(len(rows)), len(cells)), strict=True):
+            problem = self.family.problem(cell, self.experiment, draws)
+            learner = self.family.learner(self.kind, problem, cell, self.experiment, self.variant)
+            yield learner, rows.iloc[part].drop(columns="anytime").reset_index(drop=True)
 
     def _split(self, learner: Any, rows: pd.DataFrame) -> Iterator[Played]:
         """The plays of one cell, whose rows stand setting by setting."""
@@ -324,11 +361,19 @@ def _save(data: Read, folder: Path) -> None:
 
 def family_of(learner: str) -> Family[Any, Any, Any]:
     """The kind of problem of a learner. Raises ConfigError, one line with the nearest and the allowed."""
-    for family in FAMILIES.values():
+    for family in sorted(FAMILIES.values(), key=lambda family: not _named_in(family, learner)):
         if learner in family.learners:
             return family
     names = [name for family in FAMILIES.values() if family.compared for name in family.learners]
     raise ConfigError(f"{PLAY}: learner: {not_allowed('learner', learner, names)}")
+
+
+@cache
+def _named_in(family: Family[Any, Any, Any], learner: str) -> bool:
+    """Whether a file of a family's learners has this name in quotes: then these are imported, and perhaps no others."""
+    folders = importlib.import_module(f"dpregret.algorithms.{family.name}").__path__
+    files = (file for folder in folders for file in Path(folder).glob("*.py"))
+    return any(f'"{learner}"'.encode() in file.read_bytes() for file in files)
 
 
 def family_of_class(learner: type[Any]) -> Family[Any, Any, Any]:

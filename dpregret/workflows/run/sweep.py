@@ -249,6 +249,7 @@ def sweep(
     data: Read | None,
     cores: int | None,
     progress: bool | None,
+    keep: bool,
 ) -> Swept:
     """See `dpregret.sweep`."""
     with _in_own_words():
@@ -280,7 +281,8 @@ def sweep(
             raise ConfigError(f"{PLAY}: {message}".replace("--config ", ""))
         largest = max(predicted(call.experiment)[0] for call in chosen)
         workers = max(1, min(workers, len(chosen), int(machine_gb() / (largest + 0.3))))
-        return Swept(tuple(itertools.chain.from_iterable(_played(chosen, workers, progress))), left_out, tuple(remarks))
+        found = itertools.chain.from_iterable(_played(chosen, workers, progress, keep))
+        return Swept(tuple(found), left_out, tuple(remarks))
 
 
 def _grouped(learners: Any) -> bool:
@@ -397,21 +399,21 @@ _jobs: Sequence[Job] = ()
 """Those of the sweep that runs, in its processes."""
 
 
-def _one(number: int) -> list[Played]:
-    return _jobs[number].plays()
+def _one(number: int, keep: bool) -> list[Played]:
+    return _jobs[number].plays(store_too=True, keep=keep)
 
 
-def _played(jobs: Sequence[Job], workers: int, progress: bool | None) -> list[list[Played]]:
+def _played(jobs: Sequence[Job], workers: int, progress: bool | None, keep: bool) -> list[list[Played]]:
     """The plays of all jobs, in order; each depends on its job alone, whatever the number of workers."""
     global _jobs
     with _shown(len(jobs), progress) as step:
         if workers == 1:
-            return [step(call.plays()) for call in jobs]
+            return [step(call.plays(store_too=True, keep=keep)) for call in jobs]
         _jobs = jobs
         context: Any = multiprocessing.get_context("fork")
         pool = ProcessPoolExecutor(workers, mp_context=context)
         try:
-            futures = [pool.submit(_one, number) for number in range(len(jobs))]
+            futures = [pool.submit(_one, number, keep) for number in range(len(jobs))]
             for future in as_completed(futures):
                 step(future.result())
             return [future.result() for future in futures]
