@@ -91,10 +91,11 @@ lint: setup ## check style, types and workflow
 	$(PY) snakefmt --check Snakefile workflows/rules
 	$(PY) snakemake --lint
 
-bench: setup ## measure what plays and noise cost (minutes); beside other libraries after `make peers`
+bench: setup ## measure what plays and noise cost (minutes); after `make peers` beside other libraries: docs/speed.md
 	@mkdir -p build
 	$(BENCH) -m pytest -p no:xdist --benchmark-only --benchmark-timer=time.process_time --benchmark-columns=min,median,rounds \
 	  --benchmark-json build/speed.json tests/benchmarks
+	@$(BENCH) tests/benchmarks/page.py build/speed.json docs/speed.md
 
 # libraries to compare with stay out of the environment that results come from; tensorflow-privacy asks for a NumPy of
 # the past, and only one file of it is used

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from drawn import generators
@@ -11,22 +12,23 @@ import dpregret as dp
 from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.frank_wolfe import FrankWolfe
 from dpregret.algorithms.geometry import make_set
-from dpregret.algorithms.geometry.base import CountedSet
 from dpregret.algorithms.learner import Problem, Setting, learners, play
 from dpregret.algorithms.privacy import (
     BLOCK,
     Budget,
+    BufferedToeplitz,
     NoisePlan,
     PrefixSums,
     WindowBuffers,
     WindowRoot,
     WindowTree,
+    calibrate,
     unit_noise,
 )
-from dpregret.core.losses import Losses, Rounds
+from dpregret.core.losses import Losses
 from dpregret.datasets.losses import RidgeSquared
 from dpregret.datasets.risks import make_risk
-from dpregret.datasets.streams import make_stream
+from dpregret.workflows.families.base import generators as draws
 
 
 @pytest.fixture
@@ -88,9 +90,6 @@ def test_noise(benchmark: Any, small: bool, name: str) -> None:
 # Ours and others at the same work, with the same results: a textbook loop, and the libraries of `make peers`
 
 
-HORIZON = 2**20
-
-
 def textbook(generator: np.random.Generator, anchor: np.ndarray, rounds: int, scale: float) -> float:
     """Total loss of COCOP on the unit ball in one run, W >= T, as a paper prints it: |x - a| + |x - a|^2 / 2, mu = 1.
 
@@ -103,7 +102,9 @@ def textbook(generator: np.random.Generator, anchor: np.ndarray, rounds: int, sc
         distance = np.sqrt(np.sum(offset * offset))
         loss += distance * (1.0 + 0.5 * distance)
         total += point - offset * (1.0 / max(distance, 1e-300) + 1.0)
-        lowest = (now & -now).bit_length() - 1
+        lowest = 0
+        while not (now >> lowest) & 1:
+            lowest += 1
         levels[:lowest] = 0.0
         levels[lowest] = scale * generator.standard_normal(len(anchor))
         leader = (total - levels.sum(axis=0)) / now
@@ -111,24 +112,164 @@ def textbook(generator: np.random.Generator, anchor: np.ndarray, rounds: int, sc
     return float(loss)
 
 
-@pytest.mark.benchmark(group="COCOP, plain tree, 1024 rounds of one run, d = 32")
-@pytest.mark.parametrize("who", ["dpregret", "textbook loop"])
-def test_cocop(benchmark: Any, small: bool, who: str) -> None:
-    rounds = 64 if small else 1024
-    domain = make_set("ball", 32)
-    stream = make_stream("norm-kink", domain)
-    problem = Problem(CountedSet(domain), rounds, stream.lipschitz, stream.strong_convexity)
-    losses = [list(stream.rounds(generators(1), rounds))]
-    setting = Setting(HORIZON, Budget(8.0, 1e-6))
+@numba.njit
+def fused(generator: np.random.Generator, anchor: np.ndarray, rounds: int, scale: float) -> float:
+    """The same written for a compiler: coordinate by coordinate, and one addition a round for the tree.
 
-    def ours() -> Any:
-        learner = learners("online")["wdp-cocop-gaussian"](problem, [setting], 1, "corrected")
-        return learner, play(learner, Rounds(losses), generators(1), [rounds]).losses[0, 0, 0]
+    The noise of prefix t is that of prefix t & (t - 1) plus a fresh one, so that a level keeps the noise of a prefix.
+    """
+    d = len(anchor)
+    prefix, point, total, loss = np.zeros((64, d)), np.zeros(d), np.zeros(d), 0.0
+    for now in range(1, rounds + 1):
+        square = 0.0
+        for k in range(d):
+            square += (point[k] - anchor[k]) ** 2
+        distance = np.sqrt(square)
+        loss += distance * (1.0 + 0.5 * distance)
+        slope, lowest, older = 1.0 / max(distance, 1e-300) + 1.0, 0, now & (now - 1)
+        while not (now >> lowest) & 1:
+            lowest += 1
+        above = lowest
+        while older and not (older >> above) & 1:
+            above += 1
+        square = 0.0
+        for k in range(d):
+            total[k] += point[k] - slope * (point[k] - anchor[k])
+            noise = scale * generator.standard_normal() + (prefix[above, k] if older else 0.0)
+            prefix[lowest, k] = noise
+            point[k] = (total[k] - noise) / now
+            square += point[k] ** 2
+        length = max(np.sqrt(square), 1.0)
+        for k in range(d):
+            point[k] /= length
+    return loss
 
-    learner, expected = ours()
-    arguments = (domain.target(), rounds, learner.noise_plan.scales[0])
-    assert textbook(*generators(1), *arguments) == pytest.approx(expected, rel=1e-9)
-    benchmark(ours if who == "dpregret" else lambda: textbook(*generators(1), *arguments))
+
+LOOPS = {"NumPy": textbook, "numba": fused}
+
+
+@pytest.mark.benchmark(group="COCOP with a plain tree, T = 4096, d = 32")
+@pytest.mark.parametrize("runs", [2, 32])
+@pytest.mark.parametrize("who", ["dpregret", *LOOPS])
+def test_cocop(benchmark: Any, small: bool, who: str, runs: int) -> None:
+    """`dp.play` with all that it answers, beside a loop by hand for this set, this mechanism and this loss alone."""
+    rounds = 64 if small else 4096
+    setting: dict[str, Any] = {"stream": "norm-kink", "rounds": rounds, "dimension": 32, "epsilon": 8.0, "runs": runs}
+    played, anchor = dp.play("wdp-cocop-gaussian", **setting), make_set("ball", 32).target()
+
+    def by_hand() -> list[float]:
+        noises = draws(20201214, "noise", runs)
+        return [LOOPS[who](noise, anchor, rounds, played.noise_scale) for noise in noises]
+
+    if who == "dpregret":
+        benchmark(dp.play, "wdp-cocop-gaussian", **setting)
+    else:
+        assert by_hand() == pytest.approx(played.last["regret"].to_numpy(), rel=1e-9)
+        benchmark(by_hand)
+
+
+@pytest.mark.benchmark(group="32 points onto a permutahedron, d = 64")
+@pytest.mark.parametrize("who", ["dpregret", "scikit-learn"])
+def test_isotonic_projection(benchmark: Any, small: bool, who: str) -> None:
+    """y less the isotonic regression of sorted y - w; ours by its set, and row by row by scikit-learn's."""
+    isotonic = pytest.importorskip("sklearn.isotonic")
+    domain = make_set("permutahedron", 8 if small else 64)
+    points = 3.0 * np.random.default_rng(2).standard_normal((32, domain.dimension))
+
+    def theirs() -> np.ndarray:
+        answer = np.empty_like(points)
+        for into, point in zip(answer, points, strict=True):
+            order = np.argsort(-point)
+            into[order] = point[order] - isotonic.isotonic_regression(point[order] - domain.weights, increasing=False)
+        return answer
+
+    assert theirs() == pytest.approx(domain.project(points), abs=1e-9)
+    benchmark((lambda: domain.project(points)) if who == "dpregret" else theirs)
+
+
+@pytest.mark.benchmark(group="a point onto a set, d = 16")
+@pytest.mark.parametrize("name", ["ball", "simplex", "l1-ball"])
+@pytest.mark.parametrize("who", ["dpregret", "cvxpy"])
+def test_projection(benchmark: Any, small: bool, who: str, name: str) -> None:
+    """cvxpy with the problem compiled once, and CLARABEL as its solver."""
+    cvxpy = pytest.importorskip("cvxpy")
+    domain = make_set(name, 16)
+    point = 2.0 * np.random.default_rng(4).standard_normal(16)
+    variable, goal = cvxpy.Variable(16), cvxpy.Parameter(16)
+    problem = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum_squares(variable - goal)), domain.cvxpy_constraints(variable))
+    goal.value = point
+
+    def theirs() -> np.ndarray:
+        problem.solve(solver=cvxpy.CLARABEL)
+        return np.asarray(variable.value)
+
+    assert theirs() == pytest.approx(domain.project(point[None])[0], abs=1e-4)
+    benchmark((lambda: domain.project(point[None])) if who == "dpregret" else theirs)
+
+
+@pytest.mark.benchmark(group="noise of 100 Gaussian releases for eps = 1")
+@pytest.mark.parametrize("who", ["dpregret", "dp-accounting, RDP", "dp-accounting, PLD"])
+def test_calibration(benchmark: Any, small: bool, who: str) -> None:
+    """To four digits; RDP bounds the loss, PLD computes it."""
+    dp_accounting = pytest.importorskip("dp_accounting")
+    from dp_accounting import pld, rdp
+
+    releases, budget = 3 if small else 100, Budget(1.0, 1e-6)
+    accountant = rdp.RdpAccountant if who.endswith("RDP") else pld.PLDAccountant
+
+    def theirs() -> float:
+        return float(
+            dp_accounting.calibrate_dp_mechanism(
+                accountant,
+                lambda noise: dp_accounting.SelfComposedDpEvent(dp_accounting.GaussianDpEvent(noise), releases),
+                budget.epsilon, budget.delta, dp_accounting.ExplicitBracketInterval(1.0, 1000.0), tol=1e-3,
+            )
+        )  # fmt: skip
+
+    def ours() -> float:
+        return calibrate("gaussian", budget, 1.0, releases)
+
+    if who == "dpregret":
+        benchmark(ours)
+        return
+    assert theirs() >= ours() * (1 - 1e-3)
+    if who.endswith("PLD"):
+        assert theirs() == pytest.approx(ours(), rel=1e-2)
+    benchmark.pedantic(theirs, rounds=5)
+
+
+@pytest.mark.benchmark(group="noise of 256 prefix sums, 4096 numbers wide")
+@pytest.mark.parametrize("who", ["dpregret", "jax_privacy"])
+def test_buffered_noise(benchmark: Any, small: bool, who: str) -> None:
+    """Buffered Toeplitz factorisation with 4 buffers: ours for 128 runs of 32 numbers, theirs as one compiled scan."""
+    jax = pytest.importorskip("jax")
+    blt = pytest.importorskip("jax_privacy.matrix_factorization.buffered_toeplitz")
+    jax.config.update("jax_enable_x64", True)
+    rounds, runs = (BLOCK, 2) if small else (256, 128)
+    matrix = blt.BufferedToeplitz.from_rational_approx_to_sqrt_x(num_buffers=4).inverse_as_streaming_matrix()
+
+    @jax.jit  # type: ignore[untyped-decorator]
+    def scanned(key: Any) -> Any:
+        def one(carried: Any, each: Any) -> tuple[Any, None]:
+            state, total = carried
+            mixed, state = matrix.multiply_next(jax.random.normal(each, (32 * runs,)), state)
+            return (state, total + mixed), None
+
+        zero = jax.numpy.zeros(32 * runs)
+        (_, total), _ = jax.lax.scan(one, (matrix.init_multiply(zero), zero), jax.random.split(key, rounds))
+        return total
+
+    plan = NoisePlan("gaussian", [BufferedToeplitz(rounds + 1, 4)], [1.7], 1.0, 32)
+
+    def ours() -> list[np.ndarray]:
+        blocks = plan.blocks(generators(runs))
+        return [next(blocks) for _ in range(rounds // BLOCK)]
+
+    def theirs() -> Any:
+        return scanned(jax.random.key(0)).block_until_ready()
+
+    assert np.isfinite(np.asarray(theirs())).all()
+    benchmark(ours if who == "dpregret" else theirs)
 
 
 @pytest.mark.benchmark(group="ridge regression, 512 rounds of one run, d = 32")
