@@ -349,7 +349,7 @@ def test_plays_are_compared_run_by_run() -> None:
     first, second = dp.play("ftal", **SMALL), dp.play("stay", **SMALL)
     found = dp.compare(first, second)
     assert list(found["rounds"]) == [16, 32, 64, 128]
-    assert found["difference"].to_numpy() == pytest.approx((found["stay.none"] - found["ftal.plain"]).to_numpy())
+    assert found["difference"].to_numpy() == pytest.approx((found[second.learner] - found[first.learner]).to_numpy())
     assert (found["low"] <= found["difference"]).all()
     with pytest.raises(ConfigError, match="not one of each"):
         dp.compare(first, "reference")
