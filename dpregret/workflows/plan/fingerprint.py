@@ -73,7 +73,7 @@ def _kept() -> dict[str, list[str]]:
     """What an earlier plan has read; nothing where that cannot be used."""
     with contextlib.suppress(OSError, ValueError, LookupError, TypeError, AttributeError):
         found = json.loads(KEPT.read_bytes())
-        if found["reader"] == _digest(Path(__file__)):
+        if found["reader"] == _reader():
             return {str(digest): [str(name) for name in names] for digest, names in found["imports"].items()}
     return {}
 
@@ -82,7 +82,11 @@ def keep() -> None:
     """Keep what was read of imports for the next plan; an edited file is read anew."""
     if not _used.keys() <= _kept().keys():
         with contextlib.suppress(OSError), atomic_write(KEPT) as part:
-            part.write_text(json.dumps({"reader": _digest(Path(__file__)), "imports": _used}), encoding="utf-8")
+            part.write_text(json.dumps({"reader": _reader(), "imports": _used}), encoding="utf-8")
+
+
+def _reader() -> str:
+    return hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
 
 
 def _digest(path: Path) -> str:
