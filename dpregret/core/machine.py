@@ -10,6 +10,7 @@ import os
 import platform
 import resource
 import signal
+import sys
 import tempfile
 import threading
 import time
@@ -31,6 +32,8 @@ PLAY_MINUTES: Final = 120.0
 MOST_RUNS: Final = 1e6
 PATIENCE: Final = 12.0
 """Seconds that a block may wait for each of CPU time."""
+BUFFERED: Final = 192
+"""Rows of a product that OpenBLAS makes in all its threads and buffers."""
 CGROUPS: Final = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 
 
@@ -78,6 +81,8 @@ def _physical_gb() -> float:
 def bounded_memory(gigabytes: float) -> Iterator[None]:
     """Bound the memory of the block beyond that in use: MemoryError above it. Not every system has such a bound."""
     before = resource.getrlimit(resource.RLIMIT_DATA)
+    if math.isfinite(gigabytes):
+        _reserve_buffers()
     with contextlib.suppress(OSError, ValueError, OverflowError):  # of infinite numbers the latter
         in_use = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * os.sysconf("SC_PAGE_SIZE")
         limit = in_use + int(gigabytes * GIGABYTE)
@@ -87,6 +92,19 @@ def bounded_memory(gigabytes: float) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
+def _reserve_buffers() -> None:
+    """Let OpenBLAS take its buffers, which it keeps: where there is no memory for them its first call never returns.
+
+    NumPy and SciPy have a copy each, with threads that a fork ends.
+    """
+    if (numpy := sys.modules.get("numpy")) is None:
+        return
+    large = numpy.eye(BUFFERED)
+    numpy.dot(large, large)
+    if (blas := sys.modules.get("scipy.linalg.blas")) is not None:
+        blas.dgemm(1.0, large, large)
 
 
 def lifted_by(limit: str, value: float) -> str:

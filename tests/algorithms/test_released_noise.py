@@ -378,10 +378,17 @@ CHOOSERS = {
 }
 CORNERS = {"one_sample_frank_wolfe", "polytope_frank_wolfe", "variance_reduced_frank_wolfe"}
 """They release choices, no sums: their laws are below, or in their own test."""
-BOXED = {"batched_arms", "epoch_descent", "linear_bandit", "one_pass_ftrl", "phased_sgd"}
+BOXED = {
+    "batched_arms",
+    "epoch_descent",
+    "linear_bandit",
+    "noisy_batch_frank_wolfe",
+    "one_pass_ftrl",
+    "phased_sgd",
+}
 PERTURBED = {"objective_perturbation", "output_perturbation"}
-"""Their noise is held by their boxes: in test_online_to_batch.py, test_perturbation.py, test_bandits.py and
-test_epoch_descent.py."""
+"""Their noise is held by their boxes: in test_online_to_batch.py, test_perturbation.py, test_bandits.py,
+test_epoch_descent.py and test_noisy_batches.py."""
 CAPTURES: dict[str, Callable[[Any, str], Released]] = {
     "online": online, "experts": experts, "bandits": bandits, "erm": erm,
 }  # fmt: skip

@@ -14,6 +14,11 @@ Schedules: at most k rounds of 1..T, any two of them at least s apart (`free`), 
 (`exact gaps`), so far as they lie within 1..T: a record that takes part fewer times is a record too. Over all schedules
 the right side is a quadratic maximisation. It is searched by branch and bound, which ends with the largest or, after
 `WORK` steps, with an upper bound.
+
+Where signs do not fit together, two further steps come closer. Of the left side: rounds and signs are exchanged one at
+a time while that helps. Of the right side: for a diagonal D with D - G positive semidefinite, mu(R)^2 is at most the
+sum of D_ii over R, whose largest value a dynamic program finds; D is the identity or the diagonal of G, times the
+largest eigenvalue that this takes. Like the sum of |G_ij|, it grows with R and with the horizon.
 """
 
 import heapq
@@ -23,6 +28,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from scipy.linalg import LinAlgError, cholesky
+from scipy.sparse.linalg import ArpackError, eigsh
 
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled
@@ -33,6 +40,11 @@ NODES: Final = 4000
 FEW: Final = 12
 """Rounds of a record up to which all its signs are tried."""
 CLOSE: Final = 1e-12
+EIGEN: Final = 1e-3
+"""Relative accuracy of an eigenvalue, which is rounded up by that much."""
+SMALL: Final = 256
+"""Rounds up to which all eigenvalues are computed."""
+STARTS: Final = 3
 
 
 @dataclass(frozen=True)
@@ -80,6 +92,11 @@ def worst_record(gram: Array, schedules: Schedules) -> WorstRecord:
     best, bound = (_of_exact_gaps if schedules.exact_gaps else _of_free_gaps)(weights, schedules)
     squares = {rounds: reached(gram, rounds) for rounds in best}
     square = max(squares.values())
+    if bound > square * (1 + CLOSE):
+        if not schedules.exact_gaps:
+            squares |= {rounds: reached(gram, rounds) for rounds in _exchanged(gram, schedules, best)}
+            square = max(squares.values())
+        bound = min(bound, _by_diagonals(gram, schedules))
     found = min(rounds for rounds in squares if squares[rounds] >= square * (1 - CLOSE))
     return WorstRecord(tuple(round + 1 for round in found), math.sqrt(square), math.sqrt(max(bound, square)))
 
@@ -89,26 +106,115 @@ def reached(gram: Array, rounds: tuple[int, ...]) -> float:
     part = gram[np.ix_(rounds, rounds)]
     if (part >= 0).all():
         return float(part.sum())
-    count = len(rounds)
+    signs = _best_signs(part)
+    return float(signs @ part @ signs)
+
+
+def _best_signs(part: Array) -> Array:
+    """Those of the largest sum that was found."""
+    count = len(part)
     if count <= FEW:
-        signs = np.array([(1, *rest) for rest in itertools.product((1.0, -1.0), repeat=count - 1)])
-        return float(np.einsum("ni,ij,nj->n", signs, part, signs).max())
+        every = np.array([(1, *rest) for rest in itertools.product((1.0, -1.0), repeat=count - 1)])
+        return np.asarray(every[np.argmax(np.einsum("ni,ij,nj->n", every, part, every))])
     starts = np.vstack([np.ones(count), np.sign(np.linalg.eigh(part)[1][:, -1]) + 0.5, np.sign(part) + 0.5])
-    return max(_by_flips(part, np.sign(start)) for start in starts)
+    flipped = [_by_flips(part, np.sign(start)) for start in starts]
+    return max(flipped, key=lambda signs: float(signs @ part @ signs))
 
 
-def _by_flips(part: Array, signs: Array) -> float:
-    """The sum after one sign at a time was turned, while that helps."""
+def _by_flips(part: Array, signs: Array) -> Array:
+    """Signs after one at a time was turned, while that helps."""
     while True:
         gains = np.diagonal(part) - signs * (part @ signs)
         best = int(np.argmax(gains))
         if gains[best] <= CLOSE * np.abs(part).sum():
-            return float(signs @ part @ signs)
+            return signs
         signs[best] *= -1
+
+
+def _exchanged(gram: Array, schedules: Schedules, starts: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Schedules of free gaps that no exchange of one round and sign improves: from those given, and a greedy one."""
+    size, gap = len(gram), min(schedules.separation, len(gram))
+    near = np.abs(np.subtract.outer(np.arange(size), np.arange(size))) < gap
+    found = []
+    for start in [(int(np.argmax(np.diagonal(gram))),), *starts[:STARTS]]:
+        signs = np.zeros(size)
+        signs[list(start)] = _best_signs(gram[np.ix_(start, start)])
+        while _exchange(gram, near, signs, schedules.most(size)):
+            pass
+        found.append(tuple(int(round) for round in np.flatnonzero(signs)))
+    return found
+
+
+def _exchange(gram: Array, near: Array, signs: Array, most: int) -> bool:
+    """Add a round, or put it in the place of another, whichever adds most to the sum; False where nothing does.
+
+    signs (rounds,): 0 for a round that the record is not in; changed in place.
+    """
+    inside = np.flatnonzero(signs)
+    pulls, taken = gram @ signs, near[:, inside]
+    worth = 2 * signs[inside] * pulls[inside] - np.diagonal(gram)[inside]  # what the sum loses without a round
+    best = CLOSE * float(signs @ pulls)
+    change: tuple[int, int, float] | None = (
+        None  # the round added, that taken out (or -1), and what pulls at the new one
+    )
+    free = taken.sum(axis=1)
+    if len(inside) < most:
+        gains = np.where(free == 0, 2 * np.abs(pulls) + np.diagonal(gram), -np.inf)
+        if gains.max() > best:
+            new = int(np.argmax(gains))
+            best, change = float(gains[new]), (new, -1, float(pulls[new]))
+    for number, round in enumerate(inside):
+        pull = pulls - signs[round] * gram[round]
+        allowed = free - taken[:, number] == 0
+        gains = np.where(allowed, 2 * np.abs(pull) + np.diagonal(gram), -np.inf) - worth[number]
+        new = int(np.argmax(gains))
+        if gains[new] > best:
+            best, change = float(gains[new]), (new, int(round), float(pull[new]))
+    if change is None:
+        return False
+    new, old, sense = change
+    if old >= 0:
+        signs[old] = 0.0
+    signs[new] = 1.0 if sense >= 0 else -1.0
+    return True
+
+
+def _by_diagonals(gram: Array, schedules: Schedules) -> float:
+    """An upper bound of mu(R)^2 over all schedules; inf where no eigenvalue is found."""
+    diagonal = np.diagonal(gram)
+    return min(_of_diagonal(gram, scale, schedules) for scale in (np.ones(len(gram)), np.maximum(diagonal, 1e-300)))
+
+
+def _of_diagonal(gram: Array, scale: Array, schedules: Schedules) -> float:
+    """The largest sum of D_ii over a schedule, D = largest eigenvalue of scale^-1/2 G scale^-1/2 times scale."""
+    root = np.sqrt(scale)
+    scaled = gram / root / root[:, None]
+    size = len(gram)
+    try:
+        start = np.random.default_rng(0).standard_normal(size)
+        few = size <= SMALL
+        largest = np.linalg.eigvalsh(scaled)[-1] if few else eigsh(scaled, 1, which="LA", tol=EIGEN, v0=start)[0][0]
+        bound = float(largest) * (1 + EIGEN)
+        cholesky(bound * np.eye(size) - scaled, overwrite_a=True, check_finite=False)
+    except (LinAlgError, ArpackError):  # below an eigenvalue, or none found
+        return math.inf
+    return _largest_sum(bound * scale, schedules)
 
 
 Found = tuple[list[tuple[int, ...]], float]
 """Schedules with the largest sums, rounds from 0; no schedule has a larger sum than the number."""
+
+
+def _largest_sum(values: Array, schedules: Schedules) -> float:
+    """The largest sum of positive values over the rounds of a schedule."""
+    size, gap, most = len(values), schedules.separation, schedules.most(len(values))
+    if schedules.exact_gaps:
+        return max(float(values[first::gap][:most].sum()) for first in range(size))
+    best = np.zeros(size + gap)  # best[i]: of rounds i.. with so many left
+    for _ in range(most):
+        with_first = values + best[gap:]
+        best = np.concatenate([np.maximum.accumulate(with_first[::-1])[::-1], np.zeros(gap)])
+    return float(best[0])
 
 
 def _of_exact_gaps(weights: Array, schedules: Schedules) -> Found:

@@ -141,12 +141,13 @@ SHADES: Final = (0.0, -0.35, 0.25, -0.2, -0.5)
 GREY: Final = "grey"
 _BY_HUE: Final = {
     "blue": "wdp-cocop-gaussian dp-ftrl sparse-vector private-bandit-gaussian noisy-gd private-ftrl "
-    "online-to-batch.descent one-pass-ftrl private-blocked-descent wdp-cocop-solver",
+    "online-to-batch.descent one-pass-ftrl private-blocked-descent wdp-cocop-solver "
+    "noisy-smd",
     "vermilion": "wdp-cocop-gamma dp-ftrl-lipschitz private-bandit-laplace noisy-sgd noisy-eg private-ftpl phased-sgd "
     "restarted-ftal private-projected-descent adaptive-sparse-vector.cold epoch-leader epoch-phased-sgd pol",
     "green": "wdp-cocol-gaussian pftal shrinking-dartboard private-linear-bandit objective-perturbation noisy-qnorm "
     "private-fw.balanced online-to-batch.leader private-gauge-descent batched-arms noisy-oracle "
-    "net-sparse-vector l2p-net dartboard-net l2p-sampled pocp-privacy apoly-sfw",
+    "net-sparse-vector l2p-net dartboard-net l2p-sampled pocp-privacy apoly-sfw noisy-sfw",
     "purple": "wdp-cocol-gamma hedge-batched chaudhuri private-vr-fw online-to-batch.shrinking "
     "private-separation-descent adaptive-sparse-vector.restart thakurta-smith-gaussian pqftl noisy-nuclear "
     "point-moves",

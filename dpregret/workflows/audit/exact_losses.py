@@ -32,6 +32,12 @@ and has a noise of its own in either sum; x_2 = -1 and x_3 < 1 is the event.
 Private offline learning in one dimension. Losses -x and x alternate, one is exchanged for the other; the running code
 says by how much the average moves. What is released is clipped to [-1, 1], which keeps the half-lines that tell two
 Gaussians apart.
+
+Noisy descent on batches drawn with replacement, in a rectangle so flat that one coordinate is left. All records but one
+have zero losses, that one the slope L0 or -L0. What is released is then, but for the step size, a sum with weights j/T,
+j = 1..T-1, of how often step T - j draws the record, over m, and of normal noise: a mixture of normal laws, whose
+half-lines are counted. M is the diameter, its half a step size times sqrt(T/2): the chance that a point leaves the set
+is below `LEAVES`, by which chances are corrected.
 """
 
 from __future__ import annotations
@@ -44,8 +50,10 @@ from typing import Final, cast
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import ndtr
+from scipy.stats import binom
 
 from dpregret.algorithms.erm.base import ErmProblem, Risk
+from dpregret.algorithms.erm.noisy_batch_descent import batch_deviation, printed_batch, printed_steps
 from dpregret.algorithms.erm.private_offline_learning import PrivateOfflineLearning
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.l2p import LazyToPrivate
@@ -71,6 +79,8 @@ BATCHES = 14
 """Of L2P."""
 RECORDS, CHANGED = 1001, 9
 """Records of POL, and the one that is exchanged: soon after alpha t reaches L / r, from where on points are inside."""
+STEPS, LEAVES, TAIL = 200, 1e-20, 1e-20
+"""T of noisy descent on batches; see above; chances of counts that are left out."""
 RESOLVED = 1e-3
 """Relative accuracy of where a statement begins to fail."""
 DIAMETER = 2.0
@@ -279,6 +289,32 @@ def offline_epsilon(budget: Budget) -> float:
     return gaussian_epsilon(abs(averages[0] - averages[1]) / noise, budget.delta)
 
 
+def batch_epsilon(budget: Budget) -> float:
+    """Epsilon at delta that Algorithm 2 of Bassily, Guzman & Nandi 2021 loses at least on the pair above."""
+    samples = math.ceil(math.sqrt(32 * STEPS * math.log(1 / budget.delta)) / budget.epsilon)
+    steps = int(printed_steps(budget, samples, dimension=2))
+    batch, weights = printed_batch(budget, samples, steps), np.arange(1.0, steps) / steps
+    law = drawn_law(batch, 1 / samples, steps)
+    deviation = batch_deviation(budget, samples, 1.0) * math.sqrt(np.square(weights).sum())
+    moves = np.arange(len(law)) / (steps * batch)  # by the record, whose slope is 1
+    ends = np.linspace(-4, 8, 241)[:, None] * deviation
+    likely = ndtr((moves - ends) / deviation) @ law - LEAVES
+    rare = ndtr((-moves - ends) / deviation) @ law + (1 - law.sum()) + LEAVES
+    return smallest_epsilon(lambda epsilon: float((likely - math.exp(epsilon) * rare).max()), budget.delta)
+
+
+def drawn_law(batch: int, chance: float, steps: int) -> Array:
+    """P(sum over j = 1..steps - 1 of j times a Binomial(batch, chance) is s), s = 0, 1, ..., but not of unlikely s."""
+    law, count = np.ones(1), binom(batch, chance)
+    counts = np.arange(int(count.isf(TAIL)) + 1)
+    for weight in range(1, steps):
+        longer = np.zeros(len(law) + weight * (len(counts) - 1))
+        for number, share in zip(counts, count.pmf(counts), strict=True):
+            longer[weight * number : weight * number + len(law)] += share * law
+        law = longer[: int(np.flatnonzero(longer > TAIL)[-1]) + 1]
+    return law
+
+
 def refuted(budget: Budget, attained: Callable[[Budget], float], on: str) -> ExactLoss:
     """The loss at a budget, and the least refuted epsilon at the same delta: by bisection between LEAST and there."""
 
@@ -344,6 +380,12 @@ def offline() -> ExactLoss:
     return refuted(Budget(1.0, DELTA), offline_epsilon, on)
 
 
+def batches() -> ExactLoss:
+    """Noisy descent on batches as printed."""
+    on = f"a slope turned among zero losses in a flat rectangle, T = {STEPS}, delta = {DELTA:g}"
+    return refuted(Budget(1.0, DELTA), batch_epsilon, on)
+
+
 LINES = Special(losses="flat", rounds=8)
 TURNED = f"on [-1, 1] {UP} or {DOWN} in round"
 LOSSES: Final[Mapping[str, Callable[[], ExactLoss]]] = {
@@ -367,6 +409,7 @@ LOSSES: Final[Mapping[str, Callable[[], ExactLoss]]] = {
     "l2p.printed": lambda: lazy(Budget(1 / 16, DELTA)),
     "pqftl.printed": quadratic,
     "pol.printed": offline,
+    "noisy-smd.printed": batches,
 }
 """Name, learner.variant -> what computes it."""
 
