@@ -38,9 +38,9 @@ class Record(NamedTuple):
         """An empty record where there is none that can be read."""
         try:
             content = json.loads(file.read_bytes())
-            cpu = content.get("cpu")
-            spent = None if cpu is None else float(cpu)
-            return cls(str(content["key"]), tuple(content["outputs"]), dict(content["files"]), spent)
+            key, outputs, files = str(content["key"]), tuple(content["outputs"]), dict(content["files"])
+            spent = content.get("cpu")  # not in a record of an older version
+            return cls(key, outputs, files, None if spent is None else float(spent))
         except (OSError, ValueError, TypeError, KeyError):
             return cls()
 
