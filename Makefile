@@ -142,6 +142,7 @@ reference: setup ## keep the tables of the finished runs as the new reference (R
 	  from=$$(dirname "$$tables"); to=results/reference/$${from#results/}; mkdir -p "$$to"; \
 	  cp "$$from"/claims.csv "$$from"/checks.csv "$$from"/jobs.csv "$$from"/table_*.{csv,md,tex} "$$from"/errata.{csv,md} "$$from"/costs.{csv,md} "$$to"; \
 	  [ ! -e "$$from"/gains.csv ] || cp "$$from"/gains.{csv,md} "$$to"; \
+	  [ ! -d "$$from"/figures ] || { mkdir -p "$$to"/figures && rm -f "$$to"/figures/*.csv && cp "$$from"/figures/*.csv "$$to"/figures; }; \
 	  [ $$run != results -o ! -d "$$from"/exact ] || { mkdir -p "$$to"/exact && cp "$$from"/exact/*.md "$$to"/exact; }; echo "$$to"; done; done
 	@for run in $(RUNS); do to=results/reference$${run#results}/audit; mkdir -p "$$to"; \
 	  cp "$$run"/audit/audit.{csv,md} "$$run"/audit/planted.{csv,md} "$$run"/audit/exact_losses.csv "$$to"; echo "$$to"; done

@@ -250,6 +250,7 @@ def table(
     number: Annotated[int, option("Table of the paper.")] = 1,
     long: Annotated[bool, option("All columns, and a row for each learner.", "--long", "--all")] = False,
     in_json: Json = False,
+    to: Annotated[File, option("Judge the rows of a run again and write its tables here.", metavar="DIR")] = None,
 ) -> None:
     """Print a paper's comparison table, of the newest run, else of the reference.
 
@@ -258,8 +259,56 @@ def table(
       dpregret table talwar --number 2       its second table
       dpregret table lou --profile quick     of another run
       dpregret table lou --long              every column
+      dpregret table lou --to build/tables   makes the files of the tables again
     """
+    if to is not None:
+        again("rewrite_tables", paper, profile, to)
     show(paper, profile, number=number, long=long, in_json=in_json)
+
+
+@app.command(rich_help_panel=RUNS)
+def figure(
+    paper: Paper,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME", help="Figures; all are listed where none is.")
+    ] = None,
+    profile: AnyProfile = None,
+    to: Annotated[Path, option("Folder to write into.", metavar="DIR")] = Path("build/figures"),
+) -> None:
+    """Draw a figure of a paper again from the rows of a run: PDF, PNG, SVG, and its data as CSV.
+
+    \b
+      dpregret figure lou                    its figures, each with its title
+      dpregret figure lou printed_errata     of the newest run
+      dpregret figure lou printed_errata --profile quick --to my_paper
+    """
+    if names:
+        again("redraw", paper, profile, to, names)
+    from dpregret.workflows.run.again import listed
+
+    typer.echo("\n".join(listed(paper_of(paper))))
+
+
+def paper_of(word: str) -> str:
+    """The paper that a name, or the beginning of one, means."""
+    found = [name for name in papers() if word in (name, "") or name.startswith(word)]
+    if word not in papers() and len(found) != 1:
+        stop(not_allowed("paper", word, paper_names()))
+    return word if word in papers() else found[0]
+
+
+def again(function: str, paper: str, profile: str | None, to: Path, *arguments: Any) -> NoReturn:
+    """Make something of a paper again from the rows of a run, the newest where no profile is named; name the files."""
+    from dpregret.workflows.run import again as making
+
+    name, start = paper_of(paper), Path.cwd()
+    os.chdir(workplace())
+    if profile and not results_of(profile).is_dir():
+        profile_path(profile)  # raises for an unknown name
+    results = making.finished(name, [results_of(profile)] if profile else [Path("results"), *Path("results").glob("*")])
+    paths = getattr(making, function)(name, results, start / to, *arguments)
+    typer.echo("\n".join(os.path.relpath(path, start) for path in paths))
+    raise typer.Exit
 
 
 @app.command(rich_help_panel=RUNS)
@@ -331,9 +380,9 @@ def report(
 
 ANSWERED: Final = ("check", "advise", "audit", "test")
 """Commands that import files of a study: their exit code comes from a child, which such a file may end."""
-IN_STUDY: Final = ("run", "data", "table", "claims", "report", "check", "audit", "test", "gate", "advise")
+IN_STUDY: Final = ("run", "data", "table", "figure", "claims", "report", "check", "audit", "test", "gate", "advise")
 """Commands that take the folder of a study for a paper."""
-PROFILED: Final = ("run", "table", "claims", "report", "check")
+PROFILED: Final = ("run", "table", "figure", "claims", "report", "check")
 
 
 def is_study(word: str) -> bool:
@@ -371,7 +420,7 @@ def within(arguments: list[str]) -> list[str] | None:
         rest += ["--profile", study.PROFILE]
     if command == "advise" and not options & {"--results", "--data"}:
         rest += ["--results", str(folder / "results" / study.PROFILE)]
-    if command in ("table", "claims", "report", "check") or (command == "run" and rest[:1] != ["all"]):
+    if command in ("table", "figure", "claims", "report", "check") or (command == "run" and rest[:1] != ["all"]):
         rest.insert(0, folder.name)
     os.environ[study.VARIABLE] = str(folder)
     os.chdir(folder)

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from dpregret.core import parquet
-from dpregret.paper_figs.figures import style
-from dpregret.paper_figs.figures.style import PanelFigure
+from dpregret.paper_figs.figures import grammar
+from dpregret.paper_figs.figures.grammar import PanelFigure
 from dpregret.paper_figs.judge.claims import Claim
 from dpregret.paper_figs.judge.runs import check_columns
 from dpregret.paper_figs.validation.simulate import Law, Sweep, make_claim
@@ -65,7 +65,7 @@ def write_runs(frame: pd.DataFrame, folder: Path) -> Path:
 
 def only_png(monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on figures are saved as PNG and nowhere else."""
-    monkeypatch.setattr(style, "FORMS", ("png",))
+    monkeypatch.setattr(grammar, "FORMS", ("png",))
 
 
 def figures_of(monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], object]) -> dict[str, PanelFigure]:

@@ -11,7 +11,7 @@ import pytest
 from planted import by_samples, expert_sweep, lambda_grid, risk_claim, risk_frame
 
 from dpregret.paper_figs.figures import compare, sweep
-from dpregret.paper_figs.figures.style import Theme
+from dpregret.paper_figs.figures.grammar import Source, Theme
 from dpregret.paper_figs.figures.write import write_figures
 from dpregret.paper_figs.judge.cells import EDGE, best_regularisation, collect_cells
 from dpregret.paper_figs.judge.claims import Claim, ClaimsError, FigureEntry, load_claims
@@ -205,15 +205,17 @@ def expert_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_figures_show_crossing_winner_and_best_lambda(expert_runs: Path) -> None:
     runs, claims = read_runs(expert_runs), load_claims(PAPERS / "asi_et_al_2023" / "claims.yaml")
     entries = {(entry.type, entry.experiment): entry for entry in claims.figures}
-    crossed = sweep.sweep(Theme(), runs, claims, entries["sweep", "experts-horizon"])
+    crossed = sweep.sweep(Source(Theme(), runs, claims, entries["sweep", "experts-horizon"]))
     assert crossed.data().set_index("series").loc["crossing", "x"] == pytest.approx(1e6)  # 40 T^(1/3) = 4000
     entry = FigureEntry(type="sweep", experiment="experts-horizon", parameter="horizon", scaled=1 / 3)
-    data = sweep.sweep(Theme(), runs, claims, entry).data()
+    data = sweep.sweep(Source(Theme(), runs, claims, entry)).data()
     drawn = data.loc[(data["series"] == "shrinking dartboard, zcdp") & (data["what"] == "mean"), "y"]
     assert drawn.to_numpy() == pytest.approx(40.0, rel=0.05)
-    shares = compare.winners(Theme(), runs, claims, entries["winners", "winners"])
+    shares = compare.winners(Source(Theme(), runs, claims, entries["winners", "winners"]))
     assert len(shares.panels[0].axis.texts) == len(shares.data()) == 2 * 9
-    best = sweep.exponent(Theme(), runs, claims, entries["exponent", "smooth-lambda"]).data()
+    best = sweep.exponent(Source(Theme(), runs, claims, entries["exponent", "smooth-lambda"])).data()
     assert best.loc[best["what"] == "mean", "x"].to_numpy() == pytest.approx(np.array(HORIZONS))
     entry = FigureEntry(type="bounds", experiment="experts-theorem", parameter="experts")
-    assert [panel.title for panel in sweep.bounds(Theme(), runs, claims, entry).panels] == ["sparse vector, pure"]
+    assert [panel.title for panel in sweep.bounds(Source(Theme(), runs, claims, entry)).panels] == [
+        "sparse vector, pure"
+    ]

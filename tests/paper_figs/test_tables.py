@@ -1,6 +1,7 @@
 """Files of runs, read as they were written or refused, and the tables and figures that come of them."""
 
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -10,9 +11,10 @@ from planted import figures_of, planted_paper, write_runs
 
 from dpregret.core import parquet
 from dpregret.paper_figs.figures import compare, write
-from dpregret.paper_figs.figures.style import MOST, Curve, CurveStyle, PanelFigure, Theme, style_context
-from dpregret.paper_figs.figures.sweep import Series, panels_of
-from dpregret.paper_figs.judge.claims import ClaimsFile, Table, load_claims
+from dpregret.paper_figs.figures.curves import Series, panels_of
+from dpregret.paper_figs.figures.grammar import Curve, PanelFigure, Source, Theme
+from dpregret.paper_figs.figures.style import MOST, CurveStyle, style_context
+from dpregret.paper_figs.judge.claims import ClaimsFile, FigureEntry, Table, load_claims
 from dpregret.paper_figs.judge.result_tables import read_jobs, write_jobs
 from dpregret.paper_figs.judge.runs import COLUMNS, COST_COLUMNS, KEY, RunsError, check_columns, empty_row, read_runs
 from dpregret.paper_figs.tables.write import MORE, comparison_table, costs_table, write_tables
@@ -222,7 +224,10 @@ def test_every_figure_is_drawn_with_its_data(paper_runs: Path, tmp_path: Path, m
 
 def test_files_have_the_same_bytes_every_time(tmp_path: Path) -> None:
     with style_context():
-        figures = [compare.costs(Theme(), costs()) for _ in range(2)]
+        parquet.write(costs(), tmp_path / "costs.parquet", parquet.Stamp("", ""))
+        unused: Any = None
+        source = Source(Theme(), unused, unused, FigureEntry(type="costs"), tmp_path / "costs.parquet")
+        figures = [compare.costs(source) for _ in range(2)]
         first, second = (figure.save(tmp_path / str(number) / "costs") for number, figure in enumerate(figures))
     assert [path.suffix for path in first] == [".pdf", ".png", ".svg", ".csv"]
     for one, two in zip(first, second, strict=True):

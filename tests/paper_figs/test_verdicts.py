@@ -1,6 +1,7 @@
 """The rules of verdicts: planted curves get the verdict that they deserve, in every parameter, for the right reason."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -12,16 +13,17 @@ from planted import logarithmic
 
 from dpregret.algorithms.privacy.series import landau as landau_of
 from dpregret.paper_figs.figures.compare import crossover
-from dpregret.paper_figs.figures.style import Theme
+from dpregret.paper_figs.figures.grammar import Source, Theme
 from dpregret.paper_figs.judge import cells, result_tables
 from dpregret.paper_figs.judge.cells import BATCH, ODDS, best_regularisation, collect_cells, mean_root, quantiles
-from dpregret.paper_figs.judge.claims import Claim, ClaimsError, ClaimsFile, Gain, Measure
+from dpregret.paper_figs.judge.claims import Claim, ClaimsError, ClaimsFile, FigureEntry, Gain, Measure
 from dpregret.paper_figs.judge.fits import Estimate, mean_interval
 from dpregret.paper_figs.judge.result_tables import ExactLoss, gains, ratio, write_exact_losses, write_gains
 from dpregret.paper_figs.judge.runs import check_columns
 from dpregret.paper_figs.judge.verdicts import Judgement, decide, judge, judge_claims, rate_text
 from dpregret.paper_figs.judge.vocabulary import SEEN_HERE, STEEPER, STEEPER_HELD, VALUE_COLUMN
 from dpregret.paper_figs.tables.write import measure
+from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.validation.simulate import Sweep, make_claim
 
 Law = Callable[[np.ndarray, float], np.ndarray]
@@ -552,7 +554,7 @@ def test_saturated_cells_of_a_gain_are_marked() -> None:
     assert collect_cells(runs, claim()).status == ("saturated",) * len(WINDOWS)
 
 
-def test_a_crossover_is_drawn_where_it_was_computed_and_measured() -> None:
+def test_a_crossover_is_drawn_where_it_was_computed_and_measured(tmp_path: Path) -> None:
     """A line a dimension, a panel a tree, horizons in rounds; cells in dimension four with who was ahead."""
     table = pd.DataFrame({"n": [2, 2, 8, 8], "eps": [1.0, 2.0] * 2, "log2 T*, Laplace tree": [30.0, 36.0, 34.0, 38.0],
                           "log2 T*, Gaussian tree": [24.0, 30.0, 22.0, 28.0], "limit": 1.1})  # fmt: skip
@@ -567,14 +569,17 @@ def test_a_crossover_is_drawn_where_it_was_computed_and_measured() -> None:
         ],
         columns=["learner", "horizon", "epsilon", "dimension", "run", "regret"],
     ).assign(experiment="a", variant="corrected", status="ok", set="ball", stream="cone")
-    figure = crossover(Theme(), table, runs)
+    formats.write_csv(table, tmp_path / "crossover.csv")
+    unused: Any = None
+    source = Source(Theme(), runs, unused, FigureEntry(type="crossover"), tmp_path / "crossover.csv")
+    figure = crossover(source)
     assert [panel.title for panel in figure.panels] == ["Laplace tree", "Gaussian tree"]
     data = figure.data()
     assert list(data.loc[data["panel"] == "2 Gaussian tree", "y"]) == [2**24, 2**30, 2**22, 2**28]
     measured = data.loc[data["what"] == "who had the smaller regret"].set_index("series")["y"]
     found = [measured[f"measured, {word}"] for word in ("tree ahead", "every value ahead", "undecided")]
     assert found == [64, 16, 256]
-    assert crossover(Theme(), table, pd.DataFrame()).panels
+    assert crossover(replace(source, runs=pd.DataFrame())).panels
 
 
 def private(runs: int, **settings: object) -> pd.DataFrame:

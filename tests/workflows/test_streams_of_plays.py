@@ -28,7 +28,7 @@ from dpregret.datasets import bundled
 from dpregret.datasets.losses import RidgeSquared
 from dpregret.datasets.pool_streams import PoolStream
 from dpregret.datasets.streams import Stream, make_stream
-from dpregret.paper_figs.figures.style import GREY, HUES, CurveStyles, hue_of
+from dpregret.paper_figs.figures.style import DOTTED, PLAIN, CurveStyle, CurveStyles
 from dpregret.paper_figs.judge.runs import check_columns, check_runs
 from dpregret.workflows.families import FAMILIES, base, online
 from dpregret.workflows.families.base import Draws
@@ -389,16 +389,27 @@ def test_every_learner_has_a_name_of_its_own_that_fits_a_legend() -> None:
     assert [variant for variant in VARIANTS if f".{variant}" not in names] == [], "words of a variant that is not there"
 
 
-def test_private_learners_of_an_experiment_never_look_alike() -> None:
-    """Neither the same marker in close colours, in any experiment of the papers."""
-    styles, alike = CurveStyles(display_names()), []
+def test_learners_of_an_experiment_never_look_alike() -> None:
+    """Neither the same marker in close colours, in any experiment of the papers; without privacy all are grey, and only
+    a private learner without noise is dotted."""
+    alike, names = [], display_names()
+    kinds = {name: kind for family in FAMILIES.values() for name, kind in family.learners.items()}
     papers = read_profile(Path("workflows/config/full.yaml")).data["papers"]
     for experiment in (each for paper in papers.values() for each in paper["experiments"].values()):
-        keys = [f"{learner}.{variant}" for learner, own in experiment["learners"].items() for variant in own]
-        assert [key for key in keys if key not in HUES and key.partition(".")[0] not in HUES] == [], "hue by a hash"
-        for one, two in combinations([key for key in keys if hue_of(key) != GREY], 2):
-            first, second = styles.at(one), styles.at(two)
+        styles = CurveStyles(names)
+        drawn = {
+            f"{learner}.{variant}": styles.of(learner, variant, kinds[learner].card.private)
+            for learner, own in experiment["learners"].items()
+            for variant in own
+        }
+        for (one, first), (two, second) in combinations(drawn.items(), 2):
             apart = np.linalg.norm(np.subtract(first.colour, second.colour))
             if first.marker == second.marker and apart < 0.35:
                 alike.append((one, two))
+        for key, style in drawn.items():
+            assert (style.colour == PLAIN) == (not kinds[key.partition(".")[0]].card.private)
+            assert style.dash != DOTTED
     assert alike == []
+    new = CurveStyles({**names, "newcomer": "Newcomer"})
+    assert new.of("newcomer", "plain", private=False) == CurveStyle(PLAIN, "o")
+    assert new.of("newcomer", "noisy").without_noise().dash == DOTTED

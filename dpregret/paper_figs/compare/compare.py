@@ -11,6 +11,7 @@ import pandas as pd
 
 from dpregret.core.boundary import as_json
 from dpregret.core.errors import ConfigError, one_line, printable
+from dpregret.paper_figs.compare import figures
 from dpregret.paper_figs.judge.fits import Estimate
 from dpregret.paper_figs.judge.result_tables import FITTED, SAME, read_lines
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN
@@ -100,22 +101,34 @@ def _fitted(both: pd.DataFrame, side: str) -> list[str]:
     return [formats.with_interval(Estimate(*row), 3) if np.isfinite(row[0]) else formats.DASH for row in columns]
 
 
-def main(a: str, b: str, read: Callable[[str], pd.DataFrame], long: bool = False, in_json: bool = False) -> int:
-    """Print what differs; exit code 2 when the two cannot be compared. read: gives the lines of a name."""
+def main(
+    a: str,
+    b: str,
+    read: Callable[[str], pd.DataFrame],
+    drawn: Callable[[str], figures.Drawn],
+    long: bool = False,
+    in_json: bool = False,
+) -> int:
+    """Print what differs; exit code 2 when the two cannot be compared. read, drawn: give the lines and the figures of
+    a name."""
     try:
         first, second = read(a), read(b)
-        moved = compare(first, second)
+        shown = drawn(a), drawn(b)
+        moved, redrawn = compare(first, second), figures.compare_figures(*shown)
     except (CompareError, DamageError, OSError) as fault:
         print(f"compare: {one_line(fault)}", file=sys.stderr)
         return 2
-    sentence = summary(first, second, moved)
+    sentence = "\n".join(filter(None, (summary(first, second, moved), figures.summary(*shown, redrawn))))
     if in_json:
         rows = moved.rename(columns=lambda name: name.replace(" ", "_"))
-        print(as_json({"a": a, "b": b, "summary": sentence, "moved": rows}), end="")
+        drawings = redrawn.rename(columns=lambda name: name.replace(" ", "_"))
+        print(as_json({"a": a, "b": b, "summary": sentence, "moved": rows, "figures": drawings}), end="")
         return 0
     if len(moved):
         both = {side: moved[f"exponent of {side}"] + " " + moved[f"verdict of {side}"] for side in "AB"}
         few = moved[["claim", "what"]].assign(**both)
         print(formats.terminal(moved if long else few, printable(f"A: {a}   B: {b}")))
+    if len(redrawn):
+        print(formats.terminal(redrawn, "data of figures"))
     print(sentence)
     return 0

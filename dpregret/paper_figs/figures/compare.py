@@ -11,24 +11,28 @@ import numpy as np
 import pandas as pd
 from matplotlib.colors import ListedColormap
 
-from dpregret.paper_figs.figures import style, sweep
-from dpregret.paper_figs.figures.style import MOST, Curve, CurveStyle, Panel, PanelFigure, Style, Theme
+from dpregret.core import parquet
+from dpregret.paper_figs.figures import curves, style
+from dpregret.paper_figs.figures.grammar import Curve, Panel, PanelFigure, Source, Style, figure_type
+from dpregret.paper_figs.figures.style import MOST, CurveStyle
+from dpregret.paper_figs.figures.sweep import TRIVIAL
 from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.cells import NotRun, mean_root
-from dpregret.paper_figs.judge.claims import ClaimsFile, FigureEntry
 from dpregret.paper_figs.judge.result_tables import gains, ratio
+from dpregret.paper_figs.text.formats import read_csv
 
 
-def winners(theme: Theme, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> PanelFigure:
+@figure_type("winners", "experiment")
+def winners(source: Source) -> PanelFigure:
     """Which private learner has the smallest mean regret, on a map of T and d, one panel per stream; raises NotRun.
 
     A cell names its winner by colour and shows its regret as a share of the trivial regret: 1.00 means that no private
     learner does better than a fixed expert.
     """
-    rows = sweep.rows_of(runs, entry.experiment)
+    theme, rows = source.theme, curves.rows_of(source.runs, source.entry.experiment)
     rows = rows.loc[np.isfinite(rows["epsilon"])].assign(name=lambda frame: frame["learner"] + "." + frame["variant"])
     if rows.empty:
-        raise NotRun(f"no private learner in {entry.experiment}")
+        raise NotRun(f"no private learner in {source.entry.experiment}")
     figure = PanelFigure(rows["stream"].nunique(), height=2.3)
     means = rows.groupby(["stream", "dimension", "horizon", "name"])[["regret", "trivial_regret"]].mean()
     keys = ["stream", "dimension", "horizon"]
@@ -49,7 +53,7 @@ def winners(theme: Theme, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureE
         seaborn.heatmap(number, ax=panel.axis, annot=text, fmt="", **options)
         for (_, size, horizon), cell in group.iterrows():
             where = [f"T = {horizon}, d = {size}"]
-            panel.keep(theme.name(cell["name"]), where, [cell["share"]], what="share of the trivial")
+            panel.keep(theme.name(cell["name"]), where, [cell["share"]], what="share of the fixed point's")
         panel.axis.set(xlabel=style.AXES["horizon"], ylabel=style.AXES["experts"])
         panel.axis.set_title(theme.name(f"stream:{stream}") if len(figure.panels) > 1 else "")
         panel.axis.tick_params(length=0, labelrotation=0)
@@ -57,18 +61,20 @@ def winners(theme: Theme, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureE
         figure.key(theme.name(name), color=colour, marker="s", linestyle="none", markersize=6)
     best = theme.name(ranked[0])
     figure.finding = f"{best} has the least regret in {won[ranked[0]]} of {len(cells)} settings"
-    how = f". A number: least regret over that of the {sweep.TRIVIAL['regret']}."
-    figure.setting = theme.small_print(rows, how, ("horizon", "dimension"))
+    how = f". A number: least regret over that of the {TRIVIAL}."
+    figure.setting = theme.setting(rows, how, ("horizon", "dimension"))
     return figure
 
 
-def privacy_cost(theme: Theme, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> PanelFigure:
-    """The cost of privacy on each data set: every learner's response beside the fixed-point baseline; raises NotRun.
+@figure_type("privacy-cost", "experiment")
+def privacy_cost(source: Source) -> PanelFigure:
+    """The cost of privacy on each data set: every learner's response beside the trivial point; raises NotRun.
 
     One colour and marker per privacy budget; learners without privacy are grey.
     """
-    response, rows = claims.response, sweep.rows_of(runs, entry.experiment)
-    entries = sweep.series_of(rows)
+    theme, response = source.theme, source.claims.response
+    rows = curves.rows_of(source.runs, source.entry.experiment)
+    entries = curves.series_of(rows)
     titles = {f"{series.learner}.{series.variant}": replace(series, window=None).name(theme) for series in entries}
     names = list(dict.fromkeys(titles.values()))
     budgets = sorted(float(value) for value in set(rows["epsilon"]) if np.isfinite(value))
@@ -80,7 +86,7 @@ def privacy_cost(theme: Theme, runs: pd.DataFrame, claims: ClaimsFile, entry: Fi
     )
     rows["budget"] = rows["epsilon"].map(_budget)
     rows["share"] = rows["regret"] / rows.groupby("stream")["trivial_regret"].transform("mean")
-    figure = PanelFigure(rows["stream"].nunique(), height=0.75 + 0.17 * len(names), wide=True)
+    figure = PanelFigure(rows["stream"].nunique(), height=0.75 + 0.17 * len(names))
     shares: list[tuple[float, str]] = []
     for index, (panel, (stream, data)) in enumerate(zip(figure.panels, rows.groupby("stream", sort=True), strict=True)):
         options: Style = {"x": "share", "y": "name", "order": names, "hue": "budget", "legend": False}
@@ -93,23 +99,25 @@ def privacy_cost(theme: Theme, runs: pd.DataFrame, claims: ClaimsFile, entry: Fi
         seaborn.pointplot(data, ax=panel.axis, **options)
         for (name, budget), cell in data.groupby(["name", "epsilon"], sort=True):
             mean, (low, high) = float(cell["share"].mean()), _ends(cell["share"])
-            panel.keep(str(name), [f"eps = {budget:g}"], [mean], [low], [high], "share of trivial")
+            panel.keep(str(name), [f"eps = {budget:g}"], [mean], [low], [high], "share of the fixed point's")
             if budget in budgets[-1:]:
                 shares.append((mean, str(name)))
         panel.axis.axvline(1.0, linestyle=":", color=style.INK, linewidth=0.8)
         panel.axis.set_yticks(range(len(names)), [] if index % figure.across else names)
-        label = f"{response} / that of the fixed-point baseline"
+        label = "excess / that of the fixed point" if response == "excess" else "regret / fixed-point baseline's"
         panel.axis.set(ylim=(len(names) - 0.5, -0.5), xlabel=label, ylabel="")
         panel.axis.grid(visible=True, axis="y")
         panel.axis.set_title(theme.name(f"stream:{stream}") if len(figure.panels) > 1 else "")
     for budget, curve_style in styles.items():
         figure.key(_budget(budget), color=curve_style.colour, marker=curve_style.marker, linestyle="none")
-    figure.key(sweep.TRIVIAL[response], color=style.INK, linestyle=":", linewidth=0.8)
+    figure.key(TRIVIAL, color=style.INK, linestyle=":", linewidth=0.8)
     if shares:
         least, name = min(shares, key=lambda pair: pair[0])
         where = f"At {_budget(budgets[-1])} the best is {name}"
-        figure.finding = f"{where}: {style.number(least)} of the {style.RESPONSES[response]} of a fixed point"
-    figure.setting = theme.small_print(rows, ", bars 95 %.", ("epsilon",))
+        figure.finding = (
+            f"{where}: {style.number(least)} of the {style.RESPONSES[response]} of the fixed-point baseline"
+        )
+    figure.setting = theme.setting(rows, ", bars 95 %.", ("epsilon",))
     return figure
 
 
@@ -129,7 +137,8 @@ FREE: Final = CurveStyle((0.45, 0.45, 0.45), "d", style.DOTTED)
 BudgetStyles = dict[float, CurveStyle]
 
 
-def drift(theme: Theme, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> PanelFigure:
+@figure_type("drift", "experiment")
+def drift(source: Source) -> PanelFigure:
     """Loss over the year, regret against how often a learner forgets, and what privacy adds; raises NotRun.
 
     First: loss per round between successive horizons, above the point that is best for all rounds, of the learner that
@@ -137,9 +146,9 @@ def drift(theme: Theme, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEnt
     against the block length. Fourth: what privacy adds to it, against the rounds after which privacy expires (filled)
     or the learner forgets (open), with the size of the window tree's noise (dotted).
     """
-    rows = sweep.rows_of(runs, entry.experiment)
+    theme, rows = source.theme, curves.rows_of(source.runs, source.entry.experiment)
     if "regret_last" not in rows or not {FORGETS, EXPIRES, NEITHER} <= set(rows["learner"]):
-        raise NotRun(f"{entry.experiment} does not follow a stream in the order of time")
+        raise NotRun(f"{source.entry.experiment} does not follow a stream in the order of time")
     rows = rows.loc[rows["horizon"] == rows["horizon"].max()]
     budgets = sorted({float(value) for value in rows["epsilon"] if np.isfinite(value)}, reverse=True)
     styles: BudgetStyles = {budget: style.stepped(number) for number, budget in enumerate(budgets)} | {np.inf: FREE}
@@ -169,7 +178,7 @@ def drift(theme: Theme, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEnt
         figure.key(_budget(budget), color=curve_style.colour, marker=curve_style.marker, linestyle=curve_style.dash)
     figure.key("the learner forgets", color=style.INK, marker="o", linestyle=style.DASHED, markerfacecolor="white")
     figure.key("size of the tree's noise", color=style.INK, linestyle=":")
-    figure.setting = theme.small_print(rows, ", bands and bars 95 %.", ("window", "epsilon"))
+    figure.setting = theme.setting(rows, ", bands and bars 95 %.", ("window", "epsilon"))
     return figure
 
 
@@ -183,8 +192,8 @@ def _over_time(panel: Panel, rows: pd.DataFrame, styles: BudgetStyles, window: i
     panel.line("best point of each piece", best.index / 1000, follows, "mean", key=label, linestyle="-.")
     forgets = steps.loc[(steps["learner"] == FORGETS) & (steps["window"] == window)]
     for budget, curve_style in styles.items():
-        table = sweep.by_run(forgets.loc[forgets["epsilon"] == budget], "checkpoint", "regret_last")
-        curve = sweep.means_of(table.columns / 1000, np.diff(table.to_numpy(dtype=float), axis=1, prepend=0.0) / step)
+        table = curves.by_run(forgets.loc[forgets["epsilon"] == budget], "checkpoint", "regret_last")
+        curve = curves.means_of(table.columns / 1000, np.diff(table.to_numpy(dtype=float), axis=1, prepend=0.0) / step)
         panel.curve(f"eps = {budget:g}", curve, curve_style, "loss a round", key="")
     panel.axis.axhline(0.0, color=style.GUIDE, linewidth=0.7)
     panel.axis.set(xlabel="rounds so far, thousands", ylabel="loss a round above the best")
@@ -197,17 +206,16 @@ def _against_memory(panel: Panel, final: pd.DataFrame, styles: BudgetStyles) -> 
     axis.set_ylabel("regret a round at the end")
     best = []
     for budget, curve_style in styles.items():
-        table = sweep.by_run(final.loc[final["epsilon"] == budget], "window")
-        curve = sweep.means_of(table.columns, table.to_numpy(dtype=float) / horizon)
+        table = curves.by_run(final.loc[final["epsilon"] == budget], "window")
+        curve = curves.means_of(table.columns, table.to_numpy(dtype=float) / horizon)
         panel.curve(f"eps = {budget:g}", curve, curve_style, "regret a round", band=False, key="")
         window = curve.values[int(np.argmin(curve.means))]
         label = f"every {style.number(window)}" if window < final["window"].max() else "never"
         best.append(f"{label}: {_budget(budget)}")
-    small: Style = {"xycoords": ("axes fraction", "data")}
-    fixed = float(final["trivial_regret"].mean()) / horizon
-    for level, text in ((fixed, "fixed-point baseline"), (0.0, "best fixed point")):
-        axis.axhline(level, color=style.INK, linestyle=":" if level else "-", linewidth=0.8)
-        panel.text((0.98, level), text, "right", "bottom", **small)
+    ends = [float(final["window"].min()), float(final["window"].max())]
+    levels = {TRIVIAL: float(final["trivial_regret"].mean()) / horizon, "best fixed point": 0.0}
+    for text, level in levels.items():
+        panel.line(text, ends, [level, level], "level", text, linestyle=":" if level else "-")
     return f"When forgetting is best: {'; '.join(best)}"
 
 
@@ -219,10 +227,10 @@ def _against_window(panel: Panel, final: pd.DataFrame, styles: BudgetStyles) -> 
         name = f"eps = {budget:g}"
         for learner, label in ((EXPIRES, "privacy expires"), (FORGETS, "learner forgets")):
             group, forgets = final.loc[final["learner"] == learner], learner == FORGETS
-            noisy, noiseless = (sweep.by_run(group.loc[group["epsilon"] == eps], "window") for eps in (budget, np.inf))
+            noisy, noiseless = (curves.by_run(group.loc[group["epsilon"] == eps], "window") for eps in (budget, np.inf))
             added = (noisy - noiseless)[noisy.columns]
             hollow = np.full(len(added.columns), forgets)
-            curve = sweep.means_of(added.columns, added.to_numpy(dtype=float) / horizon, hollow)
+            curve = curves.means_of(added.columns, added.to_numpy(dtype=float) / horizon, hollow)
             drawn_style = replace(curve_style, dash=style.DASHED) if forgets else curve_style
             panel.curve(name, curve, drawn_style, f"added by privacy, {label}", band=False, key="")
             if not forgets and len(curve.values) > 1:
@@ -246,14 +254,16 @@ TREES: Final = {"Laplace tree": "private-bandit-laplace", "Gaussian tree": "priv
 WINS: Final = {"tree ahead": "^", "every value ahead": "v", "undecided": "x"}
 
 
-def gain(theme: Theme, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> PanelFigure:
+@figure_type("gain", "experiment parameter")
+def gain(source: Source) -> PanelFigure:
     """Ratios of regret with intervals and of noise (dashed); a panel per learner, stream and budget. Raises NotRun."""
+    theme, entry, claims = source.theme, source.entry, source.claims
     parameter = entry.parameter or "horizon"
     groups = []
     swept = entry.experiment, entry.parameter
     for claimed in (gain for gain in claims.gains if (gain.experiment, gain.parameter) == swept):
         where = [style.fixed(key, value) for key, value in claimed.where.items() if not isinstance(value, str)]
-        ratio_rows = gains(runs, claims.model_copy(update={"gains": (claimed,)}))
+        ratio_rows = gains(source.runs, claims.model_copy(update={"gains": (claimed,)}))
         for (learner, stream), group in ratio_rows.groupby(["learner", "stream"], sort=True):
             groups.append(([theme.name(str(learner)), theme.name(f"stream:{stream}"), *where], str(learner), group))
     if not groups:
@@ -273,7 +283,7 @@ def gain(theme: Theme, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntr
             reach, hollow = (rows["ratio_high"] - rows["ratio"]).to_numpy(), (rows["cell"] != "used").to_numpy()
             panel.curve(name, Curve(values, ratios, reach, hollow), curve_style, "ratio of regrets", band=False)
             if rows["noise"].notna().any():
-                options: Style = {"color": curve_style.colour, "key": f"{name}: noise"}
+                options: Style = {"color": curve_style.colour}
                 panel.line(name, values, rows["noise"], "ratio of noise", **options)
             lower = rows["ratio_low"].to_numpy() > 1
             gained += [(*pair, name, title[0]) for pair in zip(ratios[lower], values[lower], strict=True)]
@@ -281,7 +291,7 @@ def gain(theme: Theme, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntr
         sums = all(variant in MECHANISM_OF for variant in group["with"])
         over = "tree" if sums else theme.name(f".{group['over'].iloc[0]}")
         panel.axis.set(xlabel=style.AXES[parameter], ylabel=f"{over} / other")
-        panel.axis.set_title(", ".join(part for part in title if part not in common), fontsize=style.SMALL)
+        panel.axis.set_title(", ".join(part for part in title if part not in common))
         low, high = panel.axis.get_ylim()
         panel.axis.set_ylim(min(0.9, low), max(1.1, high))
     table = pd.concat([group for _, _, group in groups])
@@ -298,11 +308,14 @@ def gain(theme: Theme, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntr
     return figure
 
 
-def crossover(theme: Theme, table: pd.DataFrame, runs: pd.DataFrame) -> PanelFigure:
+@figure_type("crossover", "")
+def crossover(source: Source) -> PanelFigure:
     """The horizon from which a tree's explicit bound is below that of noise on every value, against eps.
 
     Beside it, cells of the runs on the unit ball in dimension `MEASURED`: who had the smaller regret.
     """
+    runs = source.runs
+    table = read_csv(source.file) if source.file else pd.DataFrame()
     trees = [name.removeprefix("log2 T*, ") for name in table.columns if name.startswith("log2 T*, ")]
     figure = PanelFigure(len(trees), 2, height=2.2)
     tally = dict.fromkeys(WINS, 0)
@@ -356,8 +369,10 @@ def measured_crossing(runs: pd.DataFrame, tree: str) -> pd.DataFrame:
     return pd.DataFrame(sorted(table), columns=columns).drop_duplicates(columns[:2], keep="last")
 
 
-def costs(theme: Theme, table: pd.DataFrame) -> PanelFigure:
+@figure_type("costs", "")
+def costs(source: Source) -> PanelFigure:
     """Microseconds per call of projection and oracles against the dimension, one panel per set."""
+    theme, table = source.theme, parquet.read(source.file)
     operations, sets = sorted(set(table["operation"])), table.sort_values("dimension").groupby("set", sort=True)
     figure = PanelFigure(len(sets))
     for panel, (shape, group) in zip(figure.panels, sets, strict=True):
@@ -367,10 +382,10 @@ def costs(theme: Theme, table: pd.DataFrame) -> PanelFigure:
             sizes, microseconds = rows["dimension"].to_numpy(dtype=float), 1e6 * rows["seconds"].to_numpy(dtype=float)
             power = ""
             if len(rows) > 1:
-                power = f": $d^{{{np.log(microseconds) @ fits.slope_weights(np.log(sizes)):.2f}}}$"
+                power = f"$d^{{{np.log(microseconds) @ fits.slope_weights(np.log(sizes)):.2f}}}$"
             curve, what = Curve(sizes, microseconds), "microseconds per call"
             curve_style = style.stepped(operations.index(operation))
-            panel.curve(str(operation), curve, curve_style, what, key=f"{operation}{power}")
+            panel.curve(str(operation), curve, curve_style, what, note=power)
         panel.axis.set(xlabel=style.AXES["dimension"], ylabel=r"$\mu$s per call", title=theme.name(f"set:{shape}"))
     seconds = table.pivot_table(index=["set", "dimension"], columns="operation", values="seconds")
     seconds = seconds.reindex(columns=["projection", "linear oracle"])
@@ -378,5 +393,5 @@ def costs(theme: Theme, table: pd.DataFrame) -> PanelFigure:
     for shape, size, factor in ratios.nlargest(1).reset_index().to_numpy():
         sentence = f"A projection costs up to {style.number(factor)} times a call of the linear oracle"
         figure.finding = f"{sentence} ({theme.name(f'set:{shape}')}, $d =$ {style.number(size)})"
-    figure.setting = "CPU time of one call on one core; in the legends the fitted powers of $d$."
+    figure.setting = "CPU time of one call on one core; beside the curves the fitted powers of $d$."
     return figure

@@ -12,19 +12,18 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from dpregret.core.errors import ConfigError
+from dpregret.paper_figs.figures.grammar import Theme
 from dpregret.paper_figs.figures.style import (
     DASHED,
     DOTTED,
     GUIDE,
-    HUES,
     INK,
     SMALL,
-    TWO_COLUMNS,
+    WIDTH,
     CurveStyle,
-    Theme,
     axis_label,
     log_axis,
-    readable_log,
+    log_ticks,
     style_context,
 )
 
@@ -55,12 +54,14 @@ def _axes(ax: Axes | None) -> Iterator[Axes]:
     from matplotlib import pyplot
 
     with style_context():
-        yield pyplot.subplots(figsize=(TWO_COLUMNS, 3.2), layout="constrained")[1]
+        yield pyplot.subplots(figsize=(WIDTH, 3.2), layout="constrained")[1]
 
 
 def _theme(plays: Sequence[Played], names: Mapping[str, str]) -> Theme:
-    """Names and styles of figures; those of a caller's own learners from their cards."""
-    return Theme({play.learner: play.title for play in plays} | {**names})
+    """Names and styles of figures; names of a caller's own learners from their cards."""
+    theme = Theme(names)
+    theme.names = {play.learner: play.title for play in plays} | {**names}
+    return theme
 
 
 def draw_curve(play: Played, names: Mapping[str, str], ax: Axes | None = None) -> Axes:
@@ -126,7 +127,7 @@ def _setting(name: str, value: float) -> str:
 def _style(theme: Theme, play: Played) -> CurveStyle:
     """An algorithm of the caller's own is black."""
     learner, _, variant = play.learner.partition(".")
-    if learner not in HUES and play.learner not in HUES:
+    if learner not in theme.styles.known:
         return CurveStyle(INK, "o")
     return theme.styles.of(learner, variant, math.isfinite(play.epsilon))
 
@@ -161,7 +162,8 @@ def _finish(ax: Axes, family: str, x: str, values: Sequence[float] = ()) -> None
     powers = x in ("rounds", "window")
     log_axis(ax, "x", values, base=2 if powers else 10)
     ax.set_yscale("log")
-    readable_log(ax)
+    log_ticks(ax, "x")
+    log_ticks(ax, "y")
     ax.set_xlabel(axis_label(parameter, excess))  # type: ignore[arg-type]
     ax.set_ylabel("excess risk" if family == "erm" else "regret")
     ax.legend(frameon=False, fontsize=SMALL, loc="center left", bbox_to_anchor=(1.0, 0.5))

@@ -3,33 +3,23 @@ of one claim."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pandas as pd
 
-from dpregret.core import parquet
 from dpregret.paper_figs.figures import compare, style, sweep
-from dpregret.paper_figs.figures.style import RESPONSES, Curve, CurveStyle, PanelFigure, Style, Theme, axis_label
+from dpregret.paper_figs.figures.grammar import TYPES, Curve, PanelFigure, Source, Style, Theme
+from dpregret.paper_figs.figures.style import RESPONSES, CurveStyle, axis_label
 from dpregret.paper_figs.judge.cells import NotRun, coordinate
-from dpregret.paper_figs.judge.claims import Claim, ClaimsFile, FigureEntry, load_claims
+from dpregret.paper_figs.judge.claims import Claim, ClaimsFile, load_claims, source_of
 from dpregret.paper_figs.judge.runs import read_runs
-from dpregret.paper_figs.text.formats import read_csv
 
-Drawer = Callable[[Theme, pd.DataFrame, ClaimsFile, FigureEntry], PanelFigure]
-RUN_FIGURES: Final[Mapping[str, Drawer]] = {
-    "regret": sweep.regret,
-    "printed": sweep.printed,
-    "exponent": sweep.exponent,
-    "sweep": sweep.sweep,
-    "bounds": sweep.bounds,
-    "winners": compare.winners,
-    "privacy-cost": compare.privacy_cost,
-    "gain": compare.gain,
-    "drift": compare.drift,
-}
+PAPER_FILES: Final = ("../findings.yaml",)
+DRAWN_BY: Final = (compare, sweep)
+"""The modules whose functions draw figures: each registers its types when it is imported."""
 
 
 def write_figures(
@@ -45,34 +35,53 @@ def write_figures(
 
     Each as PDF, PNG and SVG, with its data as CSV (`PanelFigure.data`). `costs_file` (Parquet: set, dimension,
     operation, seconds, calls) is the table of oracle costs, `exact` the folder of exact tables (CSV). `names`:
-    identifier -> displayed name (`workflows/plan/facts.py`).
+    identifier -> displayed name (`workflows/plan/facts.py`). The figures of findings are drawn as cards, too.
     """
     runs, claims = read_runs(runs_dir), load_claims(Path(paper) / "claims.yaml")
     if experiments is not None:
         runs = runs.loc[runs["experiment"].isin(list(experiments))]
-    theme, paths = Theme(names), []
     files = {"costs": costs_file, "crossover": exact and Path(exact, "crossover.csv")}
+    paths, cards = [], cards_of(Path(paper))
     with style.style_context():
-        for entry in claims.figures:
-            try:
-                figure = _draw(theme, runs, claims, entry, files.get(entry.type))
-            except NotRun:
-                continue
-            paths += figure.save(Path(out_dir) / entry.name)
+        for name, figure in drawn(runs, claims, files, names):
+            paths += figure.save(Path(out_dir) / name)
+            if name in cards:
+                paths.append(figure.save_card(Path(out_dir) / f"{name}.card.png"))
     return paths
 
 
-def _draw(
-    theme: Theme, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry, file: Path | str | None
-) -> PanelFigure:
-    """One figure; `file` is the table that its type draws, where it draws no runs. Raises NotRun."""
-    if entry.type in RUN_FIGURES:
-        return RUN_FIGURES[entry.type](theme, runs.loc[runs["experiment"] == entry.experiment], claims, entry)
-    if file is None or not Path(file).is_file():
-        raise NotRun(f"no table for the figure of type {entry.type}")
-    if entry.type == "crossover":
-        return compare.crossover(theme, read_csv(file), runs)
-    return compare.costs(theme, parquet.read(Path(file)))
+def cards_of(paper: Path) -> set[str]:
+    """The figures of a paper that findings show on the front page of the report."""
+    file = paper / PAPER_FILES[0]
+    findings = source_of(file).data["findings"] if file.exists() else ()
+    return {entry["figure"] for entry in findings if entry.get("paper") == paper.name and "figure" in entry}
+
+
+def drawn(
+    runs: pd.DataFrame,
+    claims: ClaimsFile,
+    files: Mapping[str, Path | str | None],
+    names: Mapping[str, str] | None = None,
+    only: Collection[str] = (),
+) -> Iterator[tuple[str, PanelFigure]]:
+    """Names and figures of a paper, as far as runs and files allow them, not laid out.
+
+    files: type -> the table that it draws, of types that draw one. only: names of figures; all where none is given.
+    """
+    for entry in claims.figures:
+        if only and entry.name not in only:
+            continue
+        file = files.get(entry.type)
+        if not entry.experiment and not (file and Path(file).is_file()):
+            continue
+        rows = runs if not entry.experiment else runs.loc[runs["experiment"] == entry.experiment]
+        source = Source(Theme(names), rows, claims, entry, None if file is None else Path(file))
+        try:
+            figure = TYPES[entry.type](source)
+        except NotRun:
+            continue
+        figure.title = entry.title
+        yield entry.name, figure
 
 
 CLAIMED, LOST = r"claimed $\varepsilon$", r"privacy loss $\varepsilon$"
@@ -87,13 +96,13 @@ def draw_claim(claim: Claim, cells: pd.DataFrame, stated: str, verdict: str, fil
     values = values if private else np.exp(coordinate(claim, values))  # as in a fit: log2 d, say
     means, low, high, law = cells[["mean", "low", "high", "law"]].to_numpy(dtype=float).T
     with style.style_context():
-        figure = PanelFigure(1, height=2.2)
+        figure = PanelFigure(1, height=2.6)
         panel = figure.panels[0]
         style.log_axis(panel.axis, "x", values)
         if not private and (means > 0).all():
             style.log_axis(panel.axis, "y")
         curve = Curve(values, means, np.abs([means - low, high - means]), (cells["status"] != "used").to_numpy())
-        panel.curve(claim.id, curve, CurveStyle(style.PALETTE["blue"], "o", "none"), band=False, key="")
+        panel.curve(claim.id, curve, CurveStyle(style.PALETTE[0], "o", "none"), band=False, key="")
         if np.isfinite(law).all():
             options: Style = {"marker": "_", "markersize": 24, "linestyle": "none"} if len(cells) == 1 else {}
             panel.line("law", values, law, "law", key=f"stated: {stated}", **options)

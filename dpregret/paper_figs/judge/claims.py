@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, NamedTuple
@@ -34,14 +35,18 @@ ClaimType = Literal["exponent", "linear", "below", "stated", "private"]
 Provenance = Literal["printed", "reconstructed"]
 """Whether a formula was read in the paper, or is ours where the text at hand lost it or the paper does not print it."""
 Quantity = Literal["regret_ratio", "noise_ratio"]
-FigureType = Literal[
-    "regret", "exponent", "printed", "costs", "sweep", "privacy-cost", "bounds", "winners", "gain", "drift",
-    "crossover",
-]  # fmt: skip
-WITHOUT_EXPERIMENT = ("costs", "crossover")
-"""Figures of files other than runs."""
-WITH_PARAMETER = ("exponent", "sweep", "bounds", "gain")
-"""Figures against a swept parameter."""
+FIGURE_TYPE: Final = re.compile(r'^@figure_type\("([a-z-]+)", "([a-z ]*)"\)$', re.MULTILINE)
+
+
+@cache
+def figure_types() -> Mapping[str, tuple[str, ...]]:
+    """Type of figures -> the keys that an entry may have, as each registers itself where it is drawn; read from the
+    source, since drawing needs matplotlib, which a plan does not wait for."""
+    files = sorted(Path(__file__).parents[1].joinpath("figures").glob("*.py"))
+    found = [match for file in files for match in FIGURE_TYPE.findall(file.read_text(encoding="utf-8"))]
+    return {name: tuple(keys.split()) for name, keys in sorted(found)}
+
+
 QUOTED = "quoted"
 """The learner of a table row that is quoted from elsewhere and not run."""
 ERM_ONLY = ("samples", "width", "corners", "curvature", "smoothness")
@@ -298,16 +303,17 @@ class Table(Strict):
 
 
 class FigureEntry(Strict):
-    """One figure: its type and the experiment that it draws; see docs/method.md for the types.
+    """One figure: its type, the experiment that it draws, and a sentence that says what it shows.
 
-    `parameter` is the swept variable of types exponent, sweep, bounds and gain; `responses` what the drawn
-    claims of type exponent measure; `crossing` names two learners, or learner.variant, whose curves cross (type sweep);
-    `where` fixes settings of private learners that the experiment varies besides, `counterpart` names the
-    learner.variant that is drawn without noise too, `scaled` the power of the parameter that all is divided by (type
-    sweep).
+    type: `figure_types` lists them with the keys that each takes. title: stands above the figure. parameter: the swept
+    variable. responses: what the drawn claims of type exponent measure. crossing: two learners, or learner.variant,
+    whose curves cross. where: settings of private learners that the experiment varies besides. counterpart: the
+    learner.variant that is drawn without noise too. scaled: the power of the parameter that all is divided by.
+    learners: those, or learner.variant, that are drawn; all where none is given.
     """
 
-    type: FigureType
+    type: str
+    title: str = Field(default="", max_length=200)
     experiment: Name | Literal[""] = ""
     parameter: Parameter | None = None
     responses: tuple[Response, ...] = ("log_slope", "excess")
@@ -315,15 +321,21 @@ class FigureEntry(Strict):
     where: dict[str, float] = Field(default_factory=dict)
     counterpart: str | None = Field(default=None, pattern=r"^[^.]+\..+$")
     scaled: float = 0.0
+    learners: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _consistent(self) -> FigureEntry:
-        if (self.type in WITHOUT_EXPERIMENT) != (not self.experiment):
-            raise ValueError(f"figures of all types but {' and '.join(WITHOUT_EXPERIMENT)} take an experiment")
-        if (self.type in WITH_PARAMETER) != (self.parameter is not None):
-            raise ValueError(f"figures of types {', '.join(WITH_PARAMETER)}, and no others, take a parameter")
-        if (self.crossing or self.where or self.counterpart or self.scaled) and self.type != "sweep":
-            raise ValueError("crossing, where, counterpart and scaled exist for type sweep only")
+        types = figure_types()
+        if self.type not in types:
+            raise ValueError(not_allowed("type of figures", self.type, types))
+        allowed, given = types[self.type], self.model_fields_set - {"type", "title"}
+        if extra := sorted(given - set(allowed)):
+            raise ValueError(
+                f"a figure of type {self.type} takes no {extra[0]}; it takes {', '.join(allowed) or 'no key'}"
+            )
+        for key in ("experiment", "parameter"):
+            if key in allowed and not getattr(self, key):
+                raise ValueError(f"a figure of type {self.type} takes {key}, which is missing")
         return self
 
     @property

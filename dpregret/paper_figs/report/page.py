@@ -79,7 +79,8 @@ def paper_view(results: Path, claims: ClaimsFile, errata: View, names: Names, ch
     """
     folder = results / claims.paper
     lines = findings.lines_of(folder)
-    figures = [_figure(path, claims) for path in sorted((folder / "figures").glob("*.png"))]
+    pictures = sorted(path for path in (folder / "figures").glob("*.png") if not path.name.endswith(".card.png"))
+    figures = [_figure(path, claims) for path in pictures]
     figure_names = {figure["name"] for figure in figures}
     present = [claim for claim in claims.claims if claim.id in lines]
     views = tuple(claim_view(claim, lines[claim.id], claims, figure_names, names, changes) for claim in present)
@@ -176,16 +177,17 @@ def _table(folder: Path, claims: ClaimsFile, number: int, tested: set[str]) -> V
 def _figure(path: Path, claims: ClaimsFile) -> View:
     """A static figure as a data address; `files` are beside it in the folder of results, its data among them.
 
-    title: what is seen, in words. small: the same picture, a few hundred pixels wide.
+    title: what is seen, in words. small: the figure of a card, else the same picture a few hundred pixels wide.
     """
     experiment = next((entry.experiment for entry in claims.figures if entry.name == path.stem), "")
     source, (width, height), title = embedded(path)
     beside = [path.with_suffix(end) for end in (".csv", ".pdf", ".svg")]
+    card = path.with_suffix(".card.png")
     return {
         "name": path.stem,
         "title": title or path.stem.replace("_", " "),
         "source": source,
-        "small": embedded(path, SMALL)[0],
+        "small": embedded(card)[0] if card.exists() else embedded(path, SMALL)[0],
         "width": width,
         "height": height,
         "experiment": experiment,

@@ -20,7 +20,8 @@ import pandas as pd
 import seaborn
 
 from dpregret.paper_figs.figures import style
-from dpregret.paper_figs.figures.style import MOST, PanelFigure, Style, Theme
+from dpregret.paper_figs.figures.grammar import Label, PanelFigure, Style, Theme
+from dpregret.paper_figs.figures.style import MOST
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.winners import table as measuring
 from dpregret.paper_figs.winners.laws import by_digest, chosen_points, coverage
@@ -113,7 +114,7 @@ def profile_figure(table: pd.DataFrame, theme: Theme) -> PanelFigure:
     """One panel per feedback class: rho against tau of the learners with most problems, best median first."""
     measured = sorted(set(table["feedback"]))
     classes = [*(name for name in CLASSES if name in measured), *(name for name in measured if name not in CLASSES)]
-    figure = PanelFigure(max(1, len(classes)), 2, height=2.0, wide=True)
+    figure = PanelFigure(max(1, len(classes)), 2, height=2.0)
     figure.finding = "No two algorithms were measured under the same guarantee"
     first: list[tuple[int, float, str, str]] = []
     for panel, name in zip(figure.panels, classes, strict=False):
@@ -133,7 +134,8 @@ def profile_figure(table: pd.DataFrame, theme: Theme) -> PanelFigure:
             seaborn.ecdfplot(x=x, weights=y, ax=axis, markevery=step, **options)
             taus = np.unique([1.0, *steps[steps <= WIDEST], WIDEST])
             shares = (values[:, None] <= taus).mean(axis=0)
-            panel.key(text, **options)
+            figure.key(text, own=True, **options)
+            panel.labels.append(Label(widest, float((values <= widest).mean()), text, "", curve_style.colour))
             panel.keep(f"{text} ({count})", taus, shares, what="share of its problems within the factor")
             first.append((count, float(shares[0]), text, title))
     if first:

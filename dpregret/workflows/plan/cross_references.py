@@ -99,6 +99,7 @@ def _claim_references(texts: PaperTexts) -> Iterator[Reference]:
     for index, figure in enumerate(claims.figures):
         if figure.experiment:
             learners: list[Name] = [(("crossing", side), name) for side, name in enumerate(figure.crossing or ())]
+            learners += [(("learners", index), name) for index, name in enumerate(figure.learners)]
             learners += [(("counterpart",), figure.counterpart)] if figure.counterpart else []
             yield Reference(("figures", index), figure.experiment, learners, None, figure.where)
     for index, gain in enumerate(claims.gains):

@@ -14,7 +14,7 @@ import pandas as pd
 
 from dpregret.core.errors import ConfigError, not_allowed, one_line, printable
 from dpregret.core.files import reference
-from dpregret.paper_figs.compare import compare
+from dpregret.paper_figs.compare import compare, figures
 from dpregret.paper_figs.judge.result_tables import FILES, read_lines
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN
@@ -194,6 +194,15 @@ def read_run(place: str) -> pd.DataFrame:
         raise compare.CompareError(str(fault).replace(where, place)) from None
 
 
+def read_drawn(place: str) -> figures.Drawn:
+    """The data of the figures of a run. Raises CompareError."""
+    try:
+        with opened(place) as folder:
+            return figures.read_figures(folder)
+    except (ConfigError, DamageError) as fault:
+        raise compare.CompareError(str(fault)) from None
+
+
 def _tables(folder: Path) -> list[Path]:
     """The tables of the papers of a run. Raises ConfigError where they are not as listed."""
     try:
@@ -227,4 +236,4 @@ def load(place: str | Path = REFERENCE) -> Run:
 
 def main(a: str, b: str, long: bool = False, in_json: bool = False) -> int:
     """The command `dpregret compare A B`: print what differs; exit code 2 when the two cannot be compared."""
-    return compare.main(a, b, read_run, long, in_json)
+    return compare.main(a, b, read_run, read_drawn, long, in_json)

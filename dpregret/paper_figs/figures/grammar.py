@@ -1,0 +1,432 @@
+"""The grammar of all figures: series, panels, axes, curves with bands, laws, one legend, a title and a caption.
+
+A type of figures is a function below `figure_type`, which names it and the keys that an entry of a claims file may
+have; it says what stands in each panel, and `PanelFigure` lays it out. `draw` is the form that most types share: a
+curve for every learner, a panel for every group of rows, guides behind them. Everything drawn is recorded as data.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.gridspec import GridSpec
+from matplotlib.lines import Line2D
+
+from dpregret.numerics.arrays import Array
+from dpregret.paper_figs.figures.style import (
+    DASHED,
+    GUIDE,
+    INK,
+    SMALL,
+    TITLE_SIZE,
+    WIDTH,
+    CurveStyle,
+    CurveStyles,
+    log_ticks,
+    number,
+    shaded,
+    span,
+    text_width,
+    tidy,
+    visible,
+)
+from dpregret.paper_figs.judge.cells import LENGTHS
+from dpregret.paper_figs.judge.vocabulary import VALUE_COLUMN
+from dpregret.paper_figs.text import formats
+
+if TYPE_CHECKING:
+    from dpregret.paper_figs.judge.claims import ClaimsFile, FigureEntry
+
+Style = dict[str, Any]
+"""Arguments of matplotlib or seaborn."""
+Values = Sequence[float] | Array | pd.Index | pd.Series
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
+FORMS: Final = ("pdf", "png", "svg")
+"""File formats of a figure."""
+COLUMNS: Final = ("panel", "series", "x", "y", "low", "high", "what")
+FULL: Final = 8
+"""Most entries of the legend; with more curves, each has its name at its end."""
+LINE: Final = 0.135
+"""Height of a line of the legend, the caption or a label, inches."""
+CAPTION, HEADING = 152, 108
+"""Most characters of a line of the caption and of the title."""
+CARD: Final = (400, 160)
+"""Width of a card in pixels, and its pixels an inch."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a type draws from: the rows of the paper, its claims, the figure's entry; `file` holds a table, where the
+    type draws one: oracle costs (Parquet) or exact numbers (CSV)."""
+
+    theme: Theme
+    runs: pd.DataFrame
+    claims: ClaimsFile
+    entry: FigureEntry
+    file: Path | None = None
+
+
+Drawer = Callable[[Source], "PanelFigure"]
+TYPES: Final[dict[str, Drawer]] = {}
+"""Name of a type of figures -> its function."""
+
+
+def figure_type(name: str, keys: str) -> Callable[[Drawer], Drawer]:
+    """Register a type of figures where it is drawn.
+
+    keys: of an entry of a claims file besides type and title; `experiment` and `parameter` are required where they
+    stand here, the others are not. The claims file reads these two words from the source (`judge/claims.py`).
+    """
+
+    def register(drawer: Drawer) -> Drawer:
+        TYPES[name] = drawer
+        return drawer
+
+    return register
+
+
+class Curve(NamedTuple):
+    """Values of a variable, means, half widths of their 95 % intervals, and which cells are hollow, (cells,) each.
+
+    Intervals that are not symmetric have half widths (2, cells), below and above.
+    """
+
+    values: Array
+    means: Array
+    reach: Array | None = None
+    hollow: Mask | None = None
+
+    def scaled(self, power: float) -> Curve:
+        """Means divided by a power of the values."""
+        factor = self.values**power
+        return self._replace(means=self.means / factor, reach=None if self.reach is None else self.reach / factor)
+
+
+class Theme:
+    """Names of identifiers, and the curve styles of one figure."""
+
+    def __init__(self, names: Mapping[str, str] | None = None):
+        self.names = names or {}
+        self.styles = CurveStyles(self.names)
+
+    def name(self, key: str) -> str:
+        """The displayed name of an identifier, or the identifier without its hyphens."""
+        return tidy(self.names.get(key, key.rpartition(":")[2].replace("-", " ").replace(".", ", ")))
+
+    def setting(self, rows: pd.DataFrame, how: str, without: Iterable[str] = ()) -> str:
+        """For the caption: the number of runs, `how` they are drawn, and the set, losses, sizes and budget that all
+        share.
+
+        without: parameters (or columns) that are left out, since the figure shows them.
+        """
+        shown_columns = {"horizon" if name in LENGTHS else VALUE_COLUMN.get(name, name) for name in without}
+        excess = "iterations" in rows and rows["iterations"].notna().any()
+        symbols = {
+            "stream": "",
+            "set": "",
+            "dimension": "p" if excess else "d",
+            "horizon": "n" if excess else "T",
+            "window": "W",
+            "epsilon": r"\varepsilon",
+            "delta": r"\delta",
+            "strong_convexity": r"\mu",
+        }
+        private = rows.loc[np.isfinite(rows["epsilon"])]
+        parts = []
+        for column in [column for column in symbols if column in rows and column not in shown_columns]:
+            values = (private if column in ("window", "epsilon", "delta") else rows)[column].dropna().unique()
+            if len(values) == 1 and values[0] not in ("", 0):
+                symbol, name = symbols[column], f"{column}:{values[0]}"
+                parts.append(f"${symbol} =$\N{NO-BREAK SPACE}{number(values[0])}" if symbol else self.name(name))
+        runs = span(rows.groupby(["learner", "variant"])["run"].nunique())
+        return f"Mean of {runs} runs{how}" + (f" Setting: {', '.join(parts)}." if parts else "")
+
+
+class Label(NamedTuple):
+    """Text at the end of a line: of a curve its name and a note (its exponent, say), of a law the law."""
+
+    x: float
+    y: float
+    name: str
+    note: str
+    colour: Any
+
+    def text(self, named: bool) -> str:
+        """With its name or without; a law has no name."""
+        return ": ".join(filter(None, (self.name if named else "", self.note)))
+
+
+class Panel:
+    """One panel of a figure; everything drawn through its methods is recorded in the data of the figure."""
+
+    def __init__(self, figure: PanelFigure, number: int):
+        self.figure, self.number = figure, number
+        self.axis: Axes = figure.mpl_figure.add_subplot(figure.down, figure.across, number)
+        self.labels: list[Label] = []
+        self.curves: dict[Any, Curve] = {}
+        self.drawn: set[str] = set()
+
+    @property
+    def title(self) -> str:
+        """The title above the panel."""
+        return self.axis.get_title(loc="left") or self.axis.get_title()
+
+    def curve(
+        self,
+        name: str,
+        curve: Curve,
+        style: CurveStyle,
+        what: str = "mean",
+        band: bool = True,
+        key: str | None = None,
+        note: str = "",
+    ) -> None:
+        """Means with their half widths as a band (or bars); hollow cells have open markers.
+
+        key: the entry of the legend, the name where none is given, "" for none. note: beside the end of the curve.
+        """
+        axis, x, y, reach = self.axis, curve.values, curve.means, curve.reach
+        line: Style = {"color": style.colour, "linestyle": style.dash, "marker": style.marker}
+        logarithmic = axis.get_yscale() == "log"
+        visible = np.isfinite(y) & ((y > 0) | (not logarithmic))
+        hollow = np.zeros(len(x), dtype=bool) if curve.hollow is None else curve.hollow
+        axis.plot(x[visible], y[visible], **line)
+        ends: tuple[Values, Values] = ((), ())
+        if reach is not None:
+            below, above = np.broadcast_to(reach, (2, len(y)))
+            low, high = ends = np.maximum(y - below, 0.05 * np.abs(y)) if logarithmic else y - below, y + above
+            if band:
+                axis.fill_between(x[visible], low[visible], high[visible], color=style.colour, alpha=0.18, linewidth=0)
+            else:
+                axis.vlines(x[visible], low[visible], high[visible], color=style.colour, linewidth=0.8)
+        open_markers: Style = {"linestyle": "none", "markerfacecolor": "white", "zorder": 3}
+        axis.plot(x[visible & hollow], y[visible & hollow], **{**line, **open_markers})
+        label = name if key is None else key
+        if label:
+            self.figure.key(label, own=True, **line)
+            self.drawn.add(label)
+        if (label or note) and visible.any():
+            end = np.flatnonzero(visible)[np.argmax(x[visible])]
+            self.labels.append(Label(float(x[end]), float(y[end]), label, note, shaded(style.colour, -0.3)))
+        self.keep(name, x, y, *ends, what)
+        if hollow.any():
+            self.keep(name, x[hollow], y[hollow], what=f"{what}, not fitted (hollow)")
+
+    def line(self, name: str, x: Values, y: Values, what: str, text: str = "", key: str = "", **kw: Any) -> None:
+        """A law or a bound without markers; `text` stands beside its end.
+
+        key: entry of the legend. kw: arguments of matplotlib.
+        """
+        kw = {"color": INK, "linestyle": DASHED, "linewidth": 0.8, **kw}
+        x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+        self.axis.plot(x, y, **kw)
+        if text:
+            end = int(np.argmax(x))
+            self.labels.append(Label(float(x[end]), float(y[end]), "", text, GUIDE))
+        if key:
+            self.figure.key(key, **kw)
+            self.drawn.add(key)
+        self.keep(name, x, y, what=what)
+
+    def keep(self, name: str, x: Iterable[Any], y: Values, low: Values = (), high: Values = (), what: str = "") -> None:
+        """Record drawn numbers for the data file."""
+        for row in zip_longest(x, y, low, high, fillvalue=np.nan):
+            self.figure.rows.append((self.number, name, *row, what))
+
+    def write_labels(self, named: bool, characters: int, height: float) -> None:
+        """Texts in a column to the right of the panel, in the order of the ends of their lines and without overlaps.
+
+        height: of the panel, inches.
+        """
+        texts = [(label, _wrapped(text, characters)) for label in self.labels if (text := label.text(named))]
+        if not texts:
+            return
+        to_axes = self.axis.transData + self.axis.transAxes.inverted()
+        at = np.clip([to_axes.transform((label.x, label.y))[1] for label, _ in texts], -0.05, 1.05)
+        order = np.argsort(at, kind="stable")
+        sizes = np.array([LINE * 0.83 * (texts[one][1].count("\n") + 1) / height for one in order])
+        for place, one in zip(_apart(at[order], sizes), order, strict=True):
+            label, text = texts[one]
+            arrow: Style = {"arrowstyle": "-", "linewidth": 0.4, "color": label.colour, "shrinkA": 0, "shrinkB": 1}
+            arrow["relpos"] = (0.0, 0.5)
+            self.axis.annotate(
+                text,
+                (label.x, min(max(label.y, self.axis.get_ylim()[0]), self.axis.get_ylim()[1])),
+                (1.04, place),
+                textcoords="axes fraction",
+                ha="left",
+                va="center",
+                fontsize=SMALL,
+                color=label.colour,
+                linespacing=0.95,
+                arrowprops=arrow,
+                annotation_clip=False,
+            )
+
+
+def _apart(places: Array, sizes: Array) -> Array:
+    """Sorted places moved as little as needed so that texts of these sizes do not overlap and stay beside the panel:
+    where texts touch, they form a block about the mean of their places."""
+    blocks: list[tuple[float, list[float]]] = []  # middle, sizes of its texts
+
+    def within(middle: float, total: float) -> float:
+        return min(max(middle, total / 2 - 0.12), 1.02 - total / 2)
+
+    for place, size in zip(places, sizes, strict=True):
+        middle, texts = within(place, size), [float(size)]
+        while blocks and blocks[-1][0] + sum(blocks[-1][1]) / 2 > middle - sum(texts) / 2:
+            below, others = blocks.pop()
+            middle = (sum(others) * below + sum(texts) * middle) / (sum(others) + sum(texts))
+            texts = [*others, *texts]
+            middle = within(middle, sum(texts))
+        blocks.append((middle, texts))
+    ends = [middle - sum(texts) / 2 + np.cumsum(texts) - np.array(texts) / 2 for middle, texts in blocks]
+    return np.concatenate(ends)
+
+
+class PanelFigure:
+    """`count` panels in reading order, `height` inches each, and their data in the order of drawing.
+
+    title: a sentence that says the finding. finding: what the data of this run show, generated; it is the title where
+    none is written, and else stands in the caption. setting: the experiment's setting, for the caption.
+    """
+
+    def __init__(self, count: int, across: int = 3, height: float = 1.75):
+        self.mpl_figure = Figure(figsize=(WIDTH, height), layout="constrained")
+        FigureCanvasAgg(self.mpl_figure)
+        self.height, self.across = height, min(across, count)
+        self.down = -(-count // self.across)
+        self.title, self.finding, self.setting = "", "", ""
+        self.rows: list[tuple[object, ...]] = []
+        self.entries: dict[str, Line2D] = {}
+        self.guides: dict[str, Line2D] = {}
+        self.panels = [Panel(self, number) for number in range(1, count + 1)]
+
+    def key(self, label: str, own: bool = False, **options: Any) -> None:
+        """An entry of the legend. own: of a curve, which may have its name at its end instead."""
+        (self.entries if own else self.guides).setdefault(label, Line2D([], [], **options))
+
+    def same_heights(self, panels: Sequence[Panel]) -> None:
+        """Give some panels the same limits, so that they can be compared."""
+        limits = np.array([panel.axis.get_ylim() for panel in panels])
+        for panel in panels:
+            panel.axis.set_ylim(limits[:, 0].min(), limits[:, 1].max())
+
+    def data(self) -> pd.DataFrame:
+        """All drawn data, one row per point: `COLUMNS`; panel is its number and its title."""
+        table = pd.DataFrame(self.rows, columns=list(COLUMNS))
+        titles = {panel.number: f"{panel.number} {bare(panel.title)}".strip() for panel in self.panels}
+        return table.assign(panel=table["panel"].map(titles), series=table["series"].map(bare))
+
+    @property
+    def heading(self) -> str:
+        """The written title, else the finding."""
+        text = self.title or self.finding
+        return text[:1].upper() + text[1:]
+
+    @property
+    def caption(self) -> str:
+        """Setting and, below a written title, the finding."""
+        finding = self.finding[:1].upper() + self.finding[1:] if self.title else ""
+        return " ".join(f"{text.rstrip('.')}." for text in (finding, self.setting) if text)
+
+    def lay_out(self, title: bool = True) -> None:
+        """The title above the panels, legend and caption below them; the panels keep their height."""
+        figure = self.mpl_figure
+        named = len(self.entries) + len(self.guides) > FULL
+        if named:  # names need room
+            self.across = 1 if len(self.panels) < 3 else min(self.across, 2)
+        self.down = -(-len(self.panels) // self.across)
+        grid = GridSpec(self.down, self.across, figure=figure)
+        room = {1: 60, 2: 32}.get(self.across, 24)
+        height = self.height
+        for place, panel in enumerate(self.panels):
+            panel.axis.set_subplotspec(grid[place // self.across, place % self.across])
+            panel.axis.set_visible(panel.axis.has_data())
+            lines = sum(_wrapped(text, room).count("\n") + 1 for label in panel.labels if (text := label.text(named)))
+            height = max(height, 0.83 * LINE * lines + 0.65)
+            log_ticks(panel.axis, "y")
+        entries = self.guides if named else {**self.entries, **self.guides}
+        longest = max((text_width(label) for label in entries), default=0.0)
+        columns = max(1, min(4, len(entries), int((WIDTH - 0.2) / (longest + 0.75))))
+        rows = -(-len(entries) // columns)
+        heading, foot = _wrapped(self.heading, HEADING), _wrapped(self.caption, CAPTION)
+        lines = rows + 1.2 * (heading.count("\n") + 1) + foot.count("\n") + 2
+        figure.set_size_inches(WIDTH, self.down * height + LINE * lines)
+        figure.suptitle(heading, x=0.01, ha="left", fontsize=TITLE_SIZE, weight="bold")
+        small: Style = {"title": foot, "title_fontsize": SMALL, "alignment": "left", "borderpad": 0.4}
+        legend = figure.legend(entries.values(), entries, loc="outside lower left", ncols=columns, **small)
+        legend.get_title().set(color=(0.3, 0.3, 0.3), linespacing=1.05)
+        for panel in self.panels:
+            panel.write_labels(named, room, height - 0.5)
+        engine: Any = figure.get_layout_engine()
+        engine.execute(figure)
+        figure.set_layout_engine(None)  # else every file lays it out once more
+        for panel in self.panels:  # the solver's last bits depend on memory addresses, and names within an SVG on them
+            axis = panel.axis
+            axis.set_position(tuple(round(edge, 9) for edge in axis.get_position(original=True).bounds))
+            log_ticks(axis, "x", axis.get_position().width * WIDTH)
+
+    def save_card(self, path: Path) -> Path:
+        """Write the first panel alone as a PNG of `CARD` pixels in width, after `save`: for a page's cards."""
+        figure, (pixels, resolution) = self.mpl_figure, CARD
+        width, first = pixels / resolution, self.panels[0]
+        for panel in self.panels[1:]:
+            panel.axis.remove()
+        for text in list(first.axis.texts):
+            text.remove()
+        for legend in list(figure.legends):
+            legend.remove()
+        figure.suptitle("")
+        first.axis.set_title("")
+        entries = {label: line for label, line in {**self.entries, **self.guides}.items() if label in first.drawn}
+        shown = dict(list(entries.items())[:FULL])
+        height = 1.55 + LINE * len(shown)
+        figure.set_size_inches(width, height)
+        first.axis.set_position((0.23, (0.42 + LINE * len(shown)) / height, 0.73, 1.07 / height))
+        log_ticks(first.axis, "x", 0.73 * width)
+        figure.legend(shown.values(), shown, loc="lower left", ncols=1)
+        figure.savefig(path, dpi=resolution, metadata={"Software": None})
+        return path
+
+    def save(self, stem: Path, data: str = "") -> list[Path]:
+        """Write `stem`.pdf, .png and .svg without dates or versions, and the data as `stem`.csv, or `data`.csv; return
+        the paths. The title in the metadata of the PNG is title and caption."""
+        self.lay_out()
+        title = bare(" ".join(f"{text.rstrip('.')}." for text in (self.heading, self.caption) if text))
+        table = stem.with_name(f"{data or stem.name}.csv")
+        formats.write_csv(self.data(), table)
+        metadata: dict[str, dict[str, str | None]] = {
+            "pdf": {"CreationDate": None, "ModDate": None, "Creator": None, "Producer": None},
+            "png": {"Software": None, **({"Title": title} if title else {})},
+            "svg": {"Date": None, "Creator": None},
+        }
+        paths = {form: stem.with_name(f"{stem.name}.{form}") for form in FORMS}
+        for form, path in paths.items():
+            self.mpl_figure.savefig(path, metadata=metadata[form])
+        return [*paths.values(), table]
+
+
+def bare(text: str) -> str:
+    """Text without the signs of mathematics."""
+    return re.sub(r"[$\\{}]", "", text)
+
+
+def _wrapped(text: str, characters: float) -> str:
+    """Wrap at about so many visible characters, never within mathematics or an interval."""
+    kept = re.findall(r"\$[^$]*\$|\[[^]]*\]", text)
+    formulas = iter(kept)
+    hidden = re.sub(r"\$[^$]*\$|\[[^]]*\]", lambda part: "\0" * max(1, visible(part[0])), text)
+    lines = textwrap.fill(hidden, int(characters), break_long_words=False, break_on_hyphens=False)
+    return re.sub("\0+", lambda _: next(formulas), lines)

@@ -1,0 +1,129 @@
+"""The grammar of figures: types register themselves, labels stay apart, ticks are alike, commands make figures again;
+and how every figure of a paper is laid out, on planted rows of all experiments that its figures draw."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from figure_faults import alike, faults
+
+from dpregret.paper_figs.compare.figures import compare_figures, summary
+from dpregret.paper_figs.figures import write
+from dpregret.paper_figs.figures.grammar import COLUMNS, TYPES, Curve, PanelFigure, _apart, _wrapped
+from dpregret.paper_figs.figures.style import CurveStyle, one_kind, style_context, thinned, tick_values
+from dpregret.paper_figs.judge.claims import figure_types, load_claims
+from dpregret.workflows.plan.read import PAPERS
+
+BLACK = CurveStyle((0.0, 0.0, 0.0), "o")
+
+
+def test_a_type_of_figures_is_what_registers_itself() -> None:
+    assert write.DRAWN_BY
+    assert set(figure_types()) == set(TYPES)
+    assert set(TYPES) == {entry.type for file in PAPERS.glob("*/claims.yaml") for entry in load_claims(file).figures}
+
+
+def test_every_figure_of_the_papers_has_a_title_of_its_own_that_is_a_sentence() -> None:
+    titles = [entry.title for file in PAPERS.glob("*/claims.yaml") for entry in load_claims(file).figures]
+    assert len(titles) == len(set(titles))
+    wrong = [title for title in titles if len(title.split()) < 5 or title[-1] == "." or title[0].islower()]
+    assert wrong == []
+
+
+def test_texts_are_moved_apart_as_little_as_needed() -> None:
+    sizes = np.full(5, 0.1)
+    rng = np.random.default_rng(1)
+    for places in (np.sort(rng.uniform(-0.05, 1.05, 5)) for _ in range(200)):
+        moved = _apart(places, sizes)
+        assert (np.diff(moved) >= 0.1 - 1e-12).all()
+        assert moved[0] >= -0.07 - 1e-12
+        assert moved[-1] <= 0.97 + 1e-12
+    free = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
+    assert _apart(free, sizes) == pytest.approx(free)
+    assert _apart(np.array([0.5, 0.5]), sizes[:2]) == pytest.approx([0.45, 0.55])
+
+
+@pytest.mark.parametrize(
+    ("values", "base", "labels"),
+    [
+        ((16.0, 64.0, 256.0), 2, ["16", "64", "256"]),
+        ((16.0, 4096.0), 2, ["$2^{4}$", "$2^{12}$"]),
+        ((1.0, 1e5), 10, ["$10^{0}$", "$10^{5}$"]),
+        ((12.0, 24.0, 112.0), 2, ["12", "24", "112"]),
+        ((0.0003, 0.001), 10, [r"$3{\times}10^{-4}$", r"$1{\times}10^{-3}$"]),
+    ],
+)
+def test_ticks_of_an_axis_are_written_alike(values: tuple[float, ...], base: int, labels: list[str]) -> None:
+    assert one_kind(values) == labels
+    assert alike(labels)
+
+
+def test_an_axis_has_ticks_whatever_its_range() -> None:
+    for low, high in ((1.0, 1e9), (3.0, 5.0), (0.9, 1.1), (1e-7, 1e-2), (95.0, 105.0), (1.0, 40.0)):
+        ticks = tick_values(low, high, 10)
+        assert 2 <= len(ticks) <= 9
+        assert low <= min(ticks) <= max(ticks) <= high
+    values, labels = thinned([10.0, 15.0, 21.0, 28.0], ["10", "15", "21", "28"], 10.0, 28.0, 0.5)
+    assert len(values) == len(labels) < 4
+
+
+def test_lines_are_wrapped_by_what_is_seen_and_never_within_a_formula() -> None:
+    text = r"The slope of regret is $\varepsilon^{-1} \ln T$ here: 0.51 [0.50, 0.52]"
+    lines = _wrapped(text, 12).split("\n")
+    assert " ".join(lines) == text
+    assert any(r"$\varepsilon^{-1} \ln T$" in line for line in lines)
+    assert any("[0.50, 0.52]" in line for line in lines)
+
+
+@pytest.mark.parametrize("count", [1, 8, 9, 20])
+def test_any_number_of_curves_has_names_and_no_text_on_another(count: int) -> None:
+    """Up to eight in the legend, more at their ends; all curves end at one point."""
+    with style_context():
+        figure = PanelFigure(2, 2)
+        figure.title = "All curves end at one point"
+        for panel in figure.panels:
+            panel.axis.set(xscale="log", yscale="log", xlabel="x", ylabel="y")
+            for number in range(count):
+                curve = Curve(np.array([1.0, 10.0, 100.0]), np.array([1.0 + number, 5.0, 9.0]))
+                panel.curve(f"learner {number} in a variant with a name", curve, BLACK, note="0.51 [0.50, 0.52]")
+        assert list(faults(figure)) == []
+    assert len(figure.mpl_figure.legends[0].texts) == (count if count <= 8 else 0)
+    assert all(len(panel.axis.texts) == count for panel in figure.panels)
+
+
+def test_faults_of_a_figure_are_noticed() -> None:
+    """Each law that `faults` holds is broken once."""
+    with style_context():
+        figure = PanelFigure(1, height=2.0)
+        figure.title = "verdicts"
+        axis = figure.panels[0].axis
+        axis.plot([1.0, 2.0], [1.0, 2.0])
+        for _ in range(2):
+            axis.text(1.5, 1.5, "one on another", fontsize=13)
+        for number in range(9):
+            figure.key(f"guide {number}", color="black")
+        figure.mpl_figure.text(-0.01, 0.5, "cut")
+        found = " ".join(faults(figure))
+    for words in ("left edge", "lies on", "9 entries", "points", "no sentence"):
+        assert words in found
+
+
+def drawn_points(y: float) -> pd.DataFrame:
+    rows = [
+        ("1", "a", 1.0, 5.0, 4.0, 6.0, "mean"),
+        ("1", "a", 2.0, y, y - 1, y + 1, "mean"),
+        ("1", "law", 1.0, y, np.nan, np.nan, "law"),
+    ]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def test_data_of_figures_are_compared_by_their_intervals() -> None:
+    one = {"p/f": drawn_points(7.0), "p/g": drawn_points(7.0)}
+    near, far = {"p/f": drawn_points(7.5)}, {"p/f": drawn_points(9.0).iloc[:2]}
+    assert compare_figures(one, one).empty
+    assert (
+        summary(one, one, compare_figures(one, one))
+        == "2 figures in common: the data of 0 differ, of 0 beyond intervals"
+    )
+    assert compare_figures(one, near).to_numpy().tolist() == [["p/f", 3, 0, 1, 0, 0]]
+    assert compare_figures(one, far).to_numpy().tolist() == [["p/f", 2, 1, 0, 1, 0]]
+    assert "1 only in A" in summary(one, far, compare_figures(one, far))
