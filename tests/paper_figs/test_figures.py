@@ -1,6 +1,8 @@
 """The grammar of figures: types register themselves, labels stay apart, ticks are alike, commands make figures again;
 and how every figure of a paper is laid out, on planted rows of all experiments that its figures draw."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +13,8 @@ from dpregret.paper_figs.figures import write
 from dpregret.paper_figs.figures.grammar import COLUMNS, TYPES, Curve, PanelFigure, _apart, _wrapped
 from dpregret.paper_figs.figures.style import CurveStyle, one_kind, style_context, thinned, tick_values
 from dpregret.paper_figs.judge.claims import figure_types, load_claims
+from dpregret.paper_figs.judge.runs import check_columns
+from dpregret.workflows.plan.facts import display_names
 from dpregret.workflows.plan.read import PAPERS
 
 BLACK = CurveStyle((0.0, 0.0, 0.0), "o")
@@ -127,3 +131,21 @@ def test_data_of_figures_are_compared_by_their_intervals() -> None:
     assert compare_figures(one, near).to_numpy().tolist() == [["p/f", 3, 0, 1, 0, 0]]
     assert compare_figures(one, far).to_numpy().tolist() == [["p/f", 2, 1, 0, 1, 0]]
     assert "1 only in A" in summary(one, far, compare_figures(one, far))
+
+
+ROWS = Path(__file__).with_name("ci_rows.parquet")
+"""Rows of three runs of every play of the profile ci."""
+
+
+@pytest.mark.parametrize("paper", sorted(file.parent.name for file in PAPERS.glob("*/claims.yaml")))
+def test_every_figure_of_ci_is_laid_out_without_a_fault(paper: str) -> None:
+    """No ink at the edges, no text on another, at most eight entries in one legend, few sizes, a sentence above."""
+    rows, claims = pd.read_parquet(ROWS), load_claims(PAPERS / paper / "claims.yaml")
+    rows = check_columns(rows.loc[rows["paper"] == paper], "ci")
+    with style_context():
+        figures = dict(write.drawn(rows, claims, {}, display_names()))
+        found = {name: list(faults(figure)) for name, figure in figures.items()}
+    assert {name: wrong for name, wrong in found.items() if wrong} == {}
+    played = set(rows["experiment"])
+    wanted = {entry.name for entry in claims.figures if entry.experiment in played}
+    assert wanted - set(figures) <= {"gain_leader_horizon"}

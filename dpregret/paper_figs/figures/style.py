@@ -126,6 +126,8 @@ MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h", "d
 Dash = str | tuple[int, tuple[float, ...]]
 DOTTED: Final[Dash] = (0, (1.2, 1.2))
 SHADES: Final = (0.0, -0.35, 0.35, -0.55, 0.2)
+CLOSE: Final = 0.35
+"""Colours nearer than this (red, green, blue) do not tell two curves apart."""
 SHEET: Final = Path(__file__).with_name("templates") / "paper.mplstyle"
 
 
@@ -173,13 +175,19 @@ class CurveStyles:
             self._used[hue] += 1
             shade = SHADES[turn % len(SHADES)] if private else 0.0
             colour = shaded(PALETTE[hue], shade) if private else PLAIN
-            marker = MARKERS[(hue + 1 + 3 * turn) % len(MARKERS)]
+            marker = self._marker(colour, hue + 1)
             self._styles[key] = CurveStyle(colour, marker, DASHED if variant.startswith("printed") else "-")
         return self._styles[key]
 
     def at(self, key: str) -> CurveStyle:
         """The style of a private learner.variant."""
         return self.of(*key.partition(".")[::2])
+
+    def _marker(self, colour: Colour, first: int) -> str:
+        """The first marker that no curve of a close colour has, where there is one."""
+        turns = [MARKERS[(first + step) % len(MARKERS)] for step in range(len(MARKERS))]
+        near = {style.marker for style in self._styles.values() if math.dist(style.colour, colour) < CLOSE}
+        return next((marker for marker in turns if marker not in near), turns[0])
 
     def _hue(self, learner: str) -> int:
         """A place in the palette; a free one, where there is one."""
