@@ -105,9 +105,9 @@ def main(
     a: str,
     b: str,
     read: Callable[[str], pd.DataFrame],
-    drawn: Callable[[str], figures.Drawn],
     long: bool = False,
     in_json: bool = False,
+    drawn: Callable[[str], figures.Drawn] = lambda place: figures.read_figures(Path(place)),
 ) -> int:
     """Print what differs; exit code 2 when the two cannot be compared. read, drawn: give the lines and the figures of
     a name."""

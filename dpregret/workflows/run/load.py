@@ -236,4 +236,4 @@ def load(place: str | Path = REFERENCE) -> Run:
 
 def main(a: str, b: str, long: bool = False, in_json: bool = False) -> int:
     """The command `dpregret compare A B`: print what differs; exit code 2 when the two cannot be compared."""
-    return compare.main(a, b, read_run, read_drawn, long, in_json)
+    return compare.main(a, b, read_run, long, in_json, read_drawn)
