@@ -57,6 +57,7 @@ include: "workflows/rules/play.smk"
 include: "workflows/rules/audit.smk"
 include: "workflows/rules/judge.smk"
 include: "workflows/rules/publish.smk"
+include: "workflows/rules/confirm.smk"
 
 
 rule all:

@@ -38,6 +38,7 @@ ABOUT: Final = """What private online and projection-free algorithms cost, measu
   dpregret report --open                     look at it
   dpregret check lou_cheung thm3-T           one claim: plays what it needs, prints the verdict
   dpregret run                               everything: all papers, audit, report
+  dpregret confirm                           all claims again, on seeds that nobody chooses
   dpregret table lou                         the committed reference, where nothing has been run
   dpregret new my_study                      an algorithm, a loss and data of your own; then dpregret run ./my_study
   dpregret advise --rounds 1e5 --dimension 32 --epsilon 1 --window 1024
@@ -441,6 +442,32 @@ def check(
     \b
       dpregret check lou_cheung thm3-T
       dpregret check lou_cheung thm1-printed --json
+    """
+
+
+@command(RUNS, "workflows.run.confirm:main", inside=True)
+def confirm(
+    requested: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="PAPER", help="Papers; all where none is named.", autocompletion=paper_names),
+    ] = None,
+    profile: Annotated[str, profile_option("The profile whose experiments are played.")] = "full",
+    seeds: Annotated[int, option("How many fresh seeds.", min=1, max=1000)] = 5,
+    cores: Cores = None,
+    date: Annotated[
+        Text, option("Let the seeds depend on a date too: for a nightly job.", metavar="YYYY-MM-DD")
+    ] = None,
+) -> None:
+    """Judge every claim again, on fresh seeds that nobody chooses.
+
+    The seeds follow from the text of the claims and experiments.
+
+    \b
+      dpregret confirm lou_cheung --profile quick --seeds 2    a trial
+      dpregret confirm                                         all papers on five seeds
+
+    Plays only: no audit, no figures of papers. What is in the store is not played again; a command that was stopped
+    resumes. On two quiet cores a seed of the profile full takes about 15 minutes.
     """
 
 

@@ -44,6 +44,7 @@ MAY_IMPORT = {
     "paper_figs.tables": JUDGED,
     "paper_figs.compare": JUDGED,
     "paper_figs.validation": (*JUDGED, "paper_figs.compare"),
+    "paper_figs.confirm": (*JUDGED, "paper_figs.figures"),
     "paper_figs.winners": (*JUDGED, "paper_figs.figures"),
     "paper_figs.report": ("numerics", "core", "paper_figs"),
     "workflows": (),

@@ -134,7 +134,7 @@ def _be(function: Callable[[Say], Any], writer: Connection, bounds: Bounds, log:
     """In the child: call, and send the answer as the last message."""
     end, dumps = os._exit, json.dumps  # as they are before foreign code may replace them
     os.setsid()
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=end_with_parent, daemon=True).start()
     if log is not None:
         stream = log.open("a", encoding="utf-8", errors="replace", buffering=1)
         sys.stdout = stream
@@ -165,8 +165,8 @@ def _be(function: Callable[[Say], Any], writer: Connection, bounds: Bounds, log:
     end(0)  # without exit handlers of the code
 
 
-def _end_with_parent() -> None:
-    """A child whose parent was killed has no reader."""
+def end_with_parent() -> None:
+    """In a thread: end this process when its parent has ended, for then it has no reader."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])

@@ -256,6 +256,35 @@ def _bends(coordinate: Array) -> list[Array]:
     return [*halves, halves[1] - halves[0]]
 
 
+def second_term(responses: Array, coordinate: Array, log_law: Array, step: float, scattered: bool = False) -> Estimate:
+    """The share of a second term, `step` powers beside the law, in the response of the cell of largest coordinate.
+
+    mean response = law (c + c' exp(step coordinate)) is fitted by least squares of relative deviations, with c and c'
+    not negative: with two columns that is the fit of free coefficients, its share cut to [0, 1]. The interval is that
+    of the free fit, by the bootstrap of `functionals` along the gradient of the share, cut likewise: its upper end is
+    the largest share that these cells do not exclude. Arguments as of `fit_power`. Raises NoExponent as it does.
+    """
+    means, cells = responses.mean(axis=0), len(coordinate)
+    if cells < MINIMUM_CELLS or not (means > 0).all():
+        raise NoExponent("a second term needs four cells with positive mean")
+    level = np.log(means) - log_law
+    growth = np.exp(step * (coordinate - coordinate.max()))  # 1 in the last cell
+    columns = np.stack([np.ones(cells), growth], axis=1) / np.exp(level - level.mean())[:, None]
+    solved = np.linalg.pinv(columns)
+    first, second = solved.sum(axis=1)  # of relative responses, which are 1
+    total = first + second
+    if not total > 0:
+        raise NoExponent("these cells follow no two such terms")
+    share, gradient = second / total, (first * solved[1] - second * solved[0]) / total**2
+    ((_, low, high),) = _estimates(responses, gradient[None])
+    half = (high - low) / 2
+    if scattered:
+        residual = 1 - columns @ np.array([first, second])
+        error = np.sqrt(residual @ residual / (cells - 2) * (gradient @ gradient))
+        half = max(half, float(special.stdtrit(cells - 2, 0.5 + LEVEL / 2) * error))
+    return Estimate(*(float(np.clip(end, 0.0, 1.0)) for end in (share, share - half, share + half)))
+
+
 def scatter(ratio: Array, coordinate: Array) -> float:
     """Half the t interval of the slope of `ratio` (cells,) from the scatter of the cells about their line."""
     centred = coordinate - coordinate.mean()

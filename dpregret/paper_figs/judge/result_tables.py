@@ -37,8 +37,8 @@ NUMBER: Final = ("log_aware", "log_aware_low", "log_aware_high")
 """The columns of `number`."""
 INTERVALS: Final = ("fitted", "log_aware", "normalised", "late", "bend", "log_level")
 NUMBERS: Final = (
-    "tolerance", "resolution", "resolution_log", "end_low", "end_high", "largest_run", "per_octave", "delta_aic",
-    "runs", "share", "cells",
+    "tolerance", "resolution", "resolution_log", "end_low", "end_high", "largest_run", "share_higher", "share_lower",
+    "per_octave", "delta_aic", "runs", "share", "cells",
 )  # fmt: skip
 FORMS: Final = {
     kind: Form(

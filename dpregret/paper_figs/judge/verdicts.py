@@ -106,6 +106,8 @@ NO_BOUND: Final = "none: a bound is held or it is not"
 ROUNDING: Final = 1e-9
 """Relative slack of quantities that are equal except for rounding."""
 UNCOMPARED: Final = (word.STEEPER, "there is no explicit bound to compare with")
+SECOND_STEP: Final = 0.25
+"""Powers by which a second term is higher or lower than the law."""
 SETS: Final = ("width",)
 """Parameters whose values are different sets: there the scatter of the cells is the error."""
 LINEAR: Final = Rate("T", power=1.0)
@@ -132,7 +134,9 @@ class Judgement:
     their line where runs do not differ. `late` is the slope of response / bound over the half of the cells at the end
     that the theorem speaks of, `bend` that slope minus the one over the other half. `largest_run` is the share of one
     run in a cell's spread (`fits.largest_run`), `log_level` the mean logarithm of the response over the fitted cells
-    (over all, where none is).
+    (over all, where none is). `share_higher` and `share_lower`: the largest share of the response in the last cell that
+    a second term, a quarter of a power higher or lower than the law, may have without being excluded by the cells
+    (`fits.second_term`).
     """
 
     verdict: str
@@ -149,6 +153,8 @@ class Judgement:
     late: fits.Estimate = fits.UNKNOWN
     bend: fits.Estimate = fits.UNKNOWN
     largest_run: float = NAN
+    share_higher: float = NAN
+    share_lower: float = NAN
     log_level: fits.Estimate = fits.UNKNOWN
     local_slopes: str = ""
     per_octave: float = NAN
@@ -378,6 +384,7 @@ def judge_exponent(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Judgement:
     if claim.bound == "explicit" and not (fitted.bounds > 0).all():
         return _undecided(cells, "the runs carry no explicit bound")
     axis, factor = coordinate(claim, fitted.values), log_factor(claim, rate, fitted)
+    law = factor + rate.power * axis
     over_sets, lower = claim.parameter in SETS, claim.side == "lower"
     try:
         fit = fits.fit_power(fitted.responses, axis, factor, rate.power, over_sets)
@@ -395,7 +402,7 @@ def judge_exponent(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Judgement:
     if side == "keeps" and not bent:
         verdict = word.ABOVE if lower else word.BELOW
     elif side == "outgrows":
-        verdict, more = _outgrown(runs, claim, cells, factor + rate.power * axis)
+        verdict, more = _outgrown(runs, claim, cells, law)
         if bent and (verdict == word.STEEPER or (verdict == word.STEEPER_HELD and late.value <= claim.tol)):
             verdict = word.INCONCLUSIVE
         reason += f"; {more}"
@@ -425,6 +432,8 @@ def judge_exponent(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Judgement:
         late=late,
         bend=bend,
         largest_run=fit.largest_run,
+        share_higher=_second_share(claim, fitted, axis, law, SECOND_STEP, over),
+        share_lower=_second_share(claim, fitted, axis, law, -SECOND_STEP, over),
         local_slopes=listed([sign * slope for slope in fit.local]),
         **_log_law(claim, rate, cells),
     )
@@ -451,6 +460,16 @@ def decide(
         needed = f"about {more} runs would decide" if over == "runs" else f"the {over} scatter about the line"
         return "open", f"interval too wide: {interval}; {needed}"
     return "open", f"{interval} straddles {'+' if growth.value > 0 else '-'}{tolerance:g}"
+
+
+def _second_share(claim: Claim, fitted: Cells, axis: Array, law: Array, step: float, over: str) -> float:
+    """The largest share of a second term in the last cell that the cells do not exclude; NaN where it is unknown."""
+    towards = direction(claim.model_copy(update={"side": "upper"}))
+    try:
+        found = fits.second_term(fitted.responses, towards * axis, law, step, over != "runs")
+    except fits.NoExponent:
+        return NAN
+    return found.high
 
 
 def _bent(side: Side, tolerance: float, late: fits.Estimate, bend: fits.Estimate) -> str:

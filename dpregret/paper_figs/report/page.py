@@ -24,6 +24,7 @@ from markupsafe import Markup
 from dpregret.core import parquet
 from dpregret.paper_figs.judge import fits, result_tables, vocabulary
 from dpregret.paper_figs.judge.claims import Changes, Claim, ClaimsFile, load_paper
+from dpregret.paper_figs.judge.confirmed import tally
 from dpregret.paper_figs.judge.runs import OPTIONS, crashes, read_runs
 from dpregret.paper_figs.judge.universal import counts_in_words
 from dpregret.paper_figs.judge.vocabulary import (
@@ -97,6 +98,7 @@ def paper_view(results: Path, claims: ClaimsFile, errata: View, names: Names, ch
         "claims": views,
         "tested": tested,
         "always": _always(lines),
+        "confirmed": confirmed_view(tested),
         "absent": tuple(view for view in views if view["absent"]),
         "figures": figures,
         "errata": errata,
@@ -125,7 +127,8 @@ def claim_view(
 
     record: its row of claims.csv or checks.csv; figure_names: the existing figures. name: of the learner, as displayed.
     law: HTML. symbol: of what is swept. number: the claim's number on every page. absent: whether this run leaves the
-    line out; one whose learner failed is not left out. changed: commits that changed what the line is judged by after
+    line out; one whose learner failed is not left out. second: what the cells allow of a second term, in words; seeds:
+    the agreement of fresh seeds. changed: commits that changed what the line is judged by after
     its first reference, and what we know of why.
     """
     figures = [entry for entry in claims.figures if entry.experiment == claim.experiment and entry.name in figure_names]
@@ -149,8 +152,26 @@ def claim_view(
         "response": RESPONSE_AXES[claim.response].split(",")[0].removeprefix("total "),
         "number": result_tables.number(record),
         "figures": [entry.name for entry in figures],
+        "second": second_term(record),
+        "seeds": record.get("seeds", ""),
         "changed": [*filter(None, (*changes.get(claim.id, ()), claim.changed))],
     }
+
+
+def second_term(record: Record) -> str:
+    """The largest second terms that the cells of a line do not exclude, in words; empty where nothing was fitted."""
+    shares = {side: float(record.get(f"share_{side}") or "nan") for side in ("higher", "lower")}
+    known = [f"{share:.0%} of one {side}" for side, share in shares.items() if np.isfinite(share)]
+    if not known:
+        return ""
+    return f"a quarter of a power beside the law, the last cell may hold up to {' or '.join(known)}"
+
+
+def confirmed_view(tested: Sequence[View]) -> str:
+    """How many claims have the same verdict on all fresh seeds, in words; empty where none was confirmed."""
+    rows = [{**view["record"], "seeds": view["seeds"]} for view in tested if not view["check"]]
+    same, judged, seeds = tally(pd.DataFrame(rows)) if rows else (0, 0, 0)
+    return f"{same} of {judged} on {seeds}" if judged else ""
 
 
 def _table(folder: Path, claims: ClaimsFile, number: int, tested: set[str]) -> View:

@@ -14,10 +14,13 @@ import pandas as pd
 import typer
 
 from dpregret.core import boundary
+from dpregret.paper_figs.confirm.table import counted, sentences
+from dpregret.paper_figs.confirm.table import read as read_confirmation
 from dpregret.paper_figs.judge.claims import ClaimsError, load_changes, load_claims
+from dpregret.paper_figs.judge.confirmed import FOLDER, TABLE, tally
 from dpregret.paper_figs.judge.result_tables import AUTOMATIC, read_lines
 from dpregret.paper_figs.judge.verdicts import POWER
-from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, NOT_RUN, ORDER, VIOLATED, parse
+from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, NOT_RUN, ORDER, REPRODUCED, VIOLATED, parse
 from dpregret.paper_figs.report.findings import headlines, markdown
 from dpregret.paper_figs.tables.printed import PRINTED, brief
 from dpregret.paper_figs.text import formats
@@ -107,7 +110,8 @@ def _in_words(lines: pd.DataFrame) -> str:
 def verdicts(reference: Path, papers: Path) -> str:
     """Claims by verdict, their resolution, and how many were changed after their first verdict."""
     table = formats.markdown(verdict_table(reference, papers), raw=["claims of"])
-    sentences = [resolution_sentence(reference, papers), changed_sentence(reference, papers)]
+    makers = (resolution_sentence, second_sentence, changed_sentence)
+    sentences = [make(reference, papers) for make in makers]
     return "\n".join([table, *filter(None, sentences)])
 
 
@@ -117,11 +121,35 @@ def totals(reference: Path, papers: Path) -> str:
     stated, unread = lines.loc[lines["stated_by"] == "paper"], (lines["stated_by"] == "reconstructed").sum()
     audit = formats.read_csv(reference / "audit" / "audit.csv", keep_default_na=False)
     violating = audit["finding"].str.startswith("violates").sum()
+    broken = f"{violating} of {len(audit)} private variants"
     return (
         f"[{len(stated)} claims](docs/method.md#claims-by-verdict) as {stated['paper'].nunique()} papers print them: "
-        f"{_in_words(stated)}. {unread} claims with a reconstructed text are counted separately. {violating} of "
-        f"{len(audit)} private variants [violate their privacy claim](results/reference/audit/audit.md).\n"
+        f"{_in_words(stated)}. {_confirmed(stated)}{unread} claims with a reconstructed text are counted separately. "
+        f"{broken} [violate their privacy claim](results/reference/audit/audit.md).\n"
     )
+
+
+def _confirmed(stated: pd.DataFrame) -> str:
+    """How many verdicts fresh seeds confirm; empty where nothing was confirmed."""
+    same, judged, seeds = tally(stated)
+    if not judged:
+        return ""
+    return f"{same} of {judged} keep their verdict on {seeds} [fresh seeds](docs/method.md#confirmation). "
+
+
+def confirmation(reference: Path) -> str:
+    """What the last confirmation came to, by paper and by verdict."""
+    file = reference / FOLDER / TABLE
+    if not file.exists():
+        return "No confirmation is committed yet.\n"
+    table = read_confirmation(file)
+    seeds = int(table["seeds"].max())
+    said = "".join(f"- {sentence}\n" for sentence in sentences(table, seeds))
+    claims = table.loc[table["kind"] == "claim"]
+    counts = formats.markdown(counted(claims, "verdict").astype("str"))
+    folder = f"../results/reference/{FOLDER}"
+    links = f"[Every line on which a seed differs]({folder}/confirmation.md), [figure]({folder}/seeds.png)."
+    return f"{said}\n{counts}\n{links}\n"
 
 
 PARTS: Final[dict[str, Callable[[Path, Path], str]]] = {
@@ -130,6 +158,7 @@ PARTS: Final[dict[str, Callable[[Path, Path], str]]] = {
     "totals": totals,
     "verdicts": verdicts,
     "meanings": lambda *_: meanings(),
+    "confirmation": lambda reference, _: confirmation(reference),
 }
 """Mark -> text of the part, a function of the reference and of the papers' folder."""
 
@@ -175,6 +204,29 @@ def resolution_sentence(reference: Path, papers: Path) -> str:
         f"The resolution of the {len(claims)} fitted exponents is {fine.median():.2f} "
         f"in the median, {fine.quantile(0.9):.2f} for nine of ten, and {fine.max():.2f} at worst (claim {worst}). "
         f"{(logs <= 1).sum()} of the {len(logs)} claims that state a logarithm resolve one power of it.\n"
+    )
+
+
+OF_LENGTH: Final = ("horizon", "samples")
+SMALL_SHARE: Final = 0.1
+
+
+def second_sentence(reference: Path, papers: Path) -> str:
+    """How many reproduced claims allow a second term of more than a tenth; nothing where no table has the columns."""
+    lines = _lines(reference, papers)
+    if "share_higher" not in lines:
+        return ""
+    claims = lines.loc[(lines["kind"] == "claim") & (lines["verdict"] == REPRODUCED)]
+    claims = claims.loc[claims["parameter"].isin(OF_LENGTH) & claims["share_higher"].notna()]
+    if claims.empty:
+        return ""
+    larger = {side: int((claims[f"share_{side}"] > SMALL_SHARE).sum()) for side in ("higher", "lower")}
+    median = claims["share_higher"].median()
+    return (
+        f"Of the {len(claims)} reproduced exponents of T or n, {larger['higher']} do not exclude a second term a "
+        f"quarter of a power higher with more than {SMALL_SHARE:.0%} of the response in the last cell (median of the "
+        f"largest share: {median:.1%}), and {larger['lower']} one that is as much lower (columns `share_higher` and "
+        "`share_lower`).\n"
     )
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 
 from dpregret.core.boundary import as_json
@@ -55,8 +56,8 @@ def find_paper(name: str, results: Path) -> Path:
 def lines_table(lines: pd.DataFrame, long: bool = False) -> pd.DataFrame:
     """Lines of claims.csv or checks.csv, as text, those that were not run last.
 
-    `long` adds who states them, the learner, the resolution (in powers of the parameter, and of its logarithm), and the
-    reason; a table of an older run has no resolution.
+    `long` adds who states them, the learner, the resolution (in powers of the parameter, and of its logarithm), the
+    second term, the agreement of fresh seeds, and the reason; a table of an older run has no resolution.
     """
     rows = []
     for row in lines.sort_values("verdict", key=lambda verdicts: verdicts == NOT_RUN, kind="stable").to_dict("records"):
@@ -71,10 +72,18 @@ def lines_table(lines: pd.DataFrame, long: bool = False) -> pd.DataFrame:
                 "learner": f"{row['learner']}.{row['variant']}",
                 "resolution": changes[0] + unit,
                 "in logs": changes[1],
+                **_further(row),
                 "reason": row["reason"],
             }
         rows.append(cells)
     return pd.DataFrame(rows)
+
+
+def _further(row: Mapping[Any, Any]) -> dict[str, str]:
+    """The largest second term, a quarter of a power higher or lower, that cells do not exclude; and fresh seeds."""
+    shares = [float(row.get(f"share_{side}") or "nan") for side in ("higher", "lower")]
+    known = [f"{share:.0%}" if np.isfinite(share) else formats.DASH for share in shares]
+    return {"second term": " / ".join(known), "fresh seeds": str(row.get("seeds") or formats.DASH)}
 
 
 def _table_text(folder: Path, number: int, kind: str | None, long: bool, in_json: bool) -> str:

@@ -18,6 +18,7 @@ from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge import fits, result_tables
 from dpregret.paper_figs.judge.cells import SATURATED, NotRun, select_rows, setting
 from dpregret.paper_figs.judge.claims import QUOTED, ClaimsFile, Erratum, Measure, Table, TableRow, load_paper
+from dpregret.paper_figs.judge.confirmed import NO_DIGESTS, NOTHING_CONFIRMED, Confirmation
 from dpregret.paper_figs.judge.result_tables import NOTHING, PRIVACY_ROUNDING, ExactLosses
 from dpregret.paper_figs.judge.runs import COST_COLUMNS, FURTHER_COSTS, by_experiment, read_runs
 from dpregret.paper_figs.judge.universal import universal_checks
@@ -92,6 +93,8 @@ def write_tables(
     experiments: Collection[str] | None = None,
     exact: ExactLosses = NOTHING,
     profile: str = "",
+    digests: Mapping[str, str] = NO_DIGESTS,
+    confirmed: Confirmation = NOTHING_CONFIRMED,
 ) -> None:
     """Write claims.csv, checks.csv, jobs.csv, table_1.*, table_1_all.*, costs.* and errata.* of one paper.
 
@@ -100,14 +103,15 @@ def write_tables(
     table_2.*, table_3.* and gains.* are there where the claims file names them.
 
     `paper`: folder of its YAML files. `experiments`: those of the current profile; claims on others get the
-    verdict 'not run'. None takes whatever has rows. `exact`: losses that claims name. `profile`: its name.
+    verdict 'not run'. None takes whatever has rows. `exact`: losses that claims name. `profile`: its name. `digests`:
+    claim -> hash of what decides it; `confirmed`: verdicts on fresh seeds, which overrule those that they contradict.
     Raises RunsError or ClaimsError in one line for files that cannot be trusted.
     """
     claims, errata, changes = load_paper(paper)
     runs = read_runs(runs_dir)
     out = Path(out_dir)
     judged = pd.concat([judge_claims(runs, claims, experiments, exact), universal_checks(runs, claims)])
-    judged = judged.reset_index(drop=True)
+    judged = confirmed.applied(judged.reset_index(drop=True), claims.paper, digests)
     judged["changed"] = [len(changes.get(claim, ())) for claim in judged["claim"]]
     result_tables.write_lines(judged, out)
     result_tables.write_jobs(runs, out, profile)

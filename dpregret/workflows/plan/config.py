@@ -13,6 +13,7 @@ import os
 from collections.abc import Iterator, Mapping
 from functools import reduce
 from operator import or_
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, Discriminator, Field, Tag
@@ -214,6 +215,11 @@ class Config(Settings):
         config = cls.model_validate_json(text)
         config.limits.bound_imports()
         return config
+
+
+def results_of(config: Config) -> Path:
+    """The folder of results of a profile."""
+    return Path("results") if config.profile == "full" else Path("results") / config.profile
 
 
 def _digest(content: dict[str, Any]) -> str:

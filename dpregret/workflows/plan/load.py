@@ -22,9 +22,10 @@ from dpregret.workflows.plan.read import PAPERS, papers, profile_path
 
 OPTIONS = ("profile", "limits")
 """The keys of ``--config``."""
-RESERVED_PROFILES = frozenset(
-    {"reference", "log", "benchmark", "store", "made", "papers", "winners", "check", "audit", "validation"}
-)
+RESERVED_PROFILES = frozenset({
+    "reference", "log", "benchmark", "store", "made", "papers", "winners", "check", "audit", "validation",
+    "confirmation",
+})  # fmt: skip
 """Names of other folders of results/, and of a base."""
 ROOT_PROFILE = "papers"  # what `full` extends: the experiments of every paper's folder
 LISTED = "listed"

@@ -18,11 +18,12 @@ from dpregret.core.errors import ConfigError, fault
 from dpregret.core.files import checksum, reference
 from dpregret.datasets import records
 from dpregret.paper_figs.judge.claims import ClaimsFile
+from dpregret.paper_figs.judge.confirmed import FOLDER, TABLE
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Experiment
-from dpregret.workflows.plan import cross_references, facts, fingerprint, load
+from dpregret.workflows.plan import cross_references, facts, fingerprint, frozen, load
 from dpregret.workflows.plan.checks import predicted
-from dpregret.workflows.plan.config import AuditSize, Config, ValidationSize, parse_limits
+from dpregret.workflows.plan.config import AuditSize, Config, ValidationSize, parse_limits, results_of
 from dpregret.workflows.plan.keys import STORE, here, holds, key_of
 from dpregret.workflows.plan.read import DIGITS, FORMAT, Item, Play, short_names, versions
 
@@ -140,7 +141,7 @@ class _PlanMaker:
 
     def __init__(self, config: Config, papers: Mapping[str, ClaimsFile]):
         self.config, self.papers = config, papers
-        self.results = "results" if config.profile == "full" else f"results/{config.profile}"
+        self.results = results_of(config).as_posix()
         self.code: dict[str, list[Path]] = {}
         self.items: dict[str, Item] = {}
         self.parts: dict[str, dict[str, Any]] = {}
@@ -158,6 +159,7 @@ class _PlanMaker:
         for paper in papers:
             self._paper(paper)
         everything = self._whole(papers, simulated.simulations)
+        self._confirmation(papers)
         self._gates(papers)
         return {
             "format": FORMAT,
@@ -253,7 +255,8 @@ class _PlanMaker:
             self._add(f"{paper}/exact", "exact", (), claims.exact)
         further = [name for stage in ("oracles", "exact") if (name := f"{paper}/{stage}") in self.items]
         exact = ["audit/exact_losses"] if any(claim.exact for claim in claims.claims) else []
-        self._add(tables, "tables", (runs, *exact), digest, profile, here(), texts=[paper])
+        confirmed = [_confirmed(self.results), frozen.digests(self.config, paper, claims)]
+        self._add(tables, "tables", (runs, *exact), digest, profile, here(), confirmed, texts=[paper])
         self._add(figures, "figures", (runs, *further), digest, self.name_key, texts=[paper])
         self._add(f"{paper}/complete", "complete", (runs, tables))
         inputs = (runs, tables, figures, *further)
@@ -277,6 +280,14 @@ class _PlanMaker:
         reported = (*runs, *tables, *further, "winners", *audit, *validation)
         self._add("report", "html_report", reported, digests, self.config.profile, self.name_key, texts=papers)
         return [*reported, "errata", "report", *(f"{paper}/complete" for paper in papers)]
+
+    def _confirmation(self, papers: list[str]) -> None:
+        """Verdicts on fresh seeds, which follow from the text of the claims."""
+        digest = frozen.digest_of(self.config, self.papers)
+        codes = sorted(
+            {play.code for parts in self.parts.values() for part in parts.values() for play in part["plays"]}
+        )
+        self._add("confirmation", "confirmation", (), digest, codes, self.config.seed, texts=papers)
 
     def _gates(self, papers: list[str]) -> None:
         """Comparisons with the committed reference."""
@@ -303,6 +314,12 @@ def _relative(file: str) -> str:
     """The name of a file relative to the working folder, if below it: a published plan must name no home folder."""
     path, here = Path(file), Path.cwd()
     return path.relative_to(here).as_posix() if path.is_relative_to(here) else file
+
+
+def _confirmed(results: str) -> str:
+    """SHA-256 of the committed table of a profile's confirmation; empty where there is none."""
+    file = reference() / Path(results).relative_to("results") / FOLDER / TABLE
+    return checksum(file) if file.is_file() else ""
 
 
 def _sums(folder: Path) -> dict[str, str]:

@@ -47,6 +47,7 @@ TARGETS = {
     "audit": "audit/tables",
     "audit_gate": "audit/gate",
     "audit_tables": "audit/tables",
+    "confirmation": "confirmation",
     "errata_page": "errata",
     "exact_losses": "audit/exact_losses",
     "gate": "gate",

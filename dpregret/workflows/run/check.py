@@ -22,20 +22,32 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from dpregret import study
 from dpregret.core.arguments import path
 from dpregret.core.boundary import as_json
 from dpregret.core.errors import ConfigError, not_allowed, printable
+from dpregret.core.files import reference
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.cells import Cells, collect_cells, coordinate, log_factor, select_rows, setting
 from dpregret.paper_figs.judge.claims import Claim, load_paper
+from dpregret.paper_figs.judge.confirmed import SIDES, Confirmation, digest
 from dpregret.paper_figs.judge.result_tables import PRIVACY_ROUNDING, ExactLoss
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.paper_figs.judge.verdicts import FACTOR, Judgement, delivered_of, judge, rate_text
-from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, NOT_RUN, RESPONSE_AXES, VIOLATED, labels_of
+from dpregret.paper_figs.judge.vocabulary import (
+    CHECKS,
+    CLAIMS,
+    INCONCLUSIVE,
+    NOT_RUN,
+    RESPONSE_AXES,
+    VIOLATED,
+    labels_of,
+)
 from dpregret.paper_figs.text import formats
 from dpregret.workflows.plan import make
-from dpregret.workflows.plan.config import Config
+from dpregret.workflows.plan.config import Config, results_of
+from dpregret.workflows.plan.frozen import settings_of
 from dpregret.workflows.plan.load import check_options, load_config
 from dpregret.workflows.plan.read import FORMAT, PAPERS, Part, Plan, papers
 from dpregret.workflows.run.job import play_experiment
@@ -61,7 +73,8 @@ class Measured:
     resolution: the smallest change of `resolution_of` that would have been seen. verdict: a word of
     docs/method.md; reason: why. decided_by: `exact computation` or `plays`. setting: of these. cells: one row a
     cell with its value, mean, low, high (95 %), bound, law (as stated, scaled to the fitted cells) and
-    status. errata: entries of the paper's list that bear on it.
+    status. errata: entries of the paper's list that bear on it. seeds: the agreement of fresh seeds with the verdict of
+    the reference, in words; empty where the profile has no confirmation.
     figure: the PNG that was drawn, None where none was requested.
     """
 
@@ -86,6 +99,7 @@ class Measured:
     setting: str
     errata: tuple[str, ...]
     cells: pd.DataFrame
+    seeds: str = ""
     figure: Path | None = None
 
     @property
@@ -109,6 +123,7 @@ class Measured:
             "decided by": self.decided_by,
             "verdict": f"{self.verdict}: {meaning}",
             "because": self.reason,
+            "fresh seeds": f"{self.seeds}{' have this verdict' * (' of ' in self.seeds)}",
             "errata": " ".join(self.errata),
             "figure": self.figure or "",
         }
@@ -201,12 +216,22 @@ class ClaimOf:
             frame = _losses(*(np.asarray(values, dtype=float) for values in (largest.index, largest)))
             number = (DELIVERED, *3 * (float((frame["mean"] / frame["value"]).max()),))
         else:
-            frame, number = _cells(claim, cells), _number(claim, judgement, cells)
+            frame, number = _cells(claim, cells), number_of(claim, judgement, cells)
         rows = runs.loc[(runs["learner"] == claim.learner) & (runs["stream"] == claim.stream)]
         for key, value in claim.where.items():
             rows = rows.loc[rows[key] == value] if isinstance(value, str) else rows.loc[np.isclose(rows[key], value)]
         context = setting(rows, (claim.parameter, "horizon" if claim.parameter == "samples" else ""))
-        return self._measured(judgement, config.profile, number, PLAYS, context, frame)
+        measured = self._measured(judgement, config.profile, number, PLAYS, context, frame)
+        return measured if study.FOLDER else self._confirmed(measured, config)
+
+    def _confirmed(self, measured: Measured, config: Config) -> Measured:
+        """With the agreement of fresh seeds, which overrule a verdict that they contradict."""
+        confirmed = Confirmation.read(reference() / results_of(config).relative_to("results"))
+        frozen_now = digest(self.entry, settings_of(config.experiment(self.paper, self.entry.experiment)))
+        line = (self.paper, self.id, frozen_now)
+        measured = replace(measured, seeds=confirmed.agreement(*line))
+        against = confirmed.overruled(*line) if measured.verdict in SIDES else ""
+        return replace(measured, verdict=INCONCLUSIVE, reason=f"{against}; {measured.reason}") if against else measured
 
 
 def find(paper: str, claim: str) -> ClaimOf:
@@ -245,25 +270,30 @@ def check(paper: str, claim: str, profile: str = "full", figure: str | Path | No
 
 
 def part_of(config: Config, paper: str, claim: Claim) -> tuple[Plan, Part]:
-    """The plays of a profile that decide a claim: those of its learner, and of its counterpart."""
-    name = claim.experiment
+    """The plays of a profile that decide a claim."""
+    part, code = plays_of(config, paper, claim.experiment, [claim])
+    return Plan(Path(), {"format": FORMAT, "config": config.to_json(), **make.listed_code(code)}), part
+
+
+def plays_of(config: Config, paper: str, name: str, claims: Sequence[Claim]) -> tuple[Part, dict[str, list[Path]]]:
+    """The plays of an experiment that decide some claims: of their learners, and of their counterparts; the files
+    behind the fingerprints of their code."""
     experiment = config.experiment(paper, name)
-    globs = [(line.learner, line.variant) for line in (claim, claim.counterpart) if line is not None]
+    needed = [line for claim in claims for line in (claim, claim.counterpart) if line is not None]
+    globs = [(line.learner, line.variant) for line in needed]
     learners = {
         learner: tuple(name for name in variants if any(learner == key and fnmatch(name, glob) for key, glob in globs))
         for learner, variants in experiment.learners.items()
     }
     small = experiment.model_copy(update={"learners": {key: names for key, names in learners.items() if names}})
     planned = list(make.plays(config.seed, small))
-    code = make.listed_code({play.code: files for play, files in planned})
-    content = {"format": FORMAT, "config": config.to_json(), **code}
     plays = tuple(play for play, _ in planned)
     key = make.short([paper, name, [play.key for play in plays]])
     part = Part(paper, name, key, "", config.hash(paper, name), plays, make.data_files(experiment))
-    return Plan(Path(), content), part
+    return part, {play.code: files for play, files in planned}
 
 
-def _number(claim: Claim, judgement: Judgement, cells: Cells) -> Number:
+def number_of(claim: Claim, judgement: Judgement, cells: Cells) -> Number:
     """The number of a claim that is not about privacy."""
     if claim.type in ("below", "stated"):
         ratios = np.array([fits.mean_interval(responses) for responses in cells.responses.T]) / cells.bounds[:, None]

@@ -1,0 +1,1 @@
+"""From verdicts on fresh seeds to a table, its counts and a figure."""

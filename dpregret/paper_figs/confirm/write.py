@@ -1,0 +1,103 @@
+"""A confirmation in files: the table, a page in words, and one figure: do numbers scatter between seeds as their
+intervals say, and where do they lie when pooled?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from dpregret.paper_figs.confirm.table import NUMBERS, POWER, counted, deviations, sentences
+from dpregret.paper_figs.figures import style
+from dpregret.paper_figs.figures.style import PanelFigure
+from dpregret.paper_figs.judge import fits
+from dpregret.paper_figs.judge.confirmed import AGAINST, TABLE
+from dpregret.paper_figs.text import formats
+from dpregret.paper_figs.text.escaping import paragraph
+
+WIDEST: Final = 4.0
+BIN: Final = 0.5
+EDGES: Final = np.arange(-WIDEST, WIDEST + BIN / 2, BIN)
+COLOUR, LINE = "0.75", "0.1"
+
+
+def write(table: pd.DataFrame, seeds: Sequence[int], profile: str, out: Path) -> None:
+    """Write the table, the page and the figure into `out`."""
+    out.mkdir(parents=True, exist_ok=True)
+    formats.write_csv(table, out / TABLE)
+    (out / "confirmation.md").write_text(page(table, seeds, profile), encoding="utf-8")
+    draw(table, out / "seeds")
+
+
+def page(table: pd.DataFrame, seeds: Sequence[int], profile: str) -> str:
+    """The confirmation as Markdown: counts, then every line on which a seed differs, with its cause."""
+    parts = [
+        f"# Claims on {len(seeds)} fresh seeds, profile {profile}\n",
+        "Each line was judged again, by the same procedure, on seeds that nobody has chosen "
+        f"([protocol](../../../docs/method.md#confirmation)): {', '.join(map(str, seeds))}. A verdict is contradicted "
+        f"where {AGAINST} or more seeds decide the opposite; an inconclusive seed is counted apart. At a power of "
+        "0.95 one seed of five or more is expected to fail for 23 % of true laws at the border of what is resolved.\n",
+        "\n".join(f"- {paragraph(sentence)}" for sentence in sentences(table, len(seeds))) + "\n",
+    ]
+    claims = table.loc[table["kind"] == "claim"]
+    parts += [
+        f"## Claims by {by}\n\n{formats.markdown(counted(claims, by).astype('str'))}" for by in ("paper", "verdict")
+    ]
+    differing = table.loc[(table["opposite"] > 0) | (table["inconclusive"] > 0)]
+    differing = differing.sort_values(["opposite", "inconclusive"], ascending=False, kind="stable")
+    shown = [
+        {
+            "line": f"{row['paper']} {row['claim']}",
+            "verdict": row["verdict"],
+            "number": _number(row, ""),
+            "fresh seeds": row["agreement"],
+            "pooled": _number(row, "pooled"),
+            "cause": row["cause"],
+        }
+        for row in differing.to_dict("records")
+    ]
+    listed = formats.markdown(pd.DataFrame(shown)) if shown else "None.\n"
+    return "\n".join([*parts, f"## Lines on which a fresh seed differs\n\n{listed}"])
+
+
+def _number(row: Mapping[Any, Any], name: str) -> str:
+    ends = NUMBERS if not name else (name, f"{name}_low", f"{name}_high")
+    value = fits.Estimate(*(float(row[end]) for end in ends))
+    return formats.with_interval(value) if np.isfinite(value.value) else formats.DASH
+
+
+def draw(table: pd.DataFrame, stem: Path) -> list[Path]:
+    """Draw standardised differences between seeds beside the normal density, and pooled numbers against those of the
+    profile's own seed."""
+    with style.style_context():
+        figure = PanelFigure(2, 2, height=2.2, wide=True)
+        moved = deviations(table)
+        first, second = figure.panels
+        z = np.clip(moved["z"].to_numpy(dtype=float), EDGES[0], EDGES[-1])
+        heights, _ = np.histogram(z, EDGES)
+        middles = (EDGES[1:] + EDGES[:-1]) / 2
+        normal = np.exp(-(middles**2) / 2) / np.sqrt(2 * np.pi) * BIN * len(z)
+        first.axis.bar(middles, heights, width=0.9 * BIN, color=COLOUR)
+        first.axis.plot(middles, normal, color=LINE, linestyle="--")
+        first.axis.set(xlabel="difference from the other seeds, in standard errors", ylabel="numbers", title="scatter")
+        first.keep("measured", middles, heights, what="numbers with this difference from the other seeds")
+        first.keep("expected", middles, normal, what="normal density")
+        fitted = table.loc[(table["quantity"] == POWER) & table["number"].notna() & table["pooled"].notna()]
+        own, fresh = (fitted[name].to_numpy(dtype=float) for name in ("number", "pooled"))
+        second.axis.plot(own, fresh, "o", color=LINE, markersize=2, alpha=0.5)
+        if len(own):
+            second.axis.axline((0.0, 0.0), slope=1.0, color=LINE, linewidth=0.5)
+        second.axis.set(xlabel="number on the profile's own seed", ylabel="pooled number", title="numbers")
+        second.keep("claims and checks", own, fresh, what="pooled number of all fresh seeds")
+        if len(moved):
+            figure.finding = f"Intervals of 95 % cover between seeds in {moved['covered'].mean():.1%} of comparisons"
+        else:
+            figure.finding = "Two fresh seeds or more are needed to compare intervals"
+        figure.setting = (
+            "Left: each fitted number on a fresh seed minus the mean on the other fresh seeds, over the standard error "
+            "that its interval states; dashed: normal. Right: mean over the fresh seeds against the profile's own seed."
+        )
+        return figure.save(stem)
