@@ -39,7 +39,7 @@ def page(table: pd.DataFrame, seeds: Sequence[int], profile: str) -> str:
         "Each line was judged again, by the same procedure, on seeds that nobody has chosen "
         f"([protocol](../../../docs/method.md#confirmation)): {', '.join(map(str, seeds))}. A verdict is contradicted "
         f"where {AGAINST} or more seeds decide the opposite; an inconclusive seed is counted apart. At a power of "
-        "0.95 one seed of five or more is expected to fail for 23 % of true laws at the border of what is resolved.\n",
+        "0.95 one or more of five seeds fail for 23 % of true laws at the border of what is resolved.\n",
         "\n".join(f"- {paragraph(sentence)}" for sentence in sentences(table, len(seeds))) + "\n",
     ]
     claims = table.loc[table["kind"] == "claim"]
