@@ -23,16 +23,16 @@ SAME = word.REPRODUCED
     [
         (SAME, [SAME] * 5, "confirmed", "5 of 5"),
         (SAME, [SAME] * 4 + [word.INCONCLUSIVE], "in part", "4 of 5, 1 inconclusive"),
-        (SAME, [SAME] * 4 + [word.BELOW], "in part", "4 of 5, 1 below bound"),
-        (SAME, [SAME] * 3 + [word.BELOW] * 2, "contradicted", "3 of 5, 2 below bound"),
-        (SAME, [SAME] * 3 + [word.BELOW, word.STEEPER], "contradicted", "3 of 5, 1 below bound, 1 steeper"),
+        (SAME, [SAME] * 4 + [word.BELOW], "in part", f"4 of 5, 1 {word.BELOW}"),
+        (SAME, [SAME] * 3 + [word.BELOW] * 2, "contradicted", f"3 of 5, 2 {word.BELOW}"),
+        (SAME, [SAME] * 3 + [word.BELOW, word.STEEPER], "contradicted", f"3 of 5, 1 {word.BELOW}, 1 {word.STEEPER}"),
         (SAME, [word.UP_TO_LOGS] * 5, "in part", "0 of 5, 5 in other words"),
         (SAME, [word.INCONCLUSIVE] * 5, "in part", "0 of 5, 5 inconclusive"),
-        (word.STEEPER_HELD, [word.VIOLATED] * 2, "contradicted", "0 of 2, 2 violated"),
-        (word.VIOLATED, [word.STEEPER_HELD] * 2, "contradicted", "0 of 2, 2 steeper, bound holds"),
+        (word.STEEPER_HELD, [word.VIOLATED] * 2, "contradicted", f"0 of 2, 2 {word.VIOLATED}"),
+        (word.VIOLATED, [word.STEEPER_HELD] * 2, "contradicted", f"0 of 2, 2 {word.STEEPER_HELD}"),
         (word.INCONCLUSIVE, [SAME, SAME, word.BELOW], "undecided", "0 of 3, 3 decided"),
         (word.INCONCLUSIVE, [word.INCONCLUSIVE] * 2, "undecided", "2 of 2"),
-        (word.HOLDS, [word.FAILS] * 2, "contradicted", "0 of 2, 2 fails"),
+        (word.HOLDS, [word.FAILS] * 2, "contradicted", f"0 of 2, 2 {word.FAILS}"),
     ],
 )
 def test_two_opposite_seeds_contradict_and_inconclusive_ones_do_not(
@@ -152,7 +152,7 @@ def test_a_contradicted_verdict_changes_its_word_and_a_changed_claim_is_not_conf
     assert found["reason"]["b"].startswith("contradicted on fresh seeds")
     assert found["reason"]["b"].endswith("; because")
     lost = confirmed.NOT_CONFIRMED
-    assert found["seeds"].tolist() == ["2 of 2", "0 of 2, 2 below bound", lost, "exact", lost, ""]
+    assert found["seeds"].tolist() == ["2 of 2", f"0 of 2, 2 {word.BELOW}", lost, "exact", lost, ""]
     assert confirmed.tally(found) == (1, 2, 2)
 
 
