@@ -281,7 +281,7 @@ def second_term(responses: Array, coordinate: Array, log_law: Array, step: float
     if scattered:
         residual = 1 - columns @ np.array([first, second])
         error = np.sqrt(residual @ residual / (cells - 2) * (gradient @ gradient))
-        half = max(half, float(special.stdtrit(cells - 2, 0.5 + LEVEL / 2) * error))
+        half = max(half, float(t_quantile(cells - 1) * error))
     return Estimate(*(float(np.clip(end, 0.0, 1.0)) for end in (share, share - half, share + half)))
 
 
