@@ -121,10 +121,16 @@ def section(results: Path, paper: PaperTexts) -> View:
     mistakes = sum(erratum.printed_mistake for erratum in paper.errata.errata)
     measured = sum(bool(entry["effect"]) for entry in entries)
     counts = {"measured": measured, "mistakes": mistakes, "other": len(entries) - mistakes}
-    return {"paper": claims.paper, "title": claims.title, "entries": entries, **counts}
+    several = len(paper.errata.texts) > 1  # of a single text the section says what it is
+    texts = "; ".join(f"{name} is {text}" if several else text for name, text in paper.errata.texts.items())
+    for entry in entries:
+        entry["read_in"] = " and ".join(entry["erratum"].read_in) if several else ""
+    return {"paper": claims.paper, "title": claims.title, "entries": entries, "texts": texts, **counts}
 
 
-def _entry(erratum: Erratum, row: Record, lines: Mapping[str, Record], claims: ClaimsFile, results: Path) -> View:
+def _entry(
+    erratum: Erratum, row: Record, lines: Mapping[str, Record], claims: ClaimsFile, results: Path
+) -> dict[str, Any]:
     """One erratum as the page shows it. Links are relative to the folder of the page, and lead to what exists."""
     effect, links = "", []
     if row["status"] == MEASURED and erratum.measure is not None:
