@@ -595,7 +595,7 @@ if not study.FOLDER:
         save: Annotated[File, option("Write A, B and the losses to this .npz file.")] = None,
         in_json: Json = False,
         minutes: Annotated[float, option("Most that it may take.")] = 60.0,
-        gigabytes: Annotated[float | None, option("Most memory that it may take (any).")] = None,
+        gigabytes: Annotated[float | None, option("Most memory that it may take (that of this machine).")] = None,
     ) -> None:
         """Audit noise of your own for prefix sums, exactly; of a study, its private learners.
 

@@ -195,6 +195,20 @@ def test_memory_is_bounded_beyond_what_is_held() -> None:
     assert "MemoryError" in call(throwing(MemoryError())).fault
 
 
+def test_too_little_memory_ends_the_first_product_of_a_process() -> None:
+    """OpenBLAS takes its buffers before the bound: without memory for them its first product never returns."""
+    code = """
+import numpy as np
+from dpregret.core.child import Bounds, call
+for size in (300, 3):
+    square = np.eye(size)
+    print(*call(lambda say: float(np.dot(square, square).trace()), Bounds(0.1, 1e-4)))
+"""
+    lines = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert "out of memory" in lines[0]
+    assert lines[1].split() == ["3.0"]
+
+
 def wait(happened: Callable[[], bool]) -> None:
     began = time.monotonic()
     while not happened():

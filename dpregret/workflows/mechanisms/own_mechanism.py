@@ -43,6 +43,7 @@ from dpregret.core import child
 from dpregret.core.arguments import real, truth, whole
 from dpregret.core.boundary import as_json
 from dpregret.core.errors import ConfigError, one_line
+from dpregret.core.machine import machine_gb
 from dpregret.numerics.arrays import Array
 
 SIZES = np.repeat([1.0, 1e-3, 1e3], [2, 2, 12])
@@ -466,10 +467,11 @@ def main(
     save: Path | None = None,
     in_json: bool = False,
     minutes: float = np.inf,
-    gigabytes: float = np.inf,
+    gigabytes: float | None = None,
     **claimed: Any,
 ) -> int:
     """The command `dpregret audit`: read, audit, print. claimed: further fields of `Claim`."""
+    gigabytes = machine_gb() if gigabytes is None else gigabytes
     for name, value in (("minutes", minutes), ("gigabytes", gigabytes)):
         if not value > 0:
             raise ConfigError(f"{AUDIT}: --{name}: must be positive, not {value:g}")
