@@ -55,7 +55,7 @@ def play(
     without privacy ignore it, pure ones report delta = 0. Where a stream repeats its records, `record_epsilon` is that
     of a record. runs: independent repetitions, at least 2. set: the
     constraint set (the unit ball where none is given). seed: of all draws, that of the profiles where none is given;
-    learners with the same seed meet the same losses. limits: lifts those of profiles, as in "rounds:2^36"
+    learners with the same seed meet the same losses. limits: lifts those of profiles, as in "hours:1e5"
     or "off". options: of the stream, and `strong_convexity`.
 
     Returns a `Played`: regret in units of the loss against the best fixed point of the whole run, its curve,

@@ -202,7 +202,7 @@ def run(
     ] = None,
     profile: Profile = "full",
     cores: Cores = None,
-    limits: Annotated[Text, option("Lift limits: rounds:2^36,runs:1e7, or off.")] = None,
+    limits: Annotated[Text, option("Lift limits: memory_gb:64,hours:1e5, or off.")] = None,
 ) -> None:
     """Compute tables, figures and report of papers.
 

@@ -29,7 +29,7 @@ CHECK_GB: Final = 1.0
 """Of CPU time and of memory: the most that an import, or making the problems of an experiment, may take."""
 PLAY_MINUTES: Final = 120.0
 """The most that a play may take."""
-MOST_RUNS: Final = 1e6
+MOST_RUNS: Final = 10**6
 PATIENCE: Final = 12.0
 """Seconds that a block may wait for each of CPU time."""
 BUFFERED: Final = 192

@@ -41,6 +41,7 @@ MESSAGES: Final = {
     "string_too_short": "must not be empty",
     "string_too_long": "may have at most {max_length} characters",
     "too_short": "must not be empty",
+    "too_long": "may have at most {max_length} values",
     "dict_type": "must be a mapping",
     "model_type": "must be a mapping",
     "tuple_type": "must be a list",

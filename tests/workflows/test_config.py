@@ -136,7 +136,9 @@ def test_papers_have_short_names_that_tell_them_apart() -> None:
     ("changes", "key"),
     [
         ({"runs": 10**12}, ".runs"),
-        ({"horizon": [2**38, 2**39, 2**40]}, ".horizon[0]"),
+        ({"horizon": [2**41]}, ".horizon[0]"),
+        ({"horizon": [2**38, 2**39, 2**40]}, ""),  # gigabytes
+        ({"epsilon": [1e-10]}, ".epsilon[0]"),
         ({"dimension": [10**9]}, ".dimension[0]"),
         ({"horizon": list(range(1, 1102))}, ".horizon"),
         ({"window": [2**k for k in range(40)], "epsilon": list(range(1, 900))}, ""),  # cells
@@ -158,12 +160,12 @@ def test_what_is_too_large_is_refused_before_anything_is_made(
 
 
 def test_limits_are_lifted_by_the_profile_and_by_the_command(write: Write) -> None:
-    settings = small("online") | {"limits": {"runs": 2, "rounds": "2^6"}}
+    settings = small("online") | {"limits": {"memory_gb": 1e-12, "hours": "2^-60"}}
     assert len(refused(write(settings), check=False)) == 2
-    assert load_config(write(settings), check=False, limits=parse_limits("runs:3,rounds:2^7")).limits.rounds == 128
-    assert load_config(write(settings), check=False, limits=parse_limits("off")).limits.runs == math.inf
+    assert load_config(write(settings), check=False, limits=parse_limits("memory_gb:1,hours:2^7")).limits.hours == 128
+    assert load_config(write(settings), check=False, limits=parse_limits("off")).limits.hours == math.inf
     assert parse_limits(None) is None
-    assert parse_limits({"runs": "1e7"}) == Limits(runs=1e7)
+    assert parse_limits({"hours": "1e7"}) == Limits(hours=1e7)
 
 
 def test_limits_of_imports_hold_in_a_plan_its_jobs_and_commands_on_a_study(
@@ -340,7 +342,7 @@ def overlay() -> Any:
     changed = {"runs": 4, "horizon": ["2^4..2^7", "2^9"], "window": None}
     return {
         "profile": "mine", "extends": "ci", "only": "listed", "seed": 3, "defaults": {"delta": 1e-5},
-        "limits": {"runs": 1e5}, "audit": {"runs": 100, "repeats": 1},
+        "limits": {"hours": 1e5}, "audit": {"runs": 100, "repeats": 1},
         "papers": {"lou_cheung_2020": {
             "defaults": {"epsilon": "2^-1..2^2"}, "only": ["horizon", "window"],
             "experiments": {
@@ -560,8 +562,8 @@ def test_a_reserved_profile_and_an_unknown_paper(tmp_path: Path) -> None:
     st.one_of(
         st.text(max_size=12),
         SCALARS,
-        st.sampled_from(["off", "rounds:2^42,runs:1e7", "runs:", "rounds:2^9999", "a:b:c", "rounds:-1"]),
-        st.dictionaries(st.sampled_from(["runs", "rounds", "cells", "x"]), SCALARS, max_size=2),
+        st.sampled_from(["off", "hours:2^42,cells:1e7", "cells:", "hours:2^9999", "a:b:c", "hours:-1"]),
+        st.dictionaries(st.sampled_from(["hours", "memory_gb", "cells", "x"]), SCALARS, max_size=2),
     )
 )
 def test_limits_are_read_or_refused(option: Any) -> None:

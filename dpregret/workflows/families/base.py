@@ -77,18 +77,26 @@ def _window(value: object) -> object:
     return value
 
 
+def _price(value: float) -> float:
+    if not (1 / MOST_EPSILON <= value <= MOST_EPSILON or math.isinf(value)):
+        raise ValueError(f"must lie between {1 / MOST_EPSILON:g} and {MOST_EPSILON:g}, or be .inf")
+    return value
+
+
 def _form(value: object) -> str:
     return "<list>" if isinstance(value, list | tuple) else "<plain>"
 
 
-_unique = Field(min_length=1, json_schema_extra={"uniqueItems": True})
+MOST_EPSILON: Final = 1e9
+"""Of finite ones; 1 over it is the least."""
+_unique = Field(min_length=1, max_length=1000, json_schema_extra={"uniqueItems": True})
 Several = Annotated[tuple[T, ...], _unique, AfterValidator(_distinct), BeforeValidator(_as_tuple)]
 OneOrMore = Annotated[Annotated[T, Tag("<plain>")] | Annotated[Several[T], Tag("<list>")], Discriminator(_form)]
 PositiveInteger = Annotated[int, Field(gt=0, le=2**40)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Probability = Annotated[float, Field(gt=0, lt=1)]
 Delta = Annotated[float, Field(ge=0, lt=1)]
-Runs = Annotated[int, Field(ge=2)]  # an interval needs two
+Runs = Annotated[int, Field(ge=2, le=10**9)]  # an interval needs two
 Word = Annotated[str, Field(pattern=NAME_PATTERN, max_length=LONGEST_NAME)]
 Plain = Annotated[bool | int | float | str, BeforeValidator(_plain)]
 Window = Annotated[int | Literal["horizon"], BeforeValidator(_window)]
@@ -102,10 +110,11 @@ Sets = Annotated[
     BeforeValidator(_one_or_more, json_schema_input_type=str | list[str]),
 ]
 Windows = Several[Window]
-Epsilons = Several[Annotated[float, Field(gt=0)]]
+Epsilons = Several[Annotated[float, Field(gt=0), AfterValidator(_price)]]
 Losses = Several[Annotated[float, Field(ge=0, allow_inf_nan=False)]]
+SetSizes = Several[Annotated[int, Field(gt=0, le=2**24)]]
 Dimensions = Annotated[
-    Annotated[Integers, Tag("<list>")] | Annotated[dict[str, Integers], Field(min_length=1), Tag("<mapping>")],
+    Annotated[SetSizes, Tag("<list>")] | Annotated[dict[str, SetSizes], Field(min_length=1), Tag("<mapping>")],
     Discriminator(lambda value: "<mapping>" if isinstance(value, dict) else "<list>"),
 ]
 Options = tuple[tuple[str, Any], ...]

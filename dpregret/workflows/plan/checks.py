@@ -17,9 +17,8 @@ from dpregret.core.machine import GIGABYTE, TooMuch, bounded_memory, bounded_tim
 from dpregret.core.yaml_source import KeyPath
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws, Experiment, ExperimentOnSets, Family, Mistake, as_tuple
-from dpregret.workflows.plan.config import Config, Limits, long_lists
+from dpregret.workflows.plan.config import Config, Limits
 
-Amount = tuple[KeyPath, str, float]
 """Where in a configuration a number is, the limit that bounds it, and the number."""
 CELLS_FOR_A_FIT = 4
 TRIAL_DIMENSION = 12  # every kind of set has a member of this dimension
@@ -261,19 +260,7 @@ def _message(error: Exception | SystemExit) -> str:
 
 def size_problems(config: Config, limits: Limits) -> Iterator[Mistake]:
     """Everything that is too large, without computing any of it."""
-    amounts: list[Amount] = []
-    for part, key in (("audit", "runs"), ("audit", "repeats"), ("validation", "simulations")):
-        if size := getattr(config, part):
-            amounts.append(((part, key), "runs", getattr(size, key)))
     for paper, settings in config.papers.items():
-        for name, dimensions in settings.oracle_costs.items():
-            here = ("papers", paper, "oracle_costs", name)
-            amounts += [((*here, index), "dimension", dimension) for index, dimension in enumerate(dimensions)]
-    for path, kind, value in amounts:
-        if message := limits.beyond(kind, value):
-            yield path, message
-    for paper, settings in config.papers.items():
-        yield from long_lists(settings.oracle_costs, limits, ("papers", paper, "oracle_costs"))
         for name, experiment in settings.experiments.items():
             mistakes = experiment_sizes(experiment, limits)
             yield from ((("papers", paper, "experiments", name, *path), message) for path, message in mistakes)
@@ -281,25 +268,10 @@ def size_problems(config: Config, limits: Limits) -> Iterator[Mistake]:
 
 def experiment_sizes(experiment: Experiment, limits: Limits) -> Iterator[Mistake]:
     """Everything of one experiment that is too large."""
-    for path, kind, value in _amounts(experiment, limits):
-        if message := limits.beyond(kind, value):
-            yield path, message
-    yield from long_lists(experiment.model_dump(by_alias=True), limits)
-
-
-def _amounts(experiment: Experiment, limits: Limits) -> Iterator[Amount]:
-    """(key, limit, value): the values of an experiment, then what they multiply to, unless one is too large already."""
-    key = experiment.key("horizon")
-    amounts: list[Amount] = [((key, index), "rounds", rounds) for index, rounds in enumerate(experiment.horizon)]
-    amounts.append((("runs",), "runs", experiment.runs))
-    finite = [(index, epsilon) for index, epsilon in enumerate(experiment.epsilon) if math.isfinite(epsilon)]
-    amounts += [(("epsilon", index), "epsilon", max(epsilon, 1 / epsilon)) for index, epsilon in finite]
-    amounts += [(path, "dimension", dimension) for path, _, dimension in experiment.places()]
     cells, settings = _cells(experiment)
-    amounts.append(((), "cells", cells * settings))
-    yield from amounts
-    if not any(limits.beyond(kind, value) for _, kind, value in amounts):
-        yield from _products(experiment, cells, settings)
+    for kind, value in {"cells": cells * settings, **_products(experiment, cells, settings)}.items():
+        if message := limits.beyond(kind, value):
+            yield (), message
 
 
 def _cells(experiment: Experiment) -> tuple[int, int]:
@@ -315,17 +287,20 @@ def predicted(experiment: Experiment) -> tuple[float, float]:
     """Gigabytes of one play of an experiment beyond the interpreter, and its seconds: some for each cell, where short
     plays spend their time, and the rounds at the speed of the fastest learners."""
     cells, settings = _cells(experiment)
-    amounts = {kind: value for _, kind, value in _products(experiment, cells, settings)}
+    amounts = _products(experiment, cells, settings)
     return amounts["memory_gb"], CELL_SECONDS * cells + 3600 * amounts["hours"]
 
 
-def _products(experiment: Experiment, cells: int, settings: int) -> Iterator[Amount]:
+def _products(experiment: Experiment, cells: int, settings: int) -> dict[str, float]:
+    """What the values of an experiment multiply to: gigabytes of a play, and hours."""
     longest, dimensions = max(experiment.horizon), [dimension for _, _, dimension in experiment.places()] or [1]
     anytime = FAMILIES[experiment.family].anytime
     state = 8.0 * settings * experiment.runs * max(dimensions)
     curves = 8.0 * CURVES * (settings + 1) * longest * anytime
     checkpoints = math.log2(longest) + 1 if anytime else 1.0
     played = float(cells * settings) * experiment.runs
-    yield (), "memory_gb", (state + curves + ROW_BYTES * played * checkpoints) / GIGABYTE
     numbers = played * longest * (sum(dimensions) / len(dimensions))
-    yield (), "hours", numbers / NUMBERS_A_SECOND / 3600
+    return {
+        "memory_gb": (state + curves + ROW_BYTES * played * checkpoints) / GIGABYTE,
+        "hours": numbers / NUMBERS_A_SECOND / 3600,
+    }

@@ -1,7 +1,7 @@
 """The models of a configuration, and how large it may be. It is read in load.py.
 
 A run that no machine can finish is refused in one line before anything of its size is made. `--config limits=off` lifts
-all bounds, `--config limits=rounds:2^42,runs:1e7` some, and `limits: {rounds: 2^42}` in a profile does it for good.
+all bounds, `--config limits=hours:1e5` some, and `limits: {hours: 1e5}` in a profile does it for good.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import reduce
 from operator import or_
 from pathlib import Path
@@ -21,9 +21,9 @@ from pydantic import BaseModel, BeforeValidator, Discriminator, Field, Tag
 from dpregret import study
 from dpregret.core import child, discovery
 from dpregret.core.machine import CHECK_GB, CHECK_SECONDS, MOST_RUNS, PLAY_MINUTES, machine_gb
-from dpregret.core.yaml_source import KeyPath, Source, expand, validate
+from dpregret.core.yaml_source import Source, expand, validate
 from dpregret.workflows.families import DEFAULT, FAMILIES
-from dpregret.workflows.families.base import Experiment, Integers, Mistake, Settings, Word
+from dpregret.workflows.families.base import Experiment, SetSizes, Settings, Word
 
 
 def family_of(value: object) -> str:
@@ -59,7 +59,7 @@ class Paper(Settings):
     """The experiments of one paper, and the sets and dimensions whose oracles are timed one by one."""
 
     experiments: dict[Word, AnyExperiment] = Field(min_length=1)
-    oracle_costs: Annotated[dict[str, Integers], BeforeValidator(expand)] = Field(default_factory=dict)
+    oracle_costs: Annotated[dict[str, SetSizes], BeforeValidator(expand)] = Field(default_factory=dict)
 
 
 class AuditSize(Settings):
@@ -68,20 +68,19 @@ class AuditSize(Settings):
     A mechanism that keeps its claim is never accused more often than once in a million, however many runs.
     """
 
-    runs: Annotated[int, Field(ge=100)] = 16_000
-    repeats: Annotated[int, Field(ge=1)] = 60
+    runs: Annotated[int, Field(ge=100, le=MOST_RUNS)] = 16_000
+    repeats: Annotated[int, Field(ge=1, le=MOST_RUNS)] = 60
 
 
 class ValidationSize(Settings):
     """How long the fits and the verdicts are simulated on planted laws."""
 
-    simulations: Annotated[int, Field(ge=20)] = 4000
+    simulations: Annotated[int, Field(ge=20, le=MOST_RUNS)] = 4000
 
 
 OFF: Final = "off"
 UNITS: Final = {
-    "memory_gb": " GB", "hours": " CPU hours", "cells": " cells", "values": " values",
-    "epsilon": " (the value, or 1 over it)",
+    "memory_gb": " GB", "hours": " CPU hours", "cells": " cells",
 }  # fmt: skip
 Most = Annotated[float, Field(gt=0, strict=False), BeforeValidator(expand)]
 
@@ -93,21 +92,16 @@ CONFIG: Final = "--config "
 class Limits(Settings):
     """The most that a run may request; ``.inf`` lifts a bound.
 
-    memory_gb: of one play, as its size predicts (left out: what this machine has). rounds: T, or records. runs,
-    dimension, values (of one list), cells (of one experiment). hours: of CPU time, at a billion numbers a second.
-    epsilon: finite ones lie between its inverse and it. check_gb, check_seconds: what making the problems and learners
-    of one experiment may take before it is run, half of this machine's memory at most. play_minutes, play_gb: what one
-    learner's play of an experiment may take (of memory, left out: what this machine has).
+    memory_gb: of one play, as its size predicts (left out: what this machine has). cells: of one experiment. hours: of
+    CPU time, at a billion numbers a second. check_gb, check_seconds: what making the problems and learners of one
+    experiment may take before it is run, half of this machine's memory at most. play_minutes, play_gb: what one
+    learner's play of an experiment may take (of memory, left out: what this machine has). What one value may be is said
+    by its field.
     """
 
     memory_gb: Most | None = None
-    rounds: Most = 2.0**30
-    runs: Most = MOST_RUNS
-    dimension: Most = 2.0**20
-    values: Most = 1000.0
     cells: Most = 10_000.0
     hours: Most = 10_000.0
-    epsilon: Most = 1e9
     check_gb: Most = CHECK_GB
     check_seconds: Most = CHECK_SECONDS
     play_minutes: Most = PLAY_MINUTES
@@ -161,15 +155,6 @@ def bound_imports() -> None:
     """Bound imports in this process by the limits of a command on a study."""
     if lifted := parse_limits(None):
         lifted.bound_imports()
-
-
-def long_lists(value: object, limits: Limits, path: KeyPath = ()) -> Iterator[Mistake]:
-    """Every list with too many values."""
-    if isinstance(value, tuple) and (message := limits.beyond("values", len(value))):
-        yield path, message
-    elif isinstance(value, Mapping):
-        for key, entry in value.items():
-            yield from long_lists(entry, limits, (*path, key))
 
 
 class Config(Settings):
