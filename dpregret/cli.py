@@ -52,7 +52,7 @@ class Sections(TyperGroup):
     """A help with the commands below headings."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        known: dict[str, Any] = self.commands
+        known: Any = self.commands
         longest = max(map(len, known))
         for heading in HEADINGS:
             commands = [(name, each) for name, each in known.items() if each.rich_help_panel == heading]
@@ -124,7 +124,8 @@ def profile_option(help_text: str) -> Any:
     return option(help_text, "--profile", "-p", complete=offered_profiles)
 
 
-Text, File = str | None, Path | None
+Text = str | None
+File = Path | None
 
 
 Paper = Annotated[str, typer.Argument(help="A paper, or the beginning of its name.", autocompletion=paper_names)]
