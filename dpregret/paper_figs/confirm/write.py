@@ -12,7 +12,7 @@ import pandas as pd
 
 from dpregret.paper_figs.confirm.table import NUMBERS, POWER, counted, deviations, sentences
 from dpregret.paper_figs.figures import style
-from dpregret.paper_figs.figures.style import PanelFigure
+from dpregret.paper_figs.figures.grammar import PanelFigure
 from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.confirmed import AGAINST, TABLE
 from dpregret.paper_figs.text import formats
@@ -73,7 +73,7 @@ def draw(table: pd.DataFrame, stem: Path) -> list[Path]:
     """Draw standardised differences between seeds beside the normal density, and pooled numbers against those of the
     profile's own seed."""
     with style.style_context():
-        figure = PanelFigure(2, 2, height=2.2, wide=True)
+        figure = PanelFigure(2, 2, height=2.2)
         moved = deviations(table)
         first, second = figure.panels
         z = np.clip(moved["z"].to_numpy(dtype=float), EDGES[0], EDGES[-1])
