@@ -25,7 +25,7 @@ import heapq
 import itertools
 import math
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky
@@ -145,7 +145,7 @@ def _exchanged(gram: Array, schedules: Schedules, starts: list[tuple[int, ...]])
     return found
 
 
-def _exchange(gram: Array, near: Array, signs: Array, most: int) -> bool:
+def _exchange(gram: Array, near: np.ndarray[Any, np.dtype[np.bool_]], signs: Array, most: int) -> bool:
     """Add a round, or put it in the place of another, whichever adds most to the sum; False where nothing does.
 
     signs (rounds,): 0 for a round that the record is not in; changed in place.

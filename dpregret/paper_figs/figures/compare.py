@@ -372,6 +372,8 @@ def measured_crossing(runs: pd.DataFrame, tree: str) -> pd.DataFrame:
 @figure_type("costs", "")
 def costs(source: Source) -> PanelFigure:
     """Microseconds per call of projection and oracles against the dimension, one panel per set."""
+    if source.file is None:
+        raise NotRun("oracles were not timed")
     theme, table = source.theme, parquet.read(source.file)
     operations, sets = sorted(set(table["operation"])), table.sort_values("dimension").groupby("set", sort=True)
     figure = PanelFigure(len(sets))

@@ -362,8 +362,8 @@ class PanelFigure:
         columns = max(1, min(4, len(entries), int((WIDTH - 0.2) / (longest + 0.75))))
         rows = -(-len(entries) // columns)
         heading, foot = _wrapped(self.heading, HEADING), _wrapped(self.caption, CAPTION)
-        lines = rows + 1.2 * (heading.count("\n") + 1) + foot.count("\n") + 2
-        figure.set_size_inches(WIDTH, self.down * height + LINE * lines)
+        outside = rows + 1.2 * (heading.count("\n") + 1) + foot.count("\n") + 2
+        figure.set_size_inches(WIDTH, self.down * height + LINE * outside)
         figure.suptitle(heading, x=0.01, ha="left", fontsize=TITLE_SIZE, weight="bold")
         small: Style = {"title": foot, "title_fontsize": SMALL, "alignment": "left", "borderpad": 0.4}
         legend = figure.legend(entries.values(), entries, loc="outside lower left", ncols=columns, **small)

@@ -231,8 +231,9 @@ def goes_down(budget: Budget) -> tuple[float, float]:
     nothing = np.zeros((1, 1))
     terms = Terms(SIDES["kink"].lipschitz, MU, DIAMETER, 1.0, nothing, nothing)
     schedule = paper(terms).at(0)
-    second = schedule.alpha * local_radius(1, MU, schedule)
-    third = second - schedule.alpha * local_radius(2, MU, schedule)
+    radius: Callable[..., float] = local_radius
+    second = schedule.alpha * radius(1, MU, schedule)
+    third = second - schedule.alpha * radius(2, MU, schedule)
     regularised = MU * ((3 + schedule.regulariser) * third - second - third)  # 0
     before = pull(1.0, 0.0) + MU * (second - 1)
     high, low = (-before - pull(side, third) - regularised for side in (-1.0, 1.0))

@@ -188,7 +188,7 @@ def compare_plays(first: Played, second: Played) -> pd.DataFrame:
     """
     names, plays = _told_apart(first, second), (first, second)
     regrets = [play.rows.set_index(["checkpoint", "run"])["regret"] for play in plays]
-    both = pd.concat(dict(zip(names, regrets, strict=True)), axis=1, join="inner").reset_index()
+    both = pd.concat(regrets, keys=names, axis=1, join="inner").reset_index()
     if both["run"].nunique() < 2:
         raise ConfigError("compare: the plays have no two runs at one checkpoint in common")
     both["difference"] = both[names[1]] - both[names[0]]
