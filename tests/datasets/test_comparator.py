@@ -1,5 +1,6 @@
 """The best fixed point of a pool: found to its gap where columns differ in size, or the reason is named."""
 
+import math
 import pickle
 import time
 
@@ -70,6 +71,19 @@ def test_newton_finds_the_minimum_of_a_quadratic_in_a_step_or_on_the_border(set_
         assert gap <= 1e-9
         assert domain.violation(point) <= 1e-9
         assert slope(point) @ (point - domain.linear_oracle(slope(point))) == pytest.approx(gap, abs=1e-12)
+
+
+def test_a_newton_step_that_ends_as_high_as_it_began_is_halved() -> None:
+    """The whole step on sqrt(1 + (4x)^2) goes from x to -16 x^3: from 1/4 to -1/4 and back, for ever."""
+
+    def value(x: np.ndarray) -> float:
+        return math.sqrt(1 + 16 * float(x @ x))
+
+    def hessian(x: np.ndarray) -> np.ndarray:
+        return np.array([[16 / value(x) ** 3]])
+
+    _, gap = newton(make_set("ball", 1), value, lambda x: 16 * x / value(x), hessian, np.array([0.25]), 1e-9)
+    assert gap <= 1e-9
 
 
 def test_squared_losses_of_columns_apart_reach_their_gap() -> None:

@@ -227,6 +227,11 @@ def test_no_row_is_longer_than_the_norm_and_none_is_lost(rows: list[list[float]]
     assert np.isfinite(short).all()
 
 
+def test_a_row_as_long_as_the_norm_is_not_counted_as_shortened(tmp_path: Path) -> None:
+    content = "a,b,label\n3,4,yes\n0.3,0.4,no\n-4,3,no\n5,1,yes\n"
+    assert record_file(tmp_path, content, norm=5.0).records().shortened.tolist() == [False, False, False, True]
+
+
 def test_a_row_of_large_numbers_keeps_its_direction(tmp_path: Path) -> None:
     features, _ = record_file(tmp_path, RIGHT + "1e200,1e200,no\n1e308,-1e308,no\n").read()
     assert features[3:] == pytest.approx(np.array([[2**0.5, 2**0.5], [2**0.5, -(2**0.5)]]))

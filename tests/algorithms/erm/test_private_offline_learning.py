@@ -101,6 +101,20 @@ def test_corrected_tuning_is_the_best_on_a_grid_and_keeps_its_budget() -> None:
         assert learner.bound()[0] <= learner._guarantee(type(learner.tunings[0])(alpha, noise)) * (1 + 1e-6)
 
 
+@pytest.mark.parametrize("alpha", [0.05, 0.7])
+def test_every_term_of_the_guarantee_is_there_alone(alpha: float) -> None:
+    """In the unit ball: the penalty, regret of gradient descent on penalised losses, the length of the noise."""
+    n, d, noise = 3000, 4, 0.3
+    learner = made(Given(np.zeros((n, d))), d, budget=BUDGET)
+    steps = sum((1 + alpha) ** 2 / (2 * alpha * t) for t in range(1, n + 1)) / n
+    quiet = learner._guarantee(type(learner.tunings[0])(alpha, 0.0))
+    assert quiet == pytest.approx(alpha / 2 + alpha / (2 * n) + steps, rel=0.1)
+    assert quiet >= alpha / 2 + alpha / (2 * n) + steps
+    lengths = np.linalg.norm(noise * np.random.default_rng(1).standard_normal((20_000, d)), axis=1)
+    loud = learner._guarantee(type(learner.tunings[0])(alpha, noise))
+    assert 1.0 <= (loud - quiet) / lengths.mean() <= 1.1
+
+
 def test_mean_excess_is_within_the_guarantee() -> None:
     domain, seeds = make_set("ball", 4), [np.random.default_rng(np.random.SeedSequence(run)) for run in range(32)]
     risk = make_risk("linear-population", domain, 500, seeds, strength=3.0).facing([gaussian_mu(BUDGET)])  # type: ignore[attr-defined]

@@ -53,6 +53,21 @@ def test_giga_as_printed_waits_for_its_first_step() -> None:
     assert moved == [False] * 4 + [True] * 3
 
 
+@pytest.mark.parametrize("smoothness", [1.3, 2.0, 2.5, 7.01])
+def test_corrected_giga_takes_the_largest_steps_that_contract(smoothness: float) -> None:
+    """1 / (mu (t + t0)) with the least whole t0 for which that of the first round is at most 1 / smoothness."""
+    mu = 1.0
+    learner = PocpGiga(Problem(make_set("ball", 1), 9, 3.0, mu, smoothness), [CLEAN], 1, "corrected")
+    pull, steps = 0.5, []
+    for now in (1, 2, 3):
+        before = float(learner.compiled.state_field("hidden").item())
+        learner.round = now
+        learner.observe(Quadratic(np.array([pull]), mu), np.zeros((1, 1, 1)), None)
+        steps.append((float(learner.compiled.state_field("hidden").item()) - before) / (mu * (pull - before)))
+    assert 1 / (1 / steps[0] - mu) > 1 / smoothness >= steps[0] * (1 - 1e-12)
+    assert np.diff(1 / np.array(steps)) == pytest.approx([mu, mu])
+
+
 @pytest.mark.parametrize("horizon", [2, 100, 2**16])
 def test_printed_noise_is_that_of_the_boxes(horizon: int) -> None:
     epsilon, delta = BUDGET.epsilon, BUDGET.delta
