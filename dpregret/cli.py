@@ -12,7 +12,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Annotated, Any, Final, NoReturn
@@ -416,7 +416,7 @@ def within(arguments: list[str]) -> list[str] | None:
     mistakes = list(study.mistakes(folder))
     if mistakes:
         raise ConfigError(mistakes)
-    rest = [str(Path(arg).resolve()) if "/" in arg and Path(arg).exists() else arg for arg in rest]
+    rest = list(_from_here(rest))
     options = {arg.partition("=")[0] for arg in rest}
     if command in PROFILED and not options & {"-p", "--profile", "-h", "--help"}:
         rest += ["--profile", study.PROFILE]
@@ -427,6 +427,15 @@ def within(arguments: list[str]) -> list[str] | None:
     os.environ[study.VARIABLE] = str(folder)
     os.chdir(folder)
     return [command, *rest]
+
+
+def _from_here(words: list[str]) -> Iterator[str]:
+    """The words, with whole paths of the files and folders that are here, and of a figure to be drawn here."""
+    for before, word in zip(("", *words), words, strict=False):
+        option, joined, value = word.partition("=") if word.startswith("-") else (before, "", word)
+        is_path = "/" in value or value.endswith((".yaml", ".yml")) or option == "--results"
+        here = bool(value) and ((is_path and Path(value).exists()) or option == "--figure")
+        yield f"{f'{option}=' * bool(joined)}{Path(value).resolve()}" if here else word
 
 
 @command(RUNS, "workflows.run.check:main", inside=True)

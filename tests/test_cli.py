@@ -58,6 +58,31 @@ def test_records_are_those_of_the_study_that_is_named(tmp_path: Path, monkeypatc
         assert inside[: len(expected) + 1] == ["advise", *expected]
 
 
+@pytest.mark.parametrize(
+    ("words", "whole"),
+    [
+        (["run", "./mine", "--profile", "own.yaml"], ["--profile", "HERE/own.yaml"]),
+        (["run", "./mine", "--profile=own.yaml"], ["--profile=HERE/own.yaml"]),
+        (["run", "./mine", "-p", "theirs.yaml"], ["-p", "theirs.yaml"]),  # not here: of the study
+        (["run", "./mine", "-p", "quick"], ["-p", "quick"]),  # a name, whatever is called so here
+        (["check", "./mine", "claim", "--figure", "a.png"], ["--figure", "HERE/a.png"]),
+        (["advise", "./mine", "--results", "done"], ["--results", "HERE/done"]),
+    ],
+)
+def test_files_beside_a_study_are_found_from_within_it(
+    words: list[str], whole: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    studies.write(tmp_path / "mine")
+    for name in ("quick", "done"):
+        (tmp_path / name).mkdir()
+    for name in ("own.yaml", "mine/theirs.yaml"):
+        (tmp_path / name).write_text("profile: own\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(study.VARIABLE, "")
+    inside = " ".join(cli.within(words) or [])
+    assert " ".join(whole).replace("HERE", str(tmp_path.resolve())) in inside
+
+
 def every_command() -> dict[str, Any]:
     return dict(typer.main.get_group(cli.app).commands)
 
