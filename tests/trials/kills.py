@@ -71,6 +71,7 @@ def repetition(checkout: Checkout, words: list[str], kills: int, seconds: float,
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--profile", default="smoke")
+    parser.add_argument("--target", default="all", help="what is made, such as results/smoke/talwar_2015/complete.txt")
     for option, value in (("repeats", 3), ("kills", 3), ("cores", os.cpu_count() or 1), ("seed", 1)):
         parser.add_argument(f"--{option}", type=int, default=value)
     asked = parser.parse_args()
@@ -78,7 +79,7 @@ def main() -> int:
         signal.signal(ignored, signal.default_int_handler)
     profile, name = Path(asked.profile), Path(asked.profile).stem  # a file of one's own, or the name of a profile
     chosen = profile.resolve() if profile.suffix else name
-    words = ["--cores", str(asked.cores), "--config", f"profile={chosen}"]
+    words = [asked.target, "--cores", str(asked.cores), "--config", f"profile={chosen}"]
     broken = 0
     with tempfile.TemporaryDirectory() as folder:
         checkout = make_checkout(Path(folder) / "checkout")

@@ -394,7 +394,7 @@ def test_nothing_is_pruned_beside_a_plan_that_is_not_as_it_was_written(
     before = tree(Path("results"))
     assert capsys.readouterr().out.startswith("0 files")
     assert publish.main() == 2
-    said = capsys.readouterr().out
+    said = capsys.readouterr().err
     assert said.startswith("nothing is deleted: ")
     assert said.count("\n") == 1
     assert "results/mine/plan.json" in said
