@@ -28,7 +28,9 @@ def profile(name):
     return load_config(ROOT / f"workflows/config/{name}.yaml", check=False)
 
 
-GENERATED = [page for page in PAGES if ":begin -->" in page.read_text() and page.parent.name != "proofs"]
+MARKS = re.compile(r":begin -->|<!-- (?:number|met): ")
+PROSE = [*PAGES, ROOT / "paper/paper.md"]
+GENERATED = [page for page in PROSE if MARKS.search(page.read_text()) and page.parent.name != "proofs"]
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +45,29 @@ def read_once():
 @pytest.mark.usefixtures("read_once")
 def test_generated_parts_are_those_of_the_reference(page):
     assert readme.update_page(page, ROOT / "results/reference", ROOT / "workflows/papers", check=True)
+
+
+GENERATED_PARTS = re.compile(
+    r"<!-- ([\w-]+):begin -->.*?<!-- \1:end -->|<!-- (?:number|met): .*?<!-- end -->", re.DOTALL
+)
+NUMBER = r"(?:\d+|[Ff]our|[Ff]ive|[Ss]ix|[Ss]even|[Ee]ight|[Nn]ine|[Tt]en|[Ee]leven|[Tt]welve)"
+COUNTED = r"(?:claims|papers|mistakes in print|(?:private )?variants|printed (?:privacy )?guarantees|checks)"
+TYPED = re.compile(rf"\b{NUMBER}(?: of (?:the )?{NUMBER})? {COUNTED}\b")
+HISTORY = ("CHANGELOG.md", "AGENTS.md")
+
+
+@pytest.mark.parametrize("page", [page for page in PROSE if page.name not in HISTORY], ids=lambda page: page.name)
+def test_no_total_is_typed_by_hand(page: Path) -> None:
+    text = GENERATED_PARTS.sub("", page.read_text(encoding="utf-8"))
+    assert TYPED.findall(text) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["434 claims", "Five printed privacy guarantees", "81 of 170 variants", "58 mistakes in print"]
+)
+def test_typed_totals_are_seen(text: str) -> None:
+    assert TYPED.search(f"It has {text}.")
+    assert not TYPED.search(GENERATED_PARTS.sub("", f"It has <!-- number: x -->{text}<!-- end -->."))
 
 
 def test_the_page_of_each_paper_has_its_verdicts():

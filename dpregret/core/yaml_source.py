@@ -18,7 +18,7 @@ from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 import yaml
 from pydantic import BaseModel, Tag, ValidationError
 
-from dpregret.core.errors import ID_PATTERN, ID_RULE, NAME_PATTERN, NAME_RULE, ConfigError, among, nearest, not_allowed
+from dpregret.core.errors import ID_PATTERN, ID_RULE, NAME_PATTERN, NAME_RULE, ConfigError, among, not_allowed
 from dpregret.core.files import opened
 
 KeyPath = tuple[str | int, ...]
@@ -45,7 +45,6 @@ MESSAGES: Final = {
     "dict_type": "must be a mapping",
     "model_type": "must be a mapping",
     "tuple_type": "must be a list",
-    "literal_error": "must be one of {expected}",
 }
 """Type of a pydantic error -> what is printed instead of its message."""
 RULES: Final = {NAME_PATTERN: NAME_RULE, ID_PATTERN: ID_RULE}
@@ -327,8 +326,10 @@ def _message(kind: str, detail: Any, context: Mapping[str, Any], whole_entry: bo
         text = MESSAGES[kind].format(**context)
     if kind == "missing" or (kind == "value_error" and whole_entry):
         return text
-    hint = nearest(detail["input"], re.findall(r"'([^']+)'", context["expected"])) if kind == "literal_error" else ""
-    return f"{text}, not {_short(detail['input'])}{hint}"
+    if kind == "literal_error":  # the nearest word before the list
+        allowed = re.findall(r"'([^']+)'", context["expected"]) or [context["expected"]]
+        return f"unknown word {_short(detail['input'])}{among(detail['input'], allowed)}"
+    return f"{text}, not {_short(detail['input'])}"
 
 
 def _short(value: object) -> str:

@@ -600,6 +600,11 @@ def _text(advice: Advice, why: bool, own: OfStudy | None = None, record: Planned
     return "".join(f"{line}\n" for part in parts for line in formats.folded(part))
 
 
+COVERAGE: Final = "coverage.md"
+LEFT_OUT: Final = {"each cell": "the settings left out", "largest T": "those at the largest T"}
+"""What was left out of the fits, in the table of coverage -> its words."""
+
+
 def _answer(advice: Advice) -> list[str]:
     """The recommended algorithm: regret, noise and guarantee, a line each."""
     best, word = advice.recommended, "excess risk" if advice.request.feedback in AVERAGES else "regret"
@@ -618,12 +623,24 @@ def _answer(advice: Advice) -> list[str]:
     rows = {
         "Recommended": best.learner,
         word.capitalize(): f"{interval}{bound}; {baseline}",
+        "Interval": _covered(advice, word),
         "Noise": noise,
         "Guarantee": advice.guarantee
         or f"not computed: {advice.stream} is too large at this size, or its data are not here",
         "Extrapolated": guess if best.guessed else "",
     }
     return [f"{name}: {text}" for name, text in rows.items() if text]
+
+
+def _covered(advice: Advice, word: str) -> str:
+    """What the interval is of, and how often such intervals held what was measured: the table of coverage."""
+    of = f"95 %, of the mean {word} on this stream"
+    file = Path(advice.source) / FOLDER / COVERAGE
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("|")]
+    held = {row[1]: row[3] for row in rows if row[0] == advice.request.feedback}
+    told = [f"{held[name]} of {what}" for name, what in LEFT_OUT.items() if name in held]
+    return f"{of}; held {', '.join(told)}" if told else of
 
 
 def _losses(own: OfStudy) -> str:

@@ -230,7 +230,7 @@ def test_a_heading_gives_its_origin_to_the_claims_below_it(tmp_path: Path) -> No
         ("thm3-T", "paper"), ("b", "derived"), ("c", "derived"), ("d", "paper"),
     ]  # fmt: skip
     path = write(tmp_path, [{"origin": "derive"}, CLAIM, {**CLAIM, "id": "b"}])
-    assert said(path).startswith(f"{path}:{line_of(path, 'origin:')}: claims[0].origin: must be one of ")
+    assert said(path).startswith(f"{path}:{line_of(path, 'origin:')}: claims[0].origin: unknown word ")
 
 
 def test_a_reason_of_one_word_is_one_of_the_files_reasons(tmp_path: Path) -> None:
@@ -299,7 +299,8 @@ def test_a_mistake_in_print_names_the_texts_in_which_it_was_read(tmp_path: Path)
     path, texts = tmp_path / "errata.yaml", {"a": "the paper", "b": "a copy"}
 
     def refused(changes: dict[str, Any]) -> str:
-        path.write_text(yaml.safe_dump({"texts": texts, "errata": [{**ERRATUM, "kind": "mistake", **changes}]}))
+        erratum = {**ERRATUM, "kind": "mistake", "of": "step", **changes}
+        path.write_text(yaml.safe_dump({"texts": texts, "errata": [erratum]}))
         try:
             load_errata(path)
         except ClaimsError as refusal:
@@ -310,7 +311,9 @@ def test_a_mistake_in_print_names_the_texts_in_which_it_was_read(tmp_path: Path)
     assert not refused({"read_in": "a"})
     assert not refused({"read_in": ["a", "b"]})
     assert not refused({"provenance": "reconstructed"})
-    assert not refused({"kind": "convention"})
+    assert not refused({"kind": "convention", "of": None})
+    assert "kind convention takes no of" in refused({"kind": "convention"})
+    assert "needs of: statement, step or slip" in refused({"read_in": "a", "of": None})
     assert re.search(r"errata\.yaml:\d+: errata\[L1\]\.read_in: .*'c'", refused({"read_in": "c"}))
 
 

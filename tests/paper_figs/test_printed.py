@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from dpregret.paper_figs.judge.claims import load_claims
+from dpregret.paper_figs.judge.claims import load_claims, numbered
 from dpregret.paper_figs.judge.result_tables import read_lines
 from dpregret.paper_figs.tables import printed
 from dpregret.paper_figs.tables.printed import FILE, FilledTable, as_printed, fill, load_printed
 from dpregret.workflows.plan.cross_references import read_texts
+from dpregret.workflows.plan.read import papers
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPERS = ("lou_cheung_2020", "talwar_2015", "ene_et_al_2021", "asi_et_al_2023")
@@ -39,6 +40,8 @@ def folder(tmp_path: Path) -> Path:
     (FILE, "[alg1-printed-gamma]", "[alg1-printed-gama]", "rows[3][3].measured.as printed: unknown claim 'alg1-"),
     (FILE, r"\frac{d\ln^{2.5}T}{\epsilon}", r"\frac{d\ln^{2.5}T}", "rows[2][3].rate: "),
     (FILE, r"$\epsilon$-DP", r"$\input{x}$-DP", r"\input is not a command allowed"),
+    (FILE, "source: Theorem 3,", "source: Theorem 33,", "there is no claim of origin paper on 'Theorem 33' of wdp"),
+    (FILE, ", learner: wdp-cocop-gamma.corrected}", "}", "a side lists claims, or {source: a statement, learner"),
     (FILE, "    - linear equation\n", "", "rows[1]: 3 cells, the table has 4 columns"),
     (FILE, "name: Table I", "nam: Table I", "nam: unknown key"),
     ("claims.yaml", r"$O\bigl(d\ln^{2.5}T/", r"$O\bigl(d\ln^{2.5T/", "bound_latex"),
@@ -51,6 +54,26 @@ def test_a_mistake_is_one_line_with_its_place(folder: Path, name: str, right: st
     problems = [line for line in read_texts(folder, {})[1] if name in line]  # told before anything runs
     assert re.search(rf"{name}:\d+: ", problems[0])
     assert any(said in line for line in problems), problems
+
+
+@pytest.mark.parametrize("paper", papers())
+def test_a_side_has_all_claims_of_the_paper_on_its_statements_of_one_variant(paper: str) -> None:
+    claims = load_claims(ROOT / "workflows/papers" / paper / "claims.yaml")
+    table = load_printed(ROOT / "workflows/papers" / paper, claims)
+    stated = {claim.id: claim for claim in claims.claims if (claim.kind, claim.origin) == ("claim", "paper")}
+    for row in table.rows if table else ():
+        beneath = {name for cell in row for part in cell for ids in part.ids.values() for name in ids}
+        for part in (part for cell in row for part in cell):
+            for side, ids in part.ids.items():
+                shown = [stated[name] for name in ids if name in stated]
+                assert len({(claim.learner, claim.variant) for claim in shown}) < 2, (part.rate, side)
+                on = {name for claim in shown for name in numbered(claim.source)}
+                played = {(claim.learner, claim.variant) for claim in shown}
+                all_of_them = {
+                    claim.id for claim in stated.values()
+                    if (claim.learner, claim.variant) in played and on & set(numbered(claim.source))
+                }  # fmt: skip
+                assert all_of_them <= beneath, (part.rate, side)
 
 
 def test_every_number_is_the_one_of_its_claim(filled: dict[str, FilledTable]) -> None:

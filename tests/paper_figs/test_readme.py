@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from dpregret.paper_figs.judge.claims import ClaimsError, load_paper
+from dpregret.paper_figs.judge.claims import ClaimsError, load_paper, numbered
 from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS
 from dpregret.paper_figs.report import readme
 from dpregret.paper_figs.report.findings import headlines, load_findings, markdown, refutations
@@ -106,11 +106,19 @@ def test_a_cell_of_the_short_table_has_the_worst_verdict() -> None:
         ("2", "reconstructed", "e", "T", "1.0 [1, 1]", "violated", "✗"),
         ("2", "corrected", "f", "ln T", "0.0 [0, 0]", "inconclusive", "?"),
         ("2", "corrected", "g", "ln T", "0.0 [0, 0]", "below bound", "↓"),
+        ("3", "as printed", "h", "d", "1.0 [1, 1]", "reproduced", "✓"),
+        ("3", "corrected", "i", "privacy", "", "holds", "·"),
+        ("3", "corrected, noise of ours", "j", "d", "1.0 [1, 1]", "reproduced", "✓"),
+        ("3", "corrected, their noise", "k", "d", "0.5 [0, 1]", "below bound", "↓"),
     ]
     frame = pd.DataFrame([(row, "Bound", "1", "O(T)", *rest, "") for row, *rest in rows], columns=head)
     table, legend = brief(frame).split("\n\n")
     cells = [[cell.strip() for cell in line.split("|")[2:4]] for line in table.splitlines()[2:]]
-    assert cells == [["✗ privacy, regret like T^0.99", "↓ 1 of 2"], ["–", "? 1 of 2"]]
+    assert cells == [  # consistency checks are no claims
+        ["✗ privacy, regret like T^0.99", "↓ 1 of 1"],
+        ["–", "? 1 of 2"],
+        ["✓ 1 of 1", "noise of ours: ✓ 1 of 1; their noise: ↓ 1 of 1"],
+    ]
     assert len(legend.splitlines()) == 5
 
 
@@ -228,3 +236,73 @@ def test_shipped_findings_name_claims_and_errata_that_exist() -> None:
             named = re.findall(r"\{([^:}]+)(?::[^}]*)?\}", entry.title + entry.text)
             assert {*named, *entry.claims} - {"ratios", "noises", "decoded", "setting"} <= known
         assert (PAPERS.parents[2] / entry.page).exists(), entry.page
+
+
+STATED = """\
+- {id: a1, at: here, source: Theorem 1, says: s, learner: l.v, rate: T}
+- {id: a2, at: here, source: "Theorem 1, eq. (2)", says: s, learner: l.v, type: private}
+- {id: a3, at: here, source: Theorem 11, says: s, learner: l.v, rate: T}"""
+
+
+@pytest.fixture
+def stated(reference: Path) -> Path:
+    """The reference with a paper that states Theorems 1 and 11 and a Lemma 2 without a claim."""
+    texts = TEXTS.format(cite="A", claims=STATED)
+    texts += "statements: Theorems 1 and 11; Lemma 2\nuntested: {Lemma 2: quoted}\n"
+    (reference.parent / "papers" / "a_2020" / "claims.yaml").write_text(texts)
+    path = reference / "a_2020" / "claims.csv"
+    found = pd.read_csv(path).assign(source=["Theorem 1", "Theorem 1, eq. (2)", "Theorem 11"], origin="paper")
+    found.assign(parameter=["horizon", "horizon", "dimension"]).to_csv(path, index=False)
+    return reference
+
+
+def renewed(reference: Path, text: str) -> str:
+    page = reference.parent / "a_2020.md"
+    page.write_text(text, encoding="utf-8")
+    readme.update_page(page, reference, reference.parent / "papers")
+    assert readme.update_page(page, reference, reference.parent / "papers", check=True)
+    return page.read_text(encoding="utf-8")
+
+
+def test_a_sentence_names_all_claims_on_its_statements(stated: Path) -> None:
+    sentences = "So (<!-- met: Theorem 1 -->old<!-- end -->). Then (<!-- met: Theorem 11: dimension --><!-- end -->)."
+    text = renewed(stated, sentences)
+    plain = re.sub("<!--.*?-->", "", text)
+    assert plain == "So (met 1 of 2: a1; violated: a2). Then (met 0 of 1: below bound: a3)."
+    with pytest.raises(readme.ReadmeError, match="no claim of the paper on Theorem 2"):
+        renewed(stated, "<!-- met: Theorem 2 --><!-- end -->")
+
+
+def test_statements_of_a_paper_are_listed_with_and_without_claims(stated: Path) -> None:
+    parts = ("statements", "untested")
+    text = renewed(stated, "".join(f"<!-- {part}:begin -->\n<!-- {part}:end -->\n" for part in parts))
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")]
+    assert ["Theorem 1", "1 of 2", "a1", "violated: a2"] in rows
+    assert ["Theorem 11", "0 of 1", "", "below bound: a3"] in rows
+    assert ["A", "Lemma 2", "quoted"] in rows
+    path = stated.parent / "papers" / "a_2020" / "claims.yaml"
+    path.write_text(path.read_text().replace("untested: {Lemma 2: quoted}\n", ""))
+    with pytest.raises(readme.ReadmeError, match="no claim and no reason under untested: Lemma 2"):
+        readme.untested(stated, stated.parent / "papers")
+
+
+def test_numbers_within_sentences_are_counted(stated: Path) -> None:
+    text = renewed(stated, "<!-- number: claims -->7<!-- end --> claims, <!-- number: papers -->7<!-- end --> papers")
+    assert re.sub("<!--.*?-->", "", text) == "8 claims, two papers"
+    with pytest.raises(readme.ReadmeError, match="unknown number 'claim'"):
+        renewed(stated, "<!-- number: claim -->7<!-- end -->")
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Theorem 3.2, eq. (13)", ["Theorem 3.2"]),
+        ("Theorems 1 and 7", ["Theorem 1", "Theorem 7"]),
+        ("Lemmas 3.4-3.6, 3.11, C.1", ["Lemma 3.4", "Lemma 3.5", "Lemma 3.6", "Lemma 3.11", "Lemma C.1"]),
+        ("Propositions A1-A2; Corollaries 3, 4", ["Proposition A1", "Proposition A2", "Corollary 3", "Corollary 4"]),
+        ("law of Theorem 6, W = 16", ["Theorem 6"]),
+        ("Section 3.1.1, our balance", []),
+    ],
+)
+def test_numbered_statements_of_a_text(text: str, names: list[str]) -> None:
+    assert list(numbered(text)) == names

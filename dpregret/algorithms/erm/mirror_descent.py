@@ -14,6 +14,9 @@ Privacy     Unit: one record; neighbours: it is replaced by another; (epsilon, d
 Guarantee   With Psi of modulus a in |.|_Q, V = L^2 R^2 + sigma^2 (G^2 + R^2), R = max_Q |q|_2 and G the Gaussian
             width of Q: E L(released) - min L <= max Psi / (eta T) + eta V / a, since the noise has
             E |b|_{Q*}^2 <= sigma^2 (G^2 + R^2) (Gaussian Poincare inequality). Theorem 3.2 is its order.
+            |.|_Q is the gauge of the potential's body Q, and decides T and eta: the unit ball of l2 for the Euclidean
+            potential (R = 1, G of order sqrt(d)), whatever C is; the l1 ball for the q-norm, the symmetric hull of the
+            vertices for the entropy, and C itself for the grouped and the nuclear norm.
 Deviations  corrected: sigma = (2 L / n) sqrt(T - 1) / mu(epsilon, delta), exact Gaussian DP;
               T = R^2 n^2 mu^2 / (4 (G^2 + R^2)), where the noise weighs as much as the gradients;
               eta = sqrt(a max Psi / (T V)), which makes the guarantee 2 sqrt(max Psi V / (a T)).

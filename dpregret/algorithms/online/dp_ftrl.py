@@ -16,7 +16,8 @@ Guarantee   With V_t = E|b_t|^2, for losses that are non-negative and beta-smoot
             FTRL without noise has regret lambda D^2 / 2 + sum |g_t|^2 / (2 lambda), the noise moves x_t by |b_t| /
             lambda, |g||b|/lambda <= |g|^2/(8 beta) + 2 beta |b|^2/lambda^2 and |g|^2 <= 2 beta l leave half of the
             loss. Of the mechanism it uses V_t alone, which is exact for all of them: how b_t depends on b_s is free.
-Deviations  corrected: lambda = max(4 beta, (8 beta T V / D^2)^(1/3)), which minimises the bound, V the mean of V_t.
+Deviations  corrected: lambda = max(4 beta, (8 beta T V / D^2)^(1/3)), which minimises the bound, V the mean of
+            V_t over t = 1..T with V_1 = 0, since no noise is in the first point.
             printed-lambda: 32 beta + (beta (L/D)^2 T d ln T ln(1/delta) / eps^2)^(1/3) with valid noise. printed: the
             same lambda and the noise for losses set to zero, L sqrt(2 q ln(1/delta)) / eps a node: reconstructed, the
             text at hand has lost the scale, and this is that of Kairouz et al. as we know it. root, buffers:

@@ -1,9 +1,10 @@
 """The claims of a paper, its tables, figures and errata: the models of the YAML files, and how a folder is read.
 
-`at: NAME` gives a claim the keys of an entry of `settings`, and a row of a table those of an entry of `guarantees`; its
-own keys win. In the list of claims an entry `origin: derived` is a heading: it holds for the claims below it, up to the
-next one; above the first they are the paper's. A reason of one word names an entry of `reasons`. Nothing else is
-inherited. Every mistake is one line with file, line and key.
+`at: NAME` gives a claim the keys of an entry of `settings`, or the experiment of that name, and a row of a table those
+of an entry of `guarantees`; its own keys win. A claim need not give the stream of an experiment with a single one, nor
+the parameter that the experiment sweeps. In the list of claims an entry `origin: derived` is a heading: it holds for
+the claims below it, up to the next one; above the first they are the paper's. A reason of one word names an entry of
+`reasons`. Nothing else is inherited. Every mistake is one line with file, line and key.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, PlainValidator, model_validator
 
@@ -34,6 +35,8 @@ LAWS: Final = (BOUND, CALLS, LEDGER)
 ClaimType = Literal["exponent", "linear", "below", "stated", "private"]
 Provenance = Literal["printed", "reconstructed"]
 """Whether a formula was read in the paper, or is ours where the text at hand lost it or the paper does not print it."""
+Class = Literal["statement", "step", "slip"]
+"""What a mistake in print is of: see `Erratum`."""
 Quantity = Literal["regret_ratio", "noise_ratio"]
 FIGURE_TYPE: Final = re.compile(r'^@figure_type\("([a-z-]+)", "([a-z ]*)"\)$', re.MULTILINE)
 
@@ -362,12 +365,36 @@ class Gain(Swept):
         return _split_learner(data, key="over")
 
 
+_ITEM: Final = r"[A-Z]?\.?\d+(?:\.\d+)*"
+_NUMBERED: Final = re.compile(
+    r"\b(Theorem|Lemma|Proposition|Corollar(?:y|ies)|Claim|Fact)s? "
+    rf"((?:{_ITEM}(?:-{_ITEM})?(?:, (?:and )?| and )?)+)"
+)
+
+
+def numbered(text: str) -> tuple[str, ...]:
+    """The numbered statements that a text names: `Theorems 1, A.1-A.2` has Theorem 1, Theorem A.1 and Theorem A.2."""
+    found = []
+    for kind, items in _NUMBERED.findall(text):
+        name = "Corollary" if kind == "Corollaries" else kind
+        for first, last in re.findall(rf"({_ITEM})(?:-({_ITEM}))?", items):
+            head, number = re.findall(r"(.*?)(\d+)$", first)[0]
+            final = re.findall(r"\d+$", last or first)[0]
+            found += [f"{name} {head}{each}" for each in range(int(number), int(final) + 1)]
+    return tuple(dict.fromkeys(found))
+
+
+Numbered = Annotated[tuple[str, ...], BeforeValidator(lambda text: numbered(text) if isinstance(text, str) else text)]
+"""Statements of a paper, written in one line."""
+
+
 class ClaimsFile(Strict):
     """A claims file: the paper, its claims, the rows of its tables (table 1, table 2, ...), and its figures.
 
     `problem`: online learning (regret against T) or empirical risk minimisation (excess risk against n); it decides
     the words of tables, and the response of claims that name none. `cite` is the paper's short name, `about` what it
-    is about in a few sentences, `glossary` its symbols with their meaning.
+    is about in a few sentences, `glossary` its symbols with their meaning. `statements` are the numbered ones of the
+    paper, and `untested` is why some of them have no claim; both are written as in `numbered`.
     `chapter`: no paper but a chapter of ours, whose claims are not counted among those of papers. `exact`: tables that
     are computed and not measured, each with its caption. `gains`: what a further table sets side by side.
     `provenance` is that of all claims of the paper which give none. `privacy_claims`: a learner.variant whose ledger is
@@ -378,6 +405,8 @@ class ClaimsFile(Strict):
     paper: Name
     title: str
     cite: str = ""
+    statements: Numbered = ()
+    untested: dict[str, str] = Field(default_factory=dict)
     about: str = ""
     glossary: dict[str, str] = Field(default_factory=dict)
     chapter: bool = False
@@ -403,6 +432,13 @@ class ClaimsFile(Strict):
                 provenance = {"provenance": data["provenance"]} if stated else {}
                 claims[number] = {**common, **provenance, **claim}
         return {**data, "claims": claims}
+
+    @model_validator(mode="after")
+    def _of_the_paper(self) -> ClaimsFile:
+        unknown = [name for key in self.untested for name in numbered(key) or [key] if name not in self.statements]
+        if unknown:
+            raise ValueError(f"untested: {not_allowed('statement', unknown[0], self.statements)}")
+        return self
 
     def with_claims_of_learners(self) -> ClaimsFile:
         """A copy in which rows without claims get those of their learner.variant, if no other row has it.
@@ -469,11 +505,14 @@ class Erratum(Strict):
     kind: `mistake` (in print), `convention` (a reader could take it otherwise), `loose` (valid, and weaker than needed)
     or `reading` (ours, the paper may mean something else). Only a mistake that was read in the paper counts as one:
     `read_in` names the texts of the paper in which the printed line was read (one, or a list).
+    of: what a mistake in print is of: a `statement` (a result is false as stated), a `step` (of a proof or of a box;
+    results stand with it corrected) or a `slip` (nothing rests on it).
     claims: those whose verdicts show the effect. responses: what the authors answered.
     """
 
     id: Id
     kind: Literal["mistake", "convention", "loose", "reading"]
+    of: Class | None = None
     provenance: Provenance = "printed"
     place: str
     printed: str
@@ -488,6 +527,10 @@ class Erratum(Strict):
 
     @model_validator(mode="after")
     def _consistent(self) -> Erratum:
+        if self.of is None and self.printed_mistake:
+            raise ValueError("a mistake in print needs of: statement, step or slip")
+        if self.of is not None and self.kind != "mistake":
+            raise ValueError(f"kind {self.kind} takes no of")
         if (self.experiment is None) != (self.measure is None):
             raise ValueError("experiment and measure go together")
         if self.experiment is None and not self.claims and not self.reason:
@@ -511,6 +554,7 @@ class ErrataFile(Strict):
 
 
 AT, SETTINGS, GUARANTEES = "at", "settings", "guarantees"
+EXPERIMENT: Final = "experiment"
 """Key of a claim or row, and the sections that it names an entry of: what claims and what rows share."""
 ORIGIN, REASONS = "origin", "reasons"
 """Key of a heading among claims, and the section of reasons that several claims share."""
@@ -520,9 +564,9 @@ IMPLY_BOUND: Final = ("below", "stated")
 """Types of claims about the explicit bound."""
 REWRITE: Final = "python -m dpregret.workflows.run.rewrite FILE does so"
 """The command that brings a claims file of an earlier version into this form."""
-PAPER_FILES: Final = ("claims.yaml", "errata.yaml", "changes.yaml")
-"""Files of a paper's folder that this module reads; the keys of stages that import it hold them. The last: claim -> the
-commits that changed what it is judged by after its first reference."""
+PAPER_FILES: Final = ("claims.yaml", "errata.yaml", "changes.yaml", "experiments.yaml")
+"""Files of a paper's folder that this module reads; the keys of stages that import it hold them. The third:
+claim -> the commits that changed what it is judged by after its first reference."""
 CHANGES: Final = PAPER_FILES[2]
 REMOVED: Final = ": removed"
 """How the last change of a claim that is gone ends its place and begins its text."""
@@ -623,6 +667,11 @@ def load_changes(folder: Path | str) -> Changes:
         raise ClaimsError(f"{shown(path)}: a claim has a list of changes, each with commit, date and what") from None
 
 
+def is_on(source: str, statement: str) -> bool:
+    """Whether the source of a claim is a statement, such as `Theorem 3`, or a part or a reading of it."""
+    return re.match(rf"{re.escape(statement)}(?!\.?\w)", source) is not None
+
+
 def cited_claims(text: str) -> list[str]:
     """Ids that a text cites: words after `claim` or `claims` with a hyphen that begin with a small letter."""
     return [name.strip("`") for match in _CITED.finditer(text) for name in re.findall(_ID, match[1])]
@@ -643,7 +692,7 @@ def load_errata(path: Path) -> tuple[ErrataFile, Located]:
 
 
 def _claims(path: Path) -> tuple[ClaimsFile, Located]:
-    source = _filled_in(_named(path))
+    source = _filled_in(_named(path), _implied(path))
     further = {0: (SETTINGS, GUARANTEES, REASONS), 2: (AT,), 4: (AT,)}
     claims = validate(ClaimsFile, source, further, ClaimsError).with_claims_of_learners()
     _unique(source, [(("claims", number, "id"), claim.id) for number, claim in enumerate(claims.claims)])
@@ -667,15 +716,42 @@ def source_of(path: Path) -> Source:
         raise ClaimsError(error.problems) from None
 
 
+def _experiments(path: Path) -> dict[str, dict[str, Any]]:
+    """The experiments in the file beside a claims file, with the defaults of that file: name -> keys."""
+    data = source_of(path.with_name(PAPER_FILES[3])).data
+    experiments: dict[str, Any] = data if isinstance(data, dict) else {}
+    found, common = experiments.get("experiments"), experiments.get("defaults")
+    shared = common if isinstance(common, dict) else {}
+    if not isinstance(found, dict):
+        return {}
+    return {name: shared | (given if isinstance(given, dict) else {}) for name, given in found.items()}
+
+
+def _implied(path: Path) -> dict[str, dict[str, str]]:
+    """What an experiment says of the claims on it: its only stream, and the parameter that it sweeps.
+
+    Nothing where the file cannot be read: its own reader tells why.
+    """
+    try:
+        experiments = _experiments(path)
+    except ClaimsError:
+        return {}
+    implied: dict[str, dict[str, str]] = {}
+    for name, given in experiments.items():
+        streams, swept = given.get(PLAYED[0]), given.get("sweep")
+        implied[name] = {"experiment": name}
+        if isinstance(streams, list) and len(streams) == 1:
+            implied[name]["stream"] = streams[0]
+        if swept in get_args(Parameter):
+            implied[name]["parameter"] = swept
+    return implied
+
+
 def _without_claims(path: Path) -> dict[str, Any]:
     """A claims file for the experiments beside it: no claims, and a table of all that they play."""
-    data = source_of(path.with_name("experiments.yaml")).data
-    experiments: dict[str, Any] = data if isinstance(data, dict) else {}
-    found, common = experiments.get("experiments"), experiments.get("defaults") or {}
     rows: dict[str, Any] = {}
-    for name, experiment in found.items() if isinstance(found, dict) else ():
-        given = experiment if isinstance(experiment, dict) else {}
-        streams, learners = (given.get(key) or common.get(key) for key in PLAYED)
+    for name, given in _experiments(path).items():
+        streams, learners = (given.get(key) for key in PLAYED)
         stream = streams[0] if isinstance(streams, list) and streams else ""
         for learner, variants in learners.items() if isinstance(learners, dict) else ():
             for variant in variants if isinstance(variants, list) else ():
@@ -703,8 +779,8 @@ def _named(path: Path) -> Source:
     return Source(source.name, {**source.data, "paper": path.resolve().parent.name}, source.lines)
 
 
-def _filled_in(source: Source) -> Expanded:
-    """Fill in the keys of `at`, settings in claims and guarantees in rows; the origin of headings; reasons."""
+def _filled_in(source: Source, implied: Mapping[str, Mapping[str, str]]) -> Expanded:
+    """Fill in settings and what experiments imply in claims, guarantees in rows; the origin of headings; reasons."""
     data: Any = deepcopy(source.data)
     reasons = data.pop(REASONS, {})
     shared = {section: data.pop(section, {}) for section in (SETTINGS, GUARANTEES)}
@@ -734,10 +810,16 @@ def _filled_in(source: Source) -> Expanded:
                 name = entry.pop(AT)
                 if isinstance(name, str) and name in shared[section]:
                     inherited = shared[section][name]
+                    written = [key for key in inherited if key not in entry]
+                    origins.update({(*path, key): (source, (section, name, key)) for key in written})
+                elif section == SETTINGS and isinstance(name, str) and name in implied:
+                    inherited = {EXPERIMENT: name}
                 else:
-                    problems.append(f"{source.at((*path, AT))}: {not_allowed(section[:-1], name, shared[section])}")
-                origins.update({(*path, key): (source, (section, name, key)) for key in inherited if key not in entry})
+                    allowed = [*shared[section], *(implied if section == SETTINGS else ())]
+                    problems.append(f"{source.at((*path, AT))}: {not_allowed(section[:-1], name, allowed)}")
             entries[number] = entry = {**inherited, **entry}
+            if section == SETTINGS and isinstance(played := entry.get(EXPERIMENT), str):
+                entries[number] = entry = {**implied.get(played, {}), **entry}
             for key in REASONED if section == SETTINGS else ():
                 reason = entry.get(key)
                 if isinstance(reason, str) and reason and " " not in reason:

@@ -50,9 +50,10 @@ MARKS: Final = {
     REPRODUCED: ("✓", r"$\surd$"), UP_TO_LOGS: ("≈", r"$\approx$"), BELOW: ("↓", r"$\downarrow$"),
     ABOVE: ("↑", r"$\uparrow$"), SEEN_HERE: ("○", r"$\circ$"), STEEPER_HELD: ("↗", r"$\nearrow$"),
     STEEPER: ("⇑", r"$\Uparrow$"), INCONCLUSIVE: ("?", "?"), VIOLATED: ("✗", r"$\times$"), NOT_RUN: ("–", "--"),
-    HOLDS: ("✓", r"$\surd$"), FAILS: ("✗", r"$\times$"),
+    HOLDS: ("·", r"$\cdot$"), FAILS: ("✗", r"$\times$"),
 }  # fmt: skip
-"""Verdict -> its sign, and the same in LaTeX; the word is always beside it, or in a legend."""
+"""Verdict -> its sign, and the same in LaTeX; the word is always beside it, or in a legend. A check that holds
+has another sign than a claim that does."""
 ORDER: Final = tuple(dict.fromkeys((*CLAIMS, *CHECKS)))
 """All verdicts."""
 

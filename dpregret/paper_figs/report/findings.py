@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -24,7 +25,16 @@ from pydantic import Field, model_validator
 
 from dpregret.core.yaml_source import validate
 from dpregret.paper_figs.judge import result_tables
-from dpregret.paper_figs.judge.claims import ClaimsError, ClaimsFile, Erratum, PaperTexts, Strict, load_paper, source_of
+from dpregret.paper_figs.judge.claims import (
+    ClaimsError,
+    ClaimsFile,
+    Class,
+    Erratum,
+    PaperTexts,
+    Strict,
+    load_paper,
+    source_of,
+)
 from dpregret.paper_figs.judge.result_tables import read_lines
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN, VIOLATED
 from dpregret.paper_figs.tables.printed import environment
@@ -91,6 +101,12 @@ KINDS: Final = {
     "reading": "reading of ours",
 }
 """Kind of a remark -> its name."""
+CLASSES: Final[Mapping[Class, str]] = {
+    "statement": "of a statement",
+    "step": "of a proof or a box",
+    "slip": "of a letter or a remark",
+}
+"""What a mistake in print is of -> its name."""
 
 
 def write_errata_page(results: Path, papers: Sequence[str], texts: Path, out: Path) -> None:
@@ -104,23 +120,40 @@ def write_errata_page(results: Path, papers: Sequence[str], texts: Path, out: Pa
     (out / "errata.md").write_text(text, encoding="utf-8")
 
 
+def mistakes_in_words(counted: Iterable[Mapping[str, int]]) -> str:
+    """How many mistakes in print the classes of one or several papers hold, and of what: `classes` of `section`."""
+    read = list(counted)
+    total = {name: sum(classes[name] for classes in read) for name in CLASSES}
+    number = sum(total.values())
+    parts = ", ".join(f"{count} {CLASSES[name]}" for name, count in total.items() if count)
+    return f"{number} mistake{'s' * (number != 1)} in print{f' ({parts})' if number else ''}"
+
+
+def classes_of(errata: Iterable[Erratum]) -> dict[str, int]:
+    """How many mistakes in print are of each class."""
+    counted = Counter(erratum.of for erratum in errata if erratum.printed_mistake)
+    return {name: counted[name] for name in CLASSES}
+
+
 def templates(form: str = "html") -> jinja2.Environment:
     """The templates of a form, in which formulas of sentences are shown by the filter `maths`."""
     env = environment(TEMPLATES, form)
     env.filters["maths"] = unicode if form == "md" else lambda text: Markup(marked_up(text))
+    env.globals["mistakes"] = mistakes_in_words
     return env
 
 
 def section(results: Path, paper: PaperTexts) -> View:
-    """The errata of one paper with their measured effects, and the counts of measured effects, mistakes in print and
-    other remarks."""
+    """The errata of one paper with their measured effects, and the counts of measured effects, mistakes in print (all,
+    and by what they are of) and other remarks."""
     claims, folder = paper.claims, results / paper.claims.paper
     rows = {row["erratum"]: row for row in records(folder / "errata.csv")}
     lines = lines_of(folder)
     entries = [_entry(erratum, rows[erratum.id], lines, claims, results) for erratum in paper.errata.errata]
-    mistakes = sum(erratum.printed_mistake for erratum in paper.errata.errata)
+    classes = classes_of(paper.errata.errata)
+    mistakes = sum(classes.values())
     measured = sum(bool(entry["effect"]) for entry in entries)
-    counts = {"measured": measured, "mistakes": mistakes, "other": len(entries) - mistakes}
+    counts = {"measured": measured, "mistakes": mistakes, "other": len(entries) - mistakes, "classes": classes}
     several = len(paper.errata.texts) > 1  # of a single text the section says what it is
     texts = "; ".join(f"{name} is {text}" if several else text for name, text in paper.errata.texts.items())
     for entry in entries:
@@ -143,6 +176,7 @@ def _entry(
         links.append(f"{claims.paper}/runs/{erratum.experiment}.parquet")
     note = row["note"] or ("" if effect or erratum.claims else row["status"])
     kind = KINDS[erratum.kind] if erratum.provenance == "printed" else f"{erratum.kind}, text reconstructed"
+    kind += f", {CLASSES[erratum.of]}" if erratum.of and erratum.printed_mistake else ""
     return {
         "erratum": erratum,
         "kind": kind,
@@ -296,6 +330,11 @@ def refutations(results: Path, texts: Path, papers: Sequence[str]) -> tuple[Item
     return tuple(items)
 
 
+def in_words(number: int) -> str:
+    """A number that begins a sentence: in words up to nine."""
+    return NUMBERS[number] if number < len(NUMBERS) else str(number)
+
+
 def of_privacy(reason: str) -> str:
     """What was found about privacy, without the results of the runs."""
     return reason.split("; in the runs")[0]
@@ -305,8 +344,7 @@ def _refuted(entry: Finding, results: Path, texts: Path, papers: Sequence[str]) 
     items = refutations(results, texts, papers)
     if not items:
         raise _MissingError
-    count = NUMBERS[len(items)] if len(items) < len(NUMBERS) else str(len(items))
-    title = entry.title.replace("{count}", count)
+    title = entry.title.replace("{count}", in_words(len(items)))
     return Headline(**{**dict(entry), "title": title, "items": items})
 
 

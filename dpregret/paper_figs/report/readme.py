@@ -1,12 +1,18 @@
 """Keep generated parts of the documents equal to the committed reference: findings, counts and a table in README.md,
-claims by verdict and the meanings of verdicts in docs/method.md, verdicts on a paper on its page.
+claims by verdict and the meanings of verdicts in docs/method.md, verdicts on a paper, as a whole and by statement, on
+its page, and numbers within sentences.
+
+A part stands between `<!-- NAME:begin -->` and `<!-- NAME:end -->`. Within a sentence `<!-- number: NAME -->`, or
+`<!-- met: Theorem 3; Theorem 4: dimension -->` (statements, and parameters if not all), begins what is generated, and
+`<!-- end -->` ends it.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -14,14 +20,33 @@ import pandas as pd
 import typer
 
 from dpregret.core import boundary
+from dpregret.core.errors import not_allowed
 from dpregret.paper_figs.confirm.table import counted, sentences
 from dpregret.paper_figs.confirm.table import read as read_confirmation
-from dpregret.paper_figs.judge.claims import ClaimsError, load_changes, load_claims
+from dpregret.paper_figs.judge.claims import (
+    ClaimsError,
+    is_on,
+    load_changes,
+    load_claims,
+    load_paper,
+    numbered,
+)
 from dpregret.paper_figs.judge.confirmed import FOLDER, TABLE, tally
 from dpregret.paper_figs.judge.result_tables import AUTOMATIC, read_lines
 from dpregret.paper_figs.judge.verdicts import POWER
-from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, NOT_RUN, ORDER, REPRODUCED, VIOLATED, parse
-from dpregret.paper_figs.report.findings import headlines, markdown
+from dpregret.paper_figs.judge.vocabulary import (
+    CHECKS,
+    CLAIMS,
+    NOT_RUN,
+    ORDER,
+    REPRODUCED,
+    SEEN_HERE,
+    UP_TO_LOGS,
+    VIOLATED,
+    parse,
+)
+from dpregret.paper_figs.report import findings
+from dpregret.paper_figs.report.findings import headlines, markdown, refutations
 from dpregret.paper_figs.tables.printed import PRINTED, brief
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.formats import DamageError, read_table
@@ -152,6 +177,123 @@ def confirmation(reference: Path) -> str:
     return f"{said}\n{counts}\n{links}\n"
 
 
+MET: Final = (REPRODUCED, UP_TO_LOGS, SEEN_HERE)
+
+
+def statements(reference: Path, papers: Path, paper: str) -> str:
+    """A table of what a paper states: each statement, how many of its claims are met, and the others by verdict."""
+    lines = _stated(reference, papers, paper)
+    rows = []
+    for place, group in lines.groupby([_place(source) for source in lines["source"]], sort=False):
+        reached, others = _by_outcome(group)
+        number = f"{len(reached)} of {len(group)}"
+        rows.append({"statement": place, "met": number, "claims met": ", ".join(reached), "others": "; ".join(others)})
+    return formats.markdown(pd.DataFrame(rows)) if rows else ""
+
+
+def _place(source: str) -> str:
+    """The statement that the source of a claim names first: a numbered one, a row of a table, an equation."""
+    return ", ".join(numbered(source)) or re.split(r", (?!row )", source)[0]
+
+
+def _by_outcome(lines: pd.DataFrame) -> tuple[list[str], list[str]]:
+    """The claims that are met, and for each other verdict one text with its claims."""
+    reached = lines["verdict"].isin(MET)
+    others = lines.loc[~reached].groupby("verdict", sort=False)["claim"]
+    return list(lines.loc[reached, "claim"]), [f"{verdict}: {', '.join(claims)}" for verdict, claims in others]
+
+
+def _stated(reference: Path, papers: Path, paper: str) -> pd.DataFrame:
+    """The claims that a paper states, also those with a reconstructed text, which were run; no checks."""
+    lines = _lines(reference, papers)
+    of_paper = (lines["paper"] == paper) & (lines["kind"] == "claim") & (lines["origin"] == "paper")
+    return lines.loc[of_paper & (lines["verdict"] != NOT_RUN)]
+
+
+def met(stated: pd.DataFrame, where: str) -> str:
+    """`met 3 of 4: thm3-T, ...; below bound: ...`: all of the claims that a paper states on some statements.
+
+    where: statements between semicolons, then after a colon parameters between commas, if not all. Raises ReadmeError
+    where there is no claim.
+    """
+    on, _, swept = where.partition(": ")
+    names, parameters = on.split("; "), swept.split(", ")
+    chosen = pd.Series([any(is_on(source, name) for name in names) for source in stated["source"]], stated.index)
+    lines = stated.loc[chosen & (stated["parameter"].isin(parameters) | (not swept))]
+    if lines.empty:
+        raise ReadmeError(f"no claim of the paper on {where}")
+    reached, others = _by_outcome(lines)
+    return f"met {len(reached)} of {len(lines)}: {'; '.join([*filter(None, [', '.join(reached)]), *others])}"
+
+
+def untested(_: Path, papers: Path) -> str:
+    """A table of the numbered statements of the papers that no claim or check is about, with the reasons.
+
+    Raises ReadmeError for one without a reason.
+    """
+    rows = []
+    for path in sorted(papers.glob("*/claims.yaml")):
+        texts = load_claims(path)
+        about = {name for claim in texts.claims for name in numbered(claim.source)}
+        left = [name for name in texts.statements if name not in about]
+        for key, reason in texts.untested.items():
+            if names := [name for name in numbered(key) if name in left]:
+                rows.append({"paper": texts.cite, "statement": ", ".join(names), "reason": reason})
+                left = [name for name in left if name not in names]
+        if left:
+            raise ReadmeError(f"{path}: no claim and no reason under untested: {', '.join(left)}")
+    return formats.markdown(pd.DataFrame(rows)) if rows else ""
+
+
+def _numbers(reference: Path, papers: Path) -> dict[str, Callable[[], object]]:
+    """Name of a number in a sentence -> its value."""
+    folders = _judged(reference)
+
+    def errata() -> str:
+        read = [findings.classes_of(load_paper(papers / paper).errata.errata) for paper in folders]
+        return findings.mistakes_in_words(read)
+
+    def claims() -> int:
+        return sum((read_lines(reference / paper)["kind"] == "claim").sum() for paper in folders)
+
+    def papers_read() -> str:
+        chapters = [load_claims(papers / paper / "claims.yaml").chapter for paper in folders]
+        return findings.in_words(len(chapters) - sum(chapters)).lower()
+
+    def refuted() -> str:
+        return findings.in_words(len(refutations(reference, papers, folders)))
+
+    audit = partial(formats.read_csv, reference / "audit" / "audit.csv", keep_default_na=False)
+    return {
+        "claims": claims,
+        "papers": papers_read,
+        "mistakes": errata,
+        "refuted": refuted,
+        "variants": lambda: len(audit()),
+        "variants without a plan": lambda: (audit()["reached"] == "").sum(),
+    }
+
+
+_INLINE: Final = re.compile(r"(<!-- (met|number): ([^>]*?) -->).*?(<!-- end -->)", re.DOTALL)
+"""What is generated within a sentence."""
+
+
+def _within(page: str, reference: Path, papers: Path, paper: str) -> str:
+    """A page with the generated parts of its sentences renewed. Raises ReadmeError for a number that is not known."""
+    numbers = _numbers(reference, papers)
+    stated = cache(lambda: _stated(reference, papers, paper))
+
+    def renewed(match: re.Match[str]) -> str:
+        begin, kind, name, end = match.groups()
+        if kind == "met":
+            return f"{begin}{met(stated(), name)}{end}"
+        if name not in numbers:
+            raise ReadmeError(f"{paper}: {not_allowed('number', name, numbers)}")
+        return f"{begin}{numbers[name]()}{end}"
+
+    return _INLINE.sub(renewed, page)
+
+
 PARTS: Final[dict[str, Callable[[Path, Path], str]]] = {
     "findings": lambda reference, papers: markdown(headlines(reference, papers, _judged(reference))),
     "table-1": lambda reference, _: brief(read_table(reference / FRONT / "table_1.csv", PRINTED, text=True)),
@@ -159,6 +301,7 @@ PARTS: Final[dict[str, Callable[[Path, Path], str]]] = {
     "verdicts": verdicts,
     "meanings": lambda *_: meanings(),
     "confirmation": lambda reference, _: confirmation(reference),
+    "untested": untested,
 }
 """Mark -> text of the part, a function of the reference and of the papers' folder."""
 
@@ -170,13 +313,15 @@ def _judged(reference: Path) -> list[str]:
 
 def update_page(page: Path, reference: Path, papers: Path, check: bool = False) -> bool:
     """Rewrite the parts that a page has marks for; return whether they were up to date. `check` writes nothing."""
-    parts: dict[str, Callable[[Path, Path], str]] = {**PARTS, "counts": partial(counts, paper=page.stem)}
+    of_paper = {"counts": partial(counts, paper=page.stem), "statements": partial(statements, paper=page.stem)}
+    parts: dict[str, Callable[[Path, Path], str]] = {**PARTS, **of_paper}
     old = new = page.read_text(encoding="utf-8")
     present = [mark for mark in parts if f"<!-- {mark}:" in old]
-    if not present:
-        raise ReadmeError(f"{page}: no mark of {', '.join(parts)}")
+    if not present and not _INLINE.search(old):
+        raise ReadmeError(f"{page}: no mark of {', '.join(parts)}, number, met")
     for mark in present:
         new = marked(new, mark, parts[mark](reference, papers))
+    new = _within(new, reference, papers, page.stem)
     if new != old and not check:
         page.write_text(new, encoding="utf-8")
     return new == old

@@ -2,7 +2,8 @@
 and in LaTeX.
 
 A cell of the file is a sentence with formulas between dollars, a mapping of `rate` and `measured` (what a side is
-called -> its claims), or a list of those where the paper prints several in one cell.
+called -> its claims), or a list of those where the paper prints several in one cell. Claims are named, or selected by
+the statement that they are on and the learner.variant that is played: a selection leaves none out and has no checks.
 
 HTML: one screen wide, formulas as MathML, every number a link to its claim; pages that take the fragment in need
 `STYLE`. LaTeX: a file that compiles alone and, with three usual packages, inside a paper by \\input.
@@ -11,10 +12,10 @@ HTML: one screen wide, formulas as MathML, every number a link to its claim; pag
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from itertools import chain, groupby, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,7 +25,17 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from dpregret.core.errors import not_allowed, printable
 from dpregret.core.yaml_source import KeyPath, in_order, validate
 from dpregret.paper_figs.judge import vocabulary as word
-from dpregret.paper_figs.judge.claims import LAWS, ClaimsError, ClaimsFile, Strict, Table, source_of
+from dpregret.paper_figs.judge.claims import (
+    LAWS,
+    Claim,
+    ClaimsError,
+    ClaimsFile,
+    Played,
+    Strict,
+    Table,
+    is_on,
+    source_of,
+)
 from dpregret.paper_figs.judge.result_tables import number
 from dpregret.paper_figs.judge.vocabulary import COLOURS, MARKS, NOT_RUN, labels_of
 from dpregret.paper_figs.text import escaping, formats, formula
@@ -53,11 +64,11 @@ PRINTED: Final = formats.Form(needed=COLUMNS, rows=True)
 SIDES: Final = {"as printed": "as printed", "corrected": "corrected"}
 """Column of `brief` -> the beginning of the names of its sides."""
 LEGEND: Final = {
-    "✓": "all claims of the row hold: privacy, and the powers of T, d, W and ε",
-    "↓": "the bound holds, and regret grows more slowly than it in the given number of claims",
-    "?": "the given number of claims is undecided, or faster than stated without contradicting an explicit bound",
-    "✗": "refuted: the loss of privacy exceeds the stated one, or regret grows like the given power of T",
-    "–": "not judged: the paper quotes the algorithm without its noise, which is reconstructed here",
+    "✓": "all claims of the cell hold; checks are not counted",
+    "↓": "so many claims grow more slowly than their bound",
+    "?": "so many are undecided, or faster without contradicting an explicit bound",
+    "✗": "refuted: privacy is lost beyond the claim, or regret grows like this power of T",
+    "–": "not judged: its noise is reconstructed here",
 }
 """Sign of a cell of `brief` -> its meaning."""
 UNDECIDED: Final = (word.INCONCLUSIVE, word.STEEPER, word.STEEPER_HELD)
@@ -68,11 +79,54 @@ Sentence = Annotated[str, AfterValidator(checked)]
 Record = Mapping[Hashable, Any]
 
 
+class Beneath(Strict):
+    """A claim by its id, or all claims whose `source` is a statement, that play `learner`, and have an `origin`.
+
+    A selection takes no consistency checks, and none of the claims that the row names.
+    """
+
+    claim: str = ""
+    source: str = ""
+    learner: Played | Literal[""] = ""
+    origin: Literal["paper", "derived", "baseline"] = "paper"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_short(cls, data: Any) -> Any:
+        return {"claim": data} if isinstance(data, str) else data
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Beneath:
+        if bool(self.claim) == bool(self.source) or bool(self.source) != bool(self.learner):
+            raise ValueError("a side lists claims, or {source: a statement, learner: name.variant}")
+        return self
+
+    def takes(self, claim: Claim) -> bool:
+        """Whether a selection takes a claim."""
+        played = f"{claim.learner}.{claim.variant}"
+        return (claim.kind, claim.origin, played) == ("claim", self.origin, self.learner) and is_on(
+            claim.source, self.source
+        )
+
+
+def _listed(side: Any) -> Any:
+    return [side] if isinstance(side, Mapping) else side
+
+
+Side = Annotated[tuple[Beneath, ...], Field(min_length=1), BeforeValidator(_listed)]
+"""What stands beneath a rate on one side of it; the file may write a single selection without a list."""
+
+
 class Part(Strict):
     """What a paper prints in a cell or in a part of one, and the claims that measure it, by side."""
 
     rate: Sentence
-    measured: dict[Sentence, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(default_factory=dict)
+    measured: dict[Sentence, Side] = Field(default_factory=dict)
+
+    @property
+    def ids(self) -> dict[str, tuple[str, ...]]:
+        """The claims of each side; selections must have been replaced by what they take."""
+        return {side: tuple(entry.claim for entry in entries) for side, entries in self.measured.items()}
 
 
 def _parts(cell: Any) -> list[Any]:
@@ -121,10 +175,43 @@ def load_printed(
         return None
     source = source_of(path)
     table = validate(PrintedTable, source, error=ClaimsError)
-    faults = _faults(table, {claim.id for claim in claims.claims}, universal)
+    table, faults = _selected(table, claims.claims)
+    faults += _faults(table, {claim.id for claim in claims.claims}, universal)
     if problems := [f"{source.at(key_path)}: {fault}" for key_path, fault in faults]:
         raise ClaimsError(in_order(problems))
     return table
+
+
+def _selected(table: PrintedTable, claims: Sequence[Claim]) -> tuple[PrintedTable, list[tuple[KeyPath, str]]]:
+    """The table with the claims that its selections take, and those selections that take none."""
+    faults: list[tuple[KeyPath, str]] = []
+
+    def taken(entry: Beneath, named: Collection[str], key_path: KeyPath) -> list[Beneath]:
+        if entry.claim:
+            return [entry]
+        found = [claim.id for claim in claims if entry.takes(claim)]
+        if not found:
+            faults.append(
+                (key_path, f"there is no claim of origin {entry.origin} on {entry.source!r} of {entry.learner}")
+            )
+        return [Beneath(claim=name) for name in found if name not in named]
+
+    rows = []
+    for line, row in enumerate(table.rows):
+        named = {name for cell in row for part in cell for ids in part.ids.values() for name in ids}
+        cells = []
+        for index, cell in enumerate(row):
+            parts = []
+            for part in cell:
+                key_path: KeyPath = ("rows", line, index, "measured")
+                measured = {
+                    side: tuple(each for entry in entries for each in taken(entry, named, (*key_path, side)))
+                    for side, entries in part.measured.items()
+                }
+                parts.append(part.model_copy(update={"measured": measured}))
+            cells.append(tuple(parts))
+        rows.append(tuple(cells))
+    return table.model_copy(update={"rows": tuple(rows)}), faults
 
 
 def _faults(
@@ -136,7 +223,7 @@ def _faults(
         for index, cell in enumerate(row):
             for position, part in enumerate(cell):
                 key_path: KeyPath = ("rows", line, index, *([position] if len(cell) > 1 else []))
-                for side, ids in part.measured.items():
+                for side, ids in part.ids.items():
                     for name in ids:
                         if name.partition(".")[0] in LAWS:
                             allowed = [name] if universal is None else universal
@@ -153,7 +240,8 @@ def as_printed(claims: ClaimsFile, table: Table) -> PrintedTable:
         bound = row.bound_latex if "$" in row.bound_latex else _as_text(row.bound_text)
         ids = tuple(dict.fromkeys(row.exponents.values()))
         parts = [Part(rate=_as_text(text)) for text in (row.label, row.privacy, row.operation)]
-        parts.append(Part(rate=bound, measured={row.group or "measured": ids} if ids else {}))
+        side = tuple(Beneath(claim=name) for name in ids)
+        parts.append(Part(rate=bound, measured={row.group or "measured": side} if ids else {}))
         rows.append(tuple((part,) for part in parts))
     widths = {"algorithm": 1.6, "privacy": 1.0, "operation": 1.2, "bound": 4.0}
     columns = tuple(Column(head=head, width=width) for head, width in widths.items())
@@ -183,13 +271,13 @@ class FilledTable(NamedTuple):
 
     def sides(self, part: Part) -> list[tuple[str, list[Line]]]:
         """What was measured of a part, by the name of a form of the algorithm: as printed, corrected."""
-        sides = [(name, [self.run[claim] for claim in ids if claim in self.run]) for name, ids in part.measured.items()]
+        sides = [(name, [self.run[claim] for claim in ids if claim in self.run]) for name, ids in part.ids.items()]
         return [(name, lines) for name, lines in sides if lines]
 
     def claims(self) -> list[str]:
         """All claims beneath rates, in the order of the table."""
         parts = (part for row in self.printed.rows for cell in row for part in cell)
-        return [claim for part in parts for ids in part.measured.values() for claim in ids]
+        return [claim for part in parts for ids in part.ids.values() for claim in ids]
 
     def lines(self) -> list[Line]:
         """The lines of the claims that were run."""
@@ -240,7 +328,7 @@ def frame(table: FilledTable) -> pd.DataFrame:
             for index, part in enumerate(cell, 1):
                 location = {"row": str(position), "column": head, "part": str(index), "printed": part.rate}
                 beneath = [{"side": name, **line} for name, run in table.sides(part) for line in run]
-                missing = [claim for ids in part.measured.values() for claim in ids if claim not in table.run]
+                missing = [claim for ids in part.ids.values() for claim in ids if claim not in table.run]
                 beneath += [{"claim": claim, "verdict": NOT_RUN, "sign": MARKS[NOT_RUN][0]} for claim in missing]
                 lines += [{**location, **line} for line in beneath or [{}]]
     text = pd.DataFrame(lines, columns=list(COLUMNS), dtype=str).fillna("")
@@ -293,7 +381,7 @@ def brief_frame(lines: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for _, row in lines.groupby("row", sort=False):
         run = _measured(row)
-        verdicts = {name: _worst(run.loc[run["side"].str.startswith(side)]) for name, side in SIDES.items()}
+        verdicts = {name: _verdict(run, side) for name, side in SIDES.items()}
         rows.append({head: _printed(row, head) for head in heads} | verdicts)
     return pd.DataFrame(rows)
 
@@ -303,10 +391,18 @@ def _printed(row: pd.DataFrame, head: str) -> str:
     return "; ".join(filter(None, dict.fromkeys(row.loc[row["column"] == head, "printed"])))
 
 
+def _verdict(run: pd.DataFrame, beginning: str) -> str:
+    """The worst verdict of each side with this beginning; a check counts where it fails, and never as a claim."""
+    counted = run.loc[run["side"].str.startswith(beginning) & (run["verdict"] != word.HOLDS)]
+    sides = {str(side): _worst(lines) for side, lines in counted.groupby("side", sort=False)}
+    if len(sides) < 2:
+        return next(iter(sides.values()), "–")
+    names = {side: side.removeprefix(beginning).removeprefix(", ") or side for side in sides}
+    return "; ".join(f"{names[side]}: {text}" for side, text in sides.items())
+
+
 def _worst(lines: pd.DataFrame) -> str:
-    """The worst verdict of the claims beneath a row, with what decides it."""
-    if lines.empty:
-        return "–"
+    """The worst verdict of claims, with what decides it."""
     failed = lines.loc[lines["sign"] == MARKS[word.VIOLATED][0]]
     if len(failed):
         return "✗ " + ", ".join(

@@ -70,7 +70,7 @@ def costs_table(runs: pd.DataFrame, claims: ClaimsFile) -> pd.DataFrame:
 
 EXPONENTS: Final = (
     "horizon", "samples", "dimension", "experts", "window", "landau", "items", "width", "epsilon", "best_loss",
-    "corners", "curvature", "smoothness",
+    "corners", "curvature", "smoothness", "convexity", "beta", "delta",
 )  # fmt: skip
 """Parameters with a column of exponents, where some row names one; mu is in the column of epsilon."""
 ALIAS: Final = {"window": "W", "mu": "eps", "corners": "(ln k)"}
