@@ -309,7 +309,8 @@ def again(function: str, paper: str, profile: str | None, to: Path, *arguments: 
         profile_path(profile)  # raises for an unknown name
     results = making.finished(name, [results_of(profile)] if profile else [Path("results"), *Path("results").glob("*")])
     paths = getattr(making, function)(name, results, start / to, *arguments)
-    typer.echo("\n".join(os.path.relpath(path, start) for path in paths))
+    inside = [path.relative_to(start) if path.is_relative_to(start) else path for path in paths]
+    typer.echo("\n".join(map(str, inside)))
     raise typer.Exit
 
 

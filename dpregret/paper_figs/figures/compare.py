@@ -240,9 +240,11 @@ def _against_window(panel: Panel, final: pd.DataFrame, styles: BudgetStyles) -> 
                 panel.line(name, curve.values, scaled, "size of the tree's noise, scaled", **dotted)
 
 
+EQUAL: Final = 1e-6
+"""Ratios this near to 1 compare plays that are the same."""
 MECHANISM_OF: Final = {
-    "root": "root",
-    "buffers": "buffers",
+    "root": "Toeplitz square root",
+    "buffers": "buffers (BLT)",
     "corrected-reduced": "tree, best decoder",
     "gaussian-reduced": "tree, best decoder",
 }
@@ -259,13 +261,17 @@ def gain(source: Source) -> PanelFigure:
     """Ratios of regret with intervals and of noise (dashed); a panel per learner, stream and budget. Raises NotRun."""
     theme, entry, claims = source.theme, source.entry, source.claims
     parameter = entry.parameter or "horizon"
-    groups = []
+    groups, alike = [], []
     swept = entry.experiment, entry.parameter
     for claimed in (gain for gain in claims.gains if (gain.experiment, gain.parameter) == swept):
         where = [style.fixed(key, value) for key, value in claimed.where.items() if not isinstance(value, str)]
         ratio_rows = gains(source.runs, claims.model_copy(update={"gains": (claimed,)}))
         for (learner, stream), group in ratio_rows.groupby(["learner", "stream"], sort=True):
-            groups.append(([theme.name(str(learner)), theme.name(f"stream:{stream}"), *where], str(learner), group))
+            title = [theme.name(str(learner)), theme.name(f"stream:{stream}"), *where]
+            if np.allclose(group["ratio"], 1.0, rtol=0.0, atol=EQUAL):
+                alike.append(", ".join(title))
+            else:
+                groups.append((title, str(learner), group))
     if not groups:
         raise NotRun(f"no gain of {entry.experiment} has rows")
     common = [part for part in groups[0][0] if len(groups) > 1 and all(part in title for title, _, _ in groups)]
@@ -279,6 +285,8 @@ def gain(source: Source) -> PanelFigure:
             curve_style = theme.styles.of(owner or learner, suffix)
             if not owner and suffix in MECHANISM_OF:
                 curve_style = style.stepped(list(MECHANISM_OF).index(suffix))
+            if not panel.labels:  # one that lies on another shows beside it
+                curve_style = replace(curve_style, width=3.0)
             values, ratios = rows["value"].to_numpy(dtype=float), rows["ratio"].to_numpy()
             reach, hollow = (rows["ratio_high"] - rows["ratio"]).to_numpy(), (rows["cell"] != "used").to_numpy()
             panel.curve(name, Curve(values, ratios, reach, hollow), curve_style, "ratio of regrets", band=False)
@@ -294,6 +302,7 @@ def gain(source: Source) -> PanelFigure:
         panel.axis.set_title(", ".join(part for part in title if part not in common))
         low, high = panel.axis.get_ylim()
         panel.axis.set_ylim(min(0.9, low), max(1.1, high))
+    figure.same_heights(figure.panels)
     table = pd.concat([group for _, _, group in groups])
     responses = " and ".join(sorted({style.RESPONSES[value] for value in table["response"]}))
     if gained:
@@ -304,6 +313,7 @@ def gain(source: Source) -> PanelFigure:
         f"Ratio of {responses} (solid) and of the mean norm of noise (dashed), same losses, "
         f"{style.span(table['runs'])} runs, bars 95 %; hollow: saturated. Above 1 the other is better."
         + (f" Setting: {', '.join(common)}." if common else "")
+        + (f" Every ratio is 1 for {'; '.join(alike)}." if alike else "")
     )
     return figure
 

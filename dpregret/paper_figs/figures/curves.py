@@ -240,7 +240,8 @@ def draw(
 
     by: the learners of some rows. over: columns of whose values each has panels of its own. guides: drawn after the
     curves. fitted: claims whose exponents stand beside the curves. scaled: everything is divided by this power of x,
-    and the vertical axis is linear. look: a name and a style in place of the usual ones. further: panels to leave for
+    and the vertical axis is linear. look: a name and a style in place of the usual ones; no cell is
+    hollow. further: panels to leave for
     the caller.
     """
     theme, column = source.theme, VALUE_COLUMN[x]
@@ -261,6 +262,7 @@ def draw(
         panel_fits = [fit for fit in fitted if fit.claim.stream in set(group["stream"])]
         for series, curve in panel.curves.items():
             name, curve_style = look(series) if look else (series.name(theme), series.style(theme))
+            curve = curve._replace(hollow=None) if look else curve
             panel.curve(name, curve, curve_style, note=note(series, panel_fits))
         for guide in guides:
             guide(panel, group)

@@ -44,6 +44,7 @@ from dpregret.paper_figs.figures.style import (
 from dpregret.paper_figs.judge.cells import LENGTHS
 from dpregret.paper_figs.judge.vocabulary import VALUE_COLUMN
 from dpregret.paper_figs.text import formats
+from dpregret.paper_figs.text.formula import GREEK
 
 if TYPE_CHECKING:
     from dpregret.paper_figs.judge.claims import ClaimsFile, FigureEntry
@@ -61,6 +62,17 @@ LINE: Final = 0.135
 """Height of a line of the legend, the caption or a label, inches."""
 CAPTION, HEADING = 152, 108
 """Most characters of a line of the caption and of the title."""
+SIGNS: Final = {
+    "ell": "ℓ",
+    "epsilon": "ε",
+    "infty": "∞",
+    "approx": "≈",
+    "propto": "∝",
+    "times": "×",
+    "log": "log",
+    "mathrm": "",
+}
+"""Commands of formulas -> what they show; names of functions stay."""
 CARD: Final = (400, 160)
 """Width of a card in pixels, and its pixels an inch."""
 
@@ -197,7 +209,7 @@ class Panel:
         key: the entry of the legend, the name where none is given, "" for none. note: beside the end of the curve.
         """
         axis, x, y, reach = self.axis, curve.values, curve.means, curve.reach
-        line: Style = {"color": style.colour, "linestyle": style.dash, "marker": style.marker}
+        line: Style = {"color": style.colour, "linestyle": style.dash, "marker": style.marker, "linewidth": style.width}
         logarithmic = axis.get_yscale() == "log"
         visible = np.isfinite(y) & ((y > 0) | (not logarithmic))
         hollow = np.zeros(len(x), dtype=bool) if curve.hollow is None else curve.hollow
@@ -419,7 +431,9 @@ class PanelFigure:
 
 
 def bare(text: str) -> str:
-    """Text without the signs of mathematics."""
+    """Text with the letters and signs of its formulas in place of their commands."""
+    text = re.sub(r"\\sqrt\{(\w+)\}", r"√\1", text.replace(r"\,", " "))
+    text = re.sub(r"\\(?:var)?([a-zA-Z]+)", lambda match: GREEK.get(match[1]) or SIGNS.get(match[1], match[1]), text)
     return re.sub(r"[$\\{}]", "", text)
 
 

@@ -145,11 +145,12 @@ def shaded(colour: Colour, share: float) -> Colour:
 
 @dataclass(frozen=True)
 class CurveStyle:
-    """Colour, marker and dash of a curve."""
+    """Colour, marker, dash and width (points) of a curve."""
 
     colour: Colour
     marker: str
     dash: Dash = "-"
+    width: float = 1.0
 
     def without_noise(self) -> CurveStyle:
         """The same algorithm without noise: grey, dotted, its own marker."""
@@ -230,7 +231,7 @@ def tick_values(low: float, high: float, base: float, values: Sequence[float] = 
 def one_kind(values: Sequence[float]) -> list[str]:
     """Texts of the ticks of an axis, all written alike: plain numbers, or powers of two or ten, or with exponents."""
     if all(1e-2 <= value <= 1000 for value in values):
-        return [f"{value:.4g}" for value in values]
+        return [f"{value:.3g}" if value < 1000 else "1000" for value in values]
     for base in (2, 10):
         powers = [math.log(value, base) for value in values]
         if all(abs(power - round(power)) < 1e-9 for power in powers):

@@ -136,7 +136,7 @@ def printed(source: Source) -> PanelFigure:
         where = f"$T =$ {style.number(float(rows['checkpoint'].max()))}"
         times = " to ".join(dict.fromkeys(style.number(end(factors)) for end in (min, max)))
         figure.finding = f"As printed the regret at {where} is {times} times the best of the other variants"
-    figure.setting = theme.setting(rows, HOLLOW, ("horizon",))
+    figure.setting = theme.setting(rows, ", bands 95 %.", ("horizon",))
     return figure
 
 
