@@ -200,7 +200,9 @@ def test_no_usual_variant_is_one_that_a_text_prints() -> None:
 
 def test_a_printed_variant_says_what_it_delivers() -> None:
     played = dp.play("l2p.printed", stream="bernoulli", rounds=1, dimension=3, runs=2)
-    assert re.search(r"accounted eps = \S+ at delta = 1e-06: more than the 1 that was asked for$", repr(played))
+    accounted, refuted = repr(played).splitlines()[-2:]
+    assert re.fullmatch(r"accounted eps = \S+ at delta = 1e-06: more than the 1 that was asked for", accounted)
+    assert re.fullmatch(r"the claim of this variant is refuted: loses eps = .* is claimed", refuted)
 
 
 def test_the_epsilon_of_a_record_stands_beside_that_of_a_round() -> None:

@@ -164,6 +164,8 @@ class Played:
             lines.append(f"accounted eps = {self.delivered_epsilon:.4g}{of_round} at delta = {self.delta:g}")
             if self._overspent:
                 lines[-1] += f": more than the {self.epsilon:g} that was asked for"
+            if reason := refuted(self.learner):
+                lines.append(f"the claim of this variant is refuted: {reason}")
         if private and self.participations > 1:
             exactly = self.last["record_least"].min() >= self.record_epsilon * (1 - PRIVACY_ROUNDING)
             spent = f"{'' if exactly else 'at most '}eps = {self.record_epsilon:.4g} of a record"
