@@ -325,7 +325,7 @@ def crossover(source: Source) -> PanelFigure:
     Beside it, cells of the runs on the unit ball in dimension `MEASURED`: who had the smaller regret.
     """
     runs = source.runs
-    table = read_csv(source.file) if source.file else pd.DataFrame()
+    table = read_csv(source.table)
     trees = [name.removeprefix("log2 T*, ") for name in table.columns if name.startswith("log2 T*, ")]
     figure = PanelFigure(len(trees), 2, height=2.2)
     tally = dict.fromkeys(WINS, 0)
@@ -384,7 +384,7 @@ def costs(source: Source) -> PanelFigure:
     """Microseconds per call of projection and oracles against the dimension, one panel per set."""
     if source.file is None:
         raise NotRun("oracles were not timed")
-    theme, table = source.theme, parquet.read(source.file)
+    theme, table = source.theme, parquet.read(source.table)
     operations, sets = sorted(set(table["operation"])), table.sort_values("dimension").groupby("set", sort=True)
     figure = PanelFigure(len(sets))
     for panel, (shape, group) in zip(figure.panels, sets, strict=True):

@@ -41,7 +41,7 @@ from dpregret.paper_figs.figures.style import (
     tidy,
     visible,
 )
-from dpregret.paper_figs.judge.cells import LENGTHS
+from dpregret.paper_figs.judge.cells import LENGTHS, NotRun
 from dpregret.paper_figs.judge.vocabulary import VALUE_COLUMN
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.formula import GREEK
@@ -87,6 +87,13 @@ class Source:
     claims: ClaimsFile
     entry: FigureEntry
     file: Path | None = None
+
+    @property
+    def table(self) -> Path:
+        """The file; raises NotRun where there is none."""
+        if self.file is None or not self.file.is_file():
+            raise NotRun(f"no table for a figure of type {self.entry.type}")
+        return self.file
 
 
 Drawer = Callable[[Source], "PanelFigure"]

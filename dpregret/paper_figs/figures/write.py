@@ -72,8 +72,6 @@ def drawn(
         if only and entry.name not in only:
             continue
         file = files.get(entry.type)
-        if not entry.experiment and not (file and Path(file).is_file()):
-            continue
         rows = runs if not entry.experiment else runs.loc[runs["experiment"] == entry.experiment]
         source = Source(Theme(names), rows, claims, entry, None if file is None else Path(file))
         try:
