@@ -50,7 +50,6 @@ from typing import Final, cast
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import ndtr
-from scipy.stats import binom
 
 from dpregret.algorithms.erm.base import ErmProblem, Risk
 from dpregret.algorithms.erm.noisy_batch_descent import batch_deviation, printed_batch, printed_steps
@@ -306,6 +305,8 @@ def batch_epsilon(budget: Budget) -> float:
 
 def drawn_law(batch: int, chance: float, steps: int) -> Array:
     """P(sum over j = 1..steps - 1 of j times a Binomial(batch, chance) is s), s = 0, 1, ..., but not of unlikely s."""
+    from scipy.stats import binom  # late: it takes a third of a second, which other losses do not need
+
     law, count = np.ones(1), binom(batch, chance)
     counts = np.arange(int(count.isf(TAIL)) + 1)
     for weight in range(1, steps):
