@@ -94,17 +94,22 @@ def bounded_memory(gigabytes: float) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
+_RESERVED: set[tuple[int, str]] = set()
+"""Process, and library that holds its buffers there."""
+
+
 def _reserve_buffers() -> None:
     """Let OpenBLAS take its buffers, which it keeps: where there is no memory for them its first call never returns.
 
-    NumPy and SciPy have a copy each, with threads that a fork ends.
+    NumPy and SciPy have a copy each, with threads that a fork ends. Once a process: to check a plan, hundreds of blocks
+    are bounded.
     """
-    if (numpy := sys.modules.get("numpy")) is None:
-        return
-    large = numpy.eye(BUFFERED)
-    numpy.dot(large, large)
-    if (blas := sys.modules.get("scipy.linalg.blas")) is not None:
-        blas.dgemm(1.0, large, large)
+    for name, multiply in (("numpy", "dot"), ("scipy.linalg.blas", "dgemm")):
+        library, numpy = sys.modules.get(name), sys.modules.get("numpy")
+        if library is not None and numpy is not None and (os.getpid(), name) not in _RESERVED:
+            large = numpy.eye(BUFFERED)
+            getattr(library, multiply)(*([1.0] if multiply == "dgemm" else []), large, large)
+            _RESERVED.add((os.getpid(), name))
 
 
 def lifted_by(limit: str, value: float) -> str:
