@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from dpregret.core.losses import Losses
@@ -25,7 +24,7 @@ from dpregret.datasets.losses import Form, RidgeSquared
 from dpregret.datasets.risks import EmpiricalRisk, Optimum, largest_l1_norm
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled
-from dpregret.numerics.intrinsics import fused
+from dpregret.numerics.intrinsics import fused, intrinsic
 from dpregret.numerics.sums import dot, largest_eigenvalue, product, products, vecdot
 
 
@@ -173,7 +172,7 @@ class SquaredRisk(EmpiricalRisk):
 WORD = 64  # records whose signs of one column make a word
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _ones(typing: Any, word: Any) -> Any:
     """How many bits of a word are set."""
     return types.uint64(types.uint64), lambda context, builder, signature, arguments: builder.ctpop(*arguments)

@@ -7,7 +7,7 @@ takes several.
 """
 
 import operator
-from typing import Any, cast
+from typing import Any
 
 from llvmlite import ir
 from numba import types
@@ -16,11 +16,23 @@ from numba.core.errors import TypingError
 from numba.core.imputils import lower_cast
 from numba.core.typeconv import Conversion
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
-from numba.extending import intrinsic, lower_builtin, models, register_model
+from numba.extending import intrinsic as numba_intrinsic
+from numba.extending import lower_builtin, models, register_model
 
 WIDTH = 8
 _VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
 _NEXT_UINT64, _NEXT_DOUBLE = 1, 3  # slots of bitgen_t, whose first is the state
+
+
+def intrinsic(function: Any) -> Any:
+    """numba's, with its identity drawn at once.
+
+    numba draws it when it first compiles, and where a system has no libuuid it takes the bits from `random`: a learner
+    that compiles in the middle of a play would seem to change the global random state.
+    """
+    made = numba_intrinsic(function)
+    assert made._uuid
+    return made
 
 
 class Lanes(types.Type):  # type: ignore[misc]
@@ -57,7 +69,7 @@ def _fused(context: Any, a: Any, b: Any, c: Any) -> Any:
     return kind(kind, kind, kind), lambda target, builder, signature, values: _call_llvm("fma", builder, values)
 
 
-fused = cast(Any, intrinsic(_fused))
+fused = intrinsic(_fused)
 
 
 def _place(context: Any, builder: Any, kind: Any, array: Any, start: Any, taken: Any = _VECTOR) -> Any:
@@ -68,7 +80,7 @@ def _place(context: Any, builder: Any, kind: Any, array: Any, start: Any, taken:
     return builder.bitcast(builder.gep(first, [start]), taken.as_pointer())
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def load(typing: Any, array: Any, start: Any) -> Any:
     """Eight numbers of an array without gaps, from the flat index `start` on."""
 
@@ -78,7 +90,7 @@ def load(typing: Any, array: Any, start: Any) -> Any:
     return lanes(array, types.int64), code
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def take(typing: Any, array: Any, start: Any, like: Any) -> Any:
     """The same where `like` is eight numbers; one number where it is one."""
 
@@ -89,7 +101,7 @@ def take(typing: Any, array: Any, start: Any, like: Any) -> Any:
     return like(array, types.int64, like), code
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def store(typing: Any, array: Any, start: Any, values: Any) -> Any:
     """Write eight numbers there, or one."""
 
@@ -113,19 +125,19 @@ def _number_beside_lanes(context: Any, builder: Any, kind: Any, into: Any, numbe
     return _spread(builder, number)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def spread(typing: Any, number: Any) -> Any:
     """A number eight times."""
     return lanes(types.float64), lambda context, builder, signature, arguments: _spread(builder, arguments[0])
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def roots(typing: Any, values: Any) -> Any:
     """Square roots, or that of one number."""
     return values(values), lambda context, builder, signature, arguments: _call_llvm("sqrt", builder, arguments)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def where_less(typing: Any, first: Any, second: Any, yes: Any, no: Any) -> Any:
     """Lane by lane, or of numbers: yes where first < second, else no."""
     kind = lanes if lanes in (first, second, yes, no) else types.float64
@@ -136,7 +148,7 @@ def where_less(typing: Any, first: Any, second: Any, yes: Any, no: Any) -> Any:
     return kind(kind, kind, kind, kind), code
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def any_less(typing: Any, first: Any, second: Any) -> Any:
     """Whether first < second in any lane, or of numbers."""
 
@@ -181,13 +193,13 @@ def _call(slot: int, answer: Any) -> Any:
     return answer(types.int64), code
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def next_word(typing: Any, generator: Any) -> Any:
     """The next 64 bits."""
     return _call(_NEXT_UINT64, types.uint64)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def next_double(typing: Any, generator: Any) -> Any:
     """The next number in [0, 1)."""
     return _call(_NEXT_DOUBLE, types.float64)

@@ -4,10 +4,12 @@ import os
 import platform
 import sys
 import types
+import uuid
 from pathlib import Path
 
 import pytest
 from commands import ran
+from numba.core.extending import _Intrinsic
 
 ROOT = Path(__file__).resolve().parents[2]
 NUMBERS = """
@@ -217,3 +219,12 @@ def test_texts_of_one_name_are_of_one_thing() -> None:
     texts = [text for each in GENERICS for text in each.kinds.values()]
     assert len(texts) > 30
     assert len({(text.__module__, text.__qualname__) for text in texts}) == len(set(texts))
+
+
+def test_no_instruction_draws_its_identity_in_the_middle_of_a_play(monkeypatch: pytest.MonkeyPatch) -> None:
+    """numba's draws take it from `random` where a system has no libuuid, which a learner would be blamed for."""
+    monkeypatch.setattr(uuid, "uuid1", lambda: pytest.fail("drawn at the first compilation"))
+    package = [vars(module) for name, module in sorted(sys.modules.items()) if name.split(".")[0] == "dpregret"]
+    ours = [value for names in package for value in names.values() if isinstance(value, _Intrinsic)]
+    assert len(ours) >= 9
+    assert all(value._uuid for value in ours)
