@@ -65,9 +65,11 @@ def _holds(file: Path, text: str) -> bool:
 
 
 def kept_plan(file: Path) -> Plan:
-    """A plan as `begin` kept it. Raises OSError and ValueError for any other."""
+    """A plan as `begin` kept it. Raises ValueError for any other."""
     try:
         plan = Plan.read(file)
+    except OSError as error:
+        raise ValueError(f"{file}: {error.strerror}") from None
     except (json.JSONDecodeError, UnicodeDecodeError):
         raise ValueError(f"{file}: {DAMAGED}") from None
     content = {name: value for name, value in plan.content.items() if name != DIGEST}
@@ -250,7 +252,7 @@ def main(dry_run: bool = False, everything: bool = False) -> int:
     files = [] if everything else [folder / PLAN for folder in (results, *results.glob("*")) if folder.is_dir()]
     try:
         plans = [kept_plan(file) for file in sorted(files) if os.path.lexists(file)]
-    except (OSError, ValueError) as error:
+    except ValueError as error:
         print(f"nothing is deleted: {error}", file=sys.stderr)
         return 2
     if not plans and not everything:
