@@ -435,6 +435,8 @@ def test_numbers_that_json_has_not_are_null() -> None:
         (lambda: dp.audit(lambda g: None, rounds=8, window=10**400), "window: must be a whole number of at most"),
         (lambda: dp.audit(lambda g: None, rounds=8, sums=np.eye(2)), "sums: must be True or False"),
         (lambda: dp.audit(lambda g: None, rounds=8, exact_gaps="no"), "exact_gaps: must be True or False"),
+        (lambda: dp.play("ftal", stream="norm-kink", rounds=64, dimension=10**5000), "dimension: must be a whole"),
+        (lambda: dp.play("ftal", stream="norm-kink", rounds=-(10**5000), dimension=2), "rounds: must be a whole"),
         (lambda: dp.play("ftal", stream="norm-kink", rounds=64, dimension=2, runs=10**400), "runs: must be a whole"),
     ],
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +21,14 @@ def plain(value: Any) -> Any:
     return type(value)(map(plain, value)) if type(value) in (list, tuple) else value
 
 
+def shown(value: object) -> str:
+    """A value as it is written in Python, which refuses to write thousands of digits."""
+    try:
+        return repr(value)
+    except ValueError:
+        return f"a {type(value).__name__} too long to be shown"
+
+
 MOST: Final = 2**53
 """Largest whole number of a call, but for seeds: beyond it floats have gaps."""
 
@@ -30,9 +39,10 @@ def whole(where: str, value: Any, low: int = 1, most: int | None = MOST) -> int:
     if isinstance(number, float) and number.is_integer():
         number = int(number)
     if isinstance(number, bool) or not isinstance(number, int) or number < low:
-        raise ConfigError(f"{where}: must be a whole number, {low} or more, not {value!r}")
+        raise ConfigError(f"{where}: must be a whole number, {low} or more, not {shown(value)}")
     if most is not None and number > most:
-        raise ConfigError(f"{where}: must be a whole number of at most {most}, not one of {len(str(number))} digits")
+        digits = 1 + math.floor(math.log10(number))
+        raise ConfigError(f"{where}: must be a whole number of at most {most}, not one of {digits} digits")
     return number
 
 
@@ -40,14 +50,14 @@ def truth(where: str, value: Any) -> bool:
     """True or false. Raises ConfigError."""
     answer = plain(value)
     if not isinstance(answer, bool):
-        raise ConfigError(f"{where}: must be True or False, not {value!r}")
+        raise ConfigError(f"{where}: must be True or False, not {shown(value)}")
     return answer
 
 
 def path(where: str, value: Any) -> Path:
     """The path of a file or a folder. Raises ConfigError."""
     if not isinstance(value, str | Path) or not str(value) or "\0" in str(value):
-        raise ConfigError(f"{where}: must be a path, not {value!r}")
+        raise ConfigError(f"{where}: must be a path, not {shown(value)}")
     return Path(value)
 
 
@@ -55,7 +65,7 @@ def real(where: str, value: Any) -> float:
     """A number, infinite ones included. Raises ConfigError."""
     number = plain(value)
     if isinstance(number, bool) or not isinstance(number, int | float) or number != number:
-        raise ConfigError(f"{where}: must be a number, not {value!r}")
+        raise ConfigError(f"{where}: must be a number, not {shown(value)}")
     try:
         return float(number)
     except OverflowError:
