@@ -72,6 +72,7 @@ def figures_of(monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], object])
     """What would be saved, by its name."""
     found: dict[str, PanelFigure] = {}
     monkeypatch.setattr(PanelFigure, "save", lambda figure, stem: [found.setdefault(stem.name, figure)])
+    monkeypatch.setattr(PanelFigure, "save_card", lambda figure, path: path)
     write(Path())
     return found
 
