@@ -148,42 +148,42 @@ def _call_local_oracle(number: int, weights: Array, radius: float, length: float
 
 
 @project.add
-def _(domain: ByMethods, x, s):
+def _project_by_methods(domain: ByMethods, x, s):
     number = domain.number
     with objmode():
         x[...] = _call(number, "project", x)
 
 
 @vertex.add
-def _(domain: ByMethods, cost, x, s):
+def _vertex_by_methods(domain: ByMethods, cost, x, s):
     number = domain.number
     with objmode():
         x[...] = _call(number, "linear_oracle", cost)
 
 
 @slope_at.add
-def _(loss: ByMethods, x, gradient, value, s):
+def _slope_at_by_methods(loss: ByMethods, x, gradient, value, s):
     number = loss.number
     with objmode():
         _call_slope(number, x, gradient, value)
 
 
 @value_at.add
-def _(loss: ByMethods, x, value, s):
+def _value_at_by_methods(loss: ByMethods, x, value, s):
     number = loss.number
     with objmode():
         _call_value(number, x, value)
 
 
 @prox_at.add
-def _(loss: ByMethods, x, step, s):
+def _prox_at_by_methods(loss: ByMethods, x, step, s):
     number = loss.number
     with objmode():
         x[...] = _call(number, "prox", x, step)
 
 
 @local_step.add
-def _(oracle: ByMethods, weights, radius, length, cost, x, s):
+def _local_step_by_methods(oracle: ByMethods, weights, radius, length, cost, x, s):
     number = oracle.number
     with objmode():
         _call_local_oracle(number, weights, radius, length, cost, x)

@@ -78,7 +78,7 @@ class ByVertices(NamedTuple):
 
 
 @nearest.add
-def _(solver: ByProjection, domain, goal, x, s):
+def _nearest_by_projection(solver: ByProjection, domain, goal, x, s):
     """Points of a shrunk copy are those of the set, shrunk."""
     about(solver.center, 1.0, solver.shrink, goal, x)
     project(domain, x, s)
@@ -87,7 +87,7 @@ def _(solver: ByProjection, domain, goal, x, s):
 
 
 @nearest.add
-def _(solver: ByVertices, domain, goal, x, s):
+def _nearest_by_vertices(solver: ByVertices, domain, goal, x, s):
     """From x on; columns whose gap is small enough drop out."""
     d, count = x.shape
     about(solver.center, 1.0, solver.shrink, x, x)
@@ -238,7 +238,7 @@ class Leader(NamedTuple):
 
 
 @step.add
-def _(learner: Leader, loss, domain, batch, x, estimate, noise, s):
+def _step_leader(learner: Leader, loss, domain, batch, x, estimate, noise, s):
     """The end of a batch; the noise becomes the sum that is used."""
     goal, center = np.empty(x.shape), learner.solver.center
     for k in range(noise.shape[0]):

@@ -36,7 +36,7 @@ class Descent(NamedTuple):
 
 
 @step.add
-def _(learner: Descent, loss, domain, t, x, estimate, noise, s):
+def _step_descent(learner: Descent, loss, domain, t, x, estimate, noise, s):
     """y_(t+1) = Proj(y_t - nu g_t)."""
     goal = np.empty(x.shape)
     into_set(learner.basis, estimate, goal)

@@ -20,7 +20,7 @@ class BallData(NamedTuple):
 
 
 @project.add
-def _(ball: BallData, x, s):
+def _project_ball(ball: BallData, x, s):
     """Scale to the sphere by radius / max(|x|_2, radius): points inside stay, bit by bit."""
     inner(x, x, s[8], s)
     for r in range(x.shape[1]):
@@ -31,7 +31,7 @@ def _(ball: BallData, x, s):
 
 
 @vertex.add
-def _(ball: BallData, cost, x, s):
+def _vertex_ball(ball: BallData, cost, x, s):
     """-radius cost / |cost|_2; radius e_1 where the cost is zero."""
     inner(cost, cost, s[8], s)
     for r in range(x.shape[1]):

@@ -43,7 +43,7 @@ class Paths(NamedTuple):
 
 
 @corner.add
-def _(paths: Paths, cost, out, whole, real):
+def _corner_paths(paths: Paths, cost, out, whole, real):
     """Costs to the sink, of any sign, then a walk from the source; of equal ones the edge listed first."""
     first, edges, heads = paths.first, paths.edges, paths.heads
     for node in paths.order:

@@ -27,7 +27,7 @@ class Cheapest(NamedTuple):
 
 
 @corner.add
-def _(sets: Cheapest, cost, out, whole, real):
+def _corner_cheapest(sets: Cheapest, cost, out, whole, real):
     """Count the cheaper coordinates, without branches."""
     for first in range(0, len(cost), sets.block):
         for j in range(first, first + sets.block):

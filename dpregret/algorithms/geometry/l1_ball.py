@@ -20,7 +20,7 @@ class L1BallData(NamedTuple):
 
 
 @project.add
-def _(ball: L1BallData, x, s):
+def _project_l1_ball(ball: L1BallData, x, s):
     """Soft-threshold by the threshold that makes the l1 norm equal the radius; what lies inside is unchanged."""
     sizes, scratch = np.empty(x.shape[0]), np.empty(x.shape[0])
     for r in range(x.shape[1]):
@@ -36,7 +36,7 @@ def _(ball: L1BallData, x, s):
 
 
 @vertex.add
-def _(ball: L1BallData, cost, x, s):
+def _vertex_l1_ball(ball: L1BallData, cost, x, s):
     """-radius sign(c_j) e_j with j the first coordinate of largest |c_j|."""
     for r in range(x.shape[1]):
         best = 0
@@ -47,7 +47,7 @@ def _(ball: L1BallData, cost, x, s):
 
 
 @local_step.add
-def _(ball: L1BallData, weights, radius, length, cost, x, s):
+def _local_step_l1_ball(ball: L1BallData, weights, radius, length, cost, x, s):
     """Towards the weights (2 d, runs) of the signed vertices with mass sqrt(d) radius / R moved to the best one."""
     d = x.shape[0]
     scores = np.empty((2 * d, x.shape[1]))

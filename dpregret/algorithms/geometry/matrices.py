@@ -69,7 +69,7 @@ class Nuclear(NamedTuple):
 
 
 @vertex.add
-def _(ball: Nuclear, cost, x, s):
+def _vertex_nuclear(ball: Nuclear, cost, x, s):
     """-radius u v^T of the top singular pairs, all columns together; u = v = e_1 of a zero matrix."""
     side = ball.side
     rows, squares = _decomposed(cost, side, False)
@@ -204,7 +204,7 @@ class Projectors(NamedTuple):
 
 
 @vertex.add
-def _(domain: Projectors, cost, x, s):
+def _vertex_projectors(domain: Projectors, cost, x, s):
     """v v^T, v the bottom eigenvectors of the symmetric parts, all columns together."""
     side = domain.side
     rows, values = _decomposed(cost, side, True)

@@ -61,7 +61,7 @@ class Euclidean(NamedTuple):
 
 
 @point_of.add
-def _(potential: Euclidean, state, x, s):
+def _point_of_euclidean(potential: Euclidean, state, x, s):
     """The last rows of a state: all of them, unless it is more than a point."""
     first = state.shape[0] - x.shape[0]
     for k in range(x.shape[0]):
@@ -70,7 +70,7 @@ def _(potential: Euclidean, state, x, s):
 
 
 @mirror_step.add
-def _(potential: Euclidean, state, gradient, s):
+def _mirror_step_euclidean(potential: Euclidean, state, gradient, s):
     """Project(x - g)."""
     for k in range(state.shape[0]):
         for r in range(state.shape[1]):
@@ -124,7 +124,7 @@ class SimplexWeights(NamedTuple):
 
 
 @point_of.add
-def _(potential: SimplexWeights, state, x, s):
+def _point_of_simplex_weights(potential: SimplexWeights, state, x, s):
     _weigh(state, x, s)
     for r in range(x.shape[1]):
         s[8, r] = potential.total / s[8, r]
@@ -134,7 +134,7 @@ def _(potential: SimplexWeights, state, x, s):
 
 
 @mirror_step.add
-def _(potential: SimplexWeights, state, gradient, s):
+def _mirror_step_simplex_weights(potential: SimplexWeights, state, gradient, s):
     """Weights in proportion to w_i exp(-g_i)."""
     for k in range(state.shape[0]):
         for r in range(state.shape[1]):
@@ -153,7 +153,7 @@ class SignedWeights(NamedTuple):
 
 
 @point_of.add
-def _(potential: SignedWeights, state, x, s):
+def _point_of_signed_weights(potential: SignedWeights, state, x, s):
     """R (w_plus - w_minus)."""
     d, weights = x.shape[0], np.empty(state.shape)
     _weigh(state, weights, s)
@@ -165,7 +165,7 @@ def _(potential: SignedWeights, state, x, s):
 
 
 @mirror_step.add
-def _(potential: SignedWeights, state, gradient, s):
+def _mirror_step_signed_weights(potential: SignedWeights, state, gradient, s):
     """Weights in proportion to w_plus exp(-R g), w_minus exp(R g)."""
     d = gradient.shape[0]
     for k in range(d):
@@ -188,7 +188,7 @@ class VertexWeights(NamedTuple):
 
 
 @point_of.add
-def _(potential: VertexWeights, state, x, s):
+def _point_of_vertex_weights(potential: VertexWeights, state, x, s):
     """Sum of w_i v_i."""
     weights = np.empty(state.shape)
     _weigh(state, weights, s)
@@ -202,7 +202,7 @@ def _(potential: VertexWeights, state, x, s):
 
 
 @mirror_step.add
-def _(potential: VertexWeights, state, gradient, s):
+def _mirror_step_vertex_weights(potential: VertexWeights, state, gradient, s):
     """Weights in proportion to w_i exp(-<g, v_i>)."""
     scores = np.zeros(state.shape)
     add_product(potential.vertices, gradient, scores)
@@ -231,7 +231,7 @@ point_of.kinds[QNorm] = point_of.kinds[Euclidean]
 
 
 @mirror_step.add
-def _(potential: QNorm, state, gradient, s):
+def _mirror_step_qnorm(potential: QNorm, state, gradient, s):
     """The inverse gradient map of the soft-thresholded dual vector; the threshold is a root, sought from the last on.
 
     The l1 norm of the result lies between m / (s - 1) and d^(2/s) m / (s - 1), m the height.
@@ -295,7 +295,7 @@ point_of.kinds[Grouped] = point_of.kinds[Euclidean]
 
 
 @mirror_step.add
-def _(potential: Grouped, state, gradient, s):
+def _mirror_step_grouped(potential: Grouped, state, gradient, s):
     """Dual block norms soft-thresholded, then raised to 1 / (M - 1); the threshold is a root."""
     block, radius, exponent = int(potential.block), potential.radius, potential.exponent
     count, inverse, rate = state.shape[0] // block, 1.0 / (exponent - 1.0), radius / potential.slope
@@ -354,7 +354,7 @@ point_of.kinds[Spectral] = point_of.kinds[Euclidean]
 
 
 @mirror_step.add
-def _(potential: Spectral, state, gradient, s):
+def _mirror_step_spectral(potential: Spectral, state, gradient, s):
     """Singular values of state - R g / (c (1+q)), soft-thresholded so that R U diag(s^(1/q)) V^T is inside."""
     (size, runs), side, rate = gradient.shape, potential.side, potential.radius / potential.slope
     matrices, moved = np.empty((runs, side, side)), np.empty((2, side, side))

@@ -147,7 +147,7 @@ class SimplexData(NamedTuple):
 
 
 @project.add
-def _(simplex: SimplexData, x, s):
+def _project_simplex(simplex: SimplexData, x, s):
     """max(x - threshold, 0) with the threshold that makes the sum one; exact."""
     column, scratch = np.empty(x.shape[0]), np.empty(x.shape[0])
     for r in range(x.shape[1]):
@@ -159,7 +159,7 @@ def _(simplex: SimplexData, x, s):
 
 
 @vertex.add
-def _(simplex: SimplexData, cost, x, s):
+def _vertex_simplex(simplex: SimplexData, cost, x, s):
     """The first coordinate of smallest cost."""
     for r in range(x.shape[1]):
         best = 0
@@ -170,7 +170,7 @@ def _(simplex: SimplexData, cost, x, s):
 
 
 @local_step.add
-def _(simplex: SimplexData, weights, radius, length, cost, x, s):
+def _local_step_simplex(simplex: SimplexData, weights, radius, length, cost, x, s):
     """Towards the point with mass sqrt(d) radius / 2 moved to the best coordinate; points are their own weights."""
     mass = min(0.5 * np.sqrt(float(x.shape[0])) * radius, 1.0)
     move_towards(weights, cost, mass, length)

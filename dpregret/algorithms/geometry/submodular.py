@@ -61,7 +61,7 @@ class Permutations(NamedTuple):
 
 
 @corner.add
-def _(permutations: Permutations, cost, out, whole, real):
+def _corner_permutations(permutations: Permutations, cost, out, whole, real):
     """The smallest cost gets n, the largest 1."""
     sort(cost, whole, real)
     for index in range(permutations.dimension):
@@ -78,7 +78,7 @@ class Trees(NamedTuple):
 
 
 @corner.add
-def _(trees: Trees, cost, out, whole, real):
+def _corner_trees(trees: Trees, cost, out, whole, real):
     """Prim on pairs (cost, number of the edge): no two edges are alike, so it finds Kruskal's tree."""
     nodes = trees.nodes
     out[:] = 0.0
@@ -116,7 +116,7 @@ class Topics(NamedTuple):
 
 
 @corner.add
-def _(topics: Topics, cost, out, whole, real):
+def _corner_topics(topics: Topics, cost, out, whole, real):
     """Edmonds' greedy: every item in turn gets the number of topics that it adds."""
     sort(cost, whole, real)
     done = 0

@@ -56,7 +56,7 @@ class Regularised(NamedTuple):
 
 
 @step.add
-def _(leader: Regularised, loss, domain, t, x, gradient, noise, s):  # line 2
+def _step_regularised(leader: Regularised, loss, domain, t, x, gradient, noise, s):  # line 2
     """x_(t+1) = Proj(x_0 - (s_t + b_t) / lambda)."""
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):

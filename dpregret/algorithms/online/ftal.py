@@ -40,7 +40,7 @@ class Leader(NamedTuple):
 
 
 @step.add
-def _(leader: Leader, loss, domain, t, x, gradient, noise, s):  # line 1
+def _step_leader(leader: Leader, loss, domain, t, x, gradient, noise, s):  # line 1
     """x_{t+1} = Proj( (sum x_s - (G_t + z_t) / mu) / t )."""
     mu, total, over = divisor(leader.mu), leader.total, divisor(t if leader.averaged else 1.0)
     for k in range(x.shape[0]):

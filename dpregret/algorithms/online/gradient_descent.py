@@ -25,7 +25,7 @@ class Descent(NamedTuple):
 
 
 @step.add
-def _(learner: Descent, loss, domain, t, x, gradient, noise, s):
+def _step_descent(learner: Descent, loss, domain, t, x, gradient, noise, s):
     """x_{t+1} = Proj(x_t - g_t / (mu t))."""
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
@@ -49,7 +49,7 @@ class ConditionalGradient(NamedTuple):
 
 
 @step.add
-def _(learner: ConditionalGradient, loss, domain, t, x, gradient, noise, s):
+def _step_conditional_gradient(learner: ConditionalGradient, loss, domain, t, x, gradient, noise, s):
     """v_t = LO(eta G_t + pull (x_t - x_1)), then a share of the way to it."""
     length = learner.share if learner.share > 0.0 else min(1.0, 2.0 / np.sqrt(t))
     for k in range(x.shape[0]):

@@ -73,14 +73,14 @@ class Explicit(NamedTuple):
 
 
 @step.add
-def _(learner: Implicit, loss, domain, t, x, gradient, noise, s):  # lines 4, 5
+def _step_implicit(learner: Implicit, loss, domain, t, x, gradient, noise, s):  # lines 4, 5
     """A hidden proximal step, then one release with standard deviation beta / t."""
     prox_at(loss, learner.hidden, 1.0 / (learner.mu * t), s)  # lines 6, 7
     release(learner.hidden, domain, t, x, noise, s)
 
 
 @step.add
-def _(learner: Explicit, loss, domain, t, x, gradient, noise, s):  # lines 4, 5
+def _step_explicit(learner: Explicit, loss, domain, t, x, gradient, noise, s):  # lines 4, 5
     """A hidden gradient step, then the same release; the point stays before the first step."""
     if t >= learner.first:
         slope_at(loss, learner.hidden, learner.gradient, learner.value, s)

@@ -40,7 +40,7 @@ class Restarted(NamedTuple):
 
 
 @step.add
-def _(leader: Restarted, loss, domain, t, x, gradient, noise, s):  # line 1
+def _step_restarted(leader: Restarted, loss, domain, t, x, gradient, noise, s):  # line 1
     """One round of a block."""
     mu, total, begun = divisor(leader.mu), leader.total, leader.begun
     position = (t - 1.0) % leader.length + 1.0  # line 3

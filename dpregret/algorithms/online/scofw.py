@@ -41,7 +41,7 @@ class FrankWolfe(NamedTuple):
 
 
 @step.add
-def _(learner: FrankWolfe, loss, domain, t, x, gradient, noise, s):
+def _step_frank_wolfe(learner: FrankWolfe, loss, domain, t, x, gradient, noise, s):
     """One Frank-Wolfe step with exact line search on the (private) F_t."""
     mu, slope, direction, descent = learner.mu, learner.slope, learner.direction, learner.descent
     for k in range(x.shape[0]):

@@ -23,7 +23,7 @@ class ConstantDescent(NamedTuple):
 
 
 @step.add
-def _(learner: ConstantDescent, loss, domain, t, x, gradient, noise, s):
+def _step_constant_descent(learner: ConstantDescent, loss, domain, t, x, gradient, noise, s):
     """x_(t+1) = Proj(x_t - eta g_t)."""
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):

@@ -201,7 +201,7 @@ class Local(NamedTuple):
 
 
 @step.add
-def _(learner: Local, loss, domain, t, x, gradient, noise, s):  # line 4
+def _step_local(learner: Local, loss, domain, t, x, gradient, noise, s):  # line 4
     """x_{t+1} = (1 - alpha) x_t + alpha LLOO(x_t, r_t, c_t), in the oracle's weights."""
     mu, regulariser, cost = learner.mu, learner.schedule.regulariser, learner.cost
     radius = min(learner.diameter, local_radius(t, mu, learner.schedule))  # line 6

@@ -19,7 +19,7 @@ class Affine(NamedTuple):
 
 
 @value_at.add
-def _(loss: Affine, x, value, s):
+def _value_at_affine(loss: Affine, x, value, s):
     """One coordinate after the other, then the offset."""
     entry = np.empty(x.shape[1], np.int64)
     for r in range(x.shape[1]):
@@ -33,7 +33,7 @@ def _(loss: Affine, x, value, s):
 
 
 @arm_at.add
-def _(loss: Affine, arm, r):
+def _arm_at_affine(loss: Affine, arm, r):
     """A cost and the offset."""
     entry = int(loss.entry[0, r])
     return loss.costs[entry, arm] + loss.offsets[entry]

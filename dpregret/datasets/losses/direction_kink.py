@@ -19,7 +19,7 @@ class DirectionKink(NamedTuple):
 
 
 @slope_at.add
-def _(loss: DirectionKink, x, gradient, value, s):
+def _slope_at_direction_kink(loss: DirectionKink, x, gradient, value, s):
     """f and sign(<direction, x - anchor>) direction + mu (x - anchor), with sign(0) = 0."""
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
@@ -35,7 +35,7 @@ def _(loss: DirectionKink, x, gradient, value, s):
 
 
 @prox_at.add
-def _(loss: DirectionKink, x, step, s):
+def _prox_at_direction_kink(loss: DirectionKink, x, step, s):
     """Return anchor + (w - step g direction) / (1 + step mu).
 
     Here w = x - anchor and g = clip(<direction, w> / (step |direction|^2), -1, 1) is the subgradient of the absolute

@@ -23,7 +23,7 @@ class DirectionSquare(NamedTuple):
 
 
 @slope_at.add
-def _(loss: DirectionSquare, x, gradient, value, s):
+def _slope_at_direction_square(loss: DirectionSquare, x, gradient, value, s):
     """f and smoothness <direction, x - anchor> direction."""
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
@@ -38,7 +38,7 @@ def _(loss: DirectionSquare, x, gradient, value, s):
 
 
 @prox_at.add
-def _(loss: DirectionSquare, x, step, s):
+def _prox_at_direction_square(loss: DirectionSquare, x, step, s):
     """Return x - weight <direction, x - anchor> direction / (1 + weight |direction|^2), weight = step smoothness."""
     weight, offset, square = step * loss.smoothness, x.copy(), x[0].copy()
     for k in range(x.shape[0]):

@@ -18,7 +18,7 @@ class Form(NamedTuple):
 
 
 @slope_at.add
-def _(loss: Form, x, gradient, value, s):
+def _slope_at_form(loss: Form, x, gradient, value, s):
     """f and G x - c, f = <x, G x - c>/2 + (m - <c, x>)/2."""
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):

@@ -16,7 +16,7 @@ class HalfSpace(NamedTuple):
 
 
 @slope_at.add
-def _(loss: HalfSpace, x, gradient, value, s):
+def _slope_at_half_space(loss: HalfSpace, x, gradient, value, s):
     """f and a subgradient: half the direction beyond the border, 0 on it and before it."""
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
@@ -31,7 +31,7 @@ def _(loss: HalfSpace, x, gradient, value, s):
 
 
 @prox_at.add
-def _(loss: HalfSpace, x, step, s):
+def _prox_at_half_space(loss: HalfSpace, x, step, s):
     """Move x against the direction by step / 2, but not beyond the border."""
     offset, square = x.copy(), x[0].copy()
     for k in range(x.shape[0]):

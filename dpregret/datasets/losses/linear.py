@@ -14,7 +14,7 @@ class Linear(NamedTuple):
 
 
 @slope_at.add
-def _(loss: Linear, x, gradient, value, s):
+def _slope_at_linear(loss: Linear, x, gradient, value, s):
     """f and the slope."""
     inner(loss.slope, x, value, s)
     for k in range(x.shape[0]):

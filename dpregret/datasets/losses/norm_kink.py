@@ -36,7 +36,7 @@ def bent(distance, weight, bend, radius):
 
 
 @value_at.add
-def _(loss: NormKink, x, value, s):
+def _value_at_norm_kink(loss: NormKink, x, value, s):
     """f alone."""
     offset = np.empty(x.shape)
     for k in range(x.shape[0]):
@@ -48,7 +48,7 @@ def _(loss: NormKink, x, value, s):
 
 
 @slope_at.add
-def _(loss: NormKink, x, gradient, value, s):
+def _slope_at_norm_kink(loss: NormKink, x, gradient, value, s):
     """f and (weight / max(|x - anchor|, radius) + mu) (x - anchor), 0 at the anchor."""
     weight, radius, bend = loss.weight, loss.radius, 0.5 * loss.strong_convexity
     for k in range(x.shape[0]):
@@ -65,7 +65,7 @@ def _(loss: NormKink, x, gradient, value, s):
 
 
 @prox_at.add
-def _(loss: NormKink, x, step, s):
+def _prox_at_norm_kink(loss: NormKink, x, step, s):
     """Shrink the distance from the anchor by step weight, then divide it by 1 + step mu.
 
     Where that would end within the radius: divide it by 1 + step (mu + weight / radius).

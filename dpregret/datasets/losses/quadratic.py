@@ -15,7 +15,7 @@ class Quadratic(NamedTuple):
 
 
 @slope_at.add
-def _(loss: Quadratic, x, gradient, value, s):
+def _slope_at_quadratic(loss: Quadratic, x, gradient, value, s):
     """f and mu (x - center)."""
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
@@ -29,7 +29,7 @@ def _(loss: Quadratic, x, gradient, value, s):
 
 
 @prox_at.add
-def _(loss: Quadratic, x, step, s):
+def _prox_at_quadratic(loss: Quadratic, x, step, s):
     """(x + step mu center) / (1 + step mu)."""
     weight = step * loss.strong_convexity
     for k in range(x.shape[0]):

@@ -52,7 +52,7 @@ def upper(margin: float) -> float:
 
 
 @slope_at.add
-def _(loss: RidgeLogistic, x, gradient, value, s):
+def _slope_at_ridge_logistic(loss: RidgeLogistic, x, gradient, value, s):
     """f and -y v / (1 + exp(y <v, x>)) + mu x."""
     inner(x, x, value, s)
     inner(x, loss.features, s[8], s)
@@ -68,7 +68,7 @@ def _(loss: RidgeLogistic, x, gradient, value, s):
 
 
 @prox_at.add
-def _(loss: RidgeLogistic, x, step, s):
+def _prox_at_ridge_logistic(loss: RidgeLogistic, x, step, s):
     """Solve a scalar equation for the margin y <v, x> to machine precision, then step along the features.
 
     With k = 1 + step mu the optimality condition is k z = x + step y sigma(-margin) v, so the margin is the root of

@@ -38,7 +38,7 @@ class RidgeSquared(NamedTuple):
 
 
 @slope_at.add
-def _(loss: RidgeSquared, x, gradient, value, s):
+def _slope_at_ridge_squared(loss: RidgeSquared, x, gradient, value, s):
     """f and (<v, x> - y) v + mu x."""
     inner(x, x, value, s)
     inner(x, loss.features, s[8], s)
@@ -51,7 +51,7 @@ def _(loss: RidgeSquared, x, gradient, value, s):
 
 
 @prox_at.add
-def _(loss: RidgeSquared, x, step, s):
+def _prox_at_ridge_squared(loss: RidgeSquared, x, step, s):
     """(x - step (a - y) v) / k with k = 1 + step mu; the score at the solution is a = (<v, x> + b y) / (k + b).
 
     b = step |v|^2.

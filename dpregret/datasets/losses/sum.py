@@ -28,7 +28,7 @@ class Sum(NamedTuple):
 
 
 @slope_at.add
-def _(loss: Sum, x, gradient, value, s):
+def _slope_at_sum(loss: Sum, x, gradient, value, s):
     """Term by term."""
     part, slope = np.empty(x.shape[1]), np.empty(x.shape)
     slope_at(loss.terms[0], x, gradient, value, s)

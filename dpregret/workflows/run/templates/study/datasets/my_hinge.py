@@ -47,7 +47,7 @@ class SmoothHinge(NamedTuple):
 
 
 @slope_at.add
-def _(loss: SmoothHinge, x, gradient, value, s):
+def _slope_at_smooth_hinge(loss: SmoothHinge, x, gradient, value, s):
     """f and its gradient at the columns of x (d, runs): plain loops, which are compiled."""
     inner(x, x, value, s)
     inner(x, loss.features, s[8], s)
