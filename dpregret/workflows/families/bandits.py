@@ -16,7 +16,7 @@ from pydantic import Field
 from dpregret.core.checks import TOLERANCE, LearnerFault, check_inside, check_shape, check_violation, finite, numbers
 from dpregret.core.yaml_source import KeyPath
 from dpregret.workflows.families import base
-from dpregret.workflows.families.base import Posed
+from dpregret.workflows.families.base import Instance
 
 if TYPE_CHECKING:
     from dpregret.algorithms.bandits.base import BanditLearner
@@ -53,7 +53,7 @@ class BanditCell(base.Cell):
         return f"bandit {self.stream} {self.set_name} {self.dimension}"
 
 
-class Bandits(base.Family[BanditExperiment, BanditCell, Posed]):
+class Bandits(base.Family[BanditExperiment, BanditCell, Instance]):
     """Learners of algorithms/bandits on streams of bandit losses."""
 
     name = "bandits"
@@ -69,7 +69,7 @@ class Bandits(base.Family[BanditExperiment, BanditCell, Posed]):
             for dimension, horizon in itertools.product(experiment.dimensions(set_name), experiment.horizon):
                 yield from (BanditCell(stream, set_name, dimension, horizon, epsilon) for epsilon in aims)
 
-    def problem(self, cell: BanditCell, experiment: BanditExperiment, draws: base.Draws) -> Posed:
+    def problem(self, cell: BanditCell, experiment: BanditExperiment, draws: base.Draws) -> Instance:
         """The set and the stream."""
         from dpregret.algorithms.geometry import make_set
         from dpregret.datasets.bandit_streams import make_bandit_stream
@@ -77,10 +77,10 @@ class Bandits(base.Family[BanditExperiment, BanditCell, Posed]):
         domain = make_set(cell.set_name, cell.dimension)
         aim = (cell.horizon, math.inf if cell.epsilon is None else cell.epsilon)
         stream = make_bandit_stream(cell.stream, domain, aim, data_dir=draws.data_dir, **experiment.options)
-        return Posed(domain, stream)
+        return Instance(domain, stream)
 
     def learner(
-        self, learner_class: type[Any], problem: Posed, cell: BanditCell, experiment: BanditExperiment, variant: str
+        self, learner_class: type[Any], problem: Instance, cell: BanditCell, experiment: BanditExperiment, variant: str
     ) -> BanditLearner:
         """With all privacy budgets of the cell, on a set that counts its calls."""
         from dpregret.algorithms.bandits.base import BanditProblem
@@ -94,7 +94,7 @@ class Bandits(base.Family[BanditExperiment, BanditCell, Posed]):
         budgets = base.budgets_of(experiment, learner_class.card)
         return learner_class(visible, budgets, experiment.runs, variant)
 
-    def play(self, learner: BanditLearner, problem: Posed, cell: BanditCell, draws: base.Draws) -> pd.DataFrame:
+    def play(self, learner: BanditLearner, problem: Instance, cell: BanditCell, draws: base.Draws) -> pd.DataFrame:
         from dpregret.algorithms.bandits.base import Given
         from dpregret.datasets.bandit_streams import BanditComparator
 

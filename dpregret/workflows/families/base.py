@@ -332,7 +332,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Posed:
+class Instance:
     """A constraint set, where there is one, and a stream of losses."""
 
     domain: Any

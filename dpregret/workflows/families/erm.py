@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 from dpregret.core.checks import check_inside, check_shape, finite
 from dpregret.core.yaml_source import KeyPath
 from dpregret.workflows.families import base
-from dpregret.workflows.families.base import Posed
+from dpregret.workflows.families.base import Instance
 
 if TYPE_CHECKING:
     from dpregret.algorithms.erm.base import ErmLearner
@@ -113,7 +113,7 @@ class ErmCell(base.Cell):
         return super().columns() | dict(self.options) | dict(self.set_options)
 
 
-class Erm(base.Family[ErmExperiment, ErmCell, Posed]):
+class Erm(base.Family[ErmExperiment, ErmCell, Instance]):
     """Learners of algorithms/erm on empirical risks, or on those of a population."""
 
     name = "erm"
@@ -133,17 +133,19 @@ class Erm(base.Family[ErmExperiment, ErmCell, Posed]):
                 for options, set_options in itertools.product(*choices):
                     yield ErmCell(risk, set_name, dimension, samples, options, set_options)
 
-    def problem(self, cell: ErmCell, experiment: ErmExperiment, draws: base.Draws) -> Posed:
+    def problem(self, cell: ErmCell, experiment: ErmExperiment, draws: base.Draws) -> Instance:
         """The set, and the risk of one data set a run, or of a population."""
         from dpregret.algorithms.geometry import make_set
         from dpregret.datasets.risks import make_risk
 
         domain = make_set(cell.set_name, cell.dimension, **dict(cell.set_options))
         records, options = draws.generators(cell.label), dict(cell.options)
-        return Posed(domain, make_risk(cell.stream, domain, cell.horizon, records, data_dir=draws.data_dir, **options))
+        return Instance(
+            domain, make_risk(cell.stream, domain, cell.horizon, records, data_dir=draws.data_dir, **options)
+        )
 
     def learner(
-        self, learner_class: type[Any], problem: Posed, cell: ErmCell, experiment: ErmExperiment, variant: str
+        self, learner_class: type[Any], problem: Instance, cell: ErmCell, experiment: ErmExperiment, variant: str
     ) -> ErmLearner:
         """With all privacy budgets, on a set that counts its calls."""
         from dpregret.algorithms.erm.base import ErmProblem
@@ -153,7 +155,7 @@ class Erm(base.Family[ErmExperiment, ErmCell, Posed]):
         visible = ErmProblem(CountedSet(problem.domain), facing(problem.stream, budgets))
         return learner_class(visible, budgets, experiment.runs, variant)
 
-    def play(self, learner: ErmLearner, problem: Posed, cell: ErmCell, draws: base.Draws) -> pd.DataFrame:
+    def play(self, learner: ErmLearner, problem: Instance, cell: ErmCell, draws: base.Draws) -> pd.DataFrame:
         risk, shape = facing(problem.stream, learner.budgets), (len(learner.budgets), draws.runs)
         optimum, _, gaps = risk.optimum()
         started = process_time()

@@ -16,7 +16,7 @@ from dpregret.core.checks import TOLERANCE, finite, numbers
 from dpregret.core.yaml_source import KeyPath
 from dpregret.paper_figs.judge.runs import OPTIONS
 from dpregret.workflows.families import base
-from dpregret.workflows.families.base import Posed
+from dpregret.workflows.families.base import Instance
 
 if TYPE_CHECKING:
     from dpregret.algorithms.experts.base import ExpertLearner
@@ -73,7 +73,7 @@ class ExpertCell(base.Cell):
         return super().columns() | {"dimension": size} | self.shape
 
 
-class Experts(base.Family[ExpertExperiment, ExpertCell, Posed]):
+class Experts(base.Family[ExpertExperiment, ExpertCell, Instance]):
     """Learners of algorithms/experts on streams of expert losses."""
 
     name = "experts"
@@ -93,7 +93,7 @@ class Experts(base.Family[ExpertExperiment, ExpertCell, Posed]):
         ):
             yield ExpertCell(stream, "experts", experts, horizon, best_loss, budget.epsilon, budget.delta, options)
 
-    def problem(self, cell: ExpertCell, experiment: ExpertExperiment, draws: base.Draws) -> Posed:
+    def problem(self, cell: ExpertCell, experiment: ExpertExperiment, draws: base.Draws) -> Instance:
         """The stream, on no set."""
         from dpregret.datasets.expert_streams import make_expert_stream
 
@@ -106,10 +106,10 @@ class Experts(base.Family[ExpertExperiment, ExpertCell, Posed]):
             data_dir=draws.data_dir,
             **dict(cell.options),
         )
-        return Posed(None, stream)
+        return Instance(None, stream)
 
     def learner(
-        self, learner_class: type[Any], problem: Posed, cell: ExpertCell, experiment: ExpertExperiment, variant: str
+        self, learner_class: type[Any], problem: Instance, cell: ExpertCell, experiment: ExpertExperiment, variant: str
     ) -> ExpertLearner:
         """With the budget of the cell."""
         from dpregret.algorithms.experts.base import ExpertProblem
@@ -120,7 +120,7 @@ class Experts(base.Family[ExpertExperiment, ExpertCell, Posed]):
         budget = Budget(cell.epsilon, cell.delta)
         return learner_class(visible, budget, experiment.runs, variant)
 
-    def play(self, learner: ExpertLearner, problem: Posed, cell: ExpertCell, draws: base.Draws) -> pd.DataFrame:
+    def play(self, learner: ExpertLearner, problem: Instance, cell: ExpertCell, draws: base.Draws) -> pd.DataFrame:
         from dpregret.datasets.expert_streams import ExpertComparator
 
         stream, runs = problem.stream, (draws.runs,)

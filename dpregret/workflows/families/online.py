@@ -15,7 +15,7 @@ from pydantic import Field
 from dpregret.core.checks import finite
 from dpregret.core.yaml_source import KeyPath
 from dpregret.workflows.families import base
-from dpregret.workflows.families.base import Posed
+from dpregret.workflows.families.base import Instance
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry import CountedSet
@@ -88,7 +88,7 @@ def settings_of(experiment: OnlineExperiment, card: Card, horizon: int) -> list[
     return [Setting(length, budget) for length in lengths for budget in base.budgets_of(experiment, card)]
 
 
-class Online(base.Family[OnlineExperiment, OnlineCell, Posed]):
+class Online(base.Family[OnlineExperiment, OnlineCell, Instance]):
     """Learners of algorithms/online on streams of losses."""
 
     name = "online"
@@ -113,7 +113,7 @@ class Online(base.Family[OnlineExperiment, OnlineCell, Posed]):
                 recorded = {length for length in experiment.horizon if length <= horizon} | powers | {horizon}
                 yield OnlineCell(stream, set_name, dimension, horizon, tuple(sorted(recorded)), curvature)
 
-    def problem(self, cell: OnlineCell, experiment: OnlineExperiment, draws: base.Draws) -> Posed:
+    def problem(self, cell: OnlineCell, experiment: OnlineExperiment, draws: base.Draws) -> Instance:
         """The set and the stream."""
         from dpregret.algorithms.geometry import make_set
         from dpregret.datasets.streams import make_stream
@@ -121,10 +121,10 @@ class Online(base.Family[OnlineExperiment, OnlineCell, Posed]):
         domain = make_set(cell.set_name, cell.dimension)
         options: dict[str, Any] = experiment.options
         arguments = {"strong_convexity": cell.strong_convexity, "data_dir": draws.data_dir} | options
-        return Posed(domain, make_stream(cell.stream, domain, **arguments))
+        return Instance(domain, make_stream(cell.stream, domain, **arguments))
 
     def learner(
-        self, learner_class: type[Any], problem: Posed, cell: OnlineCell, experiment: OnlineExperiment, variant: str
+        self, learner_class: type[Any], problem: Instance, cell: OnlineCell, experiment: OnlineExperiment, variant: str
     ) -> Learner:
         """With all settings of the cell, on a set that counts its calls."""
         from dpregret.algorithms.geometry import CountedSet
@@ -137,7 +137,7 @@ class Online(base.Family[OnlineExperiment, OnlineCell, Posed]):
         settings = settings_of(experiment, learner_class.card, cell.horizon)
         return learner_class(visible, settings, experiment.runs, variant)
 
-    def play(self, learner: Learner, problem: Posed, cell: OnlineCell, draws: base.Draws) -> pd.DataFrame:
+    def play(self, learner: Learner, problem: Instance, cell: OnlineCell, draws: base.Draws) -> pd.DataFrame:
         from dpregret.algorithms.learner import Record
 
         stream, count = problem.stream, len(learner.settings)
