@@ -104,7 +104,7 @@ class Card:
         return self.needs if self.convex else self.needs | {"strongly-convex"}
 
 
-Spent = Release | Selection
+LedgerLine = Release | Selection
 """A line of a privacy ledger: what was released, and what it costs."""
 
 
@@ -132,7 +132,7 @@ class BaseLearner(ABC):
         """Whether the guarantee holds with delta = 0."""
         return False
 
-    def ledger(self) -> Sequence[Spent]:
+    def ledger(self) -> Sequence[LedgerLine]:
         """The privacy ledger, one line a setting; empty where there is none."""
         return []
 

@@ -14,7 +14,7 @@ from typing import ClassVar, Protocol, cast
 import numpy as np
 
 from dpregret.algorithms.geometry import ConstraintSet
-from dpregret.algorithms.learner import BaseLearner, Spent
+from dpregret.algorithms.learner import BaseLearner, LedgerLine
 from dpregret.algorithms.privacy import BLOCK, Budget, NoisePlan, calibrate, horizon_sums
 from dpregret.numerics.arrays import Array
 
@@ -139,7 +139,7 @@ class OnePassLearner(ErmLearner):
         while stream.remaining:
             yield from np.moveaxis(stream.take(min(stream.remaining, BLOCK)), 2, 0)
 
-    def ledger(self) -> Sequence[Spent]:
+    def ledger(self) -> Sequence[LedgerLine]:
         """Of a record in all sums, one line a setting."""
         return self.noise_plan.releases() if self.noise_plan is not None else []
 

@@ -38,7 +38,7 @@ from scipy import optimize
 
 from dpregret.algorithms.erm.base import OnePassLearner
 from dpregret.algorithms.erm.objective_perturbation import scaled_noise
-from dpregret.algorithms.learner import Card, Spent
+from dpregret.algorithms.learner import Card, LedgerLine
 from dpregret.algorithms.privacy import Budget, Release, calibrate
 from dpregret.numerics.arrays import Array
 
@@ -150,7 +150,7 @@ class PrivateOfflineLearning(OnePassLearner):
         noisy = average + scaled_noise("gaussian", scales, generators, self.dimension)  # line 13
         return self.domain.project(noisy)  # line 14
 
-    def ledger(self) -> Sequence[Spent]:
+    def ledger(self) -> Sequence[LedgerLine]:
         """One Gaussian release, one line a setting."""
         return [Release("gaussian", noise, self.sensitivity(alpha), 1) for alpha, noise in self.tunings]
 
