@@ -78,8 +78,8 @@ def test_data_sets_and_functionals_taken_together_are_found_as_if_alone() -> Non
     responses[0] = 1.0
     responses[0, 0, 2] = -1.5
     weights = np.stack([fits.slope_weights(np.arange(4.0)), np.full(4, 0.25)])
-    for each, together in zip(weights, fits.functionals(responses, weights, 200), strict=True):
-        alone = [fits.functionals(own, each[None], 200)[0] for own in responses]
+    for each, together in zip(weights, fits.bootstrap_intervals(responses, weights, 200), strict=True):
+        alone = [fits.bootstrap_intervals(own, each[None], 200)[0] for own in responses]
         assert np.transpose(alone) == pytest.approx(np.array(together), rel=1e-12)
 
 

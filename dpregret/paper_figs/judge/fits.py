@@ -106,14 +106,16 @@ def slope_weights(coordinate: Array) -> Array:
 def slope_intervals(
     responses: Array, coordinate: Array, log_law: Array | None = None, replicates: int = REPLICATES
 ) -> tuple[Array, Array, Array]:
-    """Slope of log(mean response) - `log_law` on `coordinate`, with its 95 % interval: see `functionals`."""
+    """Slope of log(mean response) - `log_law` on `coordinate`, with its 95 % interval: see `bootstrap_intervals`."""
     weights = slope_weights(coordinate)
     shift = 0.0 if log_law is None else float(log_law @ weights)
-    value, low, high = functionals(responses, weights[None], replicates)[0]
+    value, low, high = bootstrap_intervals(responses, weights[None], replicates)[0]
     return value - shift, low - shift, high - shift
 
 
-def functionals(responses: Array, weights: Array, replicates: int = REPLICATES) -> list[tuple[Array, Array, Array]]:
+def bootstrap_intervals(
+    responses: Array, weights: Array, replicates: int = REPLICATES
+) -> list[tuple[Array, Array, Array]]:
     """`weights` @ log(mean response) with its 95 % interval, value, low, high, for each of some weights.
 
     `responses` has shape (..., runs, cells), `weights` (functionals, cells); leading axes are independent data sets. A
@@ -206,8 +208,8 @@ def level(responses: Array) -> Estimate:
 
 
 def _estimates(responses: Array, weights: Array) -> list[Estimate]:
-    """`functionals` of one data set."""
-    return [Estimate(*map(float, interval)) for interval in functionals(responses, weights)]
+    """`bootstrap_intervals` of one data set."""
+    return [Estimate(*map(float, interval)) for interval in bootstrap_intervals(responses, weights)]
 
 
 def fit_power(
@@ -261,7 +263,7 @@ def second_term(responses: Array, coordinate: Array, log_law: Array, step: float
 
     mean response = law (c + c' exp(step coordinate)) is fitted by least squares of relative deviations, with c and c'
     not negative: with two columns that is the fit of free coefficients, its share cut to [0, 1]. The interval is that
-    of the free fit, by the bootstrap of `functionals` along the gradient of the share, cut likewise: its upper end is
+    of the free fit, by the bootstrap of `bootstrap_intervals` along the gradient of the share, cut likewise: its upper end is
     the largest share that these cells do not exclude. Arguments as of `fit_power`. Raises NoExponent as it does.
     """
     means, cells = responses.mean(axis=0), len(coordinate)
