@@ -25,7 +25,7 @@ from dpregret.algorithms.privacy.prefix_sums import by_run
 from dpregret.algorithms.privacy.selection import Selection
 from dpregret.core.checks import FLOAT, check_inside, check_near, check_shape
 from dpregret.core.discovery import discover
-from dpregret.core.losses import NO_ROWS, Losses, in_rounds, laid_out, lay_out, together
+from dpregret.core.losses import NO_ROWS, Losses, as_columns, in_rounds, lay_out, together
 from dpregret.core.losses import Loss as Loss
 from dpregret.core.oracles import SCRATCH, by_methods, inner, local_step, project, slope_at, step, vertex
 from dpregret.core.sets import ConstraintSet
@@ -633,7 +633,7 @@ class CompiledRounds:
         """
         rows, loops = losses.laid() or NO_ROWS, specialised(self.played, *self.kinds(losses.kind))
         for tile in self.tiles:
-            loss, held, _ = laid_out(losses.kind, rows if losses.per_run else (), losses.shared, tile.x.shape[1])
+            loss, held, _ = as_columns(losses.kind, rows if losses.per_run else (), losses.shared, tile.x.shape[1])
             totals = sums[:, tile.setting, tile.first : tile.first + tile.x.shape[1]]
             tile.sums[...] = totals
 
@@ -659,7 +659,7 @@ class CompiledRounds:
         laid = () if alike is None else alike.laid()
         for tile in self.tiles:
             if alike is not None:
-                laid_loss, held, rows = laid_out(alike.kind, laid, alike.shared, tile.x.shape[1])
+                laid_loss, held, rows = as_columns(alike.kind, laid, alike.shared, tile.x.shape[1])
             else:
                 part = _Part(loss, tile.setting, slice(tile.first, tile.first + tile.x.shape[1]), shape[1])
                 laid_loss, held, rows = by_methods(part), (np.zeros((1, tile.x.shape[1])),), NO_ROWS

@@ -145,7 +145,7 @@ def _prox(loss, x, step, s):
 NO_ROWS = (np.zeros((1, 1, 1)),)
 
 
-def laid_out(
+def as_columns(
     kind: type[Any], rows: Sequence[Array], shared: Sequence[Any], runs: int
 ) -> tuple[Any, tuple[Array, ...], tuple[Array, ...]]:
     """(loss, held, rows): a loss of `runs` columns, the arrays in it that rounds are laid out in, and what is laid out.
@@ -233,7 +233,7 @@ class Losses(Sequence[Loss]):
         return np.broadcast_to(values, (*values.shape[:-1], self.rounds))
 
     def laid(self) -> tuple[Array, ...]:
-        """Their fields of each run as `laid_out` takes them."""
+        """Their fields of each run as `as_columns` takes them."""
         arrays = []
         for array, vector in zip(self.per_run, self.kind.vectors, strict=True):
             wide = array if vector else array[..., None]

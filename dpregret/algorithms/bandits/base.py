@@ -20,7 +20,7 @@ from dpregret.algorithms.geometry import ConstraintSet
 from dpregret.algorithms.learner import BaseLearner
 from dpregret.algorithms.privacy import Budget, NoisePlan, Release
 from dpregret.algorithms.privacy.noise import UnitNoise
-from dpregret.core.losses import NO_ROWS, LossBatch, Losses, laid_out
+from dpregret.core.losses import NO_ROWS, LossBatch, Losses, as_columns
 from dpregret.core.losses import LossSource as LossSource
 from dpregret.core.oracles import by_methods, value_at
 from dpregret.numerics.arrays import Array, without_gaps
@@ -131,11 +131,11 @@ class BanditLearner(BaseLearner):
             done += losses.rounds
             inputs.advance(losses.rounds)
 
-    def laid_out(self, losses: LossBatch, columns: int) -> tuple[Any, tuple[Array, ...], tuple[Array, ...]]:
-        """Losses as `laid_out` has them for so many columns; those of a single round where they have methods only."""
+    def as_columns(self, losses: LossBatch, columns: int) -> tuple[Any, tuple[Array, ...], tuple[Array, ...]]:
+        """Losses as `as_columns` has them for so many columns; those of a single round where they have methods only."""
         if has_text(losses):
             known = cast(Losses, losses)
-            return laid_out(known.kind, known.laid(), known.shared, columns)
+            return as_columns(known.kind, known.laid(), known.shared, columns)
         self.round = OneRound(losses, self.runs)  # kept alive while its number is in use
         return by_methods(self.round), (np.zeros((1, self.runs)),), NO_ROWS
 

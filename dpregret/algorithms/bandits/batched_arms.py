@@ -156,7 +156,7 @@ class BatchedArms(BanditLearner):
                 coins, units = uniforms.draw(BLOCK), laplace(BLOCK)[..., 0].T.copy()
             now = slice(offset, offset + losses.rounds)
             drawn = without_gaps(coins[:, now]), without_gaps(units[:, now])
-            data = self.laid_out(losses, len(sums))
+            data = self.as_columns(losses, len(sums))
             specialised(play_arms, type(data[0]))(*data, *drawn, done, *fixed, sums, *states)
         return Record(self.total, self.clipped / self.horizon, np.zeros(len(self.budgets)), 0.0)
 

@@ -132,7 +132,7 @@ class PrivateLinearBandit(BanditLearner):
                 units = unit_noise("laplace", inputs.noise, drawn, 1)[..., 0]
             now = slice(offset, offset + losses.rounds)
             randomness = without_gaps(axes[:, now]), without_gaps(coins[:, now]), without_gaps(units[now])
-            data = self.laid_out(losses, len(sums))
+            data = self.as_columns(losses, len(sums))
             state = sums, columns, self.total.reshape(-1), self.clipped.reshape(-1)
             specialised(play_linear, type(data[0]))(*data, *randomness, *fixed, *state)
             self.played = columns.T.reshape(self.sums.shape)

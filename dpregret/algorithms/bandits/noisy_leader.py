@@ -361,7 +361,7 @@ class NoisyLeader(BanditLearner):
                 rounds = min(most, horizon - done, (len(block) - at) * self.batch - done % self.batch)
                 losses = inputs.losses(rounds)
                 most = max(1, CHUNK // (runs * n)) if has_text(losses) else 1
-                data = self.laid_out(losses, runs * rounds_together(runs, self.batch))
+                data = self.as_columns(losses, runs * rounds_together(runs, self.batch))
                 loops = specialised(play_rounds, type(learner), type(learner.solver), type(data[0]), type(domain))
                 ends = -(-(done + rounds) // self.batch) if done + rounds == horizon else (done + rounds) // self.batch
                 points = np.empty((ends - done // self.batch, settings, runs, d))

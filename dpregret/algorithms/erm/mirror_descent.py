@@ -45,7 +45,7 @@ from dpregret.algorithms.geometry.potential import Euclidean
 from dpregret.algorithms.learner import FEWEST, MOST, NUMBERS
 from dpregret.algorithms.privacy import Budget, Release, calibrate, gaussian_mu
 from dpregret.algorithms.privacy.noise import UnitNoise
-from dpregret.core.losses import NO_ROWS, Losses, in_columns, laid_out, lay_out
+from dpregret.core.losses import NO_ROWS, Losses, as_columns, in_columns, lay_out
 from dpregret.core.oracles import SCRATCH, ByMethods, by_methods, mirror_step, point_of, slope_at
 from dpregret.numerics.arrays import Array, without_gaps
 from dpregret.numerics.compiled import kinds_of, specialised
@@ -134,7 +134,7 @@ class Descent:
     def _columns(self, first: int, columns: int) -> tuple[Any, ...]:
         """The risk of some columns."""
         if isinstance(self.risk, Losses):
-            return laid_out(self.risk.kind, self.risk.laid(), self.risk.shared, columns)
+            return as_columns(self.risk.kind, self.risk.laid(), self.risk.shared, columns)
         risk = (
             by_methods(self.risk)
             if isinstance(self.risk, _Rows)

@@ -36,7 +36,7 @@ from dpregret.algorithms.learner import Card, Learner, Loss, Setting
 from dpregret.algorithms.privacy import keyed_generators
 from dpregret.algorithms.privacy.selection import draw_group
 from dpregret.algorithms.privacy.switching import Switching, Watch
-from dpregret.core.losses import Losses, laid_out, lay_out
+from dpregret.core.losses import Losses, as_columns, lay_out
 from dpregret.core.oracles import SCRATCH, slope_at
 from dpregret.core.sets import ConstraintSet
 from dpregret.numerics.arrays import Array
@@ -181,7 +181,7 @@ class NetSums:
         """Count a loss."""
         if type(loss) in slope_at.kinds:
             alike = Losses.alike(loss, 1)
-            data = laid_out(alike.kind, alike.laid(), alike.shared, self.total.shape[1])
+            data = as_columns(alike.kind, alike.laid(), alike.shared, self.total.shape[1])
             specialised(add_losses, alike.kind)(*data, self.unit, self.least, self.origin, self.net, self.total)
             return
         base = loss.value(self.origin) if len(self.origin) else 0.0
