@@ -22,7 +22,7 @@ SENTENCE = re.compile(r"[A-Z(\\$][^.]*[^.\s]|[A-Z].*\d\.\d.*[^.]")
 
 def faults(figure: PanelFigure) -> Iterator[str]:
     """Draw a figure that was not laid out yet, and say what is wrong in a line each."""
-    figure.lay_out()
+    figure.copy_round()
     drawing = figure.mpl_figure
     drawing.canvas.draw()
     ink = np.asarray(drawing.canvas.buffer_rgba())[..., :3].min(axis=2) < 250

@@ -25,7 +25,7 @@ from dpregret.algorithms.privacy.prefix_sums import by_run
 from dpregret.algorithms.privacy.selection import Selection
 from dpregret.core.checks import FLOAT, check_inside, check_near, check_shape
 from dpregret.core.discovery import discover
-from dpregret.core.losses import NO_ROWS, Losses, as_columns, in_rounds, lay_out, together
+from dpregret.core.losses import NO_ROWS, Losses, as_columns, copy_round, in_rounds, together
 from dpregret.core.losses import Loss as Loss
 from dpregret.core.oracles import SCRATCH, by_methods, inner, local_step, project, slope_at, step, vertex
 from dpregret.core.sets import ConstraintSet
@@ -459,7 +459,7 @@ def play_rounds(learner, loss, domain, held, rows, units, scale, begun, first, d
     gradient, noise, value, s = np.empty((d, runs)), np.zeros((d, runs)), np.empty(runs), np.empty((SCRATCH, runs))
     for now in range(rounds):
         if now == 0 or rows[0].shape[0] > 1:
-            lay_out(rows, held, now, first)
+            copy_round(rows, held, now, first)
         slope_at(loss, x, gradient, value, s)
         for r in range(runs):
             losses[r] += value[r]
@@ -477,7 +477,7 @@ def play_round(learner, loss, domain, held, rows, first, t, x, slopes, noises):
     """Round t alone, with the gradients and the noise of all runs, (runs in all, d); without noise these are zeros."""
     d, runs = x.shape
     gradient, noise, s = np.empty((d, runs)), np.empty((d, runs)), np.empty((SCRATCH, runs))
-    lay_out(rows, held, 0, first)
+    copy_round(rows, held, 0, first)
     for k in range(d):
         for r in range(runs):
             gradient[k, r], noise[k, r] = slopes[first + r, k], noises[first + r, k]

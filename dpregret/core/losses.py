@@ -157,7 +157,7 @@ def as_columns(
 
 
 @inlined
-def lay_out(rows, held, now, first):
+def copy_round(rows, held, now, first):
     """Write round `now` of the runs from `first` on to what a loss holds; after the last run comes the first again."""
     for field in range(len(rows)):
         row, into = rows[field], held[field]

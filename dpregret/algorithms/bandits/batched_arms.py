@@ -30,7 +30,7 @@ from dpregret.algorithms.bandits.base import BLOCK, BanditLearner, Given, Record
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Release, calibrate
 from dpregret.algorithms.privacy.noise import UnitNoise
-from dpregret.core.losses import lay_out
+from dpregret.core.losses import copy_round
 from dpregret.core.oracles import arm_at
 from dpregret.numerics.arrays import Array, without_gaps
 from dpregret.numerics.compiled import compiled, specialised
@@ -71,7 +71,7 @@ def play_arms(
     weights, below, position = np.empty(size), np.empty(size), done % lengths
     for now in range(rounds):
         if now == 0 or rows[0].shape[0] > 1:
-            lay_out(rows, held, now, 0)
+            copy_round(rows, held, now, 0)
         for c in range(columns):
             if position[c] == 0:  # line 2
                 coin = coins[c % runs, now]

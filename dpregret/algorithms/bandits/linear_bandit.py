@@ -23,7 +23,7 @@ import numpy as np
 from dpregret.algorithms.bandits.base import BLOCK, TINY, BanditLearner, Given, Record, unit_sphere
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Release, calibrate, unit_noise
-from dpregret.core.losses import lay_out
+from dpregret.core.losses import copy_round
 from dpregret.core.oracles import SCRATCH, value_at
 from dpregret.numerics.arrays import Array, without_gaps
 from dpregret.numerics.compiled import compiled, specialised
@@ -68,7 +68,7 @@ def play_linear(loss, held, rows, axes, coins, noise, center, radius, wide, scal
     s = np.empty((SCRATCH, columns))
     for now in range(rounds):
         if now == 0 or rows[0].shape[0] > 1:
-            lay_out(rows, held, now, 0)
+            copy_round(rows, held, now, 0)
         for c in range(columns):
             run = c % runs
             radial, sign = coins[run, now, 0] < 1.0 / size, 1.0 if coins[run, now, 1] < 0.5 else -1.0

@@ -45,7 +45,7 @@ from dpregret.algorithms.geometry.potential import Euclidean
 from dpregret.algorithms.learner import FEWEST, MOST, NUMBERS
 from dpregret.algorithms.privacy import Budget, Release, calibrate, gaussian_mu
 from dpregret.algorithms.privacy.noise import UnitNoise
-from dpregret.core.losses import NO_ROWS, Losses, as_columns, in_columns, lay_out
+from dpregret.core.losses import NO_ROWS, Losses, as_columns, copy_round, in_columns
 from dpregret.core.oracles import SCRATCH, ByMethods, by_methods, mirror_step, point_of, slope_at
 from dpregret.numerics.arrays import Array, without_gaps
 from dpregret.numerics.compiled import kinds_of, specialised
@@ -78,7 +78,7 @@ def descend(
     value, length, s = np.empty(columns), np.empty(columns), np.empty((SCRATCH, columns))
     for now in range(len(steps)):  # line 3
         if now == 0 or rows[0].shape[0] > 1:
-            lay_out(rows, held, now, first)  # type: ignore[no-untyped-call]
+            copy_round(rows, held, now, first)  # type: ignore[no-untyped-call]
         for c in range(columns):
             setting, run = (first + c) // runs, (first + c) % runs
             length[c] = steps[now, setting]

@@ -36,7 +36,7 @@ from dpregret.algorithms.learner import Card, Learner, Loss, Setting
 from dpregret.algorithms.privacy import keyed_generators
 from dpregret.algorithms.privacy.selection import draw_group
 from dpregret.algorithms.privacy.switching import Switching, Watch
-from dpregret.core.losses import Losses, as_columns, lay_out
+from dpregret.core.losses import Losses, as_columns, copy_round
 from dpregret.core.oracles import SCRATCH, slope_at
 from dpregret.core.sets import ConstraintSet
 from dpregret.numerics.arrays import Array
@@ -195,7 +195,7 @@ def add_losses(loss, held, rows, unit, least, origin, net, sums):
     runs, d = sums.shape[1], net.shape[1]
     x, gradient, value, s = np.empty((d, runs)), np.empty((d, runs)), np.empty(runs), np.empty((SCRATCH, runs))
     base = np.zeros(runs)
-    lay_out(rows, held, 0, 0)
+    copy_round(rows, held, 0, 0)
     for index in range(-1 if len(origin) else 0, len(net)):
         for k in range(d):
             for r in range(runs):

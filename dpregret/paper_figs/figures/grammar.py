@@ -360,7 +360,7 @@ class PanelFigure:
         finding = self.finding[:1].upper() + self.finding[1:] if self.title else ""
         return " ".join(f"{text.rstrip('.')}." for text in (finding, self.setting) if text)
 
-    def lay_out(self, title: bool = True) -> None:
+    def copy_round(self, title: bool = True) -> None:
         """The title above the panels, legend and caption below them; the panels keep their height."""
         figure = self.mpl_figure
         named = len(self.entries) + len(self.guides) > FULL
@@ -422,7 +422,7 @@ class PanelFigure:
     def save(self, stem: Path, data: str = "") -> list[Path]:
         """Write `stem`.pdf, .png and .svg without dates or versions, and the data as `stem`.csv, or `data`.csv; return
         the paths. The title in the metadata of the PNG is title and caption."""
-        self.lay_out()
+        self.copy_round()
         title = bare(" ".join(f"{text.rstrip('.')}." for text in (self.heading, self.caption) if text))
         table = stem.with_name(f"{data or stem.name}.csv")
         formats.write_csv(self.data(), table)

@@ -107,7 +107,7 @@ def draw_claim(claim: Claim, cells: pd.DataFrame, stated: str, verdict: str, fil
         panel.axis.set_xlabel(CLAIMED if private else axis_label(claim.parameter, claim.response, fitted=True))
         panel.axis.set_ylabel(LOST if private else RESPONSES[claim.response])
         figure.finding = f"Claim {claim.id}: {verdict}"
-        figure.lay_out()
+        figure.copy_round()
         file.parent.mkdir(parents=True, exist_ok=True)
         figure.mpl_figure.savefig(file, format="png", metadata={"Software": None})
     return True
