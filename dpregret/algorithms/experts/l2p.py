@@ -96,7 +96,7 @@ class Copied(Tuning):
         return 1 - self.keep * math.exp(-self.eta * self.batch)
 
 
-class Still(Copied):
+class FrozenCopy(Copied):
     """y is never drawn again."""
 
     spare = 1
@@ -242,7 +242,7 @@ class LazyToPrivate(LazyHedge):
 
     def _priced(self) -> tuple[Any, int | None]:
         """The class whose price is paid, and a fixed B or None."""
-        kind = {"theorem": AsStated, "still": Still}.get(self.variant, Copied)
+        kind = {"theorem": AsStated, "still": FrozenCopy}.get(self.variant, Copied)
         batch = batch_of(self.budget.epsilon) if self.variant == "corrected" else None
         return kind, batch
 

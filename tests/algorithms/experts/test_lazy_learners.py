@@ -19,7 +19,7 @@ from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.batched_dartboard import BatchedDartboard, tuned
 from dpregret.algorithms.experts.composition_hedge import BatchedHedge, CompositionHedge
 from dpregret.algorithms.experts.hedge import Hedge, hedge_losses
-from dpregret.algorithms.experts.l2p import AsStated, Copied, LazyToPrivate, Still, play_by_the_box, printed
+from dpregret.algorithms.experts.l2p import AsStated, Copied, FrozenCopy, LazyToPrivate, play_by_the_box, printed
 from dpregret.algorithms.experts.private_leader import PrivateFtpl, PrivateFtrl, PrivateLeader
 from dpregret.algorithms.experts.shrinking_dartboard import (
     GRID,
@@ -40,7 +40,7 @@ from dpregret.workflows.audit.exact_losses import batches_law
 from dpregret.workflows.audit.experts import Restless, law
 from dpregret.workflows.audit.neighbours import table_epsilon
 
-KINDS = [Copied(3, 0.2, 0.4), Still(3, 0.2, 0.4), Copied(2, 0.05, 0.9), Still(1, 0.5, 0.3)]
+KINDS = [Copied(3, 0.2, 0.4), FrozenCopy(3, 0.2, 0.4), Copied(2, 0.05, 0.9), FrozenCopy(1, 0.5, 0.3)]
 
 
 def made(tuning: Copied, rounds: int, experts: int = 2) -> LazyToPrivate:
@@ -141,7 +141,7 @@ def worst(tuning: Copied, rounds: int, delta: float) -> float:
 
 
 @pytest.mark.parametrize(
-    ("tuning", "delta"), [(Copied(2, 0.1, 0.2), 1e-2), (Still(2, 0.1, 0.2), 1e-5), (Copied(2, 0.6, 0.5), 1e-5)]
+    ("tuning", "delta"), [(Copied(2, 0.1, 0.2), 1e-2), (FrozenCopy(2, 0.1, 0.2), 1e-5), (Copied(2, 0.6, 0.5), 1e-5)]
 )
 def test_the_ledger_covers_every_transcript(tuning: Copied, delta: float) -> None:
     """Four batches of two rounds, three decisions: exact over all transcripts, and no more than the ledger says."""
@@ -163,13 +163,13 @@ def test_the_price_of_a_decision_is_attained(tuning: Copied) -> None:
     assert found == pytest.approx(tuning.decision, rel=1e-12)
 
 
-@pytest.mark.parametrize("kind", [Copied, Still])
+@pytest.mark.parametrize("kind", [Copied, FrozenCopy])
 def test_mistakes_are_caught(kind: type[Copied]) -> None:
     """Draws that nobody pays for; fake switches that are priced, and never made."""
     tuning = kind(2, 0.3, 0.5)
     exact = worst(tuning, 8, 1e-5)
     assert tuning.decision < exact <= tuning.price(8, 1e-5)
-    assert worst(Still(2, 1e-9, 0.5), 8, 1e-5) > Still(2, 0.3, 0.5).price(8, 1e-5)
+    assert worst(FrozenCopy(2, 1e-9, 0.5), 8, 1e-5) > FrozenCopy(2, 0.3, 0.5).price(8, 1e-5)
 
 
 def test_the_conditions_of_the_theorem_leave_no_p_for_the_printed_parameters() -> None:
@@ -336,7 +336,7 @@ def test_running_out_of_draws_is_rare(horizon: int) -> None:
         assert most < 3 or stats.binom.sf(most - 2, decisions, worst) > horizon**-2.0
 
 
-@pytest.mark.parametrize("kind", [Tuning, Copied, Still])
+@pytest.mark.parametrize("kind", [Tuning, Copied, FrozenCopy])
 @pytest.mark.parametrize(("horizon", "epsilon"), [(300, 0.5), (5000, 0.1)])
 def test_the_tuner_skips_only_what_cannot_win(kind: type[Tuning], horizon: int, epsilon: float) -> None:
     """Against all batches, 13 probabilities of a fake switch and a grid of eta."""
