@@ -56,7 +56,7 @@ ORDERS = exp(np.linspace(-3.0, 3.0, 61))
 """Orders minus 1 that are tried, over the best one of a simpler conversion."""
 
 
-class Copied(Tuning):
+class DrawnCopy(Tuning):
     """B, p and eta of Algorithm 1."""
 
     spare: ClassVar[int] = 2  # of the factor e^(-spare B eta) in line 5
@@ -96,14 +96,14 @@ class Copied(Tuning):
         return 1 - self.keep * math.exp(-self.eta * self.batch)
 
 
-class FrozenCopy(Copied):
+class FrozenCopy(DrawnCopy):
     """y is never drawn again."""
 
     spare = 1
     renew = 0.0
 
 
-class AsStated(Copied):
+class AsStated(DrawnCopy):
     """Priced by Theorem 3.2, with delta_0 = 0 and delta_1 = delta/(2 T)."""
 
     def price(self, horizon: int, delta: float) -> float:
@@ -120,13 +120,13 @@ class AsStated(Copied):
         return self.price(horizon, delta) > epsilon
 
 
-def printed(horizon: int, experts: int, epsilon: float) -> Copied:
+def printed(horizon: int, experts: int, epsilon: float) -> DrawnCopy:
     """B, p and eta of Theorem 3.10; p of the theorem on convex losses."""
     if math.isinf(epsilon):
-        return Copied(1, 1.0, best_eta(horizon, experts))
+        return DrawnCopy(1, 1.0, best_eta(horizon, experts))
     free = horizon**-0.25 * math.log(experts) ** 0.75
     eta = min(free, epsilon) ** (2 / 3) / horizon ** (1 / 3)
-    return Copied(batch_of(epsilon), min(1.0, eta / epsilon), eta)
+    return DrawnCopy(batch_of(epsilon), min(1.0, eta / epsilon), eta)
 
 
 def batch_of(epsilon: float) -> int:
@@ -134,7 +134,7 @@ def batch_of(epsilon: float) -> int:
     return max(1, round(1 / epsilon))
 
 
-def play_by_the_box(losses: Array, tuning: Copied, generator: np.random.Generator) -> tuple[list[int], int]:
+def play_by_the_box(losses: Array, tuning: DrawnCopy, generator: np.random.Generator) -> tuple[list[int], int]:
     """The experts that one run plays, round by round, and how often x was drawn; losses (rounds, experts)."""
     batch, keep_away, eta = tuning  # line 1
     everyone = np.arange(losses.shape[1])
@@ -224,7 +224,7 @@ def lazy_block(
 class LazyToPrivate(LazyHedge):
     """The law of Hedge on batches, drawn with few switches."""
 
-    tuning: Copied
+    tuning: DrawnCopy
     card = Card(
         name="l2p",
         title="L2P",
@@ -242,7 +242,7 @@ class LazyToPrivate(LazyHedge):
 
     def _priced(self) -> tuple[Any, int | None]:
         """The class whose price is paid, and a fixed B or None."""
-        kind = {"theorem": AsStated, "still": FrozenCopy}.get(self.variant, Copied)
+        kind = {"theorem": AsStated, "still": FrozenCopy}.get(self.variant, DrawnCopy)
         batch = batch_of(self.budget.epsilon) if self.variant == "corrected" else None
         return kind, batch
 
@@ -290,4 +290,4 @@ class LazyToPrivate(LazyHedge):
         """The same at any delta > 0."""
         if math.isinf(self.budget.epsilon):
             return [math.inf]
-        return [Copied.price(self.tuning, self.horizon, delta)]
+        return [DrawnCopy.price(self.tuning, self.horizon, delta)]

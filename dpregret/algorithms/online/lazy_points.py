@@ -48,7 +48,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpregret.algorithms.experts.l2p import Copied
+from dpregret.algorithms.experts.l2p import DrawnCopy
 from dpregret.algorithms.learner import Card, Loss, Problem, Setting
 from dpregret.algorithms.online.kept_points import KeptPoints, clipped
 from dpregret.algorithms.online.private_switching import NetSums, QuadraticSums, generators_by_setting
@@ -63,7 +63,7 @@ VARIANTS = {
 }
 
 
-def printed(problem: Problem, setting: Setting) -> tuple[Copied, float]:
+def printed(problem: Problem, setting: Setting) -> tuple[DrawnCopy, float]:
     """B, p and beta L D of Theorem 3.12, and its lambda."""
     epsilon, delta, horizon = setting.budget.epsilon, setting.budget.delta or 1 / problem.horizon, problem.horizon
     lipschitz, diameter, dimension = problem.lipschitz, problem.domain.diameter, problem.domain.dimension
@@ -74,7 +74,7 @@ def printed(problem: Problem, setting: Setting) -> tuple[Copied, float]:
     if reach > 2 * eta:
         raise ValueError(f"L2P printed: line 5 would be cut at 1 in dimension {dimension}")
     batch = 1 if math.isinf(epsilon) else max(1, round(1 / (2 * epsilon * math.log(1 / delta))))
-    kind = type("Stated", (Copied,), {"spare": 2 * eta / reach})  # line 5 has the theorem's eta, not beta L D
+    kind = type("Stated", (DrawnCopy,), {"spare": 2 * eta / reach})  # line 5 has the theorem's eta, not beta L D
     return kind(batch, min(1.0, eta / epsilon), reach), regulariser
 
 
@@ -84,13 +84,13 @@ class LazyPoints(KeptPoints):
     def prepare(self) -> None:
         super().prepare()
         self.sums = self.open_sums()
-        self.plans: list[Copied] = []
+        self.plans: list[DrawnCopy] = []
         self.regularisers: list[float] = []
         for setting in self.settings:  # line 1
             if self.variant == "printed":
                 plan, regulariser = printed(self.problem, setting)
             else:
-                plan, regulariser = self.tuned(setting, self.points, Copied), 0.0
+                plan, regulariser = self.tuned(setting, self.points, DrawnCopy), 0.0
             self.plans.append(plan)
             self.regularisers.append(regulariser)
         self.copy = self.point.copy()

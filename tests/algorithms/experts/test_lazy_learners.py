@@ -19,7 +19,7 @@ from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.batched_dartboard import BatchedDartboard, tuned
 from dpregret.algorithms.experts.composition_hedge import BatchedHedge, CompositionHedge
 from dpregret.algorithms.experts.hedge import Hedge, hedge_losses
-from dpregret.algorithms.experts.l2p import AsStated, Copied, FrozenCopy, LazyToPrivate, play_by_the_box, printed
+from dpregret.algorithms.experts.l2p import AsStated, DrawnCopy, FrozenCopy, LazyToPrivate, play_by_the_box, printed
 from dpregret.algorithms.experts.private_leader import PrivateFtpl, PrivateFtrl, PrivateLeader
 from dpregret.algorithms.experts.shrinking_dartboard import (
     GRID,
@@ -40,16 +40,16 @@ from dpregret.workflows.audit.exact_losses import batches_law
 from dpregret.workflows.audit.experts import Restless, law
 from dpregret.workflows.audit.neighbours import table_epsilon
 
-KINDS = [Copied(3, 0.2, 0.4), FrozenCopy(3, 0.2, 0.4), Copied(2, 0.05, 0.9), FrozenCopy(1, 0.5, 0.3)]
+KINDS = [DrawnCopy(3, 0.2, 0.4), FrozenCopy(3, 0.2, 0.4), DrawnCopy(2, 0.05, 0.9), FrozenCopy(1, 0.5, 0.3)]
 
 
-def made(tuning: Copied, rounds: int, experts: int = 2) -> LazyToPrivate:
+def made(tuning: DrawnCopy, rounds: int, experts: int = 2) -> LazyToPrivate:
     learner = LazyToPrivate(ExpertProblem(np.ones(experts), rounds), Budget(1.0, 1e-6), 1, "tuned")
     learner.tuning = tuning
     return learner
 
 
-def law_of_transcripts(tuning: Copied, losses: np.ndarray) -> dict[Hashable, float]:
+def law_of_transcripts(tuning: DrawnCopy, losses: np.ndarray) -> dict[Hashable, float]:
     """Of x, y and which of them was drawn, batch by batch, by the recursion of the box; two experts."""
     batch, _, eta = tuning
     sums = np.add.reduceat(losses, np.arange(0, len(losses), batch), axis=0)
@@ -69,7 +69,7 @@ def law_of_transcripts(tuning: Copied, losses: np.ndarray) -> dict[Hashable, flo
 
 
 @pytest.mark.parametrize("tuning", KINDS)
-def test_the_coupling_leaves_the_law_of_hedge_on_batches(tuning: Copied) -> None:
+def test_the_coupling_leaves_the_law_of_hedge_on_batches(tuning: DrawnCopy) -> None:
     """x is distributed like a fresh draw after every batch, on losses in general position; y is not."""
     losses = np.random.default_rng(3).random((10, 3))
     learner = made(tuning, 10, 3)
@@ -82,7 +82,7 @@ def test_the_coupling_leaves_the_law_of_hedge_on_batches(tuning: Copied) -> None
 
 
 @pytest.mark.parametrize("tuning", KINDS)
-def test_compiled_batches_play_the_chain(tuning: Copied) -> None:
+def test_compiled_batches_play_the_chain(tuning: DrawnCopy) -> None:
     """Losses and draws, on groups, in blocks that end inside batches, rounds alike or not."""
     groups, sizes = np.random.default_rng(4).random((11, 2)), np.array([1.0, 2.0])
     groups[5:8] = groups[5]
@@ -103,7 +103,7 @@ def test_compiled_batches_play_the_chain(tuning: Copied) -> None:
 
 
 @pytest.mark.parametrize("tuning", KINDS[:2])
-def test_the_box_has_the_law_of_the_chain(tuning: Copied) -> None:
+def test_the_box_has_the_law_of_the_chain(tuning: DrawnCopy) -> None:
     """Sequences of experts, one a batch, against their exact law: chi-square; and no more draws than it says."""
     losses, runs = np.random.default_rng(6).integers(0, 2, (9, 2)).astype(float), 8000
     (generator,) = generators(1)
@@ -129,7 +129,7 @@ def neighbours(base: np.ndarray, places: tuple[int, ...] = (0, 2)) -> Iterator[t
         yield tables
 
 
-def worst(tuning: Copied, rounds: int, delta: float) -> float:
+def worst(tuning: DrawnCopy, rounds: int, delta: float) -> float:
     """The largest epsilon at delta over `neighbours`, of everything that is released."""
     found = 0.0
     for tables in neighbours(BASE[:rounds]):
@@ -141,9 +141,10 @@ def worst(tuning: Copied, rounds: int, delta: float) -> float:
 
 
 @pytest.mark.parametrize(
-    ("tuning", "delta"), [(Copied(2, 0.1, 0.2), 1e-2), (FrozenCopy(2, 0.1, 0.2), 1e-5), (Copied(2, 0.6, 0.5), 1e-5)]
+    ("tuning", "delta"),
+    [(DrawnCopy(2, 0.1, 0.2), 1e-2), (FrozenCopy(2, 0.1, 0.2), 1e-5), (DrawnCopy(2, 0.6, 0.5), 1e-5)],
 )
-def test_the_ledger_covers_every_transcript(tuning: Copied, delta: float) -> None:
+def test_the_ledger_covers_every_transcript(tuning: DrawnCopy, delta: float) -> None:
     """Four batches of two rounds, three decisions: exact over all transcripts, and no more than the ledger says."""
     assert 0 < worst(tuning, 8, delta) <= tuning.price(8, delta)
     assert worst(tuning, 4, 0.0) <= tuning.decision + (2 if tuning.renew == 0 else 4) * tuning.eta  # then one draw each
@@ -151,7 +152,7 @@ def test_the_ledger_covers_every_transcript(tuning: Copied, delta: float) -> Non
 
 
 @pytest.mark.parametrize("tuning", KINDS[:3])
-def test_the_price_of_a_decision_is_attained(tuning: Copied) -> None:
+def test_the_price_of_a_decision_is_attained(tuning: DrawnCopy) -> None:
     """By the experts of batch 1 and whether x was drawn after it, on two batches of two rounds: no more, no less."""
     tuning, found = tuning._replace(batch=2), 0.0
     for tables in neighbours(BASE[:4]):
@@ -163,8 +164,8 @@ def test_the_price_of_a_decision_is_attained(tuning: Copied) -> None:
     assert found == pytest.approx(tuning.decision, rel=1e-12)
 
 
-@pytest.mark.parametrize("kind", [Copied, FrozenCopy])
-def test_mistakes_are_caught(kind: type[Copied]) -> None:
+@pytest.mark.parametrize("kind", [DrawnCopy, FrozenCopy])
+def test_mistakes_are_caught(kind: type[DrawnCopy]) -> None:
     """Draws that nobody pays for; fake switches that are priced, and never made."""
     tuning = kind(2, 0.3, 0.5)
     exact = worst(tuning, 8, 1e-5)
@@ -186,7 +187,7 @@ def test_what_theorem_3_2_prices_is_private() -> None:
         found = tuned(horizon, 1024, epsilon, 1e-6, AsStated)
         assert isinstance(found, AsStated)
         assert found.price(horizon, 1e-6) <= epsilon
-        assert Copied.price(found, horizon, 1e-6) < epsilon / 9
+        assert DrawnCopy.price(found, horizon, 1e-6) < epsilon / 9
 
 
 def test_batches_cost_more_than_proposition_3_3_says() -> None:
@@ -205,7 +206,7 @@ def test_batches_cost_more_than_proposition_3_3_says() -> None:
 @pytest.mark.parametrize(("horizon", "steps"), [(3, 0), (4, 0), (5, 1), (8, 1), (9, 2), (400, 99)])
 def test_draws_follow_every_batch_but_the_last(horizon: int, steps: int) -> None:
     """The price of the draws is that of the batches after the changed one, in each of which x and y may be drawn."""
-    tuning, delta = Copied(4, 0.3, 0.05), 1e-6
+    tuning, delta = DrawnCopy(4, 0.3, 0.05), 1e-6
     chances = (tuning.most_drawn, tuning.renew)
 
     def loss(excess: float) -> float:
@@ -336,7 +337,7 @@ def test_running_out_of_draws_is_rare(horizon: int) -> None:
         assert most < 3 or stats.binom.sf(most - 2, decisions, worst) > horizon**-2.0
 
 
-@pytest.mark.parametrize("kind", [Tuning, Copied, FrozenCopy])
+@pytest.mark.parametrize("kind", [Tuning, DrawnCopy, FrozenCopy])
 @pytest.mark.parametrize(("horizon", "epsilon"), [(300, 0.5), (5000, 0.1)])
 def test_the_tuner_skips_only_what_cannot_win(kind: type[Tuning], horizon: int, epsilon: float) -> None:
     """Against all batches, 13 probabilities of a fake switch and a grid of eta."""
@@ -493,7 +494,7 @@ def test_hedge_of_small_losses_has_the_printed_eta(experts: int, root: float) ->
 def test_the_draws_of_the_copy_have_a_price_of_their_own(keep_away: float, steps: int) -> None:
     """x and y are drawn again with their chances, each from a law that the changed round turns by 2 eta."""
     eta, delta = 0.02, 1e-6
-    tuning = Copied(1, keep_away, eta)
+    tuning = DrawnCopy(1, keep_away, eta)
     ledger = tuning.draws(steps + 1, delta)
 
     def exact(chances: list[float]) -> float:
@@ -508,5 +509,5 @@ def test_the_draws_of_the_copy_have_a_price_of_their_own(keep_away: float, steps
 
     both = exact([tuning.most_drawn, tuning.renew])
     assert exact([tuning.most_drawn]) < both <= ledger
-    alone = type("Alone", (Copied,), {"renew": 0.0})(*tuning)  # the same chances for x, none for y
+    alone = type("Alone", (DrawnCopy,), {"renew": 0.0})(*tuning)  # the same chances for x, none for y
     assert alone.draws(steps + 1, delta) < both

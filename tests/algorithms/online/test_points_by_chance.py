@@ -8,7 +8,7 @@ from drawn import generators
 from scipy import stats
 from scipy.spatial import cKDTree
 
-from dpregret.algorithms.experts.l2p import Copied
+from dpregret.algorithms.experts.l2p import DrawnCopy
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting
 from dpregret.algorithms.online.lazy_points import LazyNet, LazySampled, printed
@@ -111,7 +111,7 @@ def test_the_point_has_the_law_of_the_measure():
     """After an odd number of batches, on the same losses in every run, against nu itself: chi-square."""
     runs, rounds = 5_000, 6
     lazy, losses = lazy_learner(rounds, runs)
-    lazy.plans = [type("Plan", (Copied,), {"spare": 1.5})(2, 0.2, 0.9)]  # decides often, and mostly keeps
+    lazy.plans = [type("Plan", (DrawnCopy,), {"spare": 1.5})(2, 0.2, 0.9)]  # decides often, and mostly keeps
     lazy.sizes = [np.exp(-2.0 * np.square(lazy.sums.net - 0.3).sum(axis=1))]
     lazy.begin(generators(runs, 5))
     one = [np.random.default_rng(3)] * runs
@@ -162,7 +162,7 @@ def test_the_sampled_point_has_the_law_of_the_measure():
     losses = make_stream("realizable-direction", domain)
     problem = Problem(domain, 7, losses.lipschitz, 0.0, losses.smoothness)
     lazy = LazySampled(problem, [Setting(7, Budget(1.0, 1e-6))], runs, "tuned")
-    lazy.plans = [type("Plan", (Copied,), {"spare": 0.5})(2, 0.05, 2.5)]  # f varies by at most L D / 2
+    lazy.plans = [type("Plan", (DrawnCopy,), {"spare": 0.5})(2, 0.05, 2.5)]  # f varies by at most L D / 2
     lazy.regularisers = [3.0]
     lazy.begin(generators(runs, 5))
     seen = list(losses.rounds([np.random.default_rng(3)], 6))
