@@ -103,7 +103,7 @@ class FrozenCopy(DrawnCopy):
     renew = 0.0
 
 
-class AsStated(DrawnCopy):
+class StatedPrice(DrawnCopy):
     """Priced by Theorem 3.2, with delta_0 = 0 and delta_1 = delta/(2 T)."""
 
     def price(self, horizon: int, delta: float) -> float:
@@ -242,7 +242,7 @@ class LazyToPrivate(LazyHedge):
 
     def _priced(self) -> tuple[Any, int | None]:
         """The class whose price is paid, and a fixed B or None."""
-        kind = {"theorem": AsStated, "still": FrozenCopy}.get(self.variant, DrawnCopy)
+        kind = {"theorem": StatedPrice, "still": FrozenCopy}.get(self.variant, DrawnCopy)
         batch = batch_of(self.budget.epsilon) if self.variant == "corrected" else None
         return kind, batch
 

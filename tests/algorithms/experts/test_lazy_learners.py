@@ -19,7 +19,7 @@ from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.batched_dartboard import BatchedDartboard, tuned
 from dpregret.algorithms.experts.composition_hedge import BatchedHedge, CompositionHedge
 from dpregret.algorithms.experts.hedge import Hedge, hedge_losses
-from dpregret.algorithms.experts.l2p import AsStated, DrawnCopy, FrozenCopy, LazyToPrivate, play_by_the_box, printed
+from dpregret.algorithms.experts.l2p import DrawnCopy, FrozenCopy, LazyToPrivate, StatedPrice, play_by_the_box, printed
 from dpregret.algorithms.experts.private_leader import PrivateFtpl, PrivateFtrl, PrivateLeader
 from dpregret.algorithms.experts.shrinking_dartboard import (
     GRID,
@@ -176,7 +176,7 @@ def test_mistakes_are_caught(kind: type[DrawnCopy]) -> None:
 def test_the_conditions_of_the_theorem_leave_no_p_for_the_printed_parameters() -> None:
     """Theorem 3.2 with B = 1/eps and the printed eta: no p meets its conditions and its epsilon."""
     for horizon, epsilon in itertools.product((2**12, 2**20), (1 / 4, 1 / 16, 1 / 64)):
-        tuning = AsStated(*printed(horizon, 1024, epsilon))
+        tuning = StatedPrice(*printed(horizon, 1024, epsilon))
         for p in np.logspace(-6, 0, 200):
             assert tuning._replace(keep_away=float(p)).too_dear(horizon, epsilon, 1e-6)
 
@@ -184,8 +184,8 @@ def test_the_conditions_of_the_theorem_leave_no_p_for_the_printed_parameters() -
 def test_what_theorem_3_2_prices_is_private() -> None:
     """Its epsilon is valid, more than ten times over, by our ledger."""
     for horizon, epsilon in itertools.product((2**12, 2**20), (1.0, 1 / 16)):
-        found = tuned(horizon, 1024, epsilon, 1e-6, AsStated)
-        assert isinstance(found, AsStated)
+        found = tuned(horizon, 1024, epsilon, 1e-6, StatedPrice)
+        assert isinstance(found, StatedPrice)
         assert found.price(horizon, 1e-6) <= epsilon
         assert DrawnCopy.price(found, horizon, 1e-6) < epsilon / 9
 
@@ -221,11 +221,11 @@ def test_draws_follow_every_batch_but_the_last(horizon: int, steps: int) -> None
 def test_theorem_3_2_at_hand() -> None:
     """2 eta/p + eta + (3/2) F + sqrt(6 F ln(2T/delta)), F = (T p/B) eta^2 ln(2T/delta): T = 1000, 2T/delta = e^20."""
     fakes = 1000 * 0.5 / 10 * 0.001**2 * 20
-    price = AsStated(10, 0.5, 0.001).price(1000, 2000 * math.exp(-20))
+    price = StatedPrice(10, 0.5, 0.001).price(1000, 2000 * math.exp(-20))
     assert price == pytest.approx(0.004 + 0.001 + 0.0015 + math.sqrt(6 * 0.001 * 20))
     assert fakes == pytest.approx(0.001)
     for batch, p, eta in ((10, 0.5, 0.2), (10, 0.001, 1e-9), (10, 0.5, 0.0026)):  # eta > 1/10; T p < B; eta B 20 > p
-        assert AsStated(batch, p, eta).price(1000, 2000 * math.exp(-20)) == 1e9
+        assert StatedPrice(batch, p, eta).price(1000, 2000 * math.exp(-20)) == 1e9
 
 
 def test_printed_parameters_of_l2p_at_hand() -> None:
