@@ -462,7 +462,7 @@ def machine_fault(error: BaseException) -> bool:
 
 
 @contextmanager
-def blamed(where: str) -> Iterator[None]:
+def attributing_errors(where: str) -> Iterator[None]:
     """Turn whatever is raised into a LearnerFault that names the cell; interrupts, and faults of the machine and of the
     stream, are raised as what they are."""
     try:
@@ -566,7 +566,7 @@ class Family(ABC, Generic[E, C, P]):
             where = f"on {cell}"
             say(where)
             problem = self.problem(cell, experiment, draws)
-            with blamed(where), own_generators():
+            with attributing_errors(where), own_generators():
                 learner = self.learner(learner_class, problem, cell, experiment, variant)
                 frame = self.play(learner, problem, cell, draws)
                 check_rows(frame, getattr(problem, "domain", None))

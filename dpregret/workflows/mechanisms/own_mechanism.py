@@ -110,7 +110,7 @@ class Claim:
 
 
 @contextmanager
-def blamed(what: str) -> Iterator[None]:
+def attributing_errors(what: str) -> Iterator[None]:
     """Turn whatever the user's code raises into an OwnNoiseError that says what went wrong."""
     try:
         yield
@@ -127,7 +127,7 @@ def load(reference: str) -> Callable[..., Any]:
         raise OwnNoiseError(f"{reference}: expected FILE.py:FUNCTION")
     if not Path(path).is_file():
         raise OwnNoiseError(f"{path}: there is no such file")
-    with blamed(f"{path}: cannot be imported"):
+    with attributing_errors(f"{path}: cannot be imported"):
         defined = runpy.run_path(path, run_name="own_noise")
     if not callable(defined.get(name)):
         functions = sorted(key for key, value in defined.items() if inspect.isfunction(value))
@@ -160,13 +160,13 @@ def noise_matrix(make: Callable[..., Any], claim: Claim, per_item: bool = True) 
 
 
 def _streamed(matrix: Any, deviation: Any, rounds: int, per_item: bool) -> Array:
-    with blamed("the standard deviation is not a number"):
+    with attributing_errors("the standard deviation is not a number"):
         sd = float(deviation)
     if not 0 < sd < np.inf:
         raise OwnNoiseError(f"the standard deviation of a streaming matrix must be positive, got {sd}")
 
     def multiplied(draws: Array) -> Array:
-        with blamed("the streaming matrix failed"):
+        with attributing_errors("the streaming matrix failed"):
             state, rows = matrix.init_multiply(draws[0]), []
             for draw in draws:
                 row, state = matrix.multiply_next(draw, state)
@@ -242,7 +242,7 @@ def _checked(answer: Any, rounds: int, dimension: int) -> Array:
     rows = answer if isinstance(answer, list | tuple) else [answer]
     if any(np.ma.is_masked(row) for row in rows):
         raise OwnNoiseError("the noise is masked: what is released there is not known")
-    with blamed("the noise is not an array of numbers"):
+    with attributing_errors("the noise is not an array of numbers"):
         array = np.asarray(answer)
     if array.dtype.kind not in "iuf" or array.dtype.itemsize < 4:
         raise OwnNoiseError(f"the noise must be numbers of at least single precision, got {array.dtype}")
@@ -258,7 +258,7 @@ def _finite(array: Array) -> Array:
 
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature:
-    with blamed(f"{_named(function)} has no arguments that could be read"):
+    with attributing_errors(f"{_named(function)} has no arguments that could be read"):
         return inspect.signature(function)
 
 
@@ -268,9 +268,9 @@ def _named(function: Callable[..., Any]) -> str:
 
 def _call(function: Callable[..., Any], offered: Mapping[str, Any]) -> Any:
     signature, name = _signature(function), _named(function)
-    with blamed(f"{name} may have the arguments {', '.join(offered)}"):
+    with attributing_errors(f"{name} may have the arguments {', '.join(offered)}"):
         arguments = signature.bind(**{key: value for key, value in offered.items() if key in signature.parameters})
-    with blamed(f"{name} failed"):
+    with attributing_errors(f"{name} failed"):
         return function(*arguments.args, **arguments.kwargs)
 
 

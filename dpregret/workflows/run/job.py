@@ -19,7 +19,7 @@ from dpregret.core.errors import as_text, printable
 from dpregret.core.parquet import Stamp
 from dpregret.paper_figs.judge.runs import RunsError, empty_row
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.families.base import Draws, Experiment, blamed
+from dpregret.workflows.families.base import Draws, Experiment, attributing_errors
 from dpregret.workflows.plan import fingerprint, keys
 from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.read import Part, Plan, Play
@@ -124,7 +124,7 @@ def store_play(
     family, folder = FAMILIES[experiment.family], keys.STORE.absolute()  # a learner may go to another folder
     try:
         say(where := f"while {play.module} is imported")
-        with blamed(where):
+        with attributing_errors(where):
             learner_class = learner_of(play)
         rows = family.rows(experiment, learner_class, play.variant, draws, say)
         plan.check_code({play.code})
