@@ -585,7 +585,7 @@ class Family(ABC, Generic[E, C, P]):
         """The part of an experiment whose problems and learners are built to check it, before any work starts."""
         return experiment
 
-    def blame(self, error: BaseException, cell: C, experiment: E) -> KeyPath | None:
+    def key_of_error(self, error: BaseException, cell: C, experiment: E) -> KeyPath | None:
         """The key of the experiment that the refusal of a problem is about; None: that of the learner."""
         return ("options",) if "option" in str(error) or isinstance(error, TypeError) else (experiment.key("streams"),)
 

@@ -200,11 +200,11 @@ class Erm(base.Family[ErmExperiment, ErmCell, Instance]):
             smallest["dimension"] = {name: (min(experiment.dimensions(name)),) for name in experiment.sets}
         return experiment.model_copy(update=smallest)
 
-    def blame(self, error: BaseException, cell: ErmCell, experiment: ErmExperiment) -> KeyPath | None:
+    def key_of_error(self, error: BaseException, cell: ErmCell, experiment: ErmExperiment) -> KeyPath | None:
         """Options of the set, where it refuses them."""
         if any(f"{name} of the set" in str(error) for name, _ in cell.set_options) or "option of the set" in str(error):
             return ("set_options",)
-        return super().blame(error, cell, experiment)
+        return super().key_of_error(error, cell, experiment)
 
     def doubt(self, learner: ErmLearner) -> str | None:
         """A formula that requires less than one iteration."""

@@ -153,7 +153,7 @@ class Experts(base.Family[ExpertExperiment, ExpertCell, Instance]):
             seconds=seconds / (cell.horizon * draws.runs),
         )
 
-    def blame(self, error: BaseException, cell: ExpertCell, experiment: ExpertExperiment) -> KeyPath | None:
+    def key_of_error(self, error: BaseException, cell: ExpertCell, experiment: ExpertExperiment) -> KeyPath | None:
         """A refusal begins with the name of the argument that it is about."""
         if "epsilon" in str(error) and cell.epsilon not in experiment.epsilon:
             return None  # only a learner without privacy plays there

@@ -242,7 +242,11 @@ def _tried(
             if cell not in problems:
                 problems[cell], error = _attempt(family.problem, cell, trial, draws)
                 if error is not None and not isinstance(error, UnreadDataError):  # only the job can tell
-                    yield family.blame(error, cell, experiment) or ("learners", learner, 0), where, _message(error)
+                    yield (
+                        family.key_of_error(error, cell, experiment) or ("learners", learner, 0),
+                        where,
+                        _message(error),
+                    )
             for position, variant in enumerate(variants if problems[cell] is not None else ()):
                 path: KeyPath = ("learners", learner, position)
                 doubt, error = _attempt(doubt_of, learner_class, problems[cell], cell, trial, variant)
