@@ -64,7 +64,7 @@ def _file_of(item: type) -> str:
 
 
 @contextlib.contextmanager
-def untouched(name: str) -> Iterator[None]:
+def unchanged_inputs(name: str) -> Iterator[None]:
     """Put back what the block replaces in `WATCHED`. Raises ConfigError where it has replaced a function or a class.
 
     name: of whoever runs in the block.
@@ -104,7 +104,7 @@ def _watched(name: str) -> Iterator[None]:
     if not _file_of_study(name):
         yield
         return
-    with untouched(name), bounded_memory(min(limits["check_gb"], machine_gb() / 2)):
+    with unchanged_inputs(name), bounded_memory(min(limits["check_gb"], machine_gb() / 2)):
         yield
 
 

@@ -140,7 +140,7 @@ def test_a_file_that_replaces_a_function_of_a_library_is_refused(
 
 def test_what_was_replaced_for_a_while_is_put_back() -> None:
     before = np.allclose
-    with pytest.raises(ConfigError, match=r"a file replaces numpy\.allclose: "), discovery.untouched("a file"):
+    with pytest.raises(ConfigError, match=r"a file replaces numpy\.allclose: "), discovery.unchanged_inputs("a file"):
         np.allclose = sum  # type: ignore[assignment]
     assert np.allclose is before
 

@@ -106,7 +106,7 @@ class Bandits(base.Family[BanditExperiment, BanditCell, Instance]):
         source = CheckedSource(stream.source(draws.generators(cell.label)), cell.horizon, problem.domain, beyond)
         inputs = Given(source, draws.generators("directions"), draws.generators("noise"), source.advance)
         started = process_time()
-        with base.untouched(set=problem.domain, stream=stream):
+        with base.unchanged_inputs(set=problem.domain, stream=stream):
             record = learner.play(inputs)
         seconds = process_time() - started - learner.apart
         source.close()

@@ -433,7 +433,7 @@ def filled(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 @contextmanager
-def untouched(**inputs: Any) -> Iterator[None]:
+def unchanged_inputs(**inputs: Any) -> Iterator[None]:
     """Raise LearnerFault where a play changes numbers or small arrays of the inputs of a learner."""
     before = {name: _content(item) for name, item in inputs.items()}
     yield

@@ -159,7 +159,7 @@ class Erm(base.Family[ErmExperiment, ErmCell, Instance]):
         risk, shape = facing(problem.stream, learner.budgets), (len(learner.budgets), draws.runs)
         optimum, _, gaps = risk.optimum()
         started = process_time()
-        with base.untouched(set=problem.domain, risk=problem.stream):
+        with base.unchanged_inputs(set=problem.domain, risk=problem.stream):
             points = learner.fit(draws.generators("noise"))
         seconds = process_time() - started - learner.apart
         check_shape(points, (*shape, cell.dimension))

@@ -126,7 +126,7 @@ class Experts(base.Family[ExpertExperiment, ExpertCell, Instance]):
         stream, runs = problem.stream, (draws.runs,)
         comparator = draws.comparator(ExpertComparator, stream, draws.generators(cell.label))
         started = process_time()
-        with base.untouched(stream=stream):
+        with base.unchanged_inputs(stream=stream):
             rounds = stream.epochs if learner.by_epochs else stream.blocks
             play = learner.play(rounds(draws.generators(cell.label)), draws.generators("noise"))
         seconds = process_time() - started

@@ -143,7 +143,7 @@ class Online(base.Family[OnlineExperiment, OnlineCell, Instance]):
         stream, count = problem.stream, len(learner.settings)
         size = runs_a_group(count, draws.runs, cell.dimension, stream.drawn)
         comparator = _comparator(stream, draws, cell, size)
-        with base.untouched(set=problem.domain, stream=stream):
+        with base.unchanged_inputs(set=problem.domain, stream=stream):
             groups = list(_groups(learner, stream, cell, draws, size))
         record, solves = Record.joined([record for _, record in groups]), sum(solves for solves, _ in groups)
         served = cell.horizon * draws.runs * count

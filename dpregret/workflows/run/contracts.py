@@ -260,7 +260,7 @@ def main() -> int:
 
 def _judged() -> tuple[int, list[str]]:
     try:
-        with TemporaryDirectory(prefix="dpregret-") as folder, discovery.untouched("a file of the study"):
+        with TemporaryDirectory(prefix="dpregret-") as folder, discovery.unchanged_inputs("a file of the study"):
             results = list(tested(Path(folder)))
     except ConfigError as error:
         return child.REFUSED, [f"test: {line}" for line in error.problems]
