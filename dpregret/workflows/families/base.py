@@ -593,6 +593,6 @@ class Family(ABC, Generic[E, C, P]):
         """The key that the refusal of a learner is about; None: that of the learner."""
         return None
 
-    def doubt(self, learner: Any) -> str | None:
+    def warning_for(self, learner: Any) -> str | None:
         """Why a learner that could be made should not be run, if there is a reason."""
         return None

@@ -206,7 +206,7 @@ class Erm(base.Family[ErmExperiment, ErmCell, Instance]):
             return ("set_options",)
         return super().key_of_error(error, cell, experiment)
 
-    def doubt(self, learner: ErmLearner) -> str | None:
+    def warning_for(self, learner: ErmLearner) -> str | None:
         """A formula that requires less than one iteration."""
         iterations = learner.uncapped_iterations()[0]
         return f"n is too small, the number of iterations would be {iterations:.2g} < 1" if iterations < 1 else None

@@ -231,7 +231,7 @@ def _tried(
     from dpregret.datasets.base import UnreadDataError
 
     def doubt_of(*arguments: Any) -> str | None:
-        return family.doubt(family.learner(*arguments))
+        return family.warning_for(family.learner(*arguments))
 
     problems: dict[Any, Any] = {}
     draws = Draws(0, trial.runs)
@@ -249,11 +249,11 @@ def _tried(
                     )
             for position, variant in enumerate(variants if problems[cell] is not None else ()):
                 path: KeyPath = ("learners", learner, position)
-                doubt, error = _attempt(doubt_of, learner_class, problems[cell], cell, trial, variant)
+                warning_for, error = _attempt(doubt_of, learner_class, problems[cell], cell, trial, variant)
                 if error is not None:
                     yield family.blame_learner(error, cell, experiment) or path, where, _message(error)
-                elif doubt:
-                    yield path, where, doubt
+                elif warning_for:
+                    yield path, where, warning_for
 
 
 def _message(error: Exception | SystemExit) -> str:
