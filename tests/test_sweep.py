@@ -27,7 +27,7 @@ SMALL: dict[str, Any] = {"stream": "norm-kink", "rounds": 64, "dimension": 2, "r
 ONE: dict[str, Any] = {"learner": "wdp-cocop-gaussian", **SMALL}
 
 
-class FrozenCopy(Learner):
+class Still(Learner):
     """Never moves."""
 
     card = Card("still-here", "never moving", "mine", "-", {"plain": "as it is"}, private=False, convex=True)
@@ -36,7 +36,7 @@ class FrozenCopy(Learner):
         """Nothing to learn."""
 
 
-class Twin(FrozenCopy):
+class Twin(Still):
     """The same algorithm under another name."""
 
     card = Card("twin", "twin", "mine", "-", {"plain": "as it is"}, private=False, convex=True)
@@ -62,7 +62,7 @@ Stolen.name = "norm-kink"
 
 @pytest.fixture(scope="module")
 def swept() -> Any:
-    learners = ["wdp-cocop-gaussian.root", "wdp-cocop-gaussian", FrozenCopy, Twin]
+    learners = ["wdp-cocop-gaussian.root", "wdp-cocop-gaussian", Still, Twin]
     return dp.sweep(learners, **{**SMALL, "rounds": [32, 64]}, window=[8, 16], epsilon=[4, 8], cores=1)
 
 
@@ -72,7 +72,7 @@ def test_a_sweep_has_the_numbers_of_its_plays_whatever_the_cores(swept: Any) -> 
         given = {**SMALL, "rounds": play.rounds}
         if math.isfinite(play.epsilon):
             given |= {"window": play.window, "epsilon": play.epsilon}
-        learner = {"still-here.plain": FrozenCopy, "twin.plain": Twin}.get(play.learner, play.learner)
+        learner = {"still-here.plain": Still, "twin.plain": Twin}.get(play.learner, play.learner)
         assert play.rows["regret"].tolist() == dp.play(learner, **given).rows["regret"].tolist()
     learners = [Twin, "wdp-cocop-gaussian"]
     other = dp.sweep(learners, **{**SMALL, "rounds": [64, 32]}, window=[16], epsilon=8, cores=2)
@@ -159,7 +159,7 @@ def test_a_guarantee_claims_no_more_than_is_accounted(given: dict[str, Any], par
 
 
 def test_a_stream_of_the_callers_own_needs_no_study_and_leaves_no_trace() -> None:
-    play = dp.play(FrozenCopy, **{**SMALL, "stream": Blunt})
+    play = dp.play(Still, **{**SMALL, "stream": Blunt})
     assert play.stream == "blunt-kink"
     assert "blunt-kink" not in FAMILIES["online"].streams
     (bundled,) = dp.sweep("ftal", **{**SMALL, "stream": Blunt}, cores=1)
@@ -174,7 +174,7 @@ def test_a_group_is_what_the_stream_serves_and_says_who_was_not_played(monkeypat
     assert "wdp-cocop-gaussian" not in sweep._group("private", "half-space")
     assert not {*group} & {*sweep._group("not private", "norm-kink")}
     monkeypatch.setattr(sweep, "_group", lambda *_: ["wdp-cocop-gaussian", "dartboard-net"])
-    found = dp.sweep(["private", FrozenCopy], **{**SMALL, "dimension": 4}, cores=1)
+    found = dp.sweep(["private", Still], **{**SMALL, "dimension": 4}, cores=1)
     assert [play.learner for play in found] == ["wdp-cocop-gaussian.corrected", "still-here.plain"]
     assert "dimension 1, 2 or 3" in found.left_out["dartboard-net"]
     assert "not played: dartboard-net" in repr(found)
@@ -191,9 +191,9 @@ def test_a_window_of_a_group_is_served_by_a_power_of_two_and_said(monkeypatch: p
 
 
 def test_progress_goes_to_standard_error_where_it_is_asked_for(capfd: pytest.CaptureFixture[str]) -> None:
-    dp.sweep([FrozenCopy, Twin], **SMALL, cores=1)
+    dp.sweep([Still, Twin], **SMALL, cores=1)
     assert capfd.readouterr() == ("", "")
-    dp.sweep([FrozenCopy, Twin], **SMALL, cores=1, progress=True)
+    dp.sweep([Still, Twin], **SMALL, cores=1, progress=True)
     shown = capfd.readouterr()
     assert shown.out == ""
     assert "2 of 2 plays" in shown.err
@@ -276,7 +276,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "stream in a list": (play(stream=["norm-kink"]), "play: stream: must be a name"),
     "stream with a name of another": (play(stream=Stolen), "play: stream: 'norm-kink' is the name of another"),
     "a class that is no stream": (play(stream=int), "play: stream: int needs a class attribute `name`"),
-    "an own learner, no such stream": (play(learner=FrozenCopy, stream="norm-kin"), "did you mean 'norm-kink'"),
+    "an own learner, no such stream": (play(learner=Still, stream="norm-kin"), "did you mean 'norm-kink'"),
     "a frame as data": (play(data=pd.DataFrame()), "play: data: must be the answer of `dpregret.records`"),
     "limits as number": (play(limits=3), "play: limits: 3: unknown key"),
     "nobody": (swept_with([]), "sweep: learners: must be"),
@@ -291,11 +291,8 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "a group without a stream": (swept_with("private", stream=None), "sweep: stream: a group of learners needs"),
     "a path as data": (swept_with("private", data="my.csv"), "sweep: data: must be the answer"),
     "years of rounds": (swept_with(ONE["learner"], rounds=[2**29, 2**30], runs=10**4), "sweep: .*limit"),
-    "a picture of nothing": (
-        lambda: dp.sweep(FrozenCopy, **SMALL, cores=1).plot("T"),
-        "plot: x: unknown parameter 'T'",
-    ),
-    "axes as number": (lambda: dp.play(FrozenCopy, **SMALL).plot(ax=3), "plot: ax: must be axes of matplotlib"),
+    "a picture of nothing": (lambda: dp.sweep(Still, **SMALL, cores=1).plot("T"), "plot: x: unknown parameter 'T'"),
+    "axes as number": (lambda: dp.play(Still, **SMALL).plot(ax=3), "plot: ax: must be axes of matplotlib"),
     "a number as paper": (lambda: dp.claims(3), "unknown paper 3"),
     "no place": (lambda: dp.load(""), "load: place: must be"),
 }
@@ -338,7 +335,7 @@ def test_kept_plays_are_not_played_again(tmp_path: Path, monkeypatch: pytest.Mon
 
     def swept(keep: bool) -> Any:
         played.clear()
-        names = ["ftal", "wdp-cocop-gaussian", FrozenCopy]
+        names = ["ftal", "wdp-cocop-gaussian", Still]
         return dp.sweep(names, **SMALL, window=16, epsilon=[1.0, 4.0], cores=1, keep=keep)
 
     first = swept(keep=False)

@@ -452,7 +452,7 @@ def _noise(learner: Learner, generators: Sequence[np.random.Generator], blocks: 
 def play_rounds(learner, loss, domain, held, rows, units, scale, begun, first, done, rounds, x, losses, norms):
     """Play `rounds` rounds after the first `done` of the runs first, first + 1, ... whose points are x (d, runs).
 
-    held, rows: see `core.losses.laid_out`. units (runs in all, rounds, d) from round `begun` on, times scale: noise; no
+    held, rows: see `losses.as_columns`. units (runs in all, rounds, d) from round `begun` on, times scale: noise; no
     rounds where there is none. losses, norms (runs,): running sums of losses and of |noise|; changed in place, as x is.
     """
     (d, runs), loud = x.shape, units.shape[1] > 0

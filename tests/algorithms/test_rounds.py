@@ -104,17 +104,17 @@ def test_a_changed_set_is_asked_by_its_methods(name, variant):
 
 
 def test_the_class_that_defines_a_round_last_decides_how_it_is_played():
-    class FrozenCopy(FollowTheApproximateLeader):
+    class Still(FollowTheApproximateLeader):
         def observe(self, loss, gradient, noise):
             """Nothing is learnt."""
 
     class Bare(FollowTheApproximateLeader):
         pass
 
-    assert not FrozenCopy.is_compiled()
+    assert not Still.is_compiled()
     assert Bare.is_compiled()
     domain = make_set("ball", 2)
     stream = make_stream("norm-kink", domain)
-    learner = FrozenCopy(Problem(CountedSet(domain), 8, 1.0, 1.0), [Setting(8, Budget(math.inf))], 1, "plain")
+    learner = Still(Problem(CountedSet(domain), 8, 1.0, 1.0), [Setting(8, Budget(math.inf))], 1, "plain")
     play(learner, stream.rounds(generators(1, 1), 8), generators(1, 2), [8])
     assert not learner.point.any()

@@ -64,7 +64,7 @@ def play_arms(
 ):
     """Some rounds after the first `done`; the state, from `sums` on, is changed in place.
 
-    held, rows: see `core.losses.laid_out`; columns are all runs of the first setting, then of the next. coins, units
+    held, rows: see `core.losses.as_columns`; columns are all runs of the first setting, then of the next. coins, units
     (runs, rounds); sums (columns, K), all others (columns,).
     """
     (columns, size), (runs, rounds) = sums.shape, coins.shape

@@ -59,7 +59,7 @@ def dikin(eta: float, state: Array, drawn: Array, radial: bool, inner: Array, ax
 def play_linear(loss, held, rows, axes, coins, noise, center, radius, wide, scales, etas, sums, played, total, clipped):
     """Some rounds; the state, from `sums` on, is changed in place, `played` becomes the points of the last round.
 
-    held, rows: see `core.losses.laid_out`; columns are all runs of the first setting, then of the next. axes (runs,
+    held, rows: see `core.losses.as_columns`; columns are all runs of the first setting, then of the next. axes (runs,
     rounds, n), coins (runs, rounds, 2), noise (rounds, runs); wide: the range of a loss; scales, etas, total, clipped
     (columns,); sums (columns, n), played (n, columns).
     """

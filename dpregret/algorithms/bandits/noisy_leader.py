@@ -158,7 +158,7 @@ def play_rounds(
 ):
     """Play some rounds after the first `done`; a batch ends after every `batch` rounds, and after the horizon.
 
-    held, rows: see `core.losses.laid_out`; the loss holds all runs of a round, then of the next. sphere (runs, rounds,
+    held, rows: see `losses.as_columns`; the loss holds all runs of a round, then of the next. sphere (runs, rounds,
     n); noise (batches that end, settings, runs, n); units (runs, rounds): noise of what is seen, no rounds where there
     is none. estimate (n, columns): of the batch that has begun. points (batches that end, settings, runs, d): x after
     them. sums (2, columns): of losses, and of those that were clipped. The learner, and what follows x, are changed.

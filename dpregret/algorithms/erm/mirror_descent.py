@@ -69,7 +69,7 @@ def descend(
 ) -> None:
     """Some steps of columns first, first + 1, ..., in place: column c is run c % runs of setting c // runs.
 
-    risk: a loss of as many columns; held, rows: see `core.losses.laid_out`, for a risk that changes from step to step.
+    risk: a loss of as many columns; held, rows: see `losses.as_columns`, for a risk that changes from step to step.
     steps (T, settings): their lengths. noise (settings,) times units (T or 0, runs, d) is added to gradients.
     state (k, columns): of the potential; output (d, columns): the sum of the points so far, or the last one.
     """

@@ -191,7 +191,7 @@ class NetSums:
 
 
 def add_losses(loss, held, rows, unit, least, origin, net, sums):
-    """The loop of `NetSums.add`; origin is empty where there is none. See core.losses.laid_out."""
+    """The loop of `NetSums.add`; origin is empty where there is none. See core.losses.as_columns."""
     runs, d = sums.shape[1], net.shape[1]
     x, gradient, value, s = np.empty((d, runs)), np.empty((d, runs)), np.empty(runs), np.empty((SCRATCH, runs))
     base = np.zeros(runs)

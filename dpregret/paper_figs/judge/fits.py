@@ -263,8 +263,8 @@ def second_term(responses: Array, coordinate: Array, log_law: Array, step: float
 
     mean response = law (c + c' exp(step coordinate)) is fitted by least squares of relative deviations, with c and c'
     not negative: with two columns that is the fit of free coefficients, its share cut to [0, 1]. The interval is that
-    of the free fit, by the bootstrap of `bootstrap_intervals` along the gradient of the share, cut likewise: its upper end is
-    the largest share that these cells do not exclude. Arguments as of `fit_power`. Raises NoExponent as it does.
+    of the free fit, by `bootstrap_intervals` along the gradient of the share, cut likewise: its upper end is the
+    largest share that these cells do not exclude. Arguments as of `fit_power`. Raises NoExponent as it does.
     """
     means, cells = responses.mean(axis=0), len(coordinate)
     if cells < MINIMUM_CELLS or not (means > 0).all():
