@@ -168,6 +168,7 @@ def test_a_command_for_agents_does_what_it_says(command: str, capfd: pytest.Capt
         ("dp-ftrl-lipschitz", {"stream": "half-space", "strong_convexity": 3.0}, "play: strong_convexity: losses of"),
         ("ftal", {"colour": 3}, "has no option 'colour'"),
         ("wdp-cocop-gaussian", {"delta": 0}, "Gaussian noise needs delta > 0"),
+        ("pqftl.printed", {"delta": 0, "stream": "lasso"}, "Gaussian noise needs delta > 0"),
     ],
 )
 def test_a_parameter_without_effect_is_refused(learner: str, given: dict[str, Any], said: str) -> None:

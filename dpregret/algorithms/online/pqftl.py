@@ -110,4 +110,4 @@ def private_sum_scale(budget: Budget, depth: float, radius: float = 1.0) -> floa
     """sigma of Algorithm 5 for items of norm at most `radius`; depth: log T."""
     if math.isinf(budget.epsilon):
         return 0.0
-    return radius / budget.epsilon * depth * math.sqrt(math.log(depth / budget.delta))
+    return radius / budget.epsilon * depth * math.sqrt(budget.log_over_delta(depth))
