@@ -478,7 +478,7 @@ def confirm(
       dpregret confirm                                         all papers on five seeds
 
     Plays only: no audit, no figures of papers. What is in the store is not played again; a command that was stopped
-    resumes. On two quiet cores a seed of the profile full takes about 15 minutes.
+    resumes. On two quiet cores a seed of the profile full takes 10 to 15 minutes.
     """
 
 
