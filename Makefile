@@ -146,7 +146,7 @@ reference: setup ## keep the tables of the finished runs as the new reference (R
 	  [ $$run != results -o ! -d "$$from"/exact ] || { mkdir -p "$$to"/exact && cp "$$from"/exact/*.md "$$to"/exact; }; echo "$$to"; done; done
 	@for run in $(RUNS); do to=results/reference$${run#results}/audit; mkdir -p "$$to"; \
 	  [ ! -e "$$run"/confirmation/confirmation.csv ] || { mkdir -p "$${to%/audit}"/confirmation && \
-	    cp "$$run"/confirmation/{confirmation.csv,confirmation.md,seeds.png} "$${to%/audit}"/confirmation; }; \
+	    cp "$$run"/confirmation/{confirmation.csv,confirmation.md,scatter.png} "$${to%/audit}"/confirmation; }; \
 	  cp "$$run"/audit/audit.{csv,md} "$$run"/audit/planted.{csv,md} "$$run"/audit/exact_losses.csv "$$to"; echo "$$to"; done
 ifneq (,$(filter results,$(RUNS)))
 	@mkdir -p results/reference/validation && cp results/validation/*.{csv,md} results/reference/validation

@@ -131,7 +131,7 @@ def test_counts_add_up_and_the_page_lists_what_differs(tmp_path: Path) -> None:
     assert "Of 3 claims with a verdict, 1 have the same verdict on 2 of 2 fresh seeds" in text
     listed = text.partition("## Lines on which a fresh seed differs")[2]
     assert [f"| p {name} " in listed for name in "abc"] == [False, True, True]
-    assert (tmp_path / "seeds.png").stat().st_size > 1000
+    assert (tmp_path / "scatter.png").stat().st_size > 1000
     pd.testing.assert_frame_equal(confirm.read(tmp_path / confirmed.TABLE), table, check_dtype=False, rtol=1e-5)
 
 

@@ -29,7 +29,7 @@ def write(table: pd.DataFrame, seeds: Sequence[int], profile: str, out: Path) ->
     out.mkdir(parents=True, exist_ok=True)
     formats.write_csv(table, out / TABLE)
     (out / "confirmation.md").write_text(page(table, seeds, profile), encoding="utf-8")
-    draw(table, out / "seeds")
+    draw(table, out / "scatter")
 
 
 def page(table: pd.DataFrame, seeds: Sequence[int], profile: str) -> str:
