@@ -59,11 +59,8 @@ class NoisyValueBandit(PrivateBanditGaussian):
 
     def ledger(self) -> Sequence[Release]:
         """A value is released once."""
-        ranges = self.high - self.low
-        return [
-            Release("laplace", float(unit * wide), float(wide), 1)
-            for unit, wide in zip(self._unit_scales(), ranges, strict=True)
-        ]
+        pairs = zip(self.value_scales().tolist(), (self.high - self.low).tolist(), strict=True)
+        return [Release("laplace", scale, wide, 1) for scale, wide in pairs]
 
     def begin(self, noise: Sequence[np.random.Generator]) -> None:
         """Without unused noise of an earlier play."""
@@ -71,7 +68,8 @@ class NoisyValueBandit(PrivateBanditGaussian):
 
     def value_scales(self) -> Array:
         """range/eps."""
-        return self._unit_scales() * (self.high - self.low)
+        pairs = zip(self.budgets, (self.high - self.low).tolist(), strict=True)
+        return np.array([calibrate("laplace", budget, wide, 1) if wide else 0.0 for budget, wide in pairs])
 
     def units(self, rounds: int) -> Array:
         """Laplace(1) noise of the next rounds, (runs, rounds)."""

@@ -12,6 +12,7 @@ Deviations  Private Hedge by composition stands for the rate sqrt(T) ln(d)/eps t
 """
 
 import math
+from dataclasses import replace
 
 from dpregret.algorithms.experts.hedge import ExactHedge
 from dpregret.algorithms.learner import Card
@@ -37,10 +38,8 @@ class CompositionHedge(ExactHedge):
                 f"the best batch has {self.batch}"
             )
         best = math.sqrt(8 * math.log(self.experts) / (self.horizon * self.batch))  # no privacy needs more
-        if self.variant == "pure":
-            self.eta = min(best, self.budget.epsilon / (2 * self.draws))
-        else:
-            self.eta = min(best, largest_choice_epsilon("gumbel", self.budget, self.draws) / 2)
+        budget = replace(self.budget, delta=0.0) if self.variant == "pure" else self.budget
+        self.eta = min(best, largest_choice_epsilon("gumbel", budget, self.draws) / 2)
 
     @property
     def pure(self) -> bool:

@@ -281,3 +281,15 @@ def test_a_learner_delivers_at_most_the_budget_or_refuses(family: str, name: str
                 assert true_gaussian(epsilon, mu)[0] <= mp.mpf(delta), (epsilon, delta)
         kept += 1
     assert kept
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 0.37, 3.0, 1e6])
+def test_pure_budgets_are_not_passed_by_the_last_bit(epsilon: float) -> None:
+    """Where a scale is a reciprocal, or a unit scale times a range."""
+    for rounds in (16, 37, 49, 100, 144):
+        hedge = learners("experts")["hedge-composition"](ExpertProblem(np.ones(5), rounds), Budget(epsilon), 1, "pure")
+        assert hedge.delivered_epsilon()[0] <= epsilon
+    for rounds in (16, 49, 100, 144):
+        problem = BanditProblem(make_set("ball", 2), rounds, 1.0)
+        bandit = learners("bandits")["noisy-value-bandit"](problem, [Budget(epsilon)], 1, "corrected")
+        assert bandit.delivered_epsilon()[0] <= epsilon
