@@ -145,7 +145,7 @@ def fused(generator: np.random.Generator, anchor: np.ndarray, rounds: int, scale
     return loss
 
 
-LOOPS = {"NumPy": textbook, "numba": fused}
+LOOPS = {"NumPy": textbook, "numba": numba.njit(textbook), "numba, by coordinates": fused}
 
 
 @pytest.mark.benchmark(group="COCOP with a plain tree, T = 4096, d = 32")
