@@ -43,27 +43,34 @@ def play(
 ) -> Played:
     """Play one learner on one stream of losses, at one setting.
 
-    learner: a name of `learners()`, with a variant behind a dot (its default where none is given), or a class of
-    your own that derives from `Learner`, `ExpertLearner`, `BanditLearner` or `ErmLearner`. stream: a name of
-    `streams()`, or a class of your own that derives from `Stream` or its like of another family. rounds: T; of risk
-    minimisation the number of records n. dimension: d; of experts their number.
-    data: the answer of `records`. Where they are left out, T is then the number of records, d that of features, and
-    the stream `records-logistic`, or `fetched-regression` of a label of numbers; without data all three are needed.
-    window: W, for learners that protect the last W rounds only (None: all rounds are protected); others refuse it.
-    Trees need a power of two.
-    epsilon, delta: the privacy budget, (epsilon, delta)-DP for two streams that differ in one round; learners
-    without privacy ignore it, pure ones report delta = 0. Where a stream repeats its records, `record_epsilon` is that
-    of a record. runs: independent repetitions, at least 2. set: the
-    constraint set (the unit ball where none is given). seed: of all draws, that of the profiles where none is given;
-    learners with the same seed meet the same losses. limits: lifts those of profiles, as in "hours:1e5"
-    or "off". options: of the stream, and `strong_convexity`.
+    Args:
+        learner: a name of `learners()`, with a variant behind a dot (its default where none is given), or a class of
+            your own that derives from `Learner`, `ExpertLearner`, `BanditLearner` or `ErmLearner`.
+        stream: a name of `streams()`, or a class of your own that derives from `Stream` or its like of another family.
+        rounds: T; of risk minimisation the number of records n.
+        dimension: d; of experts their number.
+        data: the answer of `records`. Where they are left out, T is then the number of records, d that of features, and
+            the stream `records-logistic`, or `fetched-regression` of a label of numbers; without data all three are
+            needed.
+        window: W, for learners that protect the last W rounds only (None: all rounds are protected); others refuse it.
+            Trees need a power of two.
+        epsilon: of the privacy budget, (epsilon, delta)-DP for two streams that differ in one round; learners without
+            privacy ignore it. Where a stream repeats its records, `record_epsilon` is that of a record.
+        delta: of the budget; pure learners report 0.
+        runs: independent repetitions, at least 2.
+        set: the constraint set (the unit ball where none is given).
+        seed: of all draws, that of the profiles where none is given; learners with the same seed meet the same losses.
+        limits: lifts those of profiles, as in "hours:1e5" or "off".
+        options: of the stream, and `strong_convexity`.
 
-    Returns a `Played`: regret in units of the loss against the best fixed point of the whole run, its curve,
-    the learner's proved bound, the epsilon that its ledger delivers, `guarantee` (one sentence), `noise_scale`, `mu`
-    and `rho`, `frame`, `plot()`.
+    Returns:
+        Regret in units of the loss against the best fixed point of the whole run, its curve, the learner's proved
+        bound, the epsilon that its ledger delivers, `guarantee` (one sentence), `noise_scale`, `mu` and `rho`,
+        `frame`, `plot()`.
 
-    Raises ConfigError for a name, a number or a combination that is not allowed, LearnerFault for what a class of
-    your own does wrong.
+    Raises:
+        ConfigError: a name, a number or a combination is not allowed.
+        LearnerFault: a class of your own does something wrong.
 
     >>> import dpregret as dp
     >>> result = dp.play("wdp-cocop-gaussian", stream="norm-kink", rounds=4096, dimension=4, window=64, epsilon=1.0)
@@ -102,19 +109,36 @@ def sweep(
 ) -> Swept:
     """Play several learners over a grid of settings, on the same losses.
 
-    learners: names and classes as in `play`, in a list; `"private"` (`"not private"`) stands for the usual variants of
-    all learners of that kind which the stream serves; windows of such a group are rounded up to powers of two, and the
-    answer says so. rounds, dimension, window, epsilon: a number or a list; every combination is played. A learner
-    without a window protects all rounds, one without privacy ignores epsilon: both take part at every value. cores:
-    processes (all that this process may use where none is given); no number depends on them. progress: a line on
-    standard error (where None: on a terminal, or in a notebook, from the first second on). Everything else is as in
-    `play`, and each play has the numbers that `play` gives alone. keep: puts plays of bundled learners into
-    results/store of the working folder. What is there is not played again, in this and every later sweep.
+    Args:
+        learners: names and classes as in `play`, in a list; `"private"` (`"not private"`) stands for the usual variants
+            of all learners of that kind which the stream serves; windows of such a group are rounded up to powers of
+            two, and the answer says so.
+        stream: as in `play`.
+        rounds: a number or a list; every combination of lists is played.
+        dimension: a number or a list.
+        data: as in `play`.
+        window: a number or a list; a learner without a window protects all rounds, and takes part at every value.
+        epsilon: a number or a list; a learner without privacy ignores it, and takes part at every value.
+        delta: as in `play`.
+        runs: as in `play`.
+        set: as in `play`.
+        seed: as in `play`.
+        limits: as in `play`.
+        cores: processes (all that this process may use where none is given); no number depends on them.
+        progress: a line on standard error (where None: on a terminal, or in a notebook, from the first second on).
+        keep: puts plays of bundled learners into results/store of the working folder. What is there is not played
+            again, in this and every later sweep.
+        options: as in `play`.
 
-    Returns a `Swept`: `ranking()`, `plot(x=...)`, `to_latex()`, `frame` (a row a play), `plays` (each a `Played`), and
-    `left_out` (learners of a group that refuse the setting, with the reason).
+    Each play has the numbers that `play` gives alone.
 
-    Raises ConfigError before anything is played, LearnerFault as `play`.
+    Returns:
+        `ranking()`, `plot(x=...)`, `to_latex()`, `frame` (a row a play), `plays` (each a `Played`), and `left_out`
+        (learners of a group that refuse the setting, with the reason).
+
+    Raises:
+        ConfigError: before anything is played.
+        LearnerFault: as `play`.
 
     >>> import dpregret as dp
     >>> setting = dict(stream="norm-kink", rounds=256, dimension=2, window=16, runs=4)
@@ -131,14 +155,18 @@ def sweep(
 def claim(paper: str, name: str) -> ClaimOf:
     """One claim of a paper, or a consistency check: its statement, and `measure()` to decide it.
 
-    paper: a name of `papers()`, or the beginning of one. name: the claim's, column `claim` of `load().claims`.
+    Args:
+        paper: a name of `papers()`, or the beginning of one.
+        name: the claim's, column `claim` of `load().claims`.
 
-    Returns a `ClaimOf` with `statement`, `source` (its place in the paper) and `stated` (the rate). Its
-    `measure(profile="full")` plays what decides it and nothing else, into results/store of the working folder, or makes
-    the exact computation that decides it; seconds where a play takes seconds. Returns a `Measured`: stated, measured
-    (the power that was fitted, or the ratio that `quantity` names), interval (95 %), verdict.
+    Returns:
+        `statement`, `source` (its place in the paper) and `stated` (the rate). Its `measure(profile="full")` plays what
+        decides it and nothing else, into results/store of the working folder, or makes the exact computation that
+        decides it; seconds where a play takes seconds. That returns a `Measured`: stated, measured (the power that was
+        fitted, or the ratio that `quantity` names), interval (95 %), verdict.
 
-    Raises ConfigError for a paper, a claim or a profile that there is not.
+    Raises:
+        ConfigError: there is no such paper, claim or profile.
 
     >>> import dpregret as dp
     >>> stated = dp.claim("lou_cheung", "thm1-printed")
@@ -156,10 +184,17 @@ def claim(paper: str, name: str) -> ClaimOf:
 def check(paper: str, name: str, profile: str = "full", figure: str | Path | None = None) -> Measured:
     """The command `dpregret check PAPER CLAIM`: `claim(paper, name).measure()`, and its figure.
 
-    paper, name, profile: as in `claim`. figure: the PNG file to draw, results/check/PAPER/CLAIM.png where none is
-    given.
+    Args:
+        paper: as in `claim`.
+        name: as in `claim`.
+        profile: whose experiment is played.
+        figure: the PNG file to draw, results/check/PAPER/CLAIM.png where none is given.
 
-    Returns a `Measured`; printed, it is the page that the command prints. Raises as `claim`.
+    Returns:
+        The number and the verdict; printed, the page that the command prints.
+
+    Raises:
+        ConfigError: there is no such paper, claim or profile.
 
     >>> import dpregret as dp
     >>> dp.check("lou_cheung", "thm1-printed").figure.as_posix()
@@ -184,22 +219,32 @@ def audit(
 ) -> Verdict:
     """Exact privacy loss of correlated noise of your own, read off the code that draws it.
 
-    mechanism: a function of a generator that returns the noise of the prefix sums, shape (rounds, dimension); a
-    function that makes one, given rounds, window, sensitivity, epsilon and so on by the names of its parameters;
-    (streaming matrix, standard deviation); or `FILE.py:FUNCTION`. rounds: outputs, at most 4096. window: rounds that an
-    item stays protected (None: all). epsilon, delta: what is claimed. sensitivity: how far an item moves, l2.
-    participations, separation: most rounds that one record takes part in, and how far they are apart at least
-    (exact_gaps: exactly); the loss is the worst over all such schedules, those that fit into the rounds in part too.
-    sums: a streaming matrix makes noise of sums, not of single items.
+    With A the lower triangular ones, A v + B z is released, z normal; the loss is that of the Gaussian mechanism (Dong,
+    Roth & Su 2022; Denisov et al. 2022), exact but where `worst.exact` is false: `epsilon` is then an upper bound,
+    `least_epsilon` the loss of the record found.
 
-    Returns a `Verdict`: `verdict` ('keeps', 'violates', 'undecided'), `kept`, `epsilon` (delivered: no record loses
-    more), `worst` (rounds, mu and bound of the record that loses most), `by_age` (a frame: the loss of an item by its
-    age), item_mu, age_mu (Gaussian-DP parameters, (rounds,)), noise (the matrix B, (rounds, draws)). With A the lower
-    triangular ones, A v + B z is released, z normal; the loss is that of the Gaussian mechanism (Dong, Roth & Su 2022;
-    Denisov et al. 2022), exact but where `worst.exact` is false: `epsilon` is then an upper bound, `least_epsilon` the
-    loss of the record found.
+    Args:
+        mechanism: a function of a generator that returns the noise of the prefix sums, shape (rounds, dimension); a
+            function that makes one, given rounds, window, sensitivity, epsilon and so on by the names of its
+            parameters; (streaming matrix, standard deviation); or `FILE.py:FUNCTION`.
+        rounds: outputs, at most 4096.
+        window: rounds that an item stays protected (None: all).
+        epsilon: what is claimed.
+        delta: what is claimed.
+        sensitivity: how far an item moves, l2.
+        participations: most rounds that one record takes part in; the loss is the worst over all such schedules, those
+            that fit into the rounds in part too.
+        separation: how many rounds they are apart at least.
+        sums: a streaming matrix makes noise of sums, not of single items.
+        exact_gaps: the rounds of a record are exactly `separation` apart.
 
-    Raises OwnNoiseError, a ConfigError of one line, for code that draws otherwise than it may, or is not linear.
+    Returns:
+        `verdict` ('keeps', 'violates', 'undecided'), `kept`, `epsilon` (delivered: no record loses more), `worst`
+        (rounds, mu and bound of the record that loses most), `by_age` (a frame: the loss of an item by its age),
+        item_mu, age_mu (Gaussian-DP parameters, (rounds,)), noise (the matrix B, (rounds, draws)).
+
+    Raises:
+        OwnNoiseError: a ConfigError of one line, for code that draws otherwise than it may, or is not linear.
 
     >>> import dpregret as dp
     >>> def fresh(generator, rounds, dimension):  # new noise in every sum: an item is in all later ones
@@ -227,14 +272,20 @@ def records(
 ) -> Read:
     """Records of a CSV file, read as a study reads them, and what was read.
 
-    file: with a line of column names, compressed or not. label: its column. norm: largest Euclidean norm of a row of
-    features, a public constant: longer rows are scaled down to it. positive: the value of the label that becomes +1;
-    negative: those that become -1, where there are more than two. range: instead, (low, high) of a label of numbers.
-    options: drop, ranges, levels, separator, encoding, decimal (docs/your_study.md).
+    Args:
+        file: with a line of column names, compressed or not.
+        label: its column.
+        norm: largest Euclidean norm of a row of features, a public constant: longer rows are scaled down to it.
+        positive: the value of the label that becomes +1.
+        negative: those that become -1, where there are more than two.
+        range: instead of both, (low, high) of a label of numbers.
+        options: drop, ranges, levels, separator, encoding, decimal (docs/your_study.md).
 
-    Returns a `Read`: names, features (n, d), labels (n,), overview; printed, the page of `dpregret data`.
+    Returns:
+        names, features (n, d), labels (n,), overview; printed, the page of `dpregret data`.
 
-    Raises ConfigError, one line with file, line, column and remedy.
+    Raises:
+        ConfigError: one line with file, line, column and remedy.
 
     >>> import dpregret as dp
     >>> from pathlib import Path
@@ -300,13 +351,17 @@ def _lines(run: Run | str | Path) -> pd.DataFrame:
 def load(place: str | Path = "reference") -> Run:
     """The tables of a finished run as frames.
 
-    place: a folder of results, a file that `make archive` made of one (every checksum is compared before a number is
-    read), or `reference`, the results that are published with this version (`reference/ci`: of the profile ci).
+    Args:
+        place: a folder of results, a file that `make archive` made of one (every checksum is compared before a number
+            is read), or `reference`, the results that are published with this version (`reference/ci`: of the profile
+            ci).
 
-    Returns a `Run`: `claims` and `checks` (one row each, columns of claims.csv), `table(paper, number)`, `tables`,
-    `rows(paper, experiment)` (one row a run and checkpoint; the reference has none).
+    Returns:
+        `claims` and `checks` (one row each, columns of claims.csv), `table(paper, number)`, `tables`,
+        `rows(paper, experiment)` (one row a run and checkpoint; the reference has none).
 
-    Raises ConfigError, one line, for a place without results or with damaged ones.
+    Raises:
+        ConfigError: one line, for a place without results or with damaged ones.
 
     >>> import dpregret as dp
     >>> reference = dp.load()

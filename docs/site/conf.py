@@ -14,7 +14,8 @@ from docstrings import to_rst  # noqa: E402
 
 project = "dpregret"
 author = copyright = "the dpregret authors"
-extensions = ["myst_nb", "autoapi.extension"]
+extensions = ["myst_nb", "autoapi.extension", "sphinx.ext.napoleon"]
+napoleon_numpy_docstring = False
 nb_execution_mode = "off"  # the notebook holds its outputs; a test executes it
 root_doc = "README"
 add_module_names = False
