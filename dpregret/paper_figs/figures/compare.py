@@ -240,8 +240,8 @@ def _against_window(panel: Panel, final: pd.DataFrame, styles: BudgetStyles) -> 
                 panel.line(name, curve.values, scaled, "size of the tree's noise, scaled", **dotted)
 
 
-EQUAL: Final = 1e-6
-"""Ratios this near to 1 compare plays that are the same."""
+EQUAL: Final = 2e-3
+"""A panel whose ratios are all this near to 1 is a sentence."""
 MECHANISM_OF: Final = {
     "root": "Toeplitz square root",
     "buffers": "buffers (BLT)",
@@ -285,8 +285,8 @@ def gain(source: Source) -> PanelFigure:
             curve_style = theme.styles.of(owner or learner, suffix)
             if not owner and suffix in MECHANISM_OF:
                 curve_style = style.stepped(list(MECHANISM_OF).index(suffix))
-            if not panel.labels:  # one that lies on another shows beside it
-                curve_style = replace(curve_style, width=3.0)
+                if not panel.labels:  # two factors differ little: the first one shows beside the other
+                    curve_style = replace(curve_style, width=3.0)
             values, ratios = rows["value"].to_numpy(dtype=float), rows["ratio"].to_numpy()
             reach, hollow = (rows["ratio_high"] - rows["ratio"]).to_numpy(), (rows["cell"] != "used").to_numpy()
             panel.curve(name, Curve(values, ratios, reach, hollow), curve_style, "ratio of regrets", band=False)
@@ -313,7 +313,7 @@ def gain(source: Source) -> PanelFigure:
         f"Ratio of {responses} (solid) and of the mean norm of noise (dashed), same losses, "
         f"{style.span(table['runs'])} runs, bars 95 %; hollow: saturated. Above 1 the other is better."
         + (f" Setting: {', '.join(common)}." if common else "")
-        + (f" Every ratio is 1 for {'; '.join(alike)}." if alike else "")
+        + (f" Every ratio is 1 within 0.2 % for {'; '.join(alike)}." if alike else "")
     )
     return figure
 
