@@ -47,7 +47,7 @@ from dpregret.paper_figs.report.provenance import git
 from dpregret.workflows.plan.fingerprint import ROOT, code_fingerprint
 
 SUMS, ORIGIN = "SHA256SUMS", "origin.json"
-BESIDE: Final = ("log", "benchmark", "store", "made", "reference", "check")
+BESIDE: Final = ("log", "benchmark", "store", "made", "reference", "check", "confirmation")
 """Folders in one of results that are not part of the finished run."""
 MARK: Final = ".snakemake_timestamp"
 CLAIMS: Final = FILES["claim"]
