@@ -147,7 +147,10 @@ def test_risks(name: str, variant: str, epsilon: float, monkeypatch: pytest.Monk
         points = learner.fit(generators((3,), 1))
         assert np.isfinite(points).all()
         assert domain.violation(points).max() < 1e-9
-        assert all(each >= 0 for each in learner.bound())
+        if (name, variant) == ("noisy-smd", "printed"):  # whose bound nobody knows
+            assert np.isnan(learner.bound()).all()
+        else:
+            assert all(each >= 0 for each in learner.bound())
 
 
 class Pull(LinearSample):

@@ -228,7 +228,7 @@ def steps_of(
     for each in phases:
         if not noisy:
             each.plan = silent(each.plan)
-            each._unit_scales = lambda: np.zeros(1)
+            each.value_scales = lambda: np.zeros(1)
     seen = [watched(each, still=True) for each in phases]
     learner.play(Given(Numbers(np.array(values)), generators(7, "directions", runs), noise if noisy else noise * runs))
     return learner, [sums.T for each in seen for sums in each.sums]

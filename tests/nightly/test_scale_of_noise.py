@@ -28,7 +28,7 @@ PRIVATE = [
 ]
 BLIND = {"epoch-leader": "it draws by the budget, which its ledger repeats; its exact loss is 1 % larger"}
 """Learners whose ledger cannot see it, and what does."""
-METHODS = ("_unit_scales",)
+METHODS = ("value_scales",)
 """Where learners compute their scales anew."""
 MOVED = 0.01
 RISE = 1e-3
