@@ -47,6 +47,8 @@ from dpregret.paper_figs.winners.laws import (
     by_digest,
     digest,
     setting,
+    size_of,
+    stored_cells,
 )
 from dpregret.paper_figs.winners.table import CALLS, CELLS, FOLDER, LAWS, OBLIVIOUS, STOCHASTIC
 from dpregret.workflows.families import FAMILIES
@@ -178,17 +180,9 @@ def read_cells(results: Path | None, root: Path) -> tuple[pd.DataFrame, str]:
         raise ConfigError(f"no {FOLDER}/{CELLS} in {' or '.join(map(str, folders))}: run `make reproduce` first")
     file = folder / FOLDER / CELLS
     try:
-        cells = formats.read_csv(file, keep_default_na=False, na_values=[""])
-        cells = cells.assign(**{name: cells[name].fillna("").astype(str) for name in ("options", "barred")})
-        return cells.assign(dimension=cells["dimension"].map(_size), private=cells["private"].astype(bool)), str(folder)
+        return stored_cells(file), str(folder)
     except (OSError, ValueError, KeyError) as error:
         raise ConfigError(f"{file}: not a table of cells: {one_line(error)}") from error
-
-
-def _size(text: object) -> float:
-    """The number of a text such as 1000 or 2^100."""
-    base, raised, power = str(text).partition("^")
-    return float(base) ** float(power) if raised else float(base)
 
 
 def bound_of(
@@ -452,7 +446,7 @@ def _free(request: Request, cells: pd.DataFrame, laws: Mapping[str, Chosen]) -> 
 def _argument(allowed: Callable[[float], bool], expected: str, name: str, text: str) -> float:
     """The number of an option, such as 0.5, 1e5 or 2^17. Raises ConfigError."""
     try:
-        value = _size(text)
+        value = size_of(text)
     except (ValueError, OverflowError):
         value = math.nan
     if not allowed(value):

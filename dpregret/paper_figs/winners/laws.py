@@ -21,6 +21,7 @@ import hashlib
 import itertools
 from collections.abc import Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ import pandas as pd
 from scipy import linalg
 
 from dpregret.numerics.arrays import Array
+from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.winners.table import SAME
 
 PARAMETERS: Final = ("rounds", "dimension", "epsilon", "window")
@@ -60,6 +62,22 @@ def _coordinate(name: str, cells: pd.DataFrame, feedback: str) -> Array:
     if name == "dimension" and feedback == "experts":
         return np.asarray(np.log1p(np.log(values) / np.log(2)))
     return np.asarray(np.log(values))
+
+
+def stored_cells(file: Path) -> pd.DataFrame:
+    """The table of cells as it was written, sizes such as 2^100 as numbers; laws are of these rows.
+
+    Raises OSError, ValueError or KeyError for another file.
+    """
+    cells = formats.read_csv(file, keep_default_na=False, na_values=[""])
+    cells = cells.assign(**{name: cells[name].astype(object).fillna("").astype(str) for name in ("options", "barred")})
+    return cells.assign(dimension=cells["dimension"].map(size_of), private=cells["private"].astype(bool))
+
+
+def size_of(text: object) -> float:
+    """The number of a text such as 1000 or 2^100."""
+    base, raised, power = str(text).partition("^")
+    return float(base) ** float(power) if raised else float(base)
 
 
 class Prediction(NamedTuple):
@@ -218,6 +236,8 @@ OF_LAW: Final = ("feedback", "learner", "stream", "set", "options", "private", "
 
 def chosen_points(cells: pd.DataFrame) -> pd.DataFrame:
     """What the fit of every law chooses, of cells that are not barred: a row a law, with the digest of its cells.
+
+    cells: as `stored_cells` gives them, since what is stored must be what a fit of the stored cells chooses.
 
     It is stored with the cells, so that advice fits no grid; a law whose cells have another digest is fitted again.
     """

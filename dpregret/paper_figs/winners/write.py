@@ -24,7 +24,7 @@ from dpregret.paper_figs.figures.grammar import Label, PanelFigure, Style, Theme
 from dpregret.paper_figs.figures.style import MOST
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.winners import table as measuring
-from dpregret.paper_figs.winners.laws import by_digest, chosen_points, coverage
+from dpregret.paper_figs.winners.laws import by_digest, chosen_points, coverage, stored_cells
 from dpregret.paper_figs.winners.table import CALLS, GUARANTEE, PROBLEM, SETTING, Facts
 
 CELL_COLUMNS: Final = (
@@ -72,11 +72,12 @@ def write_winners(files: Sequence[Path], facts: Facts, results: Path, names: Map
     formats.write_captioned(tally, caption, results, "winners")
     cell_table = cells[[name for name in CELL_COLUMNS if name in cells]]
     formats.write_csv(cell_table.assign(dimension=cell_table["dimension"].map(formats.size)), out / measuring.CELLS)
-    points = chosen_points(cells)
+    stored = stored_cells(out / measuring.CELLS)  # laws are those of the digits from which advice predicts
+    points = chosen_points(stored)
     formats.write_csv(points, out / measuring.LAWS)
     for name, frame, description in (
         ("profiles", profiles(ratio_table), PROFILED),
-        ("coverage", coverage(cells, by_digest(points)), COVERED),
+        ("coverage", coverage(stored, by_digest(points)), COVERED),
     ):
         formats.write_csv(frame, out / f"{name}.csv")
         formats.write_captioned(frame.rename(columns=lambda name: name.replace("_", " ")), description, out, name)
