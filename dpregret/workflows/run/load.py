@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import pandas as pd
 
@@ -26,6 +26,7 @@ from dpregret.workflows.run.archive import UnreadableError
 
 REFERENCE: Final = "reference"
 """The name of the committed reference; `reference/ci` is that of the profile ci."""
+T = TypeVar("T")
 MOST_BYTES: Final = 512 << 20
 """Of an archive from an address."""
 
@@ -184,23 +185,23 @@ def _fetched(address: str) -> bytes:
 
 def read_run(place: str) -> pd.DataFrame:
     """All lines of a run that were measured, with the column `paper`. Raises CompareError."""
+    return _read(place, _lines)
+
+
+def _read(place: str, read: Callable[[Path], T]) -> T:
+    """What is read of the folder of a run, which is opened once. Raises CompareError."""
     where = place
     try:
         with opened(place) as folder:
             where = str(folder)
-            alone = folder / archive.CLAIMS
-            return compare.read_tables(folder, [alone] if alone.exists() else _claims(_tables(folder)))
+            return read(folder)
     except (ConfigError, compare.CompareError, DamageError) as fault:
         raise compare.CompareError(str(fault).replace(where, place)) from None
 
 
-def read_drawn(place: str) -> figures.Drawn:
-    """The data of the figures of a run. Raises CompareError."""
-    try:
-        with opened(place) as folder:
-            return figures.read_figures(folder)
-    except (ConfigError, DamageError) as fault:
-        raise compare.CompareError(str(fault)) from None
+def _lines(folder: Path) -> pd.DataFrame:
+    alone = folder / archive.CLAIMS
+    return compare.read_tables(folder, [alone] if alone.exists() else _claims(_tables(folder)))
 
 
 def _tables(folder: Path) -> list[Path]:
@@ -236,4 +237,10 @@ def load(place: str | Path = REFERENCE) -> Run:
 
 def main(a: str, b: str, long: bool = False, in_json: bool = False) -> int:
     """The command `dpregret compare A B`: print what differs; exit code 2 when the two cannot be compared."""
-    return compare.main(a, b, read_run, long, in_json, read_drawn)
+    drawn: dict[str, figures.Drawn] = {}
+
+    def read(place: str) -> pd.DataFrame:
+        lines, drawn[place] = _read(place, lambda folder: (_lines(folder), figures.read_figures(folder)))
+        return lines
+
+    return compare.main(a, b, read, long, in_json, drawn.__getitem__)
