@@ -245,8 +245,8 @@ def swept_with(learners: Any, **given: Any) -> Callable[[], Any]:
 
 
 MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
-    "rounds of a year": (play(rounds=2**40), "play: rounds: .*limit rounds"),
-    "dimension of a billion": (play(dimension=10**9), "play: dimension: .*limit dimension"),
+    "rounds of a year": (play(rounds=2**40), "play: .* more than the limit memory_gb"),
+    "dimension of a billion": (play(dimension=10**9), "play: dimension: must be less than or equal to 16777216"),
     "no learner": (play(learner=None), "play: learner: None is no name"),
     "a learner in a list": (play(learner=["ftal"]), "play: learner: .*is no name"),
     "an object": (play(learner=object()), "play: learner: .*is no name"),

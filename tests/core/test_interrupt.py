@@ -35,4 +35,4 @@ def test_other_errors_keep_their_traceback() -> None:
 def test_a_parser_that_makes_a_number_of_an_interrupt_does_not_hide_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cli, "app", lambda **_: 130)
     with pytest.raises(KeyboardInterrupt):
-        cli.within_app(["table"])
+        cli.parsed(["table"])
