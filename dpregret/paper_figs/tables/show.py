@@ -22,7 +22,7 @@ from dpregret.paper_figs.tables import printed
 from dpregret.paper_figs.tables.printed import PRINTED
 from dpregret.paper_figs.tables.write import MORE
 from dpregret.paper_figs.text import formats
-from dpregret.paper_figs.text.formats import DamageError, Form, read_table
+from dpregret.paper_figs.text.formats import DamageError, Form, folded, read_table
 
 LINES: Final = ("claim", "verdict", "origin", "learner", "variant", "rate", *NUMBER, "reason")
 """The columns of lines."""
@@ -107,8 +107,8 @@ def _table_text(folder: Path, number: int, kind: str | None, long: bool, in_json
         title += ": all columns: --json" if long else ": more columns: --long"
         always = (table["origin"] == AUTOMATIC) & (table["verdict"] == HOLDS) & (not long)
         text = formats.terminal(lines_table(table.loc[~always], long), title)
-        counted = f"\nchecked for every learner, not listed here: {counts_in_words(table.loc[always])}"
-        return text + counted if always.any() else text
+        counted = f"checked for every learner, not listed here: {counts_in_words(table.loc[always])}"
+        return "\n".join([text, *folded(counted)]) if always.any() else text
     if form is PRINTED:
         return printed.terminal(table, title)
     return formats.terminal(table if long else _seen(table), title)
