@@ -90,7 +90,7 @@ class NoisyBatchFrankWolfe(OnePassLearner):
             return 0.0
         if budget.delta == 0:
             raise ValueError(f"{self.card.name} ({self.variant}) needs delta > 0")
-        return math.sqrt(2 * math.log(1 / budget.delta)) * move / budget.epsilon
+        return math.sqrt(2 * math.log(1 / budget.delta)) * move / budget.epsilon  # lines 4, 8
 
     def fit(self, generators: Sequence[np.random.Generator]) -> Array:
         """Released points (settings, runs, p). Settings share records and unit noises (common random numbers)."""
