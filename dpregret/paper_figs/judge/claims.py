@@ -742,7 +742,7 @@ def _implied(path: Path) -> dict[str, dict[str, str]]:
         implied[name] = {"experiment": name}
         if isinstance(streams, list) and len(streams) == 1:
             implied[name]["stream"] = streams[0]
-        if swept in get_args(Parameter):
+        if isinstance(swept, str) and swept in get_args(Parameter):
             implied[name]["parameter"] = swept
     return implied
 
