@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from checkout import ROOT
@@ -58,12 +59,12 @@ RUNS = (
 )  # fmt: skip
 
 
-def test_step(arguments: object) -> object:
+def test_step() -> object:
     """Called by name, as a step is."""
     return ENDS[os.environ["STEP_TEST"]]()
 
 
-def audit_step(arguments: object) -> object:
+def audit_step() -> object:
     return ENDS[os.environ["STEP_AUDIT"]]()
 
 
@@ -83,12 +84,21 @@ def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
     steps = {"test": f"{__name__}:test_step", "audit": f"{__name__}:audit_step"}
     monkeypatch.setattr(studies, "STEPS", steps)
 
-    def call(*words: str, test: str = "0", run: str = "0", tables: int = 0, audit: str = "0") -> int:
+    def call(
+        no_audit: bool = False,
+        keep: bool = False,
+        *,
+        test: str = "0",
+        run: str = "0",
+        tables: int = 0,
+        audit: str = "0",
+    ) -> int:
         monkeypatch.setenv("STEP_TEST", test)
         monkeypatch.setenv("STEP_AUDIT", audit)
         monkeypatch.setattr(studies, "COMMAND", (sys.executable, "-c", RUN, run))
-        monkeypatch.setattr(studies, "compared", lambda folders: tables if read_tables() == {"new"} else 1)
-        return studies.gate(list(words))
+        judged = SimpleNamespace(main=lambda new, old: tables if read_tables() == {"new"} else 1)
+        monkeypatch.setattr(studies, "tables_gate", judged)
+        return studies.gate("study", no_audit=no_audit, keep=keep)
 
     def read_tables() -> set[str]:
         return {(folder / "results" / "study" / PAPER / name).read_text() for name in studies.TABLES}
@@ -129,7 +139,7 @@ def test_tables_of_a_run_that_did_not_finish_are_not_judged_as_this_run(
 @pytest.mark.parametrize("code", [1, 2])
 def test_what_the_comparison_finds_is_the_end(code: int, gate: Callable[..., int]) -> None:
     assert gate(tables=code) == code
-    assert gate("--no-audit", tables=code, audit="killed") == code
+    assert gate(no_audit=True, tables=code, audit="killed") == code
 
 
 def test_a_finding_is_not_hidden_by_a_step_that_died(gate: Callable[..., int]) -> None:
@@ -139,12 +149,12 @@ def test_a_finding_is_not_hidden_by_a_step_that_died(gate: Callable[..., int]) -
 
 @pytest.mark.parametrize("end", RUNS)
 def test_a_run_that_did_not_finish_is_not_kept_as_the_reference(end: str, gate: Callable[..., int]) -> None:
-    assert gate("--keep", run=end) == 2
+    assert gate(keep=True, run=end) == 2
     assert list(Path("reference").iterdir()) == []
 
 
 def test_a_finished_run_is_kept(gate: Callable[..., int]) -> None:
-    assert gate("--keep") == 0
+    assert gate(keep=True) == 0
     assert {path.name for path in Path("reference").iterdir()} == set(studies.TABLES)
 
 
