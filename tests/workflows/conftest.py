@@ -15,6 +15,7 @@ from plays import TABLED, small, tabled
 def leave_no_pictures(checkout: Checkout) -> None:
     """Leave something empty in place of all other outputs: drawing them says nothing about what is made again."""
     done = checkout.snakemake("--summary", *MINE)
+    assert done.returncode == 0, done.stdout + done.stderr
     outputs: dict[str, list[str]] = {}
     for row in csv.DictReader(done.stdout.splitlines(), delimiter="\t"):
         outputs.setdefault(row["rule"], []).append(row["output_file"])

@@ -14,7 +14,7 @@ rule confirmation:
         f"{RESULTS}/benchmark/confirmation.tsv"
     conda:
         CONDA
-    threads: workflow.cores or 1
+    threads: 16  # or all that Snakemake has, where these are fewer
     params:
         plan=PLAN.file,
         key=key("confirmation"),
