@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 from dpregret.paper_figs.compare import compare
+from dpregret.paper_figs.judge.result_tables import AUTOMATIC
+from dpregret.paper_figs.judge.vocabulary import HOLDS
 from dpregret.paper_figs.tables import show
 from dpregret.paper_figs.tables.write import MORE
 from dpregret.paper_figs.text import formats
@@ -114,6 +116,10 @@ def test_tables_fit_and_claims_are_whole(
     assert max(map(len, words)) <= (width or formats.WIDE)
     file = show.FILES[kind] if kind else "table_1.csv"
     lines = pd.read_csv(REFERENCE / paper / file, keep_default_na=False, dtype=str)
+    if kind == "check":  # those of every learner that hold are counted
+        counted = (lines["origin"] == AUTOMATIC) & (lines["verdict"] == HOLDS)
+        assert str(counted.sum()) in shown.split()
+        lines = lines.loc[~counted]
     claims = set(lines["claim"]) if kind else set(lines.loc[lines["power"] != "", "claim"])
     assert claims <= set(shown.split())
     if long:
