@@ -84,6 +84,7 @@ def test_a_study_needs_its_experiments(written: Path) -> None:
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
 
 
+@pytest.mark.nightly
 @pytest.mark.workflow
 def test_the_gate_of_a_study_that_declares_no_figures_passes(written: Path) -> None:
     """Claims and tables without figures, as the example of the docs: its stage of figures writes an empty folder."""

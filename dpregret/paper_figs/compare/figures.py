@@ -66,6 +66,6 @@ def summary(first: Drawn, second: Drawn, moved: pd.DataFrame) -> str:
 def _points(table: pd.DataFrame) -> pd.DataFrame:
     """Numbers by what they are; several of one name by their order."""
     table = table.loc[(table["what"] != TIMED) & table["y"].notna()]
-    keys = table[[*POINT]].fillna("").astype(str)
+    keys = table[[*POINT]].astype(object).fillna("").astype(str)
     keys = keys.assign(turn=keys.groupby([*POINT]).cumcount())
     return table[["y", "low", "high"]].astype(float).set_axis(pd.MultiIndex.from_frame(keys))
