@@ -128,6 +128,7 @@ def added(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     return once(tmp_path_factory, "extended", extended)
 
 
+@pytest.mark.nightly
 @pytest.mark.workflow
 def test_the_tutorials_learner_gets_its_verdict_and_its_curve(added: Checkout) -> None:
     results = added.root / "results" / "mine" / "noisy_descent"
@@ -144,6 +145,7 @@ def test_the_tutorials_learner_gets_its_verdict_and_its_curve(added: Checkout) -
     assert table["T exponent"][0] != "-"
 
 
+@pytest.mark.nightly
 @pytest.mark.workflow
 def test_a_new_kind_of_problem_is_played(added: Checkout) -> None:
     rows = pd.read_parquet(added.root / FORECASTS)

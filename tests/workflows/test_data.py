@@ -83,6 +83,7 @@ def test_a_mistake_of_a_call_is_one_line(wide: Path) -> None:
         dp.records("nowhere.csv", **PUBLIC)
 
 
+@pytest.mark.nightly
 @pytest.mark.workflow
 def test_the_command_and_the_first_lines_of_a_run(tmp_path: Path) -> None:
     studies.write(tmp_path / "mine")

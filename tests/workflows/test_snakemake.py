@@ -231,6 +231,7 @@ def statuses(root: Path) -> dict[str, str]:
     return dict(zip(rows["learner"], rows["status"], strict=True))
 
 
+@pytest.mark.nightly
 def test_what_is_new_or_has_failed_is_played_and_nothing_else(copied: Checkout) -> None:
     """A failed learner is a row that says so; the others are played, and the next command plays it again."""
     root, settings = copied.root, tabled()

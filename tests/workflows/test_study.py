@@ -186,8 +186,14 @@ def test_a_comparator_that_is_not_the_best_point_breaks_its_contract(
 @pytest.mark.parametrize(
     "words",
     [
-        ("check", "descent-T"), ("advise", "--rounds", "1e3", "--dimension", "4", "--epsilon", "1"), ("audit",),
-        ("test",), ("gate",), ("run", "-n"),
+        *(
+            pytest.param(words, marks=pytest.mark.nightly)
+            for words in (
+                ("check", "descent-T"), ("advise", "--rounds", "1e3", "--dimension", "4", "--epsilon", "1"),
+                ("audit",), ("test",), ("run", "-n"),
+            )
+        ),
+        ("gate",),
     ],
     ids=lambda words: words[0],
 )  # fmt: skip
