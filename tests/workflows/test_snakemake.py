@@ -163,7 +163,7 @@ TRIALS: dict[str, tuple[Callable[[Checkout], object], dict[str, int]]] = {
     ),
 }
 """Change -> the jobs that it asks for."""
-USUAL = {"a setting: every item of the chain is stale"}
+USUAL = {"a file that is no target"}
 
 
 @pytest.mark.parametrize(
