@@ -25,7 +25,7 @@ from dpregret.core import boundary, interrupt
 from dpregret.core.errors import ConfigError, not_allowed
 from dpregret.core.files import reference
 from dpregret.core.machine import processors
-from dpregret.workflows.plan.read import TARGETS, offered_profiles, papers, profile_path, short_names
+from dpregret.workflows.plan.read import TARGETS, meant, offered_profiles, papers, profile_path, short_names
 
 PACKAGE: Final = Path(__file__).resolve().parent
 OWN: Final = PACKAGE.parent
@@ -293,10 +293,10 @@ def figure(
 
 def paper_of(word: str) -> str:
     """The paper that a name, or the beginning of one, means."""
-    found = [name for name in papers() if word in (name, "") or name.startswith(word)]
-    if word not in papers() and len(found) != 1:
+    found = meant(word, papers()) if word else papers()  # no word: the only paper of a study
+    if len(found) != 1:
         stop(not_allowed("paper", word, paper_names()))
-    return word if word in papers() else found[0]
+    return found[0]
 
 
 def again(function: str, paper: str, profile: str | None, to: Path, *arguments: Any) -> NoReturn:

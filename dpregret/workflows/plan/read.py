@@ -207,6 +207,14 @@ def short_names(names: Sequence[str]) -> dict[str, str]:
     return {name: shorter if taken.count(shorter) == 1 else name for name, shorter in short.items()}
 
 
+def meant(word: object, names: Sequence[str]) -> list[str]:
+    """Return the papers that a word may mean: the one that it names, in full or in short, else those that it begins."""
+    if not isinstance(word, str) or not word:
+        return []
+    named = [name for name, shorter in short_names(names).items() if word in (name, shorter)]
+    return named or [name for name in names if name.startswith(word)]
+
+
 def profile_names() -> list[str]:
     """Return the names of the profiles that come with the project."""
     excluded = NOT_PROFILES if study.FOLDER else {*NOT_PROFILES, study.PROFILE}

@@ -48,8 +48,7 @@ def redraw(paper: str, results: Path, to: Path, names: Sequence[str]) -> list[Pa
 
 
 def finished(paper: str, folders: Sequence[Path]) -> Path:
-    """The newest of the folders of results that holds rows of a paper. Raises ConfigError where
-    none does."""
+    """The newest of the folders of results that holds rows of a paper. Raises ConfigError where none does."""
     runs = [folder for folder in folders if (folder / paper / "runs").is_dir()]
     if not runs:
         raise ConfigError(f"{folders[0]}: no rows of {paper}: `dpregret run {paper} --profile quick` makes some")

@@ -49,7 +49,7 @@ from dpregret.workflows.plan import make
 from dpregret.workflows.plan.config import Config, results_of
 from dpregret.workflows.plan.frozen import settings_of
 from dpregret.workflows.plan.load import check_options, load_config
-from dpregret.workflows.plan.read import FORMAT, PAPERS, Part, Plan, papers
+from dpregret.workflows.plan.read import FORMAT, PAPERS, Part, Plan, meant, papers
 from dpregret.workflows.run.job import play_experiment
 
 FIGURES: Final = Path("results") / "check"
@@ -245,11 +245,9 @@ def find(paper: str, claim: str) -> ClaimOf:
 
 def paper_of(paper: str) -> str:
     """The name of a paper, of which the beginning may be given. Raises ConfigError in one line."""
-    names = papers()
-    start = paper if isinstance(paper, str) and paper else None
-    matches = [name for name in names if name == start] or [name for name in names if start and name.startswith(start)]
+    matches = meant(paper, papers())
     if len(matches) != 1:
-        raise ConfigError(not_allowed("paper", paper, names))
+        raise ConfigError(not_allowed("paper", paper, papers()))
     return matches[0]
 
 

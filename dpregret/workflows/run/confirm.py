@@ -44,7 +44,7 @@ from dpregret.workflows.plan.checks import predicted
 from dpregret.workflows.plan.config import Config, results_of
 from dpregret.workflows.plan.keys import key_of
 from dpregret.workflows.plan.load import check_options, load_config
-from dpregret.workflows.plan.read import FORMAT, MADE, PROFILES, Part, Plan, short_names, versions
+from dpregret.workflows.plan.read import FORMAT, MADE, PROFILES, Part, Plan, meant, versions
 from dpregret.workflows.run import check
 from dpregret.workflows.run.check import number_of, plays_of
 from dpregret.workflows.run.freshness import Record, contents
@@ -151,13 +151,11 @@ def prepare(config: Config, papers: Sequence[str] = (), count: int = FRESH, date
 
 def _names(given: Sequence[str], papers: Sequence[str]) -> Iterator[str]:
     """The papers that are named, by their names or the beginnings of these. Raises ConfigError."""
-    short = {shorter: name for name, shorter in short_names(papers).items()}
     for word in dict.fromkeys(given):
-        matches = [name for name in papers if word and name.startswith(word)]
-        found = word if word in papers else short.get(word) or (matches[0] if len(matches) == 1 else None)
-        if found is None:
+        matches = meant(word, papers)
+        if len(matches) != 1:
             raise ConfigError(not_allowed("paper", word, papers))
-        yield found
+        yield matches[0]
 
 
 def _unit(config: Config, paper: str, texts: ClaimsFile) -> Unit:
