@@ -7,6 +7,7 @@ numbers), and their noise where they use the same mechanism. Noise, directions a
 from __future__ import annotations
 
 import copy
+import gc
 import math
 import sys
 import zlib
@@ -106,13 +107,15 @@ class Spy:
 
     @contextmanager
     def watching(self) -> Iterator[Spy]:
-        """Of everything that is called inside."""
+        """Of everything that is called inside, and not of generators of other tests that the collector would close."""
         before = sys.getprofile()
+        gc.disable()
         sys.setprofile(self)
         try:
             yield self
         finally:
             sys.setprofile(before)
+            gc.enable()
 
     def taken(self, folder: str) -> list[Key]:
         """Keys of the generators that functions of a folder were handed and somebody drew from, one each.
