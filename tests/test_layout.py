@@ -186,6 +186,7 @@ def test_no_bare_import_loads_a_second_copy(folder: str) -> None:
         ("dpregret.cli", "numpy pandas yaml pydantic snakemake rich"),  # help and completion wait for none
         ("dpregret.paper_figs.tables.show", "jinja2 scipy.optimize scipy.stats numba"),
         ("dpregret.cli, dpregret.workflows.plan.make, dpregret.workflows.run.job", "seaborn matplotlib cvxpy"),
+        ("dpregret.workflows.plan.make, dpregret.workflows.mechanisms.exact", "scipy.stats"),  # named by each plan
     ],
 )
 def test_no_library_is_loaded_before_it_is_used(modules: str, heavy: str) -> None:

@@ -12,7 +12,6 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binom
 
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.batched_dartboard import BatchedDartboard, balanced, corollary_6
@@ -161,11 +160,15 @@ def stuck_regret(horizon: int, p: float, step: float) -> float:
     p + (1 - p) eta, times a quarter of T: the last draw there is uniform.
     """
     draws = math.ceil(4 * horizon * p) - 1
+    from scipy.stats import binom  # late, as below: a plan names exact tables, and needs no law
+
     return float(binom.sf(draws - 1, horizon // 2 - 1, p + (1 - p) * step)) * (horizon - horizon // 2) / 2
 
 
 def coins_regret(experts: int, horizon: int) -> float:
     """T/2 - E min of d independent binomials (T, 1/2): the regret of every learner on fair coins."""
+    from scipy.stats import binom
+
     return horizon / 2 - float((binom.sf(np.arange(horizon), horizon, 0.5) ** experts).sum())
 
 

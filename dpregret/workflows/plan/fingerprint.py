@@ -166,6 +166,7 @@ def forget() -> None:
         beside,
         paper_files,
         code_fingerprint,
+        play_code,
         play_files,
         _fingerprint,
     ):
@@ -198,6 +199,13 @@ def _fingerprint(files: tuple[Path, ...]) -> str:
 def code_fingerprint() -> str:
     """Return the fingerprint of all Python files of the project."""
     return fingerprint(path for folder in FOLDERS for path in (ROOT / PACKAGE / folder).rglob("*.py"))
+
+
+@functools.cache
+def play_code(family: str, learner: str, *streams: str) -> tuple[str, list[Path]]:
+    """The fingerprint of the code of a play, and its files: most plays of an experiment share them."""
+    files = play_files(family, learner, *streams)
+    return fingerprint(files), files
 
 
 @functools.cache

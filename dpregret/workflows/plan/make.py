@@ -76,8 +76,7 @@ def plays(seed: int, experiment: Experiment) -> Iterator[tuple[Play, list[Path]]
     streams = [family.streams[name].__module__ for name in experiment.streams]
     for learner, variants in experiment.learners.items():
         module = family.learners[learner].__module__
-        files = fingerprint.play_files(family.name, module, *streams)
-        code = fingerprint.fingerprint(files)
+        code, files = fingerprint.play_code(family.name, module, *streams)
         for variant in variants:
             key = key_of({**common, "learner": learner, "variant": variant, "code": code})
             yield Play(learner, variant, module, code, key), files
