@@ -12,9 +12,10 @@ from dpregret.paper_figs.figures.write import drawn
 from dpregret.paper_figs.judge.claims import load_claims
 from dpregret.paper_figs.judge.result_tables import ExactLoss
 from dpregret.paper_figs.judge.runs import read_runs
-from dpregret.paper_figs.tables.write import write_tables
 from dpregret.workflows.plan.facts import display_names
-from dpregret.workflows.plan.read import PAPERS
+from dpregret.workflows.plan.read import PAPERS, Plan
+from dpregret.workflows.run.paper_tables import write_paper_tables
+from dpregret.workflows.run.publish import PLAN
 
 
 def listed(paper: str) -> list[str]:
@@ -56,11 +57,17 @@ def finished(paper: str, folders: Sequence[Path]) -> Path:
 
 
 def rewrite_tables(paper: str, results: Path, to: Path) -> list[Path]:
-    """Judge the rows of a finished run again and write the tables of a paper into the folder `to`; return the paths."""
+    """Judge the rows of a finished run again and write the tables of a paper into the folder `to`; return the paths.
+
+    Raises ConfigError where the run has left no plan.
+    """
     folder, losses = results / paper, results / "audit" / "exact_losses.csv"
+    try:
+        plan = Plan.read(results / PLAN)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{error}: make the run again") from None
     exact = ExactLoss.read(losses) if losses.is_file() else {}
     experiments = {path.name for path in (folder / "runs").iterdir() if path.is_dir()}
     experiments |= {path.stem for path in (folder / "runs").glob("*.parquet")}
-    profile = "full" if results.name == "results" else results.name
-    write_tables(folder / "runs", PAPERS / paper, to, experiments, exact, profile)
+    write_paper_tables(plan, paper, folder / "runs", to, experiments, exact)
     return sorted(path for path in to.iterdir() if path.is_file())
