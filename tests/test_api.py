@@ -27,7 +27,7 @@ from dpregret.workflows.mechanisms.own_mechanism import OwnNoiseError
 
 ROOT = Path(__file__).resolve().parents[1]
 SESSION = re.compile(r"^```pycon\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PAGES = [ROOT / "README.md", ROOT / "docs" / "api.md"]
+PAGES = [ROOT / "README.md", ROOT / "docs" / "api.md", ROOT / "docs" / "guarantee.md"]
 SMALL = {"stream": "norm-kink", "rounds": 128, "dimension": 2, "runs": 3}
 
 

@@ -28,7 +28,7 @@ def profile(name):
     return load_config(ROOT / f"workflows/config/{name}.yaml", check=False)
 
 
-MARKS = re.compile(r":begin -->|<!-- (?:number|met): ")
+MARKS = re.compile(r":begin -->|<!-- (?:number|met|cell): ")
 PROSE = [*PAGES, ROOT / "paper/paper.md"]
 GENERATED = [page for page in PROSE if MARKS.search(page.read_text()) and page.parent.name != "proofs"]
 
@@ -48,7 +48,7 @@ def test_generated_parts_are_those_of_the_reference(page):
 
 
 GENERATED_PARTS = re.compile(
-    r"<!-- ([\w-]+):begin -->.*?<!-- \1:end -->|<!-- (?:number|met): .*?<!-- end -->", re.DOTALL
+    r"<!-- ([\w-]+):begin -->.*?<!-- \1:end -->|<!-- (?:number|met|cell): .*?<!-- end -->", re.DOTALL
 )
 NUMBER = r"(?:\d+|[Ff]our|[Ff]ive|[Ss]ix|[Ss]even|[Ee]ight|[Nn]ine|[Tt]en|[Ee]leven|[Tt]welve)"
 COUNTED = r"(?:claims|papers|mistakes in print|(?:private )?variants|printed (?:privacy )?guarantees|checks)"

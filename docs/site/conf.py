@@ -38,6 +38,7 @@ NAVIGATION = {
     "Start here": [
         "Tutorial <docs/tutorial>",
         "First steps in Python <docs/first_steps>",
+        "One verdict by example <docs/verdict_by_example>",
         "How claims are judged <docs/method>",
         "docs/settings",
         "docs/your_study",
@@ -56,7 +57,7 @@ NAVIGATION = {
         "A bound for private bandits <docs/proofs/private_bandit_bound>",
         "Private Frank-Wolfe <docs/proofs/frank_wolfe_privacy>",
     ],
-    "Privacy and security": ["docs/audit", "SECURITY"],
+    "Privacy and security": ["The guarantee in words <docs/guarantee>", "docs/audit", "SECURITY"],
     "Development": [
         "docs/architecture",
         "The engine <dpregret/numerics/README>",

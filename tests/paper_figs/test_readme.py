@@ -293,6 +293,19 @@ def test_numbers_within_sentences_are_counted(stated: Path) -> None:
         renewed(stated, "<!-- number: claim -->7<!-- end -->")
 
 
+def test_cells_of_the_tables_stand_within_sentences(stated: Path) -> None:
+    text = renewed(
+        stated,
+        "<!-- cell: a_2020 a1 verdict -->?<!-- end -->, <!-- cell: a_2020 a1 resolution -->?<!-- end -->, "
+        "<!-- cell: a_2020 a1 measured -->?<!-- end -->, <!-- cell: a_2020 c1 verdict -->?<!-- end -->",
+    )
+    assert re.sub("<!--.*?-->", "", text) == "reproduced, 0.11, 0.50 [0.40, 0.60], holds"
+    unknown = {"d a1 verdict": "paper 'd'", "a_2020 a9 verdict": "claim 'a9'", "a_2020 a1 color": "column 'color'"}
+    for where, message in unknown.items():
+        with pytest.raises(readme.ReadmeError, match=f"unknown {message}"):
+            renewed(stated, f"<!-- cell: {where} --><!-- end -->")
+
+
 @pytest.mark.parametrize(
     ("text", "names"),
     [

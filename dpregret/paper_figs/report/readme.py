@@ -2,9 +2,9 @@
 claims by verdict and the meanings of verdicts in docs/method.md, verdicts on a paper, as a whole and by statement, on
 its page, and numbers within sentences.
 
-A part stands between `<!-- NAME:begin -->` and `<!-- NAME:end -->`. Within a sentence `<!-- number: NAME -->`, or
-`<!-- met: Theorem 3; Theorem 4: dimension -->` (statements, and parameters if not all), begins what is generated, and
-`<!-- end -->` ends it.
+A part stands between `<!-- NAME:begin -->` and `<!-- NAME:end -->`. Within a sentence `<!-- number: NAME -->`,
+`<!-- met: Theorem 3; Theorem 4: dimension -->` (statements, and parameters if not all), or
+`<!-- cell: PAPER CLAIM COLUMN -->` (of claims.csv or checks.csv), begins what is generated, and `<!-- end -->` ends it.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from dpregret.core import boundary
 from dpregret.core.errors import not_allowed
 from dpregret.paper_figs.confirm.table import counted, sentences
 from dpregret.paper_figs.confirm.table import read as read_confirmation
+from dpregret.paper_figs.judge import result_tables
 from dpregret.paper_figs.judge.claims import (
     ClaimsError,
     is_on,
@@ -274,8 +275,26 @@ def _numbers(reference: Path, papers: Path) -> dict[str, Callable[[], object]]:
     }
 
 
-_INLINE: Final = re.compile(r"(<!-- (met|number): ([^>]*?) -->).*?(<!-- end -->)", re.DOTALL)
+_INLINE: Final = re.compile(r"(<!-- (met|number|cell): ([^>]*?) -->).*?(<!-- end -->)", re.DOTALL)
 """What is generated within a sentence."""
+
+
+def _cell(reference: Path, where: str) -> str:
+    """The text of a column of a claim or check, `PAPER CLAIM COLUMN`, or its number, `PAPER CLAIM measured`; raises
+    ReadmeError where there is none."""
+    paper, claim, column = [*where.split(), "", "", ""][:3]
+    folders = _judged(reference)
+    if paper not in folders:
+        raise ReadmeError(f"cell: {not_allowed('paper', paper, folders)}")
+    lines = findings.lines_of(reference / paper)
+    if claim not in lines:
+        raise ReadmeError(f"cell: {not_allowed('claim', claim, lines)}")
+    if column == "measured":
+        return result_tables.number(lines[claim])
+    if column not in lines[claim]:
+        raise ReadmeError(f"cell: {not_allowed('column', column, map(str, lines[claim]))}")
+    text = str(lines[claim][column])
+    return f"{float(text):.2g}" if re.fullmatch(r"-?\d+\.\d+(e-?\d+)?", text) else text
 
 
 def _within(page: str, reference: Path, papers: Path, paper: str) -> str:
@@ -287,6 +306,8 @@ def _within(page: str, reference: Path, papers: Path, paper: str) -> str:
         begin, kind, name, end = match.groups()
         if kind == "met":
             return f"{begin}{met(stated(), name)}{end}"
+        if kind == "cell":
+            return f"{begin}{_cell(reference, name)}{end}"
         if name not in numbers:
             raise ReadmeError(f"{paper}: {not_allowed('number', name, numbers)}")
         return f"{begin}{numbers[name]()}{end}"
