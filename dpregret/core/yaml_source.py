@@ -285,9 +285,10 @@ def validate(
     except ValidationError as raised:
         fault = raised
     problems: dict[str, str] = {}
-    for detail in reversed(fault.errors(include_url=False)):  # of several at one place the first stays
-        kind, context = detail["type"], detail.get("ctx", {})
-        if kind == "too_short" and detail["input"]:
+    details = fault.errors(include_url=False)
+    for detail in reversed(details):  # of several at one place the first stays
+        kind, context, size = detail["type"], detail.get("ctx", {}), len(detail["loc"])
+        if kind == "too_short" and any(other["loc"][:size] == detail["loc"] != other["loc"] for other in details):
             continue  # counts only the right items: the wrong ones have their own line
         *above, last = detail["loc"] or ("",)
         where = _path(source.data, detail["loc"])
@@ -322,8 +323,11 @@ def _message(kind: str, detail: Any, context: Mapping[str, Any], whole_entry: bo
     text = str(detail["msg"]).removeprefix("Value error, ").replace("Input should be", "must be")
     if kind == "string_pattern_mismatch" and context["pattern"] in RULES:
         text = RULES[context["pattern"]]
+    elif kind == "too_short" and context["min_length"] > 1:
+        text = f"must have at least {context['min_length']} values"
     elif kind in MESSAGES:
         text = MESSAGES[kind].format(**context)
+    text = re.sub(r"\d{20,}(\.0+)?|0\.0{10,}\d+", lambda number: f"{float(number[0]):g}", text)
     if kind == "missing" or (kind == "value_error" and whole_entry):
         return text
     if kind == "literal_error":  # the nearest word before the list

@@ -11,6 +11,7 @@ import bz2
 import codecs
 import csv
 import io
+import json
 import lzma
 import unicodedata
 import zipfile
@@ -28,6 +29,8 @@ SEPARATORS: Final = {"comma": ",", "semicolon": ";", "tab": "\t", "blank": " ", 
 """Word -> separator; of blanks, several are one."""
 MOST_CONTENT: Final = 1 << 30
 """Bytes that a compressed file may hold."""
+LONGEST_LINE: Final = 10_000
+"""Characters of the first line that are searched for another separator or encoding."""
 BLOCK: Final = 1 << 15
 """Fields that are held as text at a time."""
 _DECOMPRESSORS: Final[dict[bytes, Any]] = {
@@ -54,11 +57,23 @@ _MARKS: Final = {
 """Bytes that a text begins with -> its encoding; the longer ones first, since they begin with the shorter ones."""
 
 
+_QUOTES: Final = {
+    "unexpected end of data": "a quotation mark is not closed",
+    "expected after": "a quotation mark within a field: double it, or put the field in quotation marks",
+}
+"""What `csv` says of quotation marks -> the same for who has the file before him."""
+
+
 class Block(NamedTuple):
     """Some records in a row. lines: on which each begins. columns: the text of each column."""
 
     lines: list[int]
     columns: list[tuple[str, ...]]
+
+
+def may_separate(char: str) -> bool:
+    """Whether a character can separate fields: no letter or digit, and no part of a number or of a line's end."""
+    return len(char) == 1 and not char.isalnum() and char not in '"\r\n.+-_'
 
 
 class CsvFile:
@@ -95,19 +110,35 @@ class CsvFile:
             if name not in self.positions:
                 found = next((word for word, names in self._other_names() if name in names), None)
                 if found is None and len(self.names) == 1:
-                    found = next((word for word, names in self._other_names() if len(names) > 1), None)
+                    others = self._other_names()
+                    found = next((word for word, names in others if len(names) > 1 and word in SEPARATORS), None)
                 hint = f"; the names look separated otherwise: give `separator: {found}`" if found else ""
+                if not found and (encoding := self._other_encoding(name)):
+                    hint = f"; in another encoding the first line has it: give `encoding: {encoding}`"
                 raise ConfigError(f"{self.name}:1: {not_allowed('column', name, self.names)}{hint}")
 
     def _other_names(self) -> Iterator[tuple[str, list[str]]]:
         """Word for each other separator that makes as many fields of the second line as of the first, with these."""
-        for word, separator in SEPARATORS.items():
+        first = self.text[: self.text.find("\n")][:LONGEST_LINE]
+        characters = sorted({char for char in first if may_separate(char)} - {*SEPARATORS.values()})
+        for word, separator in (*SEPARATORS.items(), *((json.dumps(char), char) for char in characters)):
             if separator != self.separator and self.given is None:
                 try:
                     (_, names), *_ = islice(self._records(separator), 2)
                     yield word, [name.strip() for name in names]
                 except (ConfigError, ValueError):
                     continue
+
+    def _other_encoding(self, name: str) -> str | None:
+        """The first of a few encodings in which the first line of the same bytes holds a name."""
+        for encoding in ("utf-8", "utf-16-le", "utf-16-be"):
+            try:
+                start = self.text[:LONGEST_LINE].encode(self.encoding).decode(encoding, "ignore")
+            except UnicodeError:
+                continue
+            if name in start.partition("\n")[0] and encoding != self.encoding:
+                return encoding
+        return None
 
     def blocks(self) -> Iterator[Block]:
         """All records, some at a time; only once. Raises ConfigError."""
@@ -118,7 +149,11 @@ class CsvFile:
     def _records(self, separator: str) -> Iterator[tuple[int, list[str]]]:
         """(line, fields) of the first line and of each record, all of one length. Blank lines at the end are none."""
         lines: Iterator[str] = io.StringIO(self.text, newline="")
-        if separator == " ":  # blanks at the end of a line separate nothing
+        if separator == " ":
+            if "\t" in self.text:
+                line = self.text.count("\n", 0, self.text.index("\t")) + 1
+                raise ConfigError(f"{self.name}:{line}: a tab, in a file that blanks separate: write blanks for it")
+            # blanks at the end of a line separate nothing
             lines = (line.rstrip(" \r\n") + "\n" for line in lines)
         reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
         expected, blank, line = len(self.given or ()), 0, 1
@@ -129,7 +164,8 @@ class CsvFile:
             except StopIteration:
                 return
             except csv.Error as error:
-                raise ConfigError(f"{self.name}:{line}: not a record: {one_line(error)}") from None
+                reason = next((why for text, why in _QUOTES.items() if text in str(error)), one_line(error))
+                raise ConfigError(f"{self.name}:{line}: not a record: {reason}") from None
             if not fields or (len(fields) == 1 != expected and not fields[0].strip()):
                 blank = blank or line
             elif blank:
@@ -217,13 +253,15 @@ def _marked(content: bytes) -> str | None:
 
 def _decoded(name: str, content: bytes, encoding: str) -> str:
     """The text of bytes. Raises ConfigError for other encodings, with the line and what to give."""
-    marked = _marked(content)
-    codec, marked_codec = codecs.lookup(encoding).name, codecs.lookup(marked or encoding).name
-    if marked == "utf-8-sig" and codec == "utf-8":
-        codec = marked
-    elif marked and not codec.startswith(marked_codec.removesuffix("-sig")):
+    marked, codec = _marked(content), codecs.lookup(encoding).name
+    if marked:
         given = marked.removesuffix("-sig")
-        raise ConfigError(f"{name}: its first bytes are the mark of {given}: give `encoding: {given}`, not {encoding}")
+        ordered = codec in (f"{given}-le", f"{given}-be") and content.startswith("\ufeff".encode(codec))
+        if codec not in (given, marked) and not ordered:
+            raise ConfigError(
+                f"{name}: its first bytes are the mark of {given}: give `encoding: {given}`, not {encoding}"
+            )
+        codec = marked  # which takes the mark off
     try:
         text = content.decode(codec)
     except UnicodeError as error:

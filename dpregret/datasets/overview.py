@@ -21,6 +21,8 @@ from dpregret.numerics.arrays import Array
 BINS: Final = 24
 FAR_APART: Final = 100.0
 """Ratio of the largest to the smallest column from which the search for the comparator is slow."""
+MANY: Final = 50
+"""Records from which on a column of different whole numbers is odd, also one that leaves numbers out."""
 MOST_CLIPPED: Final = 0.1
 """Share of rows, or of values of a column, from which on the page asks whether the constant is right."""
 
@@ -114,8 +116,8 @@ def _column(name: str, values: Array, ranged: Array, pair: tuple[float, float] |
     notes = []
     if least == most:
         notes.append("has one value only")
-    if len(values) > 2 and (np.diff(values) == 1.0).all():
-        notes.append("counts the records: a row number? Leave it out with drop")
+    if identifies(values):
+        notes.append("is another whole number in every record: a row number, an identifier? Leave it out with drop")
     if outside > MOST_CLIPPED * len(values):
         notes.append(f"{outside / len(values):.0%} of its values are outside of its range")
     return Column(
@@ -133,6 +135,16 @@ def _column(name: str, values: Array, ranged: Array, pair: tuple[float, float] |
     )
 
 
+def identifies(values: Array) -> bool:
+    """Whether a column numbers the records, or is another whole number in each of many."""
+    if len(values) < 3 or (values != np.floor(values)).any():
+        return False
+    ordered = np.sort(values)
+    if (ordered[1:] == ordered[:-1]).any():
+        return False
+    return len(values) >= MANY or ordered[-1] - ordered[0] == len(values) - 1
+
+
 def _histogram(values: Array, span: tuple[float, float]) -> tuple[int, ...]:
     """How many values are in each of `BINS` equal parts of the span; halves keep its width a finite number."""
     width = 0.5 * span[1] - 0.5 * span[0]
@@ -145,6 +157,16 @@ def _histogram(values: Array, span: tuple[float, float]) -> tuple[int, ...]:
 def _notes(records: Records, columns: Sequence[Column]) -> list[str]:
     """What a person should look at before a run."""
     notes = [f"{column.name}: {note}" for column in columns for note in column.notes]
+    notes += [
+        f"{name}: has {text!r}, with zeros before it: a code, no number? Give its `levels`, or leave it out with drop"
+        for name, text in records.padded.items()
+    ]
+    if records.file.range:
+        outside = sum(records.counts.values()) / len(records.labels)
+        if outside > MOST_CLIPPED:
+            notes.append(f"label {records.file.label}: {outside:.0%} of its values are outside of its range")
+        if (records.labels == records.labels[0]).all():
+            notes.append(f"label {records.file.label}: has one value only")
     share = float(records.shortened.mean())
     if share > MOST_CLIPPED:
         notes.append(f"{share:.0%} of the rows are longer than norm: is it right?")
@@ -152,9 +174,11 @@ def _notes(records: Records, columns: Sequence[Column]) -> list[str]:
     if varying:
         ordered = sorted(varying, key=lambda column: column.scale)
         small, large = ordered[0], ordered[-1]
-        if large.scale > FAR_APART * small.scale:
+        if large.scale / FAR_APART > small.scale:
+            ratio = large.scale / small.scale
+            times = f"{ratio:.0f}" if ratio < 1e6 else f"{ratio:.0e}"
             notes.append(
-                f"{large.name} is {large.scale / small.scale:.0f} times as large as {small.name}: give public ranges, "
+                f"{large.name} is {times} times as large as {small.name}: give public ranges, "
                 "or the search for the best point is slow and the large column decides alone"
             )
     return notes

@@ -21,19 +21,24 @@ from pathlib import Path
 from typing import Annotated, Final
 
 import numpy as np
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from dpregret import study
+from dpregret.core import errors
 from dpregret.core.errors import NAME_PATTERN, NAME_RULE, ConfigError, nearest
 from dpregret.core.files import checksum, inside
 from dpregret.core.progress import Progress
 from dpregret.core.yaml_source import entries, shown, validate
-from dpregret.datasets.csv_file import SEPARATORS, Block, CsvFile
+from dpregret.datasets.csv_file import SEPARATORS, Block, CsvFile, may_separate
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot
 
 LARGEST: Final = 1e100
 """A public constant whose square is still a number."""
+SMALLEST: Final = 1e-100
+"""A norm whose square is still above 0, and the least width of a range."""
+NARROWEST: Final = 1e-9
+"""Width of a range in units of its larger end: in a narrower one few floating-point numbers have a place."""
 MISSING: Final = frozenset(
     (
         *(
@@ -111,16 +116,25 @@ def _pair(value: object) -> object:
     return tuple(value)
 
 
+def _is_range(pair: tuple[float, float]) -> tuple[float, float]:
+    low, high = pair
+    if not low < high:
+        raise ValueError("must be [low, high] with low < high")
+    if high - low < max(SMALLEST, NARROWEST * max(abs(low), abs(high))):
+        raise ValueError(f"must be wider: low and high differ by less than {NARROWEST:g} of their size")
+    return pair
+
+
 def _separator(value: object) -> object:
     character = SEPARATORS.get(str(value).removeprefix("\\"), value)
     character = "\t" if value == "\\t" else character
-    if not isinstance(character, str) or len(character) != 1 or character.isalnum() or character in '"\r\n.+-_':
+    if not isinstance(character, str) or not may_separate(character):
         raise ValueError(f"must be one character, or one of {', '.join(SEPARATORS)}")
     return character
 
 
 Finite = Annotated[float, Field(strict=True, ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]
-Pair = Annotated[tuple[Finite, Finite], BeforeValidator(_pair)]
+Pair = Annotated[tuple[Finite, Finite], BeforeValidator(_pair), AfterValidator(_is_range)]
 Name = Annotated[str, BeforeValidator(_word), Field(min_length=1)]
 Names = Annotated[tuple[Annotated[str, BeforeValidator(_word)], ...], BeforeValidator(_words)]
 Value = Annotated[bool, Field(strict=True)] | Annotated[int, Field(strict=True)] | float | str
@@ -146,7 +160,7 @@ class RecordFile(BaseModel):
 
     file: str = Field(min_length=1)
     label: Name
-    norm: float = Field(strict=True, gt=0, le=LARGEST, allow_inf_nan=False)
+    norm: float = Field(strict=True, ge=SMALLEST, le=LARGEST, allow_inf_nan=False)
     positive: Values | None = None
     negative: Values | None = None
     range: Pair | None = None
@@ -178,10 +192,6 @@ class RecordFile(BaseModel):
             raise ValueError("negative: lists values beside those of positive, which is not given")
         if both := set(self.positive or ()) & set(self.negative or ()):
             raise ValueError(f"positive, negative: {min(map(repr, both))} is in both")
-        named = {"range": self.range} if self.range else {}
-        for name, pair in (named | {f"ranges: {name}": pair for name, pair in self.ranges.items()}).items():
-            if not pair[0] < pair[1]:
-                raise ValueError(f"{name}: {list(pair)} must be [low, high] with low < high")
         for name, values in self.levels.items():
             if any(matches(str(value), [other]) for at, value in enumerate(values) for other in values[:at]):
                 raise ValueError(f"levels: {name}: a value is given twice")
@@ -220,10 +230,14 @@ class RecordFile(BaseModel):
         at, classes = file.positions[self.label], Classes()
         features: list[Array] = []
         labels: list[Array] = []
+        codes: dict[str, str] = {}
         progress = Progress(f"reads {self.location}")
         for block in file.blocks():
             progress.tick()
             features.append(self._numbers(block, file.positions, columns))
+            for name in columns:
+                if name not in self.levels and (code := padded(block.columns[file.positions[name]])):
+                    codes.setdefault(name, code)
             if self.range is not None:
                 labels.append(self._as_numbers(block, at, self.label))
             else:
@@ -247,7 +261,7 @@ class RecordFile(BaseModel):
                 )
         ranged = self._ranged(values, names)
         scaled, norms = shortened(ranged, self.norm)
-        return Records(self, tuple(names), values, ranged, scaled, signs, norms > self.norm, counts)
+        return Records(self, tuple(names), values, ranged, scaled, signs, norms > self.norm, counts, codes)
 
     def _opened(self) -> CsvFile:
         names = self.header if isinstance(self.header, tuple) else None
@@ -375,7 +389,7 @@ class RecordFile(BaseModel):
         for wanted in named:
             if not any(matches(value, (wanted,)) for value in classes.first):
                 word = "positive" if wanted in positive else "negative"
-                quotes = "" if isinstance(wanted, str) else f" (a {type(wanted).__name__}; quotes make a word of it)"
+                quotes = "" if isinstance(wanted, str) else f" (a {_kind(wanted)}; quotes make a word of it)"
                 raise ConfigError(
                     f"{self.location}: {where}: no record has the value {wanted!r} of {word}{quotes}; its values are "
                     f"{listed}{nearest(wanted, classes.first)}"
@@ -427,7 +441,8 @@ class Records:
 
     names (d,): of the features. values (n, d): as in the file. ranged (n, d): in units of their ranges. features
     (n, d): these, rows of norm at most the public norm. labels (n,) in [-1, 1]. shortened (n,): rows that were longer.
-    counts: value of the label -> records; of numbers, those below and above their range.
+    counts: value of the label -> records; of numbers, those below and above their range. padded: column of numbers ->
+    the first that is written with zeros before it, as codes are.
     """
 
     file: RecordFile
@@ -438,6 +453,7 @@ class Records:
     labels: Array
     shortened: np.ndarray
     counts: dict[str, int]
+    padded: dict[str, str]
 
 
 _NO_NAMES: Final = (
@@ -487,6 +503,12 @@ def named_columns(file: CsvFile, drop: Sequence[str] = ()) -> list[str]:
     return [name for name, _ in columns.values()]
 
 
+def padded(texts: Sequence[str]) -> str | None:
+    """The first whole number that is written with zeros before it."""
+    found = re.search(r"^\s*(0\d+)\s*$", "\n".join(texts), re.MULTILINE)
+    return found[1] if found else None
+
+
 def is_missing(text: str) -> bool:
     """Whether a file writes this for a value that there is not."""
     return text.lower() in MISSING
@@ -506,6 +528,10 @@ def number_in(text: str) -> float | None:
 def _exact(text: str) -> Decimal | None:
     """The number that a text is, with all its digits: long identifiers differ that a float would make equal."""
     return None if number_in(text) is None else Decimal(text.strip())
+
+
+def _kind(value: float) -> str:
+    return "truth value" if isinstance(value, bool) else "number"
 
 
 def _number_or_word(text: str) -> Decimal | str:
@@ -573,6 +599,8 @@ def declared() -> dict[str, RecordFile]:
     for name, part in parts.items():
         if not re.fullmatch(NAME_PATTERN, name):
             problems.append(f"{part.at(())}: {NAME_RULE}")
+        elif len(name) > errors.LONGEST_NAME:
+            problems.append(f"{part.at(())}: may have at most {errors.LONGEST_NAME} characters, not {len(name)}")
         elif name in taken():
             problems.append(f"{part.at(())}: dpregret has a data set of this name: give another")
         for key, value in part.data.items():

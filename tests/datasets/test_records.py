@@ -47,7 +47,8 @@ def refusal(folder: Path, content: str | bytes, **given: Any) -> str:
         ("a,b,label\n1,2,yes,\n", {}, ":2: 4 fields"),
         ('a,b,label\n"1\n",2,yes\n3,no\n', {}, ":4: 2 fields"),
         ("a,b,label\n1,2,yes\n\n1,2,no\n", {}, ":3: a blank line"),
-        ('a,b,label\n1,2,yes\n1,2,"no\n', {}, ":3: not a record"),
+        ('a,b,label\n1,2,yes\n1,2,"no\n', {}, ":3: not a record: a quotation mark is not closed"),
+        ('a,b,label\n1,2,yes\n1,"2"3,no\n', {}, ":3: not a record: a quotation mark within a field"),
         # columns that are no features
         (",a,label\n0,1,yes\n1,2,no\n", {}, 'drop: [""]'),
         ("Unnamed: 0,a,label\n0,1,yes\n1,2,no\n", {}, 'drop: ["Unnamed: 0"]'),
@@ -95,12 +96,17 @@ def refusal(folder: Path, content: str | bytes, **given: Any) -> str:
         ("a\tb\tlabel\n1\t2\tyes\n", {}, "give `separator: tab`"),
         ("a b label\n1 2 yes\n", {}, "give `separator: blank`"),
         (RIGHT, {"separator": ";"}, "give `separator: comma`"),
+        (RIGHT.replace(",", "~"), {}, 'give `separator: "~"`'), (RIGHT.replace(",", ":"), {}, 'give `separator: ":"`'),
+        (RIGHT.replace(",", " \t "), {"separator": " "}, ":1: a tab, in a file that blanks separate"),
         # encodings
         (RIGHT.encode("utf-16"), {}, "give `encoding: utf-16`"),
         (RIGHT.encode("utf-16-le"), {}, "`encoding: utf-16`"),
         (RIGHT.encode("utf-32"), {}, "give `encoding: utf-32`"),
         (RIGHT.replace("no", "não").encode("latin-1"), {}, ":3: byte 0xe3 is not utf-8"),
         (RIGHT.encode("utf-8-sig"), {"encoding": "latin-1"}, "give `encoding: utf-8`"),
+        (RIGHT.encode("utf-16"), {"encoding": "utf-16-be"}, "give `encoding: utf-16`, not utf-16-be"),
+        (RIGHT.encode("utf-16-be"), {"encoding": "utf-16-le"}, "give `encoding: utf-16-be`"),
+        (RIGHT.encode(), {"encoding": "utf-16-le"}, "give `encoding: utf-8`"),
         # other files
         ("", {}, "no names"), ("\n", {}, "no names"), ("a,b,label\n", {}, "0 records"),
         ("label\nyes\nno\n", {}, "0 features"),
@@ -130,7 +136,9 @@ def zipped(*names: str) -> bytes:
     [
         (RIGHT, {}), (RIGHT.rstrip("\n"), {}), (RIGHT + "\n\n", {}), (RIGHT.replace("\n", "\r\n"), {}),
         (RIGHT.replace("\n", "\r"), {}), (RIGHT.encode("utf-8-sig"), {}), (RIGHT.replace(",", ", "), {}),
-        (RIGHT.encode("utf-16"), {"encoding": "utf-16"}), (RIGHT.encode("utf-16-be"), {"encoding": "utf-16-be"}),
+        (RIGHT.encode("utf-16"), {"encoding": "utf-16"}),
+        (("\ufeff" + RIGHT).encode("utf-16-le"), {"encoding": "utf-16-le"}),
+        (RIGHT.encode("utf-16-be"), {"encoding": "utf-16-be"}),
         (RIGHT + "  \n", {}), (RIGHT[10:], {"header": ["a", "b", "label"]}),
         (RIGHT.replace("a,", "2019,"), {"header": True}),
         (gzip.compress(RIGHT.encode()[:9], mtime=0) + gzip.compress(RIGHT.encode()[9:], mtime=0) + bytes(8), {}),
@@ -259,9 +267,12 @@ def test_public_ranges_and_levels_make_features(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "named"),
     [
-        ({"norm": 1e101}, "norm"), ({"norm": float("nan")}, "norm"), ({"separator": "ab"}, "separator"),
+        ({"ranges": {"a": (1, 1 + 1e-15)}}, "must be wider"),
+        ({"positive": None, "range": (0, 5e-324)}, "must be wider"),
+        ({"norm": 1e101}, "norm"), ({"norm": 5e-324}, "norm"),
+        ({"norm": float("nan")}, "norm"), ({"separator": "ab"}, "separator"),
         ({"separator": "."}, "separator"), ({"encoding": "hex"}, "encoding"), ({"encoding": "utf-9"}, "encoding"),
-        ({"negative": "yes"}, "is in both"), ({"decimal": ";"}, "decimal"), ({"ranges": {"a": (1, 1)}}, "ranges: a"),
+        ({"negative": "yes"}, "is in both"), ({"decimal": ";"}, "decimal"), ({"ranges": {"a": (1, 1)}}, "ranges.a"),
         ({"ranges": {"label": (0, 1)}}, "named twice"), ({"levels": {"a": ["x", "x"]}}, "given twice"),
         ({"levels": {"a": [True, "True"]}}, "given twice"), ({"levels": {"a": [1, 1.0]}}, "given twice"),
         ({"norm": True}, "norm"), ({"norm": "2"}, "norm"), ({"ranges": {"a": (False, 1)}}, "ranges"),
@@ -331,6 +342,27 @@ def test_files_of_records_stay_below_the_study(data_yaml: Path, file: str) -> No
     (line,) = caught.value.problems
     assert line.startswith(f"{data_yaml}:2: mine.file: ")
     assert "PATH=" not in line
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("range: [5, 1]", ":5: mine.range: must be [low, high] with low < high, not [5, 1]"),
+        ("levels: {a: x}", ":5: mine.levels.a: must have at least 2 values, not 'x'"),
+        ("ranges: {a: [0, 1.0e+101]}", ":5: mine.ranges.a[1]: must be less than or equal to 1e+100, not 1e+101"),
+    ],
+)
+def test_what_a_key_may_not_hold_is_named_with_its_line(data_yaml: Path, line: str, named: str) -> None:
+    data_yaml.write_text(f"mine:\n  file: own.csv\n  label: label\n  norm: 1\n  {line}\n")
+    with pytest.raises(ConfigError) as caught:
+        records.declared()
+    assert caught.value.problems == (f"{data_yaml}{named}",)
+
+
+def test_a_name_that_no_file_can_have_is_refused(data_yaml: Path) -> None:
+    data_yaml.write_text(f"{'a' * 200}:\n  file: own.csv\n  label: label\n  norm: 1\n  positive: yes\n")
+    with pytest.raises(ConfigError, match="may have at most 100 characters, not 200"):
+        records.declared()
 
 
 def test_a_question_that_is_not_answered_is_named(data_yaml: Path) -> None:

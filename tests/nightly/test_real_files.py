@@ -69,7 +69,8 @@ def advised(file: Path, facts: dict[str, Any], folder: Path) -> tuple[str, str |
     advice = json.loads(text)
     assert (advice["request"]["rounds"], advice["request"]["dimension"]) == (records, features)
     names = [row["learner"] for row in advice["learners"]]
-    return f"read: {records} records of {features} features; advised: {names[0]} of {len(names)}", None
+    advised = f"{names[0]} of {len(names)}" if names else "a fixed point"
+    return f"read: {records} records of {features} features; advised: {advised}", None
 
 
 @pytest.mark.nightly

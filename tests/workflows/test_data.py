@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from commands import ran
 import dpregret as dp
 from dpregret.algorithms.privacy.budget import Budget, gaussian_epsilon, gaussian_mu
 from dpregret.core.errors import ConfigError
-from dpregret.datasets.overview import BINS
+from dpregret.datasets.overview import BINS, identifies
 from dpregret.paper_figs.report.page import Run
 from dpregret.workflows.run import studies
 from dpregret.workflows.run.data import Page, planned_at
@@ -48,7 +49,7 @@ def test_the_page_says_what_was_read(wide: Path) -> None:
     page = str(read)
     for part in ("4 records of 4 features", "'No' 3, 'Yes' 1; 1 are +1, 3 are -1", "[0, 5000]", "most often for row"):
         assert part in page
-    assert "row: counts the records" in page
+    assert "row: is another whole number in every record" in page
     assert "balance: 50% of its values are outside" in page
 
 
@@ -58,6 +59,26 @@ def test_columns_far_apart_and_constant_ones_are_noted(tmp_path: Path) -> None:
     notes = dp.records(file, label="y", positive=1, norm=2000).overview.notes
     assert [note.split(":")[0].split(" is ")[0] for note in notes] == ["same", "large"]
     assert "50000 times as large as small" in notes[1]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "odd"),
+    [
+        (range(4), True), (range(4, 0, -1), True), ((3, 1, 4, 2), True), ((3, 1, 4, 9), False), ((1, 2, 2), False),
+        ((0.5, 1.5, 2.5), False), (range(1000, 1500, 7), True), ((1, 2), False), (range(1000, 1070, 7), False),
+    ],
+)  # fmt: skip
+def test_a_column_that_numbers_the_records_is_noted(numbers: Sequence[float], odd: bool) -> None:
+    assert identifies(np.array([*map(float, numbers)])) == odd
+
+
+def test_codes_and_labels_of_one_value_are_noted(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("zip,much,y\n01234,1e308,7\n 99999,-1e308,7\n")
+    notes = dp.records(file, label="y", range=(0, 5), norm=9).overview.notes
+    assert notes[0].startswith("zip: has '01234', with zeros before it: a code, no")
+    assert notes[1:3] == ("label y: 100% of its values are outside of its range", "label y: has one value only")
+    assert "much is 1e+303 times as large as zip" in notes[-1]
 
 
 def test_labels_of_numbers_are_counted_outside_of_their_range(tmp_path: Path) -> None:

@@ -19,6 +19,16 @@ def study_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def test_columns_of_codes_and_identifiers_are_asked_about(study_folder: Path) -> None:
+    rows = "".join(f"{13 * n},0{n % 7}11,{n % 5}.5,{'yn'[n % 2]}\n" for n in range(60))
+    (study_folder / "ids.csv").write_text(f"id,zip,v,label\n{rows}")
+    questions.write(study_folder / "mine", study_folder / "ids.csv", "label")
+    text = (study_folder / "mine" / "data.yaml").read_text()
+    assert "    id: # another whole number in every record: an identifier?" in text
+    assert "    zip: # has '0011': a code, no number?" in text
+    assert "    v:\n" in text
+
+
 def test_answers_to_all_questions_make_a_study(study_folder: Path) -> None:
     folder, path = study_folder / "mine", study_folder / "Pay 2020.csv"
     assert questions.write(folder, path, "paid") == ["positive", "ranges.age"]

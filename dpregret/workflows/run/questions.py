@@ -9,15 +9,27 @@ from __future__ import annotations
 import re
 import shutil
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
+
+import numpy as np
 
 from dpregret import study
 from dpregret.core.errors import NAME_PATTERN, ConfigError
 from dpregret.core.progress import Progress
 from dpregret.datasets.csv_file import SEPARATORS, CsvFile
-from dpregret.datasets.records import UNNAMED, check_first_line, is_missing, named_columns, number_in, quoted, taken
+from dpregret.datasets.overview import identifies
+from dpregret.datasets.records import (
+    UNNAMED,
+    check_first_line,
+    is_missing,
+    named_columns,
+    number_in,
+    padded,
+    quoted,
+    taken,
+)
 
 MOST_LEVELS: Final = 12
 """Values of a column of words that may be its levels; of more the column is left out."""
@@ -160,7 +172,7 @@ def _declared(
         elif len(found) == 1:
             drop.append((column, "it has one value only"))
         elif present and all(number(value) is not None for value in present):
-            ranges.append((column, lacks))
+            ranges.append((column, " ".join(filter(None, (lacks, _odd(found, number))))))
         elif 2 <= len(present) <= MOST_LEVELS:
             words = [value for value in present if number(value) is None]
             if len(words) < len(present):
@@ -190,6 +202,16 @@ def _declared(
         questions.append("norm")
         lines.append("  norm: # the largest norm of a row of features, a public constant: longer rows are scaled down")
     return lines, questions, dimension
+
+
+def _odd(found: Counter[str], number: Callable[[str], float | None]) -> str:
+    """What makes a column of numbers look like one of names or codes, with the remedy."""
+    numbers = [value for text in found if (value := number(text)) is not None]
+    if code := padded(list(found)):
+        return f"has {code!r}: a code, no number? Then list its values in levels, or move it to drop"
+    if len(found) == found.total() and identifies(np.array(numbers)):
+        return "another whole number in every record: an identifier? Then move it to drop"
+    return ""
 
 
 def _has_commas(found: Counter[str]) -> bool:
