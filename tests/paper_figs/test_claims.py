@@ -365,6 +365,34 @@ def test_what_a_formula_dictates_is_a_check() -> None:
         assert not (all(falls) and length < 0.01 * claim.tol), claim.id
 
 
+def test_rates_that_an_instance_computes_are_checks() -> None:
+    """Without chance a rate is no finding where the slope follows the law to a hundredth of the tolerance, nor on
+    nested halving and blocks of equal losses, where the regret is a known function of a step that a formula sets."""
+    formulas = ("printed", "printed-pure", "balanced")
+    for claim, _, row in committed():
+        slopes = [abs(float(slope)) for slope in row["local_slopes"].split(";") if slope]
+        if not slopes or claim.type not in ("exponent", "linear"):
+            continue
+        length = float(row["normalised_high"]) - float(row["normalised_low"])
+        assert max(*slopes, length) > 0.01 * claim.tol, claim.id
+        known = row["stream"] == "halving" or (row["stream"] == "turns" and claim.origin != "paper")
+        if row["interval_over"] == "cells" and known and claim.response == "regret":
+            assert claim.variant not in formulas, claim.id
+
+
+def test_a_ledger_held_against_the_budget_that_it_was_built_for_is_a_check() -> None:
+    for paper in sorted(path.parent.name for path in PAPERS.glob("*/claims.yaml")):
+        with (REFERENCE / paper / "jobs.csv").open(encoding="utf-8") as file:
+            delivered = {
+                (row["experiment"], row["learner"], row["variant"]): float(row["delivered"] or "nan")
+                for row in csv.DictReader(file)
+            }
+        for claim in load_claims(PAPERS / paper / "claims.yaml").claims:
+            if claim.type == "private" and claim.kind == "claim" and not claim.exact:
+                spent = delivered[claim.experiment, claim.learner, claim.variant]
+                assert abs(spent - 1) > 1e-6, claim.id
+
+
 def test_no_two_decided_claims_are_one_measurement() -> None:
     """The same fit under two laws is a claim and a check; an upper and a lower side are two statements."""
     keys = ("paper", "experiment", "learner", "variant", "stream", "parameter", "response", "fitted", "cells_used")
