@@ -24,6 +24,7 @@ from dpregret.core.errors import ConfigError
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.mechanisms.own_mechanism import OwnNoiseError
+from dpregret.workflows.run import check
 
 ROOT = Path(__file__).resolve().parents[1]
 SESSION = re.compile(r"^```pycon\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -409,6 +410,22 @@ def test_an_answer_is_as_its_schema_says(words: list[str], capfd: pytest.Capture
     rows = answer.get("rows", answer.get("moved", answer.get("learners", answer.get("by_age", answer.get("cells")))))
     assert rows or command == "check"
     assert told.err == ""
+
+
+@pytest.mark.parametrize("in_json", [False, True])
+def test_a_claim_that_was_not_decided_is_no_success(
+    in_json: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is played: the experiment is not in the profile. A play that failed has the same verdict."""
+    profile = tmp_path / "window.yaml"
+    profile.write_text(
+        "profile: window\nextends: ci\nonly: listed\npapers: {lou_cheung_2020: {experiments: {window: {}}}}\n"
+    )
+    assert check.main("lou_cheung", "thm3-T", str(profile), in_json=in_json) == 2
+    told = capfd.readouterr()
+    assert told.err.count("\n") == 1
+    assert "could not be decided: experiment horizon is not in the profile" in told.err
+    assert (json.loads(told.out)["verdict"] == "not run") if in_json else told.out == ""
 
 
 def test_numbers_that_json_has_not_are_null() -> None:

@@ -2,7 +2,7 @@
 
 It needs plays, which go into the store, or an exact computation. The statement, its place in the paper, the numbers,
 the verdict and the path of the figure are printed. Exit code 0: the claim is decided, whatever the verdict; 2: it could
-not be decided, in one line.
+not be decided, in one line (no such play in the profile, or it failed).
 
 The plays are those of a run, under the same keys: what a run has played is not played again, and a run finds what was
 played here.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
@@ -24,8 +25,8 @@ import pandas as pd
 
 from dpregret import study
 from dpregret.core.arguments import path
-from dpregret.core.boundary import as_json
-from dpregret.core.errors import ConfigError, not_allowed, printable
+from dpregret.core.boundary import FAILED, as_json
+from dpregret.core.errors import ConfigError, not_allowed, printable, shown
 from dpregret.core.files import reference
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge import fits
@@ -334,5 +335,10 @@ def main(paper: str, claim: str, profile: str, figure: Path | None = None, in_js
         measured = check(paper, claim, profile, figure)
     finally:
         logging.disable(logging.NOTSET)
-    print(as_json(measured).rstrip("\n") if in_json else printable(str(measured)))
-    return 0
+    undecided = measured.verdict == NOT_RUN
+    if undecided:
+        line = shown(f"dpregret: check: {measured.paper} {measured.claim}: could not be decided: {measured.reason}")
+        print(line, file=sys.stderr)
+    if in_json or not undecided:
+        print(as_json(measured).rstrip("\n") if in_json else printable(str(measured)))
+    return FAILED if undecided else 0
