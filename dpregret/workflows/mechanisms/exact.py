@@ -35,7 +35,7 @@ from dpregret.algorithms.privacy.prefix_sums import NoisePerItem, NoisePerPrefix
 from dpregret.algorithms.privacy.window_blocks import WindowBlocks, WindowItems
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.text import formats
-from dpregret.workflows.mechanisms import dartboards
+from dpregret.workflows.mechanisms import corner_choices, dartboards
 
 BANDS = 64
 BUFFERS = {1: "1 buffer", **{count: f"{count} buffers" for count in range(2, 6)}}
@@ -338,6 +338,7 @@ TABLES: Mapping[str, Callable[[], pd.DataFrame]] = {
     "reach": dartboards.reach,
     "stated-privacy": dartboards.stated_privacy,
     "counterexamples": dartboards.counterexamples,
+    "choices": corner_choices.choices,
 }
 
 
