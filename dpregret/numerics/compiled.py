@@ -7,6 +7,7 @@ uses it. Copies of one tree that are given one folder compile once.
 """
 
 import contextlib
+import functools
 import hashlib
 import inspect
 import os
@@ -37,10 +38,13 @@ _INSTALLED = {Path(folder).resolve() for folder in (sysconfig.get_path("stdlib")
 _KERNELS: list[Any] = []
 _SPECIAL: dict[tuple[Any, ...], Any] = {}
 _READ: dict[str, int] = {}  # index of a kernel's code on disk -> its date when it was last read
+_UFUNCS: list[Callable[[], Any]] = []
 
 
 def warm() -> None:
     """Load every kernel that was imported with what is on disk of it: for a process that forks its workers."""
+    for ufunc in _UFUNCS:
+        ufunc()
     for kernel in _KERNELS:
         _load(kernel)
 
@@ -251,6 +255,28 @@ def compiled(function: Function) -> Function:
 def inlined(function: Function) -> Function:
     """The same for a small function that kernels call once a row: it becomes part of them."""
     return cast(Function, _kernel(function, forceinline=True))
+
+
+def by_element(types: str, shapes: str = "") -> Callable[[Any], Callable[..., Any]]:
+    """A ufunc of numba: the function on every element of arrays, or (with shapes) on their last axes.
+
+    It is loaded at its first call: numba takes half a second to get ready, and most imports call nothing.
+    """
+
+    def decorate(function: Any) -> Callable[..., Any]:
+        @functools.cache
+        def ufunc() -> Any:
+            make = numba.guvectorize([types], shapes, cache=True) if shapes else numba.vectorize([types], cache=True)
+            return make(function)
+
+        @functools.wraps(function)
+        def called(*arrays: Any) -> Any:
+            return ufunc()(*arrays)
+
+        _UFUNCS.append(ufunc)
+        return called
+
+    return decorate
 
 
 def _kernel(function: Any, **options: bool) -> Any:

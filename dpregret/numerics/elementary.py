@@ -8,11 +8,10 @@ as the C library's, and within one last bit of the exact value.
 import math
 from typing import Any
 
-import numba
 import numpy as np
 
 from dpregret.numerics.arrays import Array
-from dpregret.numerics.compiled import inlined
+from dpregret.numerics.compiled import by_element, inlined
 from dpregret.numerics.intrinsics import fused, where_less
 
 INVERSE, LN2_HIGH, LN2_LOW = (
@@ -131,13 +130,13 @@ def finite_power(base: float, exponent: float) -> float:
     return where_less(base, 5e-324, 0.0, _finite_power(base, exponent)) + (base - base)
 
 
-@numba.vectorize(["float64(float64)"], cache=True)  # type: ignore[untyped-decorator]
+@by_element("float64(float64)")
 def exp(value: float) -> float:
     """e^value of arrays."""
     return exp_of(value)
 
 
-@numba.vectorize(["float64(float64)"], cache=True)  # type: ignore[untyped-decorator]
+@by_element("float64(float64)")
 def log(value: float) -> float:
     """Natural logarithm of arrays; -inf at 0."""
     return log_of(value)

@@ -8,12 +8,11 @@ one, each with a single rounding (`fused`).
 
 import math
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dpregret.numerics.arrays import Array, without_gaps
-from dpregret.numerics.compiled import compiled, inlined
+from dpregret.numerics.compiled import by_element, compiled, inlined
 from dpregret.numerics.intrinsics import WIDTH, fused, load, spread, store
 
 LANES = 8
@@ -39,7 +38,7 @@ def dot(first: Array, second: Array) -> float:
     return total
 
 
-@numba.guvectorize(["void(float64[::1], float64[::1], float64[:])"], "(n),(n)->()", cache=True)  # type: ignore[untyped-decorator]
+@by_element("void(float64[::1], float64[::1], float64[:])", "(n),(n)->()")
 def _inner(first: Array, second: Array, out: Array) -> None:
     out[0] = dot(first, second)
 

@@ -37,13 +37,13 @@ import numpy as np
 
 from dpregret.algorithms.experts.base import Block, Play
 from dpregret.algorithms.experts.shrinking_dartboard import (
-    GRID,
     SMALLEST,
     AsPrinted,
     LazyHedge,
     Tuning,
     batches,
     best_eta,
+    grid,
     largest_eta,
     running_out,
 )
@@ -68,7 +68,7 @@ def tuned(
         best = best_eta(horizon, experts, batch)
         if kind(batch, 1.0, best).guarantee(horizon, experts) >= least:
             break
-        for keep_away in [*GRID[::8], *GRID]:
+        for keep_away in [*grid()[::8], *grid()]:
             needed = _needed(horizon * batch / 8, math.log(experts), least) if tuning else best * SMALLEST
             eta = largest_eta(horizon, kind(batch, keep_away, best), needed, epsilon, delta)
             if eta:

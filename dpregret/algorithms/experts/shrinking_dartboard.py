@@ -36,7 +36,7 @@ import bisect
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -50,10 +50,14 @@ from dpregret.algorithms.privacy.selection import zcdp_epsilon
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.elementary import exp
 
-GRID: tuple[float, ...] = tuple(exp(math.log(10.0) * np.linspace(-6.0, 0.0, 97)).tolist())  # on any processor
-"""Values of p that are tried."""
 SMALLEST = 1e-6
 """The smallest eta that is tried, over the best one without privacy."""
+
+
+@cache
+def grid() -> tuple[float, ...]:
+    """Values of p that are tried, the same on any processor."""
+    return tuple(exp(math.log(10.0) * np.linspace(-6.0, 0.0, 97)).tolist())
 
 
 class Tuning(NamedTuple):
@@ -217,7 +221,7 @@ def tuned(horizon: int, experts: int, epsilon: float, delta: float) -> Tuning | 
     if math.isinf(epsilon):
         return EveryRound(1, 1.0, best)
     tuning = None
-    for keep_away in [*GRID[::8], *GRID]:
+    for keep_away in [*grid()[::8], *grid()]:
         if tuning and tuning._replace(keep_away=keep_away).too_dear(horizon, epsilon, delta):
             continue
         eta = largest_eta(horizon, EveryRound(1, keep_away, best), best * SMALLEST, epsilon, delta)
@@ -241,7 +245,7 @@ def affordable(
     return math.isinf(epsilon) or any(
         not kind(batch, keep_away, SMALLEST * best_eta(horizon, experts, batch)).too_dear(horizon, epsilon, delta)
         for batch in batches(horizon, only)
-        for keep_away in reversed(GRID)
+        for keep_away in reversed(grid())
     )
 
 

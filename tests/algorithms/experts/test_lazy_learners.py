@@ -22,13 +22,13 @@ from dpregret.algorithms.experts.hedge import Hedge, hedge_losses
 from dpregret.algorithms.experts.l2p import DrawnCopy, FrozenCopy, LazyToPrivate, StatedPrice, play_by_the_box, printed
 from dpregret.algorithms.experts.private_leader import PrivateFtpl, PrivateFtrl, PrivateLeader
 from dpregret.algorithms.experts.shrinking_dartboard import (
-    GRID,
     SMALLEST,
     EveryRound,
     ShrinkingDartboard,
     Tuning,
     affordable,
     best_eta,
+    grid,
     largest_eta,
     most_of,
 )
@@ -424,7 +424,7 @@ def test_quantiles_of_binomials_are_those_of_scipy(level: float) -> None:
 @pytest.mark.parametrize("epsilon", [0.001, 1.0, 40.0])
 def test_the_tuner_skips_only_points_that_cannot_win(horizon: int, epsilon: float) -> None:
     best, found = best_eta(horizon, 100), None
-    for keep_away in GRID:
+    for keep_away in grid():
         eta = largest_eta(horizon, EveryRound(1, keep_away, best), best * SMALLEST, epsilon, 1e-6)
         if eta > (found.eta if found else 0.0):
             found = EveryRound(1, keep_away, eta)
