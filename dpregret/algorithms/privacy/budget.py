@@ -58,6 +58,8 @@ _LEGENDRE = np.polynomial.legendre.leggauss(20)
 _NODES, _WEIGHTS = (1 + _LEGENDRE[0]) / 2, _LEGENDRE[1] / 2  # on [0, 1]
 SPACING: Final = 2.0**-52
 """Of floating-point numbers near 1."""
+TINY: Final = 2.0**-1000
+"""Smaller scales of noise lose digits, as floating-point numbers below 2^-1022 do."""
 
 
 def largest_within(cost: Callable[[float], float], allowed: float) -> float:
@@ -100,14 +102,22 @@ def smallest_epsilon(delta_at: Callable[[float], float], delta: float) -> float:
 
 
 def _crossing(excess: Callable[[float], float], low: float, high: float) -> float:
-    if excess(low) == 0 or low == high:
+    below = excess(low)
+    if below == 0 or low == high:
         return low
-    return float(brentq(excess, low, high, xtol=1e-300, rtol=4 * SPACING, maxiter=1000))
+    exact = {"xtol": 4 * math.ulp(0.0), "rtol": 4 * SPACING, "maxiter": 1000, "full_output": True, "disp": False}
+    root, search = brentq(excess, low, high, **exact)
+    if not search.converged:
+        while high > 2 * low:  # hundreds of orders of magnitude apart: halve their number
+            middle = math.sqrt(low) * math.sqrt(high)
+            low, high = (middle, high) if (excess(middle) > 0) == (below > 0) else (low, middle)
+        root, _ = brentq(excess, low, high, **exact)
+    return float(root)
 
 
 def _safe(root: float, side: int, fits: Callable[[float], bool]) -> float:
     """The root, or the first number beyond it on that side that fits."""
-    step, parameter = SPACING * root, root
+    step, parameter = max(SPACING * root, math.ulp(0.0)), root
     while not fits(parameter):
         parameter, step = root + side * step, 2 * step
     return parameter
@@ -232,30 +242,37 @@ class Release:
         """The Gaussian-DP parameter sqrt(nodes) sensitivity / scale; NaN for laws that have none."""
         if self.distribution != "gaussian":
             return math.nan
-        return math.inf if self.scale == 0 else math.sqrt(self.nodes) * self.sensitivity / self.scale
+        return self._over_scale(math.sqrt(self.nodes) * self.sensitivity)
+
+    def _over_scale(self, moved: float) -> float:
+        return math.inf if self.scale == 0 or math.isinf(moved) else moved / self.scale
 
     def epsilon(self, delta: float) -> float:
         """The epsilon delivered: exact at delta for Gaussian noise; nodes * sensitivity / scale for the pure laws."""
         if self.nodes == 0:
             return 0.0
-        if self.scale == 0:
-            return math.inf
         if self.distribution == "gaussian":
             return gaussian_epsilon(self.mu(), delta)
-        return self.nodes * self.sensitivity / self.scale
+        return self._over_scale(self.nodes * self.sensitivity)
 
 
 def calibrate(distribution: NoiseDistribution, budget: Budget, sensitivity: float, nodes: float) -> float:
     """The smallest valid scale: sensitivity sqrt(nodes) / mu(epsilon, delta), or sensitivity nodes / epsilon.
 
-    epsilon = inf gives 0, so the private learner runs its non-private counterpart in the same code.
+    epsilon = inf gives 0, so the private learner runs its non-private counterpart in the same code; so do no nodes.
+    Raises ValueError for Gaussian noise at delta = 0, and where no floating-point number is the scale.
     """
     if math.isinf(budget.epsilon):
         return 0.0
-    if distribution == "gaussian":
-        return sensitivity * math.sqrt(nodes) / gaussian_mu(budget)
-    scale = sensitivity * nodes / budget.epsilon
-    while nodes * sensitivity / scale > budget.epsilon:  # by the last bit
+    gaussian = distribution == "gaussian"
+    price = gaussian_mu(budget) if gaussian else budget.epsilon
+    if nodes == 0 or sensitivity == 0:
+        return 0.0
+    moved = sensitivity * (math.sqrt(nodes) if gaussian else nodes)
+    scale = moved / price if moved > 0 and price > 0 else math.nan
+    if not TINY < scale < math.inf:
+        raise ValueError(f"no floating-point scale of noise serves epsilon {budget.epsilon:.3g} at {moved:.3g}")
+    while not gaussian and nodes * sensitivity / scale > budget.epsilon:  # by the last bit
         scale = math.nextafter(scale, math.inf)
     return scale
 
@@ -312,7 +329,8 @@ def binomial_delta(calls: int, first: float, second: float, epsilon: float, erro
         elif p == 1:  # only yeses: so likely as epsilon allows
             found = -math.expm1(min(0.0, epsilon + calls * math.log(q)))
         else:
-            found = _delta(calls, p, q, math.log(p / q), math.log((1 - q) / (1 - p)), epsilon, errors)
+            up = math.log(p / q) if p / q < math.inf else math.log(p) - math.log(q)
+            found = _delta(calls, p, q, up, math.log((1 - q) / (1 - p)), epsilon, errors)
         delta = max(delta, found)
     return delta
 
@@ -331,6 +349,8 @@ def binomial_epsilon(calls: int, first: float, second: float, delta: float) -> f
 
 def optimal_delta(call_epsilon: float, calls: int, epsilon: float, errors: float = 0.0) -> float:
     """Smallest delta at epsilon that holds for all `calls` adaptive calls of call_epsilon-DP."""
+    if call_epsilon == 0 or math.isinf(epsilon):
+        return 0.0
     likely, rare = float(expit(call_epsilon)), float(expit(-call_epsilon))
     return _delta(calls, likely, rare, call_epsilon, call_epsilon, epsilon, errors)
 
@@ -342,7 +362,7 @@ def optimal_epsilon(call_epsilon: float, calls: int, delta: float) -> float:
     if math.isinf(call_epsilon):
         return math.inf
     pure = calls * call_epsilon
-    if Fraction(pure) < calls * Fraction(call_epsilon):
+    if pure < math.inf and Fraction(pure) < calls * Fraction(call_epsilon):
         pure = math.nextafter(pure, math.inf)
     if delta == 0:
         return pure
@@ -351,6 +371,8 @@ def optimal_epsilon(call_epsilon: float, calls: int, delta: float) -> float:
 
 def largest_call_epsilon(epsilon: float, delta: float, calls: int) -> float:
     """The largest epsilon of a call whose `calls` adaptive calls are (epsilon, delta)-DP together, from below."""
+    if math.isinf(epsilon):
+        return math.inf
     pure = epsilon / calls
     if calls * Fraction(pure) > Fraction(epsilon):
         pure = math.nextafter(pure, 0.0)
@@ -370,12 +392,15 @@ def _delta(
     rounding error is what the incomplete beta function may have: against 40 digits less than a tenth of it was seen.
     """
     # the largest number of yeses that does not count; where the last bit decides, it counts
-    last = math.floor((epsilon + calls * down) / (up + down) * (1 - (8 * SPACING if errors else 0.0)))
+    least, a_yes = epsilon + calls * down, up + down
+    if epsilon < math.inf and (math.isinf(least) or math.isinf(a_yes)):  # a quarter of each is a number still
+        least, a_yes = epsilon / calls / 4 + down / 4, (up / 4 + down / 4) / calls
+    last = math.floor(min(float(calls), least / a_yes * (1 - (8 * SPACING if errors else 0.0))))
     if last >= calls:
         return 0.0
     first, second = (_more_than(last, calls, share) for share in (likely, rare))
     error = errors * SPACING * (64 + 200 * math.sqrt(calls)) * first
-    return max(0.0, first - (math.exp(epsilon + math.log(second)) if second > 0 else 0.0)) + error
+    return max(0.0, first - (math.exp(min(700.0, epsilon + math.log(second))) if second > 0 else 0.0)) + error
 
 
 def _more_than(count: int, calls: int, share: float) -> float:

@@ -21,6 +21,8 @@ def _log_delta(epsilon: float, shift: float, errors: float) -> float:
     least = epsilon / shift - 0.5 * shift
     if least > 40:  # below all numbers
         return -math.inf
+    if shift > 1e150:  # all is lost, up to rounding
+        return 0.0
     if least >= 0:
         found = math.log(shift) - 0.5 * least**2 + math.log(mills(least + shift)[0])
     else:

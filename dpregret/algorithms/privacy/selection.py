@@ -28,7 +28,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from dpregret.algorithms.privacy.budget import SPACING, Budget, largest_call_epsilon, largest_within, optimal_epsilon
+from dpregret.algorithms.privacy.budget import (
+    SPACING,
+    TINY,
+    Budget,
+    largest_call_epsilon,
+    largest_within,
+    optimal_epsilon,
+)
 from dpregret.algorithms.privacy.noise import Joint
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled
@@ -64,7 +71,8 @@ class Selection:
 
     def rho(self) -> float:
         """zCDP parameter of all calls together, an eighth of the square of the range each."""
-        return self.calls * (RANGES[self.distribution] / 2 * self.call_epsilon()) ** 2 / 8
+        range_of_loss = RANGES[self.distribution] / 2 * self.call_epsilon()
+        return self.calls * range_of_loss**2 / 8 if range_of_loss < 1e150 else math.inf
 
     def epsilon(self, delta: float) -> float:
         """Smaller of what optimal and zCDP composition prove at delta; 0 calls cost nothing."""
@@ -89,8 +97,15 @@ def largest_choice_epsilon(distribution: SelectionNoise, budget: Budget, calls: 
 
 
 def calibrate_selection(distribution: SelectionNoise, budget: Budget, sensitivity: float, calls: int) -> float:
-    """Smallest scale with which the ledger of all calls meets the budget; epsilon = inf gives 0."""
-    return 2 * sensitivity / largest_choice_epsilon(distribution, budget, calls)
+    """Smallest scale with which the ledger of all calls meets the budget; epsilon = inf gives 0.
+
+    Raises ValueError where no floating-point number is that scale.
+    """
+    largest = largest_choice_epsilon(distribution, budget, calls)
+    scale = 2 * sensitivity / largest if largest > 0 else math.inf
+    if math.isinf(scale) or (scale <= TINY and sensitivity > 0 and largest < math.inf):
+        raise ValueError(f"no floating-point scale of noise serves epsilon {budget.epsilon:.3g} at {sensitivity:.3g}")
+    return scale
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
@@ -110,7 +125,10 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
         parts = rho, excess * rho, logarithm / excess, -math.log1p(excess) / excess, -math.log1p(1 / excess)
         return math.fsum(parts) + 8 * SPACING * sum(map(abs, parts))
 
-    simple = 0.5 * math.log(logarithm / rho)  # best order of the simpler conversion
+    ratio = logarithm / rho
+    within = 0 < ratio < math.inf
+    # best order of the simpler conversion
+    simple = 0.5 * (math.log(ratio) if within else math.log(logarithm) - math.log(rho))
     best = minimize_scalar(at, bounds=(simple - 3, simple + 3), method="bounded", options={"xatol": 1e-10})
     return max(0.0, min(float(best.fun), at(simple)))
 

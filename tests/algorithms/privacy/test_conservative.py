@@ -2,6 +2,8 @@
 
 import itertools
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -14,11 +16,21 @@ from dpregret.algorithms.erm.base import ErmProblem, OnePassLearner
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import BaseLearner, Problem, Setting, learners
-from dpregret.algorithms.privacy import Budget, Release, calibrate, gaussian_delta, gaussian_epsilon, gaussian_mu
+from dpregret.algorithms.privacy import (
+    Budget,
+    NoiseDistribution,
+    Release,
+    calibrate,
+    gaussian_delta,
+    gaussian_epsilon,
+    gaussian_mu,
+)
 from dpregret.algorithms.privacy.budget import (
+    binomial_delta,
     binomial_epsilon,
     largest_call_epsilon,
     largest_within,
+    optimal_delta,
     optimal_epsilon,
     smallest_epsilon,
 )
@@ -185,6 +197,67 @@ def test_conversions_are_closed_at_both_ends() -> None:
     assert binomial_epsilon(3, 0.5, 0.0, 0.0) == binomial_epsilon(3, 0.5, 1.0, 0.0) == math.inf
     assert binomial_epsilon(1, 0.1, 0.0, 0.2) == 0.0
     assert binomial_epsilon(1, 0.3, 0.0, 0.2) == math.inf  # a yes tells the two apart with probability 0.3
+
+
+EXTREME = [5e-324, 1e-300, 1e-160, 1e-9, 1.0, 1e9, 1e160, 1.7e308, math.inf]
+EXTREME_DELTAS = [0.0, 5e-324, 1e-100, 0.3, 1 - 2.0**-53]
+
+
+@pytest.mark.parametrize("size", EXTREME)
+@pytest.mark.parametrize("delta", [*EXTREME_DELTAS, 1.0])
+def test_conversions_answer_whatever_the_arguments(size: float, delta: float) -> None:
+    """A number that is at least 0, or inf; never an error of arithmetic, nor a search without end."""
+    answers = [gaussian_epsilon(size, delta), zcdp_epsilon(size, delta), planar_epsilon(size, delta)]
+    for calls in (1, 1000, 10**12):
+        answers += [optimal_epsilon(size, calls, delta), Selection("laplace", size, 1e300, calls).epsilon(delta)]
+        answers += [binomial_epsilon(calls, p, 0.1, delta) for p in (0.0, 5e-324, 0.1 * (1 + 2.0**-52), 1 - 2.0**-53)]
+    for distribution, nodes, sensitivity in itertools.product(
+        ("gaussian", "laplace"), (1, 1e300), (1e-300, 1.0, 1e300)
+    ):
+        answers.append(Release(distribution, size, sensitivity, nodes).of_record(9).epsilon(delta))  # type: ignore[arg-type]
+    for other in EXTREME:
+        answers += [gaussian_delta(size, other), planar_delta(size, other), optimal_delta(other, 9, size)]
+        answers += [binomial_delta(9, 5e-324, 0.1, other), optimal_delta(other, 10**12, size)]
+    assert all(answer >= 0 for answer in answers)
+    assert math.isinf(gaussian_epsilon(math.inf, 0.5))
+
+
+@pytest.mark.parametrize("epsilon", [epsilon for epsilon in EXTREME if epsilon != 1.7e308])
+@pytest.mark.parametrize("delta", EXTREME_DELTAS)
+def test_calibrations_keep_extreme_budgets_or_refuse(epsilon: float, delta: float) -> None:
+    budget, sizes = Budget(epsilon, delta), (1e-300, 1.0, 1e300)
+    if delta > 0:
+        assert gaussian_epsilon(gaussian_mu(budget), delta) <= epsilon
+        assert zcdp_epsilon(largest_rho(budget), delta) <= epsilon
+        assert planar_epsilon(planar_shift(epsilon, delta), delta) <= epsilon
+    laws: list[NoiseDistribution] = ["laplace", *(["gaussian"] if delta > 0 else [])]
+    lines = []
+    for calls, sensitivity in itertools.product((1, 1000, 10**12), sizes):
+        assert optimal_epsilon(largest_call_epsilon(epsilon, delta, calls), calls, delta) <= epsilon
+        with refused_or_made():
+            scale = calibrate_selection("gumbel", budget, sensitivity, calls)
+            lines.append(Selection("gumbel", scale, sensitivity, calls))
+    for law, nodes, sensitivity in itertools.product(laws, (1, 1e300), sizes):
+        with refused_or_made():
+            lines.append(Release(law, calibrate(law, budget, sensitivity, nodes), sensitivity, nodes))
+    assert all(line.epsilon(delta) <= epsilon for line in lines)
+
+
+@contextmanager
+def refused_or_made() -> Iterator[None]:
+    try:
+        yield
+    except ValueError as refusal:
+        if "no floating-point scale" not in str(refusal):
+            raise
+
+
+@pytest.mark.parametrize(("call", "calls", "delta"), [(1e-300, 40, 1e-300), (1e-160, 9, 5e-324), (1e-200, 40, 1e-203)])
+def test_tiny_calls_are_priced_from_above(call: float, calls: int, delta: float) -> None:
+    epsilon = optimal_epsilon(call, calls, delta)
+    assert 0 <= epsilon <= calls * call * (1 + 1e-15)
+    with mpmath.workdps(400):
+        assert true_calls(call, calls, epsilon) <= mp.mpf(delta)
 
 
 @pytest.mark.parametrize("root", [1e-200, 1e-12, 0.3, 1.0, 1e9, 1e200])
