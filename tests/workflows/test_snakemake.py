@@ -353,3 +353,17 @@ def test_a_paper_is_planned_on_a_cluster_of_one_core(copied: Checkout) -> None:
     found = planned(copied, "--profile", "profiles/slurm", TABLED)
     stages = ("play", "runs", "tables", "complete", "exact", "figures", "paper_report")
     assert found == dict.fromkeys((TABLED, *stages), 1)
+
+
+@pytest.mark.nightly
+def test_the_picture_of_the_rules_is_what_snakemake_draws(tmp_path: Path) -> None:
+    """All is new here, so that the mark is drawn besides."""
+    checkout = make_checkout(tmp_path / "checkout")
+    done = checkout.snakemake("--rulegraph")
+    assert done.returncode == 0, done.stderr
+    names = dict(re.findall(r'(\d+)\[label = "(\w+)"', done.stdout))
+    drawn = {(names[a], names[b]) for a, b in re.findall(r"(\d+) -> (\d+)", done.stdout)}
+    picture = (ROOT / "docs" / "rules.svg").read_text()
+    titles = dict(re.findall(r"<title>(\d+)</title>.*?<text [^>]*>(\w+)</text>", picture, flags=re.DOTALL))
+    arrows = {(titles[a], titles[b]) for a, b in re.findall(r"<title>(\d+)&#45;&gt;(\d+)</title>", picture)}
+    assert arrows == {arrow for arrow in drawn if "mark" not in arrow}
