@@ -22,7 +22,7 @@ from dpregret.paper_figs.judge.claims import load_paper
 from dpregret.paper_figs.judge.result_tables import read_lines
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.paper_figs.report.findings import headlines, section, write_errata_page
-from dpregret.paper_figs.report.page import VENDOR, ReportError, Run, explorer, vendored, write_report
+from dpregret.paper_figs.report.page import VENDOR, ReportError, Run, explorer, unpacked, vendored, write_report
 from dpregret.paper_figs.report.provenance import gather, in_minutes, job_times, write_resources
 from dpregret.paper_figs.tables.show import lines_table
 from dpregret.paper_figs.tables.write import write_tables
@@ -175,8 +175,7 @@ def test_what_is_missing_is_told_in_one_line(results: Path, tmp_path: Path) -> N
 
 def test_winners_of_the_page_are_those_of_the_table(page: Path) -> None:
     text, table = page.read_text(encoding="utf-8"), pd.read_csv(page.parent / "winners.csv")
-    packed = json.loads(text.split('id="winners-data">')[1].split("</script>")[0])
-    column = packed["columns"]["winner"]
+    column = unpacked(text.split('id="winners-data">')[1].split("</script>")[0])["columns"]["winner"]
     assert [column["words"][code] for code in column["codes"]] == table["winner"].tolist()
     contested = table.loc[table["algorithms"] > 1, "winner"]
     assert contested.iloc[-1] in text.split('id="winners-table"')[1].split("</table>")[0]

@@ -2,7 +2,8 @@
 // interactive curves: means over runs with intervals, drawn by Observable Plot
 (() => {
   const { data, element, unique, remember, dark } = dpregret;
-  const papers = data("curve-data");
+  let papers = {};
+  dpregret.loading.push(data("curve-data").then((unpacked) => { papers = unpacked; }));
   // Okabe and Ito's palette without yellow, and shapes: eight colours times eight shapes, told apart without colour too.
   const LIGHT = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#8a6500", "#5b3a8c", "#555555"];
   const DARK = ["#5aa9dd", "#f0803c", "#2fc79b", "#e59cc5", "#8fd0f5", "#e0b23e", "#b79be6", "#b8bec4"];

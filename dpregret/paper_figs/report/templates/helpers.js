@@ -1,7 +1,11 @@
 "use strict";
 // what the scripts of the page share. An address is #PLACE?KEY=VALUE&..., so that what is chosen can be shared
 window.dpregret = (() => {
-  const data = (name) => JSON.parse(document.getElementById(name).textContent);
+  // JSON of the page, packed by zlib and written in base64
+  const data = async (name) => {
+    const bytes = Uint8Array.from(atob(document.getElementById(name).textContent), (sign) => sign.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
+  };
   const element = (name, properties = {}, ...children) => {
     const made = Object.assign(document.createElement(name), properties);
     made.append(...children);
@@ -19,5 +23,6 @@ window.dpregret = (() => {
     history.replaceState(null, "", `#${id}${query ? `?${query}` : ""}`);
   };
   const dark = () => document.documentElement.dataset.theme === "dark";
-  return { data, element, words, unique, place, remember, dark, labels: data("page-names"), opened: [], painted: [] };
+  return { data, element, words, unique, place, remember, dark, labels: {}, loading: [], opened: [], painted: [] };
 })();
+dpregret.loading.push(dpregret.data("page-names").then((labels) => Object.assign(dpregret.labels, labels)));

@@ -6,13 +6,19 @@
   // pages: one is shown, that which holds the place of the address
   const pages = [...document.querySelectorAll(".page")];
   const links = [...document.querySelectorAll("header nav a")];
+  const menu = document.querySelector(".menu");
+  document.addEventListener("click", (event) => { if (menu && !menu.contains(event.target)) menu.open = false; });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && menu?.open) { menu.open = false; menu.querySelector("summary").focus(); }
+  });
   const route = () => {
+    if (menu) menu.open = false;
     const { id, query } = place();
     const target = document.getElementById(id) || pages[0];
     const page = target.closest(".page") || pages[0];
     pages.forEach((each) => each.classList.toggle("shown", each === page));
     links.forEach((link) => {
-      if (link.hash === `#${page.id}`) { link.setAttribute("aria-current", "page"); link.scrollIntoView({ block: "nearest", inline: "nearest" }); }
+      if (link.hash === `#${page.id}`) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
     });
     for (let open = target; open; open = open.parentElement) if (open.tagName === "DETAILS") open.open = true;
@@ -26,7 +32,6 @@
     if (route.again) { if (!head.matches("summary, a")) head.tabIndex = -1; head.focus({ preventScroll: true }); }
     route.again = true;
   };
-  window.addEventListener("hashchange", route);
   document.querySelector(".skip").addEventListener("click", (event) => {
     event.preventDefault(); // the page that is shown stays
     document.getElementById("content").focus();
@@ -77,5 +82,8 @@
   document.getElementById("theme").addEventListener("click", () => paint(!dpregret.dark()));
   root.dataset.theme = system.matches ? "dark" : "light";
   document.body.classList.add("routed");
-  route();
+  Promise.all(dpregret.loading).then(() => {
+    route();
+    window.addEventListener("hashchange", route);
+  });
 })();

@@ -1,9 +1,6 @@
 "use strict";
 // the table of winners: one list a column; what is chosen in one narrows the others
-(() => {
-  const holder = document.getElementById("winners-data");
-  if (!holder) return;
-  const { shown, filters, columns, names } = JSON.parse(holder.textContent);
+if (document.getElementById("winners-data")) dpregret.loading.push(dpregret.data("winners-data").then(({ shown, filters, columns, names }) => {
   const form = document.querySelector(".winners-filter"), body = document.querySelector("#winners-table tbody");
   const count = form.querySelector(".count"), MOST = 400;
   const size = columns[shown[0]].codes.length, every = [...Array(size).keys()];
@@ -69,4 +66,4 @@
     });
     apply();
   });
-})();
+}));
