@@ -43,6 +43,7 @@ NAVIGATION = {
         "docs/settings",
         "docs/your_study",
         "docs/running",
+        "docs/errors",
         "Python API <docs/api>",
     ],
     "Papers": [
