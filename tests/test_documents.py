@@ -76,6 +76,11 @@ def test_the_page_of_each_paper_has_its_verdicts():
     assert pages <= {page.stem for page in GENERATED}
 
 
+def test_the_gallery_has_a_figure_of_every_paper():
+    shown = re.findall(r"`dpregret figure (\w+) \w+`", (ROOT / "docs/gallery.md").read_text(encoding="utf-8"))
+    assert set(shown) == set(PAPERS)
+
+
 @cache
 def claims_of_papers():
     return {claim.id for paper in PAPERS for claim in load_paper(ROOT / f"workflows/papers/{paper}").claims.claims}

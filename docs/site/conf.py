@@ -48,6 +48,7 @@ NAVIGATION = {
     ],
     "Papers": [
         *(f"{page.read_text(encoding='utf-8')[2:].partition(':')[0]} <docs/{page.stem}>" for page in PAPERS),
+        "Gallery <docs/gallery>",
         "Who wins <docs/winners>",
         "For authors <docs/authors>",
     ],

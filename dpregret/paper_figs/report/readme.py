@@ -23,6 +23,7 @@ from dpregret.core import boundary
 from dpregret.core.errors import not_allowed
 from dpregret.paper_figs.confirm.table import counted, sentences
 from dpregret.paper_figs.confirm.table import read as read_confirmation
+from dpregret.paper_figs.figures.grammar import bare
 from dpregret.paper_figs.judge import result_tables
 from dpregret.paper_figs.judge.claims import (
     ClaimsError,
@@ -176,6 +177,24 @@ def confirmation(reference: Path) -> str:
     folder = f"../results/reference/{FOLDER}"
     links = f"[Every line on which a seed differs]({folder}/confirmation.md), [figure]({folder}/scatter.png)."
     return f"{said}\n{counts}\n{links}\n"
+
+
+def gallery(reference: Path, papers: Path, pages: Path) -> str:
+    """The figures of each paper that stand beside the pages as `PAPER_FIGURE.png`, below their titles."""
+    parts = []
+    for paper in _judged(reference):
+        texts = load_claims(papers / paper / "claims.yaml")
+        images = [(entry, pages / f"{paper}_{entry.name}.png") for entry in texts.figures]
+        shown = [
+            f"{bare(entry.title)} (`dpregret figure {paper} {entry.name}`)\n\n![{bare(entry.title)}]({image.name})\n"
+            for entry, image in images
+            if image.exists()
+        ]
+        if shown:
+            name = formats.markdown_cell(texts.title if texts.chapter else texts.cite)
+            page = f"{paper}.md"
+            parts += [f"## {f'[{name}]({page})' if (pages / page).exists() else name}\n", *shown]
+    return "\n".join(parts)
 
 
 MET: Final = (REPRODUCED, UP_TO_LOGS, SEEN_HERE)
@@ -334,8 +353,12 @@ def _judged(reference: Path) -> list[str]:
 
 def update_page(page: Path, reference: Path, papers: Path, check: bool = False) -> bool:
     """Rewrite the parts that a page has marks for; return whether they were up to date. `check` writes nothing."""
-    of_paper = {"counts": partial(counts, paper=page.stem), "statements": partial(statements, paper=page.stem)}
-    parts: dict[str, Callable[[Path, Path], str]] = {**PARTS, **of_paper}
+    of_page = {
+        "counts": partial(counts, paper=page.stem),
+        "statements": partial(statements, paper=page.stem),
+        "gallery": partial(gallery, pages=page.parent),
+    }
+    parts: dict[str, Callable[[Path, Path], str]] = {**PARTS, **of_page}
     old = new = page.read_text(encoding="utf-8")
     present = [mark for mark in parts if f"<!-- {mark}:" in old]
     if not present and not _INLINE.search(old):
