@@ -164,6 +164,24 @@ def test_what_cannot_be_compared_fails(how: str, name: str, tmp_path: Path, caps
         assert ((said.out + said.err).count("\n") == 1) is not gone
 
 
+def test_a_mean_that_moved_by_no_more_than_chance_is_told_with_what_would_pass(kept: Tables) -> None:
+    """A smaller change than chance passes, and no change of a play is hidden: the border is where it is told."""
+    (mean,) = kept.jobs.query("learner == @LEARNER and experiment == 'horizon'")["level"]
+    assert gate.within_chance(kept, kept) == []
+    told = gate.within_chance(cells(LEARNER, **shifted("level", by=1e-3 * mean))(kept), kept)
+    (line,) = (each for each in told if each.startswith(JOB))
+    assert "mean regret is 0.1 % higher; with " in line
+    percent = float(re.search(r"up to ([\d.]+) %", line)[1])  # type: ignore[index]
+    for share, passes in ((0.9, True), (1.1, False)):
+        now = cells(LEARNER, **shifted("level", by=share * percent / 100 * mean))(kept)
+        found, _ = gate.compare(now, kept)
+        assert any(each.startswith(JOB) for each in gate.within_chance(now, kept)) is passes
+        assert any(each.startswith(JOB) for each in found) is not passes
+    gone = cells(LEARNER, level=NAN)(kept)
+    for sides in ((gone, kept), (kept, gone), (gone, gone)):
+        assert gate.within_chance(*sides) == []
+
+
 def test_a_study_without_claims_is_compared_by_its_jobs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing of it passes unseen: a noise that is another one is told."""
     sides = [tmp_path / side for side in ("now", "before")]

@@ -3,6 +3,9 @@
 Text, tolerances and cells must be equal, ledgers and scales of noise to 1e-5. A number with an interval may differ by
 chance: Welch's t test of both errors (Welch, Biometrika 34, 1947), at a rate of false alarms that all numbers share.
 A verdict may change to a neighbouring one where a number that decides it has crossed its border, by chance.
+
+Equal plays have equal digits. Where the mean regret of a job has moved and passes, the gate says by how much, and how
+much the number of runs lets pass.
 """
 
 from __future__ import annotations
@@ -105,8 +108,8 @@ def compare(now: Tables, before: Tables, planned: Hashed | None = None) -> tuple
     profiles = [sorted(set(side.jobs["profile"])) for side in (now, before)]
     if profiles[0] != profiles[1] or len(profiles[0]) != 1:
         raise GateError(f"results are of profile {profiles[0]}, the reference of {profiles[1]}")
-    pairs = [*_pairs(now.lines, before.lines, LINE), *_pairs(now.jobs, before.jobs, JOB)]
-    count = sum(len(numbers(old)) for _, _, old in pairs if old)
+    pairs = _all(now, before)
+    count = _compared(pairs)
     if not count:
         raise GateError("the reference holds no number to compare with")
     findings = [] if planned is None else _stale(now.jobs, planned)
@@ -121,6 +124,35 @@ def compare(now: Tables, before: Tables, planned: Hashed | None = None) -> tuple
         elif differences := [*(_line if "claim" in new else _job)(new, old), *moved(new, old, FALSE_ALARM / count)]:
             findings.append(f"{name}: {'; '.join(differences)}")
     return findings, f"gate: {len(before.lines)} lines and {len(before.jobs)} jobs, {count} numbers"
+
+
+def within_chance(now: Tables, before: Tables) -> list[str]:
+    """One line for each job whose mean regret has moved by no more than chance does: unchanged code moves none.
+
+    The last number is the largest change that passes, whose distance is the quantile of Welch's t test.
+    """
+    pairs, lines = _all(now, before), []
+    level = FALSE_ALARM / max(1, _compared(pairs))
+    for name, new, old in pairs:
+        if new is None or old is None or "claim" in old or np.isclose(new["level"], old["level"], rtol=LEDGER, atol=0):
+            continue
+        (value, error), (old_value, old_error) = (numbers(row).get("level", (np.nan, np.nan)) for row in (new, old))
+        runs = int(old["runs"])
+        scale = abs(old_value or value) / 100
+        largest = largest_passing((new["runs"], error), (runs, old_error), level) / scale
+        change = abs(value - old_value) / scale
+        if change <= largest:  # not for a mean that a side lacks
+            side = "lower" if value < old_value else "higher"
+            lines.append(f"{name}: mean regret is {change:.2g} % {side}; with {runs} runs up to {largest:.2g} % passes")
+    return lines
+
+
+def largest_passing(one: tuple[int, float], other: tuple[int, float], level: float) -> float:
+    """The largest distance of two means (runs, standard error) that Welch's t test at a level takes for chance."""
+    (_, error), (_, other_error) = one, other
+    square = error**2 + other_error**2
+    freedom = square**2 / sum(each**4 / (runs - 1) for runs, each in (one, other))
+    return float(stats.t.isf(level / 2, freedom) * np.sqrt(square))
 
 
 def numbers(row: Row, lengths: bool = True) -> dict[str, tuple[float, float]]:
@@ -213,6 +245,15 @@ def _stale(jobs: pd.DataFrame, planned: Hashed) -> list[str]:
     ]
 
 
+def _all(now: Tables, before: Tables) -> list[tuple[str, Row | None, Row | None]]:
+    return [*_pairs(now.lines, before.lines, LINE), *_pairs(now.jobs, before.jobs, JOB)]
+
+
+def _compared(pairs: Sequence[tuple[str, Row | None, Row | None]]) -> int:
+    """How many numbers are tested, which share the rate of false alarms."""
+    return sum(len(numbers(old)) for _, _, old in pairs if old)
+
+
 def _pairs(now: pd.DataFrame, before: pd.DataFrame, key: Sequence[str]) -> Iterator[tuple[str, Row | None, Row | None]]:
     """Rows of equal key with their name, in the order of the reference; None where a side has none."""
     new, old = ({tuple(row[name] for name in key): row for row in side.to_dict("records")} for side in (now, before))
@@ -225,12 +266,14 @@ def _named(row: Row) -> str:
     return f"{row['paper']} {row['claim']}, {where}" if "claim" in row else f"{row['paper']} {where}"
 
 
-def report(findings: Sequence[str], counted: str, results: str = "") -> str:
-    """The report of a gate: one line per finding, what to do about them for a folder of results, and last what was
-    counted."""
+def report(findings: Sequence[str], counted: str, results: str = "", passed: Sequence[str] = ()) -> str:
+    """The report of a gate: one line per finding, what to do about them for a folder of results, what moved by no more
+    than chance and passes, and last what was counted."""
+    within = [f"by no more than chance: {line}" for line in passed]
     if not findings:
-        return f"{counted}: all as in the reference\n"
-    lines = [*findings]
+        end = f"{len(within)} moved by no more than chance" if within else "all as in the reference"
+        return "\n".join([*within, f"{counted}: {end}", ""])
+    lines = [*within, *findings]
     if results:
         reference = results.replace("results", "results/reference", 1)
         lines.append(f"to see what differs: .venv/bin/dpregret compare {reference} {results}")
@@ -247,11 +290,12 @@ def main(
         now, before = (papers(folder) for folder in (current, reference))
         if len(now) == len(before) == 1:  # folders of any name
             before = dict(zip(now, before.values(), strict=True))
-        findings, counted = compare(Tables.read(now), Tables.read(before))
+        tables = Tables.read(now), Tables.read(before)
+        (findings, counted), passed = compare(*tables), within_chance(*tables)
     except (GateError, DamageError, OSError) as fault:
         print(f"gate: cannot compare: {fault}", file=sys.stderr)
         return INCOMPARABLE
-    print(report(findings, counted), end="")
+    print(report(findings, counted, passed=passed), end="")
     return MOVED if findings else 0
 
 

@@ -2,7 +2,16 @@
 
 import logging
 
-from dpregret.paper_figs.compare.gate import INCOMPARABLE, MOVED, GateError, Tables, compare, papers, report
+from dpregret.paper_figs.compare.gate import (
+    INCOMPARABLE,
+    MOVED,
+    GateError,
+    Tables,
+    compare,
+    papers,
+    report,
+    within_chance,
+)
 from dpregret.paper_figs.text.formats import DamageError
 from dpregret.workflows.run.stage import Job, make
 
@@ -18,11 +27,12 @@ def gate(job: Job) -> None:
     }
     try:
         now = Tables.read({paper: job.results / paper for paper in plan.parts})
-        differences, summary = compare(now, Tables.read(papers(job.reference)), planned)
+        before = Tables.read(papers(job.reference))
+        differences, summary = compare(now, before, planned)
     except (GateError, DamageError, OSError) as fault:
         logging.error("gate: cannot compare: %s", fault)
         raise SystemExit(INCOMPARABLE) from None
-    text = report(differences, summary, plan.results)
+    text = report(differences, summary, plan.results, within_chance(now, before))
     logging.info("comparison with the reference\n%s", text)
     if differences:
         raise SystemExit(MOVED)
