@@ -106,8 +106,10 @@ def _write(opened: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> No
     if content is None:  # a folder
         return
     path = folder / name
+    if path.exists():
+        raise UnreadableError(f"{name}: twice in the archive")
     path.parent.mkdir(parents=True, exist_ok=True)
-    with content, path.open("xb") as output:  # x: a name stands once in an archive
+    with content, path.open("xb") as output:
         shutil.copyfileobj(content, output)
 
 
