@@ -22,7 +22,7 @@ from typer.core import TyperGroup
 
 from dpregret import study
 from dpregret.core import boundary, interrupt
-from dpregret.core.errors import ConfigError, not_allowed
+from dpregret.core.errors import NAME_PATTERN, NAME_RULE, ConfigError, not_allowed
 from dpregret.core.files import reference
 from dpregret.core.machine import processors
 from dpregret.workflows.plan.read import TARGETS, meant, offered_profiles, papers, profile_path, short_names
@@ -92,8 +92,11 @@ def seen_from(root: Path, word: str) -> str:
 
 
 def results_of(profile: str) -> Path:
-    """The folder of the results of a profile, relative to the clone."""
+    """The folder of the results of a profile, relative to the clone. Raises ConfigError for what is no name of one."""
     name = Path(profile).stem if profile.endswith((".yaml", ".yml")) else profile
+    if not re.fullmatch(NAME_PATTERN, name):
+        profile_path(profile)
+        raise ConfigError(f"profile: {name!r} {NAME_RULE}")
     return Path("results") if name == "full" else Path("results") / name
 
 

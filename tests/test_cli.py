@@ -10,6 +10,7 @@ import typer.main
 from typer.testing import CliRunner, Result
 
 from dpregret import cli, study
+from dpregret.core.errors import ConfigError
 from dpregret.workflows.plan import config
 from dpregret.workflows.plan.read import OF_MAINTENANCE
 from dpregret.workflows.run import studies
@@ -43,6 +44,14 @@ def test_limits_reach_all_processes_of_a_command_on_a_study(
     assert call(word, *COMMANDS[word], "--limits").exit_code == 2
     monkeypatch.setattr(study, "FOLDER", None)
     assert "--limits: are those of a study" in call(word, *COMMANDS[word], *given).stderr
+
+
+@pytest.mark.parametrize("profile", ["/etc", "..", "../quick", "quick/../..", "here/...yaml", "QUICK"])
+@pytest.mark.parametrize("words", [["table", "lou"], ["claims", "lou"], ["report"], ["figure", "lou", "name"]])
+def test_the_name_of_a_profile_leads_to_no_other_folder(words: list[str], profile: str) -> None:
+    found = call(*words, "--profile", profile)
+    assert isinstance(found.exception, ConfigError)
+    assert str(found.exception).startswith("profile: ")
 
 
 def test_records_are_those_of_the_study_that_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,6 +25,7 @@ from dpregret.algorithms.lemmas.statements import (
     NoisyOco,
     NormTail,
     RandomSum,
+    Statement,
     TreeError,
     TreePrivacy,
     laplace_tail,
@@ -197,6 +198,20 @@ def test_an_added_record_loses_no_more_than_is_proved(variant: str, epsilon: flo
     for first, second in ((with_it, without), (without, with_it)):
         lost = np.trapezoid(np.maximum(first - math.exp(proved) * second, 0.0), theta)
         assert lost <= allowed + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("made", "printed"),
+    [  # no tail is near these, so that no verdict would notice another constant
+        (NormTail(Case(3, 1, 1.0, 0.01), 1, "gamma"), 17.1113474),  # 3 ln 300
+        (NormTail(Case(3, 1, 1.0, 0.01), 1, "gaussian"), 5.2565221),  # sqrt(6 ln 100)
+        (TreeError(Case(1, 16, 1.0, 0.01), 1, "gamma"), 36.8413615),  # 4^1.5 ln 100
+        (RandomSum(Case(3, 12, 1.0, 0.25), 1, "sphere"), 86.1891336),  # 10 (ln 60 + sqrt(5 ln 60))
+    ],
+    ids=lambda value: getattr(value, "variant", ""),
+)
+def test_what_is_stated_is_the_printed_formula_at_hand(made: Statement, printed: float) -> None:
+    assert made.stated() == pytest.approx(printed, rel=1e-6)
 
 
 @pytest.mark.parametrize(("dimension", "vectors"), [(3, 5), (7, 4), (1, 9)])

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from dpregret.paper_figs.judge.claims import Claim, ClaimsFile
 from dpregret.paper_figs.judge.universal import counts_in_words, universal_checks
@@ -57,6 +58,18 @@ def test_a_bound_below_the_largest_measured_share_is_found() -> None:
 def test_a_bound_within_the_interval_of_a_mean_is_undecided() -> None:
     runs = Sweep(root, scatter=0.5, bound_factor=1.001).frame()
     assert checks(runs).loc[BOUND, "verdict"] == "inconclusive"
+
+
+def test_intervals_hold_jointly_for_all_cells() -> None:
+    """A bound fails below the t interval of its cell at 0.95 for all cells together, not for that one alone."""
+    runs = Sweep(root, scatter=0.2, bound_factor=3.0).frame()
+    cells, cell = runs["checkpoint"].nunique(), runs["checkpoint"] == 1024
+    own = runs.loc[cell, "regret"]
+    joint = stats.t.isf(0.025 / cells, len(own) - 1)
+    assert joint > 1.2 * stats.t.isf(0.025, len(own) - 1)
+    for share, verdict in ((0.99, "inconclusive"), (1.01, "fails")):
+        cut = own.mean() - share * joint * own.sem()
+        assert checks(runs.assign(bound=runs["bound"].where(~cell, cut))).loc[BOUND, "verdict"] == verdict
 
 
 def test_a_ledger_above_its_budget_in_one_row_is_found() -> None:
