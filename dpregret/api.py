@@ -65,7 +65,7 @@ def play(
 
     Returns:
         Regret in units of the loss against the best fixed point of the whole run, its curve, the learner's proved
-        bound, the epsilon that its ledger delivers, `guarantee` (one sentence), `noise_scale`, `mu` and `rho`,
+        bound, the accounted epsilon, `guarantee` (one sentence), `noise_scale`, `mu` and `rho`,
         `frame`, `plot()`.
 
     Raises:
@@ -239,7 +239,7 @@ def audit(
         exact_gaps: the rounds of a record are exactly `separation` apart.
 
     Returns:
-        `verdict` ('keeps', 'violates', 'undecided'), `kept`, `epsilon` (delivered: no record loses more), `worst`
+        `verdict` ('keeps', 'violates', 'undecided'), `kept`, `epsilon` (accounted: no record loses more), `worst`
         (rounds, mu and bound of the record that loses most), `by_age` (a frame: the loss of an item by its age),
         item_mu, age_mu (Gaussian-DP parameters, (rounds,)), noise (the matrix B, (rounds, draws)).
 

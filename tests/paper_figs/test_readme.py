@@ -30,7 +30,7 @@ CLAIM = "- {id: lost, provenance: reconstructed, at: here, source: s, says: s, l
 def lines(*rows: tuple[str, ...]) -> pd.DataFrame:
     """Rows of claim, origin, verdict, type, learner, rate, resolution, resolution_log."""
     names = ["claim", "origin", "verdict", "type", "learner", "rate", "resolution", "resolution_log"]
-    frame = pd.DataFrame(rows, columns=names).assign(variant="v", reason="because", log_aware="0.5")
+    frame = pd.DataFrame(rows, columns=names).assign(variant="v", reason="because", source="Theorem 1", log_aware="0.5")
     frame[["log_aware_low", "log_aware_high"]] = "0.4", "0.6"
     kinds = {"exponent": "power", "private": "factor of eps", "below": "none: a bound is held or it is not"}
     return frame.assign(resolution_of=frame["type"].map(kinds))
@@ -304,6 +304,28 @@ def test_cells_of_the_tables_stand_within_sentences(stated: Path) -> None:
     for where, message in unknown.items():
         with pytest.raises(readme.ReadmeError, match=f"unknown {message}"):
             renewed(stated, f"<!-- cell: {where} --><!-- end -->")
+
+
+def test_refuted_statements_are_counted_once() -> None:
+    found = {
+        ("a", "Theorem 1", "exponent"): "reproduced",
+        ("a", "Theorem 1, eq. (2)", "private"): "reproduced up to logs",
+        ("a", "Theorem 2, W = 1", "exponent"): "reproduced",
+        ("a", "Theorem 2, W = 2", "exponent"): "below bound",
+        ("a", "Theorem 3, eq. (4)", "private"): "violated",
+        ("a", "Theorem 3, eq. (5)", "private"): "violated",
+        ("b", "Theorem 3", "private"): "violated",  # quotes that of a
+        ("b", "Lemma 1", "stated"): "violated",
+        ("b", "Theorem 9", "exponent"): "not run",
+    }
+    stated = pd.DataFrame(
+        [(*where, verdict) for where, verdict in found.items()], columns=["paper", "source", "type", "verdict"]
+    )
+    assert readme.by_statement(stated, 1) == (
+        "Of 5 statements that 2 papers print, 1 are met by every claim on them, and 3 are refuted (1 guarantees of "
+        "privacy, 1 quoted from one of these, 1 others)."
+    )
+    assert readme.by_statement(stated.loc[stated["verdict"] != "violated"], 0).endswith("and 0 are refuted.")
 
 
 @pytest.mark.parametrize(

@@ -354,7 +354,7 @@ def test_a_record_partly_inside_the_horizon_is_a_record(
     (tmp_path / "hardly.py").write_text(HARDLY_NOISED, encoding="utf-8")
     assert audit_command([f"{tmp_path / 'hardly.py'}:make", "--rounds", "10", *options.split()]) == 1
     page = capsys.readouterr().out
-    assert float(re.findall(r"delivered: epsilon (\S+)", page)[0]) == pytest.approx(delivered, abs=0.01)
+    assert float(re.findall(r"accounted: epsilon (\S+)", page)[0]) == pytest.approx(delivered, abs=0.01)
     assert rounds in page
     assert page.endswith("of it\n")
 
@@ -500,7 +500,7 @@ def test_the_example_of_the_documents(capsys: pytest.CaptureFixture[str]) -> Non
         options = ["--rounds", "128", "--participations", "4", "--separation", "8"]
         assert audit_command([f"{EXAMPLE}:{name}", *options]) == code
         page = capsys.readouterr().out
-        assert float(re.findall(r"delivered: epsilon (\S+)", page)[0]) == pytest.approx(delivered, abs=1e-4)
+        assert float(re.findall(r"accounted: epsilon (\S+)", page)[0]) == pytest.approx(delivered, abs=1e-4)
 
 
 LIBRARIES = ROOT / "docs/examples/libraries.py"
@@ -521,7 +521,7 @@ def test_noise_of_libraries(
     """The table of docs/audit.md; libraries of others where they are installed."""
     pytest.importorskip(needs)
     assert audit_command([f"{LIBRARIES}:{name}", "--rounds", "64", *options.split()]) == int(delivered > 1)
-    assert float(re.findall(r"delivered: epsilon (\S+)", capsys.readouterr().out)[0]) == pytest.approx(
+    assert float(re.findall(r"accounted: epsilon (\S+)", capsys.readouterr().out)[0]) == pytest.approx(
         delivered, rel=1e-3
     )
     page = (ROOT / "docs/audit.md").read_text(encoding="utf-8")

@@ -143,16 +143,33 @@ def verdicts(reference: Path, papers: Path) -> str:
 
 
 def totals(reference: Path, papers: Path) -> str:
-    """One line: printed claims by verdict, and audited learners that violate their claim."""
+    """What printed texts state, by statement and by claim, what fresh seeds confirm, and what is counted apart."""
     lines = _lines(reference, papers)
     stated, unread = lines.loc[lines["stated_by"] == "paper"], (lines["stated_by"] == "reconstructed").sum()
-    audit = formats.read_csv(reference / "audit" / "audit.csv", keep_default_na=False)
-    violating = audit["finding"].str.startswith("violates").sum()
-    broken = f"{violating} of {len(audit)} private variants"
     return (
-        f"[{len(stated)} claims](docs/method.md#claims-by-verdict) as {stated['paper'].nunique()} papers print them: "
-        f"{_in_words(stated)}. {_confirmed(stated)}{unread} claims with a reconstructed text are counted separately. "
-        f"{broken} [violate their privacy claim](results/reference/audit/audit.md).\n"
+        f"{by_statement(stated, len(refutations(reference, papers, _judged(reference))))} "
+        f"[By claim](docs/method.md#claims-by-verdict), {len(stated)}: {_in_words(stated)}. {_confirmed(stated)}"
+        f"{unread} claims with a reconstructed text are counted separately.\n"
+    )
+
+
+def by_statement(stated: pd.DataFrame, guarantees: int) -> str:
+    """How many statements of the papers were measured, on how many every claim is met, and how many are refuted.
+
+    guarantees: how many refuted guarantees of privacy there are, quotations of one not counted.
+    """
+    stated = stated.loc[stated["verdict"] != NOT_RUN]
+    places = [stated["paper"] + ": " + [_place(source) for source in stated["source"]]]
+    met = stated["verdict"].isin(MET).groupby(places).all()
+    refuted = (stated["verdict"] == VIOLATED).groupby(places).any()
+    private = ((stated["verdict"] == VIOLATED) & (stated["type"] == "private")).groupby(places).any().sum()
+    quoted, others = private - guarantees, refuted.sum() - private
+    parts = {"guarantees of privacy": guarantees, "quoted from one of these": quoted, "others": others}
+    counted = ", ".join(f"{number} {name}" for name, number in parts.items() if number)
+    papers = stated["paper"].nunique()
+    return (
+        f"Of {len(met)} statements that {papers} papers print, {met.sum()} are met by every claim on them, "
+        f"and {refuted.sum()} are refuted{f' ({counted})' if counted else ''}."
     )
 
 

@@ -313,7 +313,7 @@ def _line(record: Record, claims: ClaimsFile) -> Line:
     resolution += f" ({float(str(record['tolerance'])):g})" if resolution else ""
     symbol = labels_of(record["response"]).symbols[record["parameter"]] if fitted else ""
     law = PRIVACY if record["type"] == "private" else word.law(str(record["rate"]), symbol)
-    law += " (overhead)" if record["response"] == "overhead" else ""
+    law += " (cost of privacy)" if record["response"] == "overhead" else ""
     sign = MARKS[mark][0]
     line = {"claim": record["claim"], "law": law, "power": fitted, "verdict": verdict, "sign": sign}
     return {**line, "resolution": resolution, "mark": mark}

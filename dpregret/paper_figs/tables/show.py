@@ -34,7 +34,7 @@ ALL: Final = "table_1_all.csv"
 PLAIN: Final = Form(needed=("algorithm",))
 """A table of text."""
 COLUMNS: Final = (
-    "algorithm", "group", "window", "eps / delta", "delivered eps", "operation counted", "draws", "T exponent",
+    "algorithm", "group", "window", "eps / delta", "accounted eps", "operation counted", "draws", "T exponent",
     "n exponent", "d exponent", "(log2 d) exponent", "p exponent", "W exponent", "G exponent", "eps exponent", "regret",
     "excess", "errata",
 )  # fmt: skip

@@ -212,7 +212,7 @@ def _delivered(rows: pd.DataFrame, epsilon: float) -> str:
 
 def _reference_cells(runs: pd.DataFrame, claims: ClaimsFile, table: Table, row: TableRow) -> dict[str, str]:
     word = labels_of(claims.response).response
-    names = ["eps / delta", "delivered eps", "operation counted", "draws", word, f"{word} / bound"]
+    names = ["eps / delta", "accounted eps", "operation counted", "draws", word, f"{word} / bound"]
     names += [f"{word} / trivial", "iterations", "width"] if claims.problem == "erm" else []
     try:
         at = row.reference or table.reference

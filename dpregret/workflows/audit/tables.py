@@ -65,7 +65,7 @@ def finding(claimed: float, accounted: float, exact: float, audited: float, reac
     if not (0 < claimed < math.inf and accounted >= 0 and audited >= 0) or exact < 0:
         return f"{UNJUDGED}: claimed {claimed:.3g}, ledger {accounted:.3g}, exact {exact:.3g}, audited {audited:.3g}"
     if audited > accounted * (1 + ROUNDING) or exact > accounted * (1 + ROUNDING):
-        return f"{BROKEN}: delivers more than its ledger says"
+        return f"{BROKEN}: loses more than its ledger proves"
     if audited > exact * (1 + ROUNDING):
         return f"{BROKEN}: more is shown to be lost than its exact loss"
     if abs(reached - 1) > REACHED:

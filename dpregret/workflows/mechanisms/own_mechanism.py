@@ -309,7 +309,7 @@ class Verdict:
 
     @property
     def epsilon(self) -> float:
-        """The delivered epsilon at the claimed delta: no record loses more."""
+        """The accounted epsilon at the claimed delta: no record loses more."""
         return float(gaussian_epsilon(self.worst.bound, self.claim.delta))
 
     @property
@@ -431,21 +431,21 @@ def _page(verdict: Verdict) -> Iterator[str]:
         mean, most = unit * variances.mean(), unit * variances.max()
         yield f"error, variance in units of (sensitivity / mu)^2: mean {mean:.6g}, largest {most:.6g}"
         yield f"   no Gaussian noise has a mean below {bound:.6g}: this is {mean / bound:.4g} times as much"
-    delivered, worst = verdict.epsilon, verdict.worst
+    accounted, worst = verdict.epsilon, verdict.worst
     named = ", ".join(map(str, worst.rounds[:MOST_LINES])) + (", ..." if len(worst.rounds) > MOST_LINES else "")
     if several and worst.exact:
-        yield f"worst record, exactly: rounds {named}: mu {worst.mu:.6g}, epsilon {delivered:.6g}"
+        yield f"worst record, exactly: rounds {named}: mu {worst.mu:.6g}, epsilon {accounted:.6g}"
     elif several:
         yield f"worst record found: rounds {named}: mu {worst.mu:.6g}, epsilon {verdict.least_epsilon:.6g}"
-        yield f"bound, which no record may reach: mu {worst.bound:.6g}, epsilon {delivered:.6g}"
+        yield f"bound, which no record may reach: mu {worst.bound:.6g}, epsilon {accounted:.6g}"
     least = "" if worst.exact else f" at most, {verdict.least_epsilon:.6g} at least"
-    yield f"claimed: epsilon {claim.epsilon:g} at delta {claim.delta:g}; delivered: epsilon {delivered:.6g}{least}"
+    yield f"claimed: epsilon {claim.epsilon:g} at delta {claim.delta:g}; accounted: epsilon {accounted:.6g}{least}"
     if verdict.verdict == "undecided":
         yield "verdict: UNDECIDED, the bound is above the claim, and no record was found that is"
     else:
         judgement = "keeps its claim" if verdict.kept else "VIOLATES ITS CLAIM"
-        spent = delivered if verdict.kept else verdict.least_epsilon
-        yield f"verdict: {judgement}, spends {spent / claim.epsilon:.4g} of it"
+        lost = accounted if verdict.kept else verdict.least_epsilon
+        yield f"verdict: {judgement}: epsilon is {lost / claim.epsilon:.4g} times the claim"
 
 
 def _equal(values: Array) -> list[tuple[int, int, float]]:
