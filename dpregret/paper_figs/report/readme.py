@@ -116,7 +116,7 @@ def _lines(reference: Path, papers: Path) -> pd.DataFrame:
 
 
 def _in_cells(lines: pd.DataFrame) -> str:
-    """In how many cells laws that hold always were checked; nothing of other lines."""
+    """In how many cells laws that hold always were checked; nothing of others."""
     cells = lines["cells"].sum() if "cells" in lines else 0
     return f", in {cells:.0f} cells" if cells else ""
 
