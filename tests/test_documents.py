@@ -77,9 +77,8 @@ def test_the_page_of_each_paper_has_its_verdicts():
 
 
 GONE = re.compile(
-    r"\b(constant|trivial) point\b|\btrivial regret\b|\bpoint that never moves\b|\bseen here\b|\bsteeper\b|\boverheads?\b|"
-    r"\bdelivered (ε|eps\b|epsilon\b)|\bledger delivers\b|\bplanted (bug|mistake)s?\b|\bon purpose\b|\bas published\b|"
-    r"\bother lines\b",
+    r"\b((constant|trivial) point|trivial regret|point that never moves|seen here|steeper|overheads?|ledger delivers|"
+    r"delivered (ε|eps|epsilon)|planted (bug|mistake)s?|on purpose|as published|other lines)\b",
     re.IGNORECASE,
 )
 """Terms that have another name: fixed-point baseline, consistent on typical data, faster than stated, cost of privacy,
