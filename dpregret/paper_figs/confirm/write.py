@@ -33,10 +33,10 @@ def write(table: pd.DataFrame, seeds: Sequence[int], profile: str, out: Path) ->
 
 
 def page(table: pd.DataFrame, seeds: Sequence[int], profile: str) -> str:
-    """The confirmation as Markdown: counts, then every line on which a seed differs, with its cause."""
+    """The confirmation as Markdown: counts, then every claim and check on which a seed differs, with its cause."""
     parts = [
         f"# Claims on {len(seeds)} fresh seeds, profile {profile}\n",
-        "Each line was judged again, by the same procedure, on seeds that nobody has chosen "
+        "Each claim and check was judged again, by the same procedure, on seeds that nobody has chosen "
         f"([protocol](../../../docs/method.md#confirmation)): {', '.join(map(str, seeds))}. A verdict is contradicted "
         f"where {AGAINST} or more seeds decide the opposite; an inconclusive seed is counted apart. At a power of "
         "0.95 one or more of five seeds fail for 23 % of true laws at the border of what is resolved.\n",
@@ -50,7 +50,7 @@ def page(table: pd.DataFrame, seeds: Sequence[int], profile: str) -> str:
     differing = differing.sort_values(["opposite", "inconclusive"], ascending=False, kind="stable")
     shown = [
         {
-            "line": f"{row['paper']} {row['claim']}",
+            "claim": f"{row['paper']} {row['claim']}",
             "verdict": row["verdict"],
             "number": _number(row, ""),
             "fresh seeds": row["agreement"],
