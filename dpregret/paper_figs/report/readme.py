@@ -192,7 +192,7 @@ def confirmation(reference: Path) -> str:
     claims = table.loc[table["kind"] == "claim"]
     counts = formats.markdown(counted(claims, "verdict").astype("str"))
     folder = f"../results/reference/{FOLDER}"
-    links = f"[Every claim and check on which a seed differs]({folder}/confirmation.md), [figure]({folder}/scatter.png)."
+    links = f"[Claims and checks on which a seed differs]({folder}/confirmation.md), [figure]({folder}/scatter.png)."
     return f"{said}\n{counts}\n{links}\n"
 
 
