@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from figure_faults import alike, faults
 
+from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.compare.figures import compare_figures, summary
 from dpregret.paper_figs.figures import write
 from dpregret.paper_figs.figures.grammar import COLUMNS, TYPES, Curve, PanelFigure, _apart, _wrapped
@@ -92,6 +93,23 @@ def test_any_number_of_curves_has_names_and_no_text_on_another(count: int) -> No
         assert list(faults(figure)) == []
     assert len(figure.mpl_figure.legends[0].texts) == (count if count <= 8 else 0)
     assert all(len(panel.axis.texts) == count for panel in figure.panels)
+
+
+@pytest.mark.parametrize("reach", [np.array([0.5, 6.0]), np.array([[0.5, 6.0], [1.0, 2.0]])])
+def test_bands_are_means_and_their_half_widths_divided_by_a_law(reach: Array) -> None:
+    """On a logarithmic axis a band ends above zero, at a twentieth of the mean; on a linear axis it has its own end."""
+    _, above = np.broadcast_to(reach, (2, 2))
+    for power, factor in ((0.0, np.ones(2)), (0.5, np.array([2.0, 3.0]))):
+        curve = Curve(np.array([4.0, 9.0]), np.array([3.0, 5.0]), reach).scaled(power)
+        for scale, ends in (("linear", (2.5, -1.0)), ("log", (2.5, 0.25))):
+            with style_context():
+                figure = PanelFigure(1)
+                figure.panels[0].axis.set_yscale(scale)
+                figure.panels[0].curve("learner", curve, BLACK)
+            drawn = figure.data()
+            assert drawn["y"].to_numpy() == pytest.approx(np.array([3.0, 5.0]) / factor)
+            assert drawn["low"].to_numpy() == pytest.approx(np.array(ends) / factor)
+            assert drawn["high"].to_numpy() == pytest.approx((np.array([3.0, 5.0]) + above) / factor)
 
 
 def test_faults_of_a_figure_are_noticed() -> None:
