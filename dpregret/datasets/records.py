@@ -126,9 +126,10 @@ def _is_range(pair: tuple[float, float]) -> tuple[float, float]:
 
 
 def _separator(value: object) -> object:
-    character = SEPARATORS.get(str(value).removeprefix("\\"), value)
-    character = "\t" if value == "\\t" else character
-    if not isinstance(character, str) or not may_separate(character):
+    if not isinstance(value, str):
+        raise ValueError("must be a character")
+    character = "\t" if value == "\\t" else SEPARATORS.get(value.removeprefix("\\"), value)
+    if not may_separate(character):
         raise ValueError(f"must be one character, or one of {', '.join(SEPARATORS)}")
     return character
 

@@ -584,6 +584,10 @@ def _text(advice: Advice, why: bool, own: OfStudy | None = None, record: Planned
     if own and record:
         lines.append(f"Learners that need more than the losses of {own.name} have ({_losses(own)}) are left out.")
         lines.append(f"The eps asked for is that of a round. {of_record(record)}.")
+        lines.append(
+            f"Predicted regret is that of {advice.stream}, not of {own.name}: `dpregret run` on the study plays the "
+            "records themselves, with the fixed-point baseline in the report."
+        )
     if advice.others:
         lines.append(f"Also measured: {', '.join(advice.others)} (--loss NAME).")
     if request.window is not None and request.served not in (0, request.window):
@@ -604,7 +608,8 @@ def _answer(advice: Advice) -> list[str]:
     best, word = advice.recommended, "excess risk" if advice.request.feedback in AVERAGES else "regret"
     baseline = f"fixed-point baseline {significant(advice.constant)}"
     if best is None:
-        return [f"Recommended: a fixed point. No algorithm is predicted to have less {word} ({baseline})."]
+        where = f"On {advice.stream} no algorithm is predicted to have less {word}"
+        return [f"Recommended: a fixed point. {where} ({baseline})."]
     bound = f"; upper bound {significant(best.bound)}" if best.bound is not None else ""
     interval = (
         f"{'~' * bool(best.extrapolated)}{significant(best.regret)} [{significant(best.low)}, {significant(best.high)}]"

@@ -22,7 +22,16 @@ from dpregret.paper_figs.judge.claims import load_paper
 from dpregret.paper_figs.judge.result_tables import read_lines
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.paper_figs.report.findings import headlines, section, write_errata_page
-from dpregret.paper_figs.report.page import VENDOR, ReportError, Run, explorer, unpacked, vendored, write_report
+from dpregret.paper_figs.report.page import (
+    VENDOR,
+    ReportError,
+    Run,
+    explorer,
+    unclaimed,
+    unpacked,
+    vendored,
+    write_report,
+)
 from dpregret.paper_figs.report.provenance import gather, in_minutes, job_times, write_resources
 from dpregret.paper_figs.tables.show import lines_table
 from dpregret.paper_figs.tables.write import write_tables
@@ -165,6 +174,16 @@ def test_curves_are_the_means_of_the_runs_with_their_intervals(results: Path) ->
     experiment = explorer(pd.concat([private, silent]), claims)["experiments"]["horizon"]
     assert experiment["series"] == ["wdp-cocop-gamma corrected", "wdp-cocop-gamma corrected without noise"]
     assert {row[-6] for row in experiment["rows"] if row[0] == 1} == {1}
+
+
+def test_means_without_claims_stand_beside_a_point_that_never_moves() -> None:
+    rows = [[0, 8, 1.5, 1.0, 2.0, None, 3.0, 4], [0, 64, 5.25, 4.0, 6.0, None, 7.25, 4]]
+    mine = {"variables": ["checkpoint"], "names": ["A"], "rows": rows}
+    explored: dict[str, Any] = {"labels": {"checkpoint": "T"}, "response": "regret", "experiments": {"mine": mine}}
+    (table,) = unclaimed(explored, load_paper(PAPERS / PAPER).claims.model_copy(update={"claims": []}), {})
+    assert dict(zip(table["columns"], table["rows"][0], strict=True)) == {
+        "learner": "A", "T": "64", "regret": "5.25", "95 %": "[4, 6]", "fixed-point baseline": "7.25", "runs": "4",
+    }  # fmt: skip
 
 
 def test_what_is_missing_is_told_in_one_line(results: Path, tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def test_one_is_recommended_and_no_guess_or_loser_stands_above_the_rule(few: Tab
     poor = cells.assign(trivial=cells["trivial"] * 1e-6)
     nothing = advise(request, poor, source)
     assert nothing.learners == ()
-    assert "Recommended: a fixed point." in advice._text(nothing, why=False)
+    assert "Recommended: a fixed point. On norm-kink no algorithm" in advice._text(nothing, why=False)
     assert "no better than the fixed-point baseline" in nothing.left_out[best.learner]
 
 
@@ -244,6 +244,7 @@ def test_advice_on_records_names_the_epsilon_of_a_record_and_who_protects_more(
     assert parsed([*words, "--window", "64"]) == 0
     page = capsys.readouterr().out
     assert f"eps {fresh:.3g}" in page
+    assert ", not of own: `dpregret run` on the study plays" in " ".join(page.split())
     assert "realizable" not in page
     protected = {each["protects"] for each in found["learners"]}
     assert ("everything" in page) == ("all" in protected)

@@ -293,6 +293,7 @@ def unclaimed(explored: dict[str, Any], claims: ClaimsFile, titles: Mapping[str,
             **{explored["labels"][variable]: texts[variable] for variable in data["variables"]},
             explored["response"]: texts["mean"],
             "95 %": "[" + texts["low"] + ", " + texts["high"] + "]",
+            "fixed-point baseline": texts["trivial"],
             "runs": texts["runs"],
         }
         caption, rows = f"Experiment {name}: no claim is about it.", zip(*columns.values(), strict=True)
