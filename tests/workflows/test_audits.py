@@ -20,7 +20,7 @@ from dpregret.workflows.audit.bandits import AuditedBandit, Numbers, around, dir
 from dpregret.workflows.audit.experts import AuditedExperts, chain, chain_epsilon, draw_chain
 from dpregret.workflows.audit.neighbours import Special, generators, rows
 from dpregret.workflows.audit.online import AuditedOnline
-from dpregret.workflows.audit.own import chosen
+from dpregret.workflows.audit.own import UNDECIDED, chosen, of_study
 from dpregret.workflows.audit.own import main as own_audit
 from dpregret.workflows.audit.plan import again, audits, load_settings
 from dpregret.workflows.audit.planted import CASES, RUNS, planted_rows
@@ -279,3 +279,14 @@ def test_learners_are_audited_alone_by_their_name_or_file(
     monkeypatch.setattr(NoisePlan, "correlated", lambda *given: ([part / 9 for part in each] for each in real(*given)))
     assert own_audit(["noise-per-gradient"], runs=2000) == 1
     assert "BROKEN: loses more than its ledger proves" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("finding", ["keeps its claim", "ledger within claim, audit uninformative", "BROKEN: x"])
+@pytest.mark.parametrize("reached", [1.0, math.nan])
+@pytest.mark.parametrize("own", [True, False])
+def test_a_study_s_learner_whose_noise_is_not_followed_is_undecided(finding: str, reached: float, own: bool) -> None:
+    """Its ledger is what its own code states; of this project's learners tests compare it with the noise."""
+    row = {"family": "erm", "learner": "output-perturbation", "finding": finding, "reached": reached}
+    judged = of_study(pd.DataFrame([row]), ["output_perturbation.py", "other.py"] if own else [])
+    stated = own and math.isnan(reached) and not finding.startswith("BROKEN")
+    assert judged["finding"].to_list() == [UNDECIDED if stated else finding]

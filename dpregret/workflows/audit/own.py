@@ -82,7 +82,7 @@ def _judged(
         if pairs.empty:
             names = ", ".join(learners)
             raise ValueError(f"{names}: left out of the audit (workflows/audit/settings.yaml says why)")
-        table = _of_study(findings(pairs), own_files)
+        table = of_study(findings(pairs), own_files)
     except ValueError as fault:
         return child.REFUSED, [f"audit: {fault}"]
     lines = []
@@ -97,7 +97,7 @@ def _judged(
     return undecided * int(table["finding"].eq(UNDECIDED).any()), lines
 
 
-def _of_study(table: pd.DataFrame, own_files: Sequence[str]) -> pd.DataFrame:
+def of_study(table: pd.DataFrame, own_files: Sequence[str]) -> pd.DataFrame:
     """The findings, where nothing but the learner's own statement speaks for a claim UNDECIDED.
 
     A learner of this project has tests of its ledger and its noise; one of a study has this audit.

@@ -444,8 +444,9 @@ def _page(verdict: Verdict) -> Iterator[str]:
         yield "verdict: UNDECIDED, the bound is above the claim, and no record was found that is"
     else:
         judgement = "keeps its claim" if verdict.kept else "VIOLATES ITS CLAIM"
-        lost = accounted if verdict.kept else verdict.least_epsilon
-        yield f"verdict: {judgement}: epsilon is {lost / claim.epsilon:.4g} times the claim"
+        lost = (accounted if verdict.kept else verdict.least_epsilon) / claim.epsilon
+        close = not verdict.kept and f"{lost:.4g}" == "1"  # a violation is above 1 in print, too
+        yield f"verdict: {judgement}: epsilon is {lost:.{10 if close else 4}g} times the claim"
 
 
 def _equal(values: Array) -> list[tuple[int, int, float]]:
