@@ -105,14 +105,22 @@ def _crossing(excess: Callable[[float], float], low: float, high: float) -> floa
     below = excess(low)
     if below == 0 or low == high:
         return low
-    exact = {"xtol": 4 * math.ulp(0.0), "rtol": 4 * SPACING, "maxiter": 1000, "full_output": True, "disp": False}
-    root, search = brentq(excess, low, high, **exact)
-    if not search.converged:
+    root, converged = _brent(excess, low, high)
+    if not converged:
         while high > 2 * low:  # hundreds of orders of magnitude apart: halve their number
             middle = math.sqrt(low) * math.sqrt(high)
             low, high = (middle, high) if (excess(middle) > 0) == (below > 0) else (low, middle)
-        root, _ = brentq(excess, low, high, **exact)
-    return float(root)
+        root, _ = _brent(excess, low, high)
+    return root
+
+
+def _brent(excess: Callable[[float], float], low: float, high: float) -> tuple[float, bool]:
+    """The root to 15 digits whatever its size, and whether the search came to its end."""
+    tolerance = 4 * math.ulp(0.0)
+    root, search = brentq(
+        excess, low, high, xtol=tolerance, rtol=4 * SPACING, maxiter=1000, full_output=True, disp=False
+    )
+    return float(root), bool(search.converged)
 
 
 def _safe(root: float, side: int, fits: Callable[[float], bool]) -> float:
