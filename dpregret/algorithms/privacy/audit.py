@@ -19,6 +19,7 @@ Floating-point noise leaks in its lowest bits (Mironov 2012), which is not what 
 """
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -30,32 +31,51 @@ from scipy.special import betainccinv, betaincinv, ndtri
 from dpregret.algorithms.privacy.prefix_sums import BLOCK, PrefixSums
 from dpregret.numerics.arrays import Array
 
+SIZES = np.repeat([1.0, 1e-3, 1e3], [2, 2, 12])
+"""Of real draws, one coordinate each. Most are larger than any draw is: noise that depends on the sign of a draw, or on
+how large it is, is another map for some of them."""
+LINEAR = 1e-9
+"""Rounding, as a share of what a row adds up."""
+
+
+def real_draws(count: int) -> Iterator[Array]:
+    """Draws of both signs and of all sizes, (count, coordinates): in many coordinates and in one."""
+    generator = np.random.default_rng(0)
+    real = generator.uniform(0.5, 2.0, (count, len(SIZES))) * generator.choice([-1.0, 1.0], (count, len(SIZES))) * SIZES
+    yield from (real, -real, real[:, -1:], -real[:, -1:])
+
 
 def materialise(mechanism: PrefixSums, rounds: int) -> Array:
     """The matrix B, (rounds, node noises drawn), computed by the code that plays use.
 
-    Unit vectors replace the random draws: the output shows which draws enter it and with which factor.
+    Unit vectors replace the random draws: the output shows which draws enter it and with which factor. Raises
+    ValueError unless real draws give B times these draws.
     """
-    blocks = -(-rounds // BLOCK)
+    drawn = _outputs(mechanism, rounds, 1, lambda first, count: np.zeros((count, 1)))[1]
+    matrix, _ = _outputs(mechanism, rounds, drawn, lambda first, count: np.eye(count, drawn, first))
+    for real in real_draws(drawn):
+        made, used = _outputs(mechanism, rounds, real.shape[1], lambda first, count: real[first : first + count])  # noqa: B023
+        size = np.abs(matrix) @ np.abs(real)
+        if used != drawn or not (np.abs(made - matrix @ real) <= LINEAR * size).all():
+            raise ValueError(f"the noise of {type(mechanism).__name__} is not a fixed linear map of its draws")
+    return matrix
 
-    def outputs(draws: int) -> tuple[Array, int]:
-        """For unit vectors of the given length, one a draw; and how many were drawn."""
-        used = 0
 
-        def identity(count: int) -> Array:
-            nonlocal used
-            units = np.eye(count, draws, used)[:, None, :]
-            used += count
-            return units
+def _outputs(mechanism: PrefixSums, rounds: int, width: int, draws: Callable[[int, int], Array]) -> tuple[Array, int]:
+    """The noise of rounds 1..rounds, (rounds, width), made of `draws(first, count)`; and how many it took."""
+    used = 0
 
-        state, units, parts = mechanism.init(BLOCK, 1, draws), np.empty((BLOCK, 1, draws)), []
-        for _ in range(blocks):  # blocks of draws reuse one array, as in a play
-            units[...] = identity(BLOCK)
-            parts.append(mechanism.next(state, units, identity).copy())
-        return np.concatenate(parts), used
+    def taken(count: int) -> Array:
+        nonlocal used
+        rows = draws(used, count)
+        used += count
+        return np.pad(rows, ((0, count - len(rows)), (0, 0)))[:, None, :]
 
-    _, drawn = outputs(1)
-    return outputs(drawn)[0][:rounds, 0]
+    state, units, parts = mechanism.init(BLOCK, 1, width), np.empty((BLOCK, 1, width)), []
+    for _ in range(-(-rounds // BLOCK)):  # blocks of draws reuse one array, as in a play
+        units[...] = taken(BLOCK)
+        parts.append(mechanism.next(state, units, taken).copy())
+    return np.concatenate(parts)[:rounds, 0], used
 
 
 def item_mu(mechanism: PrefixSums, rounds: int) -> Array:

@@ -34,7 +34,7 @@ import numpy as np
 import pandas as pd
 from scipy.linalg import solve_triangular
 
-from dpregret.algorithms.privacy.audit import materialise
+from dpregret.algorithms.privacy.audit import LINEAR, materialise, real_draws
 from dpregret.algorithms.privacy.budget import SPACING, Budget, calibrate, gaussian_epsilon, gaussian_mu
 from dpregret.algorithms.privacy.participation import Schedules, WorstRecord, worst_record
 from dpregret.algorithms.privacy.prefix_sums import PrefixSums
@@ -46,10 +46,7 @@ from dpregret.core.errors import ConfigError, one_line
 from dpregret.core.machine import machine_gb
 from dpregret.numerics.arrays import Array
 
-SIZES = np.repeat([1.0, 1e-3, 1e3], [2, 2, 12])
-"""Of real draws, one coordinate each. Most are larger than any draw is: noise that depends on the sign of a draw, or on
-how large it is, is another map for some of them."""
-ROUNDING, SINGLE_ROUNDING = 1e-9, 1e-4
+ROUNDING, SINGLE_ROUNDING = LINEAR, 1e-4
 """As a share of what a row adds up: of noise in double and in single precision."""
 MOST_ROUNDS = 4096
 CORNER = 6
@@ -143,10 +140,9 @@ def noise_matrix(make: Callable[..., Any], claim: Claim, per_item: bool = True) 
     """
     source = make if "generator" in _signature(make).parameters else _call(make, asdict(claim))
     if isinstance(source, PrefixSums):
-        budget = Budget(claim.epsilon, claim.delta)
-        return calibrate("gaussian", budget, claim.sensitivity, source.nodes_per_item) * materialise(
-            source, claim.rounds
-        )
+        with attributing_errors(_named(source)):
+            scale = calibrate("gaussian", Budget(claim.epsilon, claim.delta), claim.sensitivity, source.nodes_per_item)
+            return _finite(scale * materialise(source, claim.rounds))
     if isinstance(source, tuple) and len(source) == 2 and hasattr(source[0], "multiply_next"):
         return _streamed(*source, claim.rounds, per_item)
     if not per_item:
@@ -223,9 +219,8 @@ def _read_off(play: Callable[[Array], Array], draws: int) -> Array:
     up to rounding of its own row.
     """
     made = play(np.eye(draws))
-    generator, matrix, single = np.random.default_rng(0), made.astype(np.float64), made.dtype.itemsize == 4
-    real = generator.uniform(0.5, 2.0, (draws, len(SIZES))) * generator.choice([-1.0, 1.0], (draws, len(SIZES))) * SIZES
-    for tried in (real, -real, real[:, -1:], -real[:, -1:]):
+    matrix, single = made.astype(np.float64), made.dtype.itemsize == 4
+    for tried in real_draws(draws):
         played = play(tried)
         single = single or played.dtype.itemsize == 4
         size = np.abs(matrix) @ np.abs(tried)

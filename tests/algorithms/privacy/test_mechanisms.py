@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import linalg, stats
 
+import dpregret as dp
 from dpregret.algorithms.privacy import (
     BLOCK,
     NoisePerItem,
@@ -570,6 +571,28 @@ def test_the_audit_sees_draws_that_are_kept_without_a_copy():
     matrix = materialise(Kept(2 * BLOCK), 2 * BLOCK)
     assert matrix[BLOCK, BLOCK - 1] == 0.0
     assert matrix[BLOCK, -1] == 1.0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        np.abs,
+        lambda units: np.clip(units, -1.0, 1.0),
+        lambda units: np.where(np.abs(units) > 1.5, 0.0, units),
+        lambda units: units - units.mean(axis=-1, keepdims=True),
+    ],
+)
+def test_noise_that_is_no_linear_map_of_its_draws_is_not_read_as_one(change):
+    """Unit vectors alone do not show it, and the exact loss of another mechanism would be said to be this one's."""
+
+    class Changed(NoisePerItem):
+        def next(self, state, units, fresh):
+            return super().next(state, change(units), fresh)
+
+    with pytest.raises(ValueError, match="the noise of Changed is not a fixed linear map of its draws"):
+        materialise(Changed(), 16)
+    with pytest.raises(ValueError, match="is not a fixed linear map of its draws"):
+        dp.audit(Changed(), rounds=16)
 
 
 def levels_of(mechanism: WindowBlocks) -> list[tuple[int, int]]:
