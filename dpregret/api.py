@@ -307,15 +307,20 @@ def records(
 def compare(first: Played | Run | str | Path, second: Played | Run | str | Path) -> pd.DataFrame:
     """The differences between two plays, or between two runs.
 
-    Two `Played` at the same checkpoints: one row a checkpoint with the mean regrets of both, in columns named after the
-    learners (and what else differs), and their `difference` (second minus first, in units of the loss) with low and
-    high, a 95 % interval over runs; plays with the same seed and stream are compared run by run, since they met the
-    same losses.
+    Args:
+        first: a `Played`; or a run: a `Run`, a folder, an archive, an https address, or the word `reference`.
+        second: of the same kind.
 
-    Two runs (a `Run`, a folder, an archive, an https address, or the word `reference`): one row a claim that differs,
-    with both verdicts and exponents; `what` says whether an exponent moved beyond its interval.
+    Returns:
+        Of plays one row a checkpoint that both have: the mean regrets of both, in columns named after the learners (and
+        what else differs), and their `difference` (second minus first, in units of the loss) with low and high, a 95 %
+        interval over runs; plays with the same seed and stream are compared run by run, since they met the same losses.
+        Of runs one row a claim that differs, with both verdicts and exponents; `what` says whether an exponent moved
+        beyond its interval.
 
-    Raises ConfigError for plays without a common checkpoint or run, CompareError for what is not a run.
+    Raises:
+        ConfigError: plays without a common checkpoint or run, or a play beside a run.
+        CompareError: what is given is no run.
 
     >>> import dpregret as dp
     >>> setting = dict(stream="norm-kink", rounds=1024, dimension=4, window=64, epsilon=8.0)
@@ -375,12 +380,13 @@ def load(place: str | Path = "reference") -> Run:
 
 
 def learners() -> pd.DataFrame:
-    """All learners: name, variants, default, title, family, paper, reference (its place there), private, windowed,
-    needs, same_as.
+    """All learners, one row each.
 
-    default: the variant that is played where none is named; it keeps its budget. needs: traits that a stream must have
-    (`streams()` says which have them), and `local-oracle` of sets that have one. same_as: another learner whose points
-    its own are, and where.
+    Returns:
+        name, variants (a tuple), default (the variant that is played where none is named; it keeps its budget), title,
+        family (`online`, `experts`, `bandits`, `erm`), paper, reference (the place there), private, windowed, needs
+        (traits that a stream must have, see `streams()`, and `local-oracle` of sets that have one), same_as (another
+        learner whose points its own are, and where).
 
     >>> import dpregret as dp
     >>> dp.learners().set_index("name").loc["wdp-cocop-gaussian", "paper"]
@@ -412,7 +418,10 @@ def learners() -> pd.DataFrame:
 
 
 def streams() -> pd.DataFrame:
-    """All streams of losses, and risks: one row each with name, title, family, and traits, what learners may need.
+    """All streams of losses, and risks, one row each.
+
+    Returns:
+        name, title, family (as of `learners()`), traits (a tuple: what learners may need).
 
     >>> import dpregret as dp
     >>> sorted(dp.streams().set_index("name").loc["norm-kink", "traits"])
@@ -434,6 +443,9 @@ def streams() -> pd.DataFrame:
 def papers() -> tuple[str, ...]:
     """Names of the papers, and of the chapters of our own, whose claims are measured.
 
+    Returns:
+        What `claim`, `claims` and `errata` take as `paper`, in alphabetical order.
+
     >>> import dpregret as dp
     >>> "lou_cheung_2020" in dp.papers()
     True
@@ -444,7 +456,10 @@ def papers() -> tuple[str, ...]:
 
 
 def sets() -> pd.DataFrame:
-    """All constraint sets: name, title, whether it has a local oracle.
+    """All constraint sets, one row each.
+
+    Returns:
+        name (what `play` takes as `set`), title, local_oracle (whether it has one, for learners that need it).
 
     >>> import dpregret as dp
     >>> dp.sets().set_index("name").loc["ball", "title"]
@@ -463,10 +478,16 @@ def sets() -> pd.DataFrame:
 
 
 def claims(paper: str | None = None) -> pd.DataFrame:
-    """The claims of a paper, or of all: paper, claim, statement, source (its place), stated (the rate), learner.
+    """The claims of a paper, or of all; `claim(paper, name)` decides one, `load().claims` has those measured.
 
-    paper: a name of `papers()`, or the beginning of one. `claim(paper, name)` decides one of them; `load().claims` has
-    those that were measured. Raises ConfigError for a paper that there is not.
+    Args:
+        paper: a name of `papers()`, or the beginning of one (None: all).
+
+    Returns:
+        One row each: paper, claim, statement, source (its place), stated (the rate), learner (`name.variant`).
+
+    Raises:
+        ConfigError: there is no such paper.
 
     >>> import dpregret as dp
     >>> dp.claims("lou_cheung").set_index("claim").loc["thm3-T", "statement"]
@@ -483,9 +504,17 @@ def claims(paper: str | None = None) -> pd.DataFrame:
 
 
 def errata(paper: str | None = None) -> pd.DataFrame:
-    """The errata of a paper, or of all, as measured for this version: paper, erratum, kind, place, printed, right, why.
+    """The errata of a paper, or of all, as measured for this version.
 
-    paper: as in `claims`. Further columns are those of errata.csv: what the misprint costs, and where that is seen.
+    Args:
+        paper: as in `claims`.
+
+    Returns:
+        One row each: paper, erratum, kind, place, printed, right, why, and the further columns of errata.csv: what the
+        misprint costs, and where that is seen.
+
+    Raises:
+        ConfigError: there is no such paper.
 
     >>> import dpregret as dp
     >>> dp.errata("lou_cheung").set_index("erratum").loc["L1", "place"]
@@ -506,7 +535,10 @@ def errata(paper: str | None = None) -> pd.DataFrame:
 
 
 def profiles() -> tuple[str, ...]:
-    """Names of the profiles, the sizes of a run: for `claim(...).measure(profile)` and `dpregret run --profile`.
+    """Names of the profiles, the sizes of a run.
+
+    Returns:
+        What `claim(...).measure(profile)` and `dpregret run --profile` take, beside a path of a profile of your own.
 
     >>> import dpregret as dp
     >>> "quick" in dp.profiles()
