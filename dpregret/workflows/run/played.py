@@ -135,7 +135,11 @@ class Played:
     def plot(self, ax: Axes | None = None) -> Axes:
         """Mean regret against rounds with its 95 % band, beside the fixed-point baseline and the explicit bound.
 
-        ax: axes of matplotlib to draw into, new ones where none are given. Returns the axes.
+        Args:
+            ax: axes of matplotlib to draw into, new ones where none are given.
+
+        Returns:
+            The axes: regret in units of the loss, summed over rounds.
         """
         from dpregret.paper_figs.figures.plays import draw_curve
         from dpregret.workflows.plan.facts import display_names
