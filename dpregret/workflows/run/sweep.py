@@ -86,10 +86,12 @@ class Swept:
     def ranking(self) -> pd.DataFrame:
         """Learners by mean regret, in every setting of what varies.
 
-        Columns: what varies, rank, learner, protects (`last 64`, `all rounds` or `nothing`), regret with low and high
-        (95 % over runs), behind (mean difference to the first, run by run on the same losses) with behind_low and
-        behind_high, of_stay (regret over that of the fixed-point baseline), delivered_epsilon, same_as (a learner
-        above with the same regret in every run but for rounding: the two are one algorithm here).
+        Returns:
+            One row a setting and learner: what varies, rank (from 1), learner, protects (`last 64`, `all rounds` or
+            `nothing`), regret with low and high (units of the loss; 95 % over runs), behind (mean difference to the
+            first, run by run on the same losses) with behind_low and behind_high, of_stay (regret over that of the
+            fixed-point baseline), delivered_epsilon, same_as (a learner above with the same regret in every run but for
+            rounding: the two are one algorithm here).
         """
         rows: list[dict[str, Any]] = []
         for setting, plays in self._settings().items():
@@ -121,9 +123,16 @@ class Swept:
     def plot(self, x: str | None = None, ax: Axes | None = None) -> Axes:
         """Mean regret with 95 % bands against a parameter, one curve an algorithm.
 
-        x: `rounds`, `dimension`, `window` or `epsilon`; where none is given what varies, else `rounds`, whose curves
-        are the course of each play. ax: axes of matplotlib to draw into, new ones where none are given. Returns the
-        axes. Raises ConfigError for another word.
+        Args:
+            x: `rounds`, `dimension`, `window` or `epsilon`; where none is given what varies, else `rounds`, whose
+                curves are the course of each play.
+            ax: axes of matplotlib to draw into, new ones where none are given.
+
+        Returns:
+            The axes; regret in units of the loss.
+
+        Raises:
+            ConfigError: another word, or a parameter that has one value here.
         """
         from dpregret.paper_figs.figures.plays import PARAMETERS, draw_plays
         from dpregret.workflows.plan.facts import display_names
@@ -138,8 +147,12 @@ class Swept:
         return draw_plays(self.plays, x, display_names(), ax)
 
     def to_latex(self) -> str:
-        """The ranking as a table of LaTeX (package booktabs): a row a learner, a column a setting, mean regret and half
-        the width of its 95 % interval, the least one of a column in bold."""
+        """The ranking as a table of LaTeX.
+
+        Returns:
+            A tabular (package booktabs): a row a learner, a column a setting, mean regret and half the width of its
+            95 % interval, the least one of a column in bold.
+        """
         settings, columns = self._settings(), {"Algorithm": list(dict.fromkeys(play.learner for play in self.plays))}
         for setting, plays in settings.items():
             pairs = zip(self.varied, setting, strict=True)
