@@ -154,9 +154,17 @@ class ClaimOf:
     def measure(self, profile: str = "full", figure: str | Path | None = None) -> Measured:
         """Decide the claim by what it needs.
 
-        profile: name of a profile, or path of one (YAML), whose experiment is played. figure: a PNG to draw. Plays
-        go into results/store of the working folder. Raises ConfigError for a profile that is wrong, RunsError where a
-        play cannot be trusted.
+        Args:
+            profile: name of a profile, or path of one (YAML), whose experiment is played. Plays go into results/store
+                of the working folder.
+            figure: a PNG to draw (None: no figure).
+
+        Returns:
+            Number, 95 % interval and verdict.
+
+        Raises:
+            ConfigError: there is no such profile, or a mistake in its file.
+            RunsError: a play cannot be trusted.
         """
         figure = None if figure is None else path("figure", figure)
         claim, exact = self.entry, None
