@@ -53,8 +53,12 @@ class PaperTable:
         return set(printed.COLUMNS) <= {*self.lines.columns}
 
     def to_latex(self) -> str:
-        """A file of LaTeX that compiles alone or by \\input, with every measured power; of further tables the rows
-        alone (package booktabs)."""
+        """The table in LaTeX.
+
+        Returns:
+            A file that compiles alone or by \\input, with every measured power; of further tables the rows alone
+            (package booktabs).
+        """
         return self.source or formats.latex(self.frame)
 
     def __len__(self) -> int:
@@ -101,8 +105,16 @@ class Run:
     def table(self, paper: str, number: int = 1, all_columns: bool = False) -> PaperTable:
         """A table of a paper: the first as the paper prints it, beside the worst verdict of a row's claims.
 
-        paper: a name, or the beginning of one. all_columns: of the first, a row for each learner and setting instead.
-        Raises ConfigError where the run has none of that number.
+        Args:
+            paper: a name, or the beginning of one.
+            number: of the table, from 1.
+            all_columns: of the first, a row for each learner and setting instead.
+
+        Returns:
+            The table: printed, as text; `frame`, `lines`, `to_latex()`.
+
+        Raises:
+            ConfigError: the run has no such paper, or no table of that number.
         """
         paper = self._named(paper)
         name = f"{paper}/table_{number}{'_all' if all_columns and number == 1 else ''}"
@@ -112,9 +124,18 @@ class Run:
         return PaperTable(name, self.tables[name], self.sources.get(name, ""))
 
     def rows(self, paper: str, experiment: str | None = None) -> pd.DataFrame:
-        """Rows of a paper's runs, one a run and checkpoint; columns: docs/architecture.md.
+        """Rows of a paper's runs.
 
-        The reference has none: RunsError. Raises ConfigError for a paper or an experiment that is not there.
+        Args:
+            paper: a name, or the beginning of one.
+            experiment: one of the paper's (None: all).
+
+        Returns:
+            One row a run and checkpoint; columns: docs/architecture.md.
+
+        Raises:
+            ConfigError: there is no such paper or experiment.
+            RunsError: there are no rows, as in the reference.
         """
         paper = self._named(paper)
         with opened(self.place) as folder:
