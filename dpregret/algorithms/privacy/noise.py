@@ -84,7 +84,17 @@ def added_up(fresh: Callable[[int], Array], counts: Counts) -> Array:
 def unit_noise(
     distribution: NoiseDistribution, generators: Sequence[np.random.Generator], rounds: int, dimension: int
 ) -> Array:
-    """`UnitNoise` for once, (rounds, runs, dimension)."""
+    """`UnitNoise` for once.
+
+    Args:
+        distribution: `gaussian`, `gamma` or `laplace`, of scale 1.
+        generators: one a run, or a `Joint` one; they advance.
+        rounds: vectors of each run.
+        dimension: of a vector.
+
+    Returns:
+        Noise (rounds, runs, dimension).
+    """
     return UnitNoise(distribution, generators, dimension)(rounds)
 
 
@@ -123,5 +133,13 @@ _FILL = MappingProxyType({"gaussian": fill_normals, "gamma": _fill_gamma, "lapla
 
 
 def root_mean_square_norm(distribution: NoiseDistribution, dimension: int) -> float:
-    """sqrt(E|z|_2^2) of one unit noise vector: sqrt(d), sqrt(d (d + 1)) or sqrt(2 d)."""
+    """sqrt(E|z|_2^2) of one unit noise vector: sqrt(d), sqrt(d (d + 1)) or sqrt(2 d).
+
+    Args:
+        distribution: `gaussian`, `gamma` or `laplace`.
+        dimension: d.
+
+    Returns:
+        The root mean square of the norm, in units of the scale.
+    """
     return float(np.sqrt({"gaussian": 1.0, "gamma": dimension + 1.0, "laplace": 2.0}[distribution] * dimension))
