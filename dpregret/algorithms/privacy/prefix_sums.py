@@ -295,7 +295,15 @@ def sums_of(fresh: Fresh, counts: Counts) -> Array:
 
 
 def keyed_generators(generators: Sequence[np.random.Generator], key: int) -> list[np.random.Generator]:
-    """Generators that depend on each generator's seed and the key only; of one that serves several runs, one."""
+    """Generators that depend on each generator's seed and the key only.
+
+    Args:
+        generators: one a run, made of a SeedSequence; one that serves several runs gives one.
+        key: which of a run's further generators.
+
+    Returns:
+        As many generators; those given do not advance.
+    """
     keyed = {id(generator): generator for generator in generators}
     keyed = {identity: _keyed(generator, key) for identity, generator in keyed.items()}
     return [keyed[id(generator)] for generator in generators]
