@@ -76,7 +76,19 @@ PURE_ALTERNATIVES: Mapping[str, str] = {
 
 
 def window_sums(variant: str, window: int, tree: PrefixSums | None = None) -> PrefixSums:
-    """The mechanism of a variant for the last `window` items; tree: that of other variants (default `WindowTree`)."""
+    """The mechanism of a variant for the last `window` items.
+
+    Args:
+        variant: of a learner: a key of `ALTERNATIVES` or `PURE_ALTERNATIVES`, or another.
+        window: items that are protected at a time.
+        tree: the mechanism of other variants (None: `WindowTree`).
+
+    Returns:
+        The mechanism; `nodes_per_item` is its price.
+
+    Raises:
+        ValueError: a window that the mechanism does not serve.
+    """
     if variant == "root":
         return WindowRoot(window)
     if variant == "buffers":
@@ -90,7 +102,19 @@ def window_sums(variant: str, window: int, tree: PrefixSums | None = None) -> Pr
 
 
 def horizon_sums(variant: str, horizon: int, tree: PrefixSums | None = None) -> PrefixSums:
-    """The mechanism of a variant for prefixes 1..horizon-1; tree: that of other variants (default `BinaryTree`)."""
+    """The mechanism of a variant for prefixes 1..horizon-1.
+
+    Args:
+        variant: as in `window_sums`.
+        horizon: rounds; the sum of all of them is never released.
+        tree: the mechanism of other variants (None: `BinaryTree`).
+
+    Returns:
+        The mechanism; `nodes_per_item` is its price.
+
+    Raises:
+        ValueError: a horizon below 1.
+    """
     if variant == "root":
         return Root(horizon)
     if variant == "buffers":
