@@ -65,7 +65,13 @@ TINY: Final = 2.0**-1000
 def largest_within(cost: Callable[[float], float], allowed: float) -> float:
     """The largest parameter > 0 with cost(parameter) <= allowed, for a continuous cost that grows with it.
 
-    Found to 14 digits, whatever its size, and from below: its cost, as computed, is never above `allowed`.
+    Args:
+        cost: of a parameter, such as the delta of a scale of noise.
+        allowed: the most that it may be.
+
+    Returns:
+        The parameter to 14 digits, whatever its size, and from below: its cost, as computed, is never above `allowed`;
+        inf where every cost is below it, 0 where none is.
     """
     high = 1.0
     while cost(high) < allowed:
@@ -84,8 +90,13 @@ def largest_within(cost: Callable[[float], float], allowed: float) -> float:
 def smallest_epsilon(delta_at: Callable[[float], float], delta: float) -> float:
     """The smallest epsilon >= 0 with delta_at(epsilon) <= delta, for a privacy curve that falls with epsilon.
 
-    Found to 14 digits, whatever its size, and from above: as computed, delta_at(epsilon) is never above `delta`; inf
-    where no epsilon does.
+    Args:
+        delta_at: epsilon -> delta.
+        delta: the most that it may be.
+
+    Returns:
+        epsilon to 14 digits, whatever its size, and from above: delta_at(epsilon), as computed, is never above `delta`;
+        inf where no epsilon serves.
     """
     if delta_at(0.0) <= delta:
         return 0.0
@@ -176,7 +187,15 @@ def _gaussian(epsilon: float, mu: float) -> tuple[float, float, float]:
 
 
 def gaussian_delta(epsilon: float, mu: float) -> float:
-    """The smallest delta for which mu-GDP gives (epsilon, delta)-DP."""
+    """The smallest delta for which mu-GDP gives (epsilon, delta)-DP (Balle & Wang 2018, Theorem 8).
+
+    Args:
+        epsilon: at least 0; inf gives 0.
+        mu: the parameter of Gaussian differential privacy, sensitivity over standard deviation of one release.
+
+    Returns:
+        delta in [0, 1].
+    """
     if mu == 0 or math.isinf(epsilon):
         return 0.0
     return 1.0 if math.isinf(mu) else math.exp(_gaussian(epsilon, mu)[0])
@@ -197,7 +216,14 @@ CALIBRATED: Final = 4.0
 def gaussian_mu(budget: Budget) -> float:
     """The largest mu whose mu-GDP implies the budget, from below: the inverse of `gaussian_delta`.
 
-    epsilon = inf gives inf. Raises ValueError when delta = 0, which no Gaussian noise delivers.
+    Args:
+        budget: (epsilon, delta); epsilon = inf gives inf.
+
+    Returns:
+        mu > 0. Noise of standard deviation sensitivity / mu on one release keeps the budget.
+
+    Raises:
+        ValueError: delta = 0, which no Gaussian noise delivers.
     """
     if math.isinf(budget.epsilon):
         return math.inf
@@ -207,7 +233,15 @@ def gaussian_mu(budget: Budget) -> float:
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
-    """The epsilon that mu-GDP delivers at delta, from above: 0 where delta alone covers it, inf at delta = 0."""
+    """The epsilon that mu-GDP delivers at delta, from above.
+
+    Args:
+        mu: the parameter of Gaussian differential privacy; 0: nothing is released.
+        delta: in [0, 1].
+
+    Returns:
+        epsilon >= 0: 0 where delta alone covers it, inf at delta = 0.
+    """
     if mu == 0 or delta >= 1:
         return 0.0
     if math.isinf(mu) or delta == 0:
@@ -267,8 +301,18 @@ class Release:
 def calibrate(distribution: NoiseDistribution, budget: Budget, sensitivity: float, nodes: float) -> float:
     """The smallest valid scale: sensitivity sqrt(nodes) / mu(epsilon, delta), or sensitivity nodes / epsilon.
 
-    epsilon = inf gives 0, so the private learner runs its non-private counterpart in the same code; so do no nodes.
-    Raises ValueError for Gaussian noise at delta = 0, and where no floating-point number is the scale.
+    Args:
+        distribution: `gaussian`, or pure noise: `laplace` a coordinate, `gamma` (the radius) in l2.
+        budget: of one item that is replaced; epsilon = inf gives 0, so the private learner runs its non-private
+            counterpart in the same code.
+        sensitivity: how far an item moves a release, in l2 (laplace: l1).
+        nodes: releases that an item is in, or for Gaussian noise any squared l2 norm of what it moves; 0 gives 0.
+
+    Returns:
+        Standard deviation of a coordinate, or the scale of pure noise, in units of the sensitivity; rounded up.
+
+    Raises:
+        ValueError: Gaussian noise at delta = 0, or no floating-point number is the scale.
     """
     if math.isinf(budget.epsilon):
         return 0.0
