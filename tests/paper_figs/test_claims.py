@@ -233,6 +233,32 @@ def test_a_heading_gives_its_origin_to_the_claims_below_it(tmp_path: Path) -> No
     assert said(path).startswith(f"{path}:{line_of(path, 'origin:')}: claims[0].origin: unknown word ")
 
 
+def test_a_heading_gives_its_source_to_the_claims_that_name_none(tmp_path: Path) -> None:
+    bare = {key: value for key, value in CLAIM.items() if key != "source"}
+    claims = [{"source": "Theorem 2"}, bare, {**CLAIM, "id": "b"}, {"origin": "derived"}, {**bare, "id": "c"}]
+    claims += [{"origin": "paper", "source": "Theorem 3"}, {**bare, "id": "d"}]
+    found = load_claims(write(tmp_path, claims)).claims
+    assert [(claim.id, claim.origin, claim.source) for claim in found] == [
+        ("thm3-T", "paper", "Theorem 2"), ("b", "paper", CLAIM["source"]), ("c", "derived", "Theorem 2"),
+        ("d", "paper", "Theorem 3"),
+    ]  # fmt: skip
+    assert rewritten(yaml.safe_dump({"claims": claims}, sort_keys=False)) == yaml.safe_dump(
+        {"claims": claims}, sort_keys=False
+    )
+    path = write(tmp_path, [{"source": 3}, bare])
+    assert said(path).startswith(f"{path}:{line_of(path, 'source:')}: claims[0].source: ")
+    assert ".source: this key is missing" in said(write(tmp_path, [bare]))
+    assert "unknown heading 'sources'" in said(write(tmp_path, [{"sources": "Theorem 2"}, CLAIM]))
+
+
+def test_the_only_risk_of_an_experiment_need_not_be_repeated(tmp_path: Path) -> None:
+    bare = {key: value for key, value in CLAIM.items() if key not in ("experiment", "stream", "parameter")}
+    experiments = {"defaults": {"risks": ["lasso-easy"]}, "experiments": {"e": {"sweep": "samples"}}}
+    (tmp_path / "experiments.yaml").write_text(yaml.safe_dump(experiments))
+    (claim,) = load_claims(write(tmp_path, [{**bare, "at": "e", "response": "excess", "rate": "n"}])).claims
+    assert (claim.experiment, claim.stream, claim.parameter) == ("e", "lasso-easy", "samples")
+
+
 def test_a_reason_of_one_word_is_one_of_the_files_reasons(tmp_path: Path) -> None:
     claims = [{**CLAIM, "check": "stream"}, {**CLAIM, "id": "b", "check": "in full words"}]
     found = load_claims(write(tmp_path, claims, reasons={"stream": "the stream dictates it"})).claims

@@ -556,9 +556,10 @@ class ErrataFile(Strict):
 AT, SETTINGS, GUARANTEES = "at", "settings", "guarantees"
 EXPERIMENT: Final = "experiment"
 """Key of a claim or row, and the sections that it names an entry of: what claims and what rows share."""
-ORIGIN, REASONS = "origin", "reasons"
-"""Key of a heading among claims, and the section of reasons that several claims share."""
-REASONED: Final = ("check", "undecided", "tol_reason")
+ORIGIN, SOURCE, REASONS = "origin", "source", "reasons"
+"""Keys of headings among claims, and the section of reasons that several claims share."""
+HEADINGS: Final = frozenset({ORIGIN, SOURCE})
+REASONED: Final = ("check", "undecided", "tol_reason", "changed")
 """Keys whose value is a reason, or the name of one."""
 IMPLY_BOUND: Final = ("below", "stated")
 """Types of claims about the explicit bound."""
@@ -571,6 +572,8 @@ CHANGES: Final = PAPER_FILES[2]
 REMOVED: Final = ": removed"
 """How the last change of a claim that is gone ends its place and begins its text."""
 PLAYED: Final = ("streams", "learners")
+RISKS: Final = "risks"
+"""Experiments name what they play: streams of losses, which are `risks` where points of records are released."""
 _ID: Final = r"`?[a-z][\w.]*(?:-\w+)+`?"
 _CITED: Final = re.compile(rf"\bclaims? ({_ID}(?:(?:, and|,| and| or) {_ID})*)")
 
@@ -724,7 +727,8 @@ def _experiments(path: Path) -> dict[str, dict[str, Any]]:
     shared = common if isinstance(common, dict) else {}
     if not isinstance(found, dict):
         return {}
-    return {name: shared | (given if isinstance(given, dict) else {}) for name, given in found.items()}
+    merged = {name: shared | (given if isinstance(given, dict) else {}) for name, given in found.items()}
+    return {name: {PLAYED[0]: given.get(RISKS), **given} for name, given in merged.items()}
 
 
 def _implied(path: Path) -> dict[str, dict[str, str]]:
@@ -780,7 +784,7 @@ def _named(path: Path) -> Source:
 
 
 def _filled_in(source: Source, implied: Mapping[str, Mapping[str, str]]) -> Expanded:
-    """Fill in settings and what experiments imply in claims, guarantees in rows; the origin of headings; reasons."""
+    """Fill in settings and what experiments imply in claims, guarantees in rows; what headings say; reasons."""
     data: Any = deepcopy(source.data)
     reasons = data.pop(REASONS, {})
     shared = {section: data.pop(section, {}) for section in (SETTINGS, GUARANTEES)}
@@ -834,16 +838,16 @@ def _filled_in(source: Source, implied: Mapping[str, Mapping[str, str]]) -> Expa
 
 
 def _under_headings(source: Source, data: Any, origins: dict[KeyPath, tuple[Source, KeyPath]]) -> Iterator[str]:
-    """Take the headings out of the claims of `data` and give their origin to the claims below; yield mistakes.
+    """Take the headings out of the claims of `data` and give their keys to the claims below; yield mistakes.
 
-    origins: what is moved -> where it is written.
+    A key of a heading holds until another heading gives it. origins: what is moved -> where it is written.
     """
     listed, claims = _listed(data, "claims"), list[Any]()
-    heading: tuple[KeyPath, str] | None = None
+    heading: dict[str, tuple[KeyPath, Any]] = {}
     for number, entry in enumerate(listed):
         path: KeyPath = ("claims", number)
-        if isinstance(entry, dict) and set(entry) == {ORIGIN}:
-            heading = (*path, ORIGIN), entry[ORIGIN]
+        if isinstance(entry, dict) and entry and set(entry) <= HEADINGS:
+            heading |= {key: ((*path, key), value) for key, value in entry.items()}
             continue
         if isinstance(entry, dict) and len(entry) == 1:
             (key,) = entry
@@ -857,9 +861,8 @@ def _under_headings(source: Source, data: Any, origins: dict[KeyPath, tuple[Sour
                 yield f"{source.at((*path, ORIGIN))}: is a heading now, an entry above the claims: {heads}; {REWRITE}"
             if entry.get("type") in IMPLY_BOUND and "bound" in entry:
                 yield f"{source.at((*path, 'bound'))}: type {entry['type']} implies it: leave this key out; {REWRITE}"
-            if heading is not None:
-                entry[ORIGIN] = heading[1]
-                origins[*moved, ORIGIN] = source, heading[0]
+            for key in heading.keys() - (entry.keys() - {ORIGIN}):
+                origins[*moved, key], entry[key] = (source, heading[key][0]), heading[key][1]
         claims.append(entry)
     listed[:] = claims
 

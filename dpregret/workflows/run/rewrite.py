@@ -16,7 +16,7 @@ import yaml
 
 from dpregret.core import boundary
 from dpregret.core.files import atomic_write
-from dpregret.paper_figs.judge.claims import IMPLY_BOUND, ORIGIN
+from dpregret.paper_figs.judge.claims import HEADINGS, IMPLY_BOUND, ORIGIN
 
 PAPER = "paper"
 """The origin of claims above the first heading."""
@@ -37,8 +37,8 @@ def _edits(text: str, root: yaml.Node | None) -> Iterator[Edit]:
     current = PAPER
     for item in items:
         keys = {key.value: value.value for key, value in _pairs(item)}
-        if set(keys) == {ORIGIN}:
-            current = keys[ORIGIN]
+        if set(keys) <= HEADINGS:
+            current = keys.get(ORIGIN, current)
             continue
         if (origin := keys.get(ORIGIN, current if _has_headings(items) else PAPER)) != current:
             place = _above_comments(text, text.rindex("\n", 0, item.start_mark.index) + 1)
@@ -55,7 +55,7 @@ def _pairs(node: yaml.Node | None) -> list[tuple[yaml.Node, yaml.Node]]:
 
 
 def _has_headings(items: Sequence[yaml.Node]) -> bool:
-    return any([key.value for key, _ in _pairs(item)] == [ORIGIN] for item in items)
+    return any(ORIGIN in (keys := {key.value for key, _ in _pairs(item)}) and keys <= HEADINGS for item in items)
 
 
 def _above_comments(text: str, place: int) -> int:
