@@ -251,6 +251,22 @@ def test_a_heading_gives_its_source_to_the_claims_that_name_none(tmp_path: Path)
     assert "unknown heading 'sources'" in said(write(tmp_path, [{"sources": "Theorem 2"}, CLAIM]))
 
 
+def test_a_heading_gives_its_sentence_to_the_claims_next_to_it(tmp_path: Path) -> None:
+    """It ends at a claim with a sentence of its own, and at any heading."""
+    bare = {key: value for key, value in CLAIM.items() if key != "says"}
+    claims = [{"source": "s", "says": "it grows"}, bare, {**bare, "id": "b"}, {**CLAIM, "id": "c"}]
+    found = load_claims(write(tmp_path, claims)).claims
+    assert [claim.statement for claim in found] == ["it grows", "it grows", CLAIM["says"]]
+    for ended in ([], [{"origin": "derived"}]):
+        path = write(tmp_path, [*(claims[:3] if ended else claims), *ended, {**bare, "id": "d"}])
+        assert "claims[d].says: this key is missing" in said(path)
+
+
+def test_a_bound_that_a_comma_cut_off_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, [CLAIM], [{**ROW, "bound_text": "O(sqrt(T) max(1"}])
+    assert "rows[r].bound_text: 'O(sqrt(T) max(1' has an open bracket" in said(path)
+
+
 def test_the_only_risk_of_an_experiment_need_not_be_repeated(tmp_path: Path) -> None:
     bare = {key: value for key, value in CLAIM.items() if key not in ("experiment", "stream", "parameter")}
     experiments = {"defaults": {"risks": ["lasso-easy"]}, "experiments": {"e": {"sweep": "samples"}}}

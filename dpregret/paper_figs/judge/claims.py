@@ -19,7 +19,16 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, NamedTuple, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, PlainValidator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    field_validator,
+    model_validator,
+)
 
 from dpregret import study
 from dpregret.core.errors import ID_PATTERN, LONGEST_NAME, NAME_PATTERN, ConfigError, nearest, not_allowed
@@ -284,6 +293,13 @@ class TableRow(Strict):
     also: tuple[Id, ...] = ()
     reference: Reference | None = None
     errata: tuple[Id, ...] = ()
+
+    @field_validator("bound_text")
+    @classmethod
+    def _closed(cls, text: str) -> str:
+        if text.count("(") != text.count(")"):
+            raise ValueError(f"{text!r} has an open bracket; a text with a comma, in braces, needs quotes")
+        return text
 
     @model_validator(mode="before")
     @classmethod
@@ -556,9 +572,9 @@ class ErrataFile(Strict):
 AT, SETTINGS, GUARANTEES = "at", "settings", "guarantees"
 EXPERIMENT: Final = "experiment"
 """Key of a claim or row, and the sections that it names an entry of: what claims and what rows share."""
-ORIGIN, SOURCE, REASONS = "origin", "source", "reasons"
+ORIGIN, SOURCE, SAYS, REASONS = "origin", "source", "says", "reasons"
 """Keys of headings among claims, and the section of reasons that several claims share."""
-HEADINGS: Final = frozenset({ORIGIN, SOURCE})
+HEADINGS: Final = frozenset({ORIGIN, SOURCE, SAYS})
 REASONED: Final = ("check", "undecided", "tol_reason", "changed")
 """Keys whose value is a reason, or the name of one."""
 IMPLY_BOUND: Final = ("below", "stated")
@@ -840,13 +856,15 @@ def _filled_in(source: Source, implied: Mapping[str, Mapping[str, str]]) -> Expa
 def _under_headings(source: Source, data: Any, origins: dict[KeyPath, tuple[Source, KeyPath]]) -> Iterator[str]:
     """Take the headings out of the claims of `data` and give their keys to the claims below; yield mistakes.
 
-    A key of a heading holds until another heading gives it. origins: what is moved -> where it is written.
+    A key of a heading holds until another heading gives it; a sentence, until the next heading or the next claim that
+    has one. origins: what is moved -> where it is written.
     """
     listed, claims = _listed(data, "claims"), list[Any]()
     heading: dict[str, tuple[KeyPath, Any]] = {}
     for number, entry in enumerate(listed):
         path: KeyPath = ("claims", number)
         if isinstance(entry, dict) and entry and set(entry) <= HEADINGS:
+            heading.pop(SAYS, None)
             heading |= {key: ((*path, key), value) for key, value in entry.items()}
             continue
         if isinstance(entry, dict) and len(entry) == 1:
@@ -861,6 +879,8 @@ def _under_headings(source: Source, data: Any, origins: dict[KeyPath, tuple[Sour
                 yield f"{source.at((*path, ORIGIN))}: is a heading now, an entry above the claims: {heads}; {REWRITE}"
             if entry.get("type") in IMPLY_BOUND and "bound" in entry:
                 yield f"{source.at((*path, 'bound'))}: type {entry['type']} implies it: leave this key out; {REWRITE}"
+            if SAYS in entry:
+                heading.pop(SAYS, None)
             for key in heading.keys() - (entry.keys() - {ORIGIN}):
                 origins[*moved, key], entry[key] = (source, heading[key][0]), heading[key][1]
         claims.append(entry)
