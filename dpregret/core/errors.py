@@ -108,7 +108,7 @@ def nearest(word: object, allowed: Iterable[str]) -> str:
 
 def not_allowed(kind: str, word: object, allowed: Iterable[str]) -> str:
     """Return ``unknown set 'bal'; did you mean 'ball'? Allowed: ball, simplex``: the nearest word before the list."""
-    choices = sorted(allowed)
+    choices = sorted(set(allowed))
     return f"unknown {kind} {word!r}{among(word, choices)}"
 
 

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 import yaml
 from pydantic import BaseModel, Tag, ValidationError
 
-from dpregret.core.errors import ID_PATTERN, ID_RULE, NAME_PATTERN, NAME_RULE, ConfigError, among, not_allowed
+from dpregret.core.errors import ID_PATTERN, ID_RULE, NAME_PATTERN, NAME_RULE, ConfigError, among, nearest, not_allowed
 from dpregret.core.files import opened
 
 KeyPath = tuple[str | int, ...]
@@ -286,8 +286,11 @@ def validate(
         fault = raised
     problems: dict[str, str] = {}
     details = fault.errors(include_url=False)
+    misspelt = _misspelt(details)
     for detail in reversed(details):  # of several at one place the first stays
         kind, context, size = detail["type"], detail.get("ctx", {}), len(detail["loc"])
+        if kind == "missing" and detail["loc"][:-1] in misspelt:
+            continue
         if kind == "too_short" and any(other["loc"][:size] == detail["loc"] != other["loc"] for other in details):
             continue  # counts only the right items: the wrong ones have their own line
         *above, last = detail["loc"] or ("",)
@@ -306,6 +309,16 @@ def validate(
             message = _message(kind, detail, context, bool(_keys(model, detail["loc"])))
         problems[source.at(where)] = message
     raise error(in_order([f"{where}: {message}" for where, message in problems.items()]))
+
+
+def _misspelt(details: Sequence[Any]) -> set[tuple[str | int, ...]]:
+    """Entries with an unknown key that is meant to be a missing one: its own line says so."""
+    missing: dict[tuple[str | int, ...], list[str]] = {}
+    for detail in details:
+        if detail["type"] == "missing":
+            missing.setdefault(detail["loc"][:-1], []).append(str(detail["loc"][-1]))
+    unknown = [detail["loc"] for detail in details if detail["type"] == "extra_forbidden"]
+    return {above for *path, key in unknown if nearest(key, missing.get(above := tuple(path), []))}
 
 
 def in_order(problems: Sequence[str]) -> list[str]:

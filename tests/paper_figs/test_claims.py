@@ -444,3 +444,24 @@ def test_no_two_decided_claims_are_one_measurement() -> None:
         if row["fitted"] and row["verdict"] != "inconclusive"
     )
     assert [key for key, count in decided.items() if count > 1] == []
+
+
+@pytest.mark.parametrize(("key", "right", "wrong", "told"), [
+    ("learner", "learner: l.v", "lerner: l.v", "claims[thm3-T].lerner: unknown key; did you mean 'learner'?"),
+    ("says", "says: t", "say: t", "claims[thm3-T].say: unknown key; did you mean 'says'?"),
+    ("source", "origin: derived", "{origin: derived, sorce: s}", "unknown heading 'sorce'; did you mean 'source'?"),
+    ("origin", "origin: derived", "origins: derived", "unknown heading 'origins'; did you mean 'origin'?"),
+    ("settings", "settings:", "setings:", "setings: unknown key; did you mean 'settings'?"),
+    ("experiment", "experiment: e\n", "experiment: f\n", "unknown experiment 'f', allowed: e"),
+])  # fmt: skip
+def test_a_typo_is_one_line(tmp_path: Path, key: str, right: str, wrong: str, told: str) -> None:
+    """Not a line for what the word would have filled in, too."""
+    experiments = {"experiments": {"e": {"streams": ["n"], "sweep": "horizon"}}}
+    (tmp_path / "experiments.yaml").write_text(yaml.safe_dump(experiments))
+    claims = [CLAIM, {"origin": "derived"}, {**CLAIM, "id": "b"}]
+    path = write(tmp_path, claims, settings={"T": {"experiment": "e"}})
+    load_claims(path)
+    text = path.read_text()
+    assert right in text, key
+    path.write_text(text.replace(right, wrong, 1))
+    assert told in said(path)

@@ -802,6 +802,9 @@ def _named(path: Path) -> Source:
 def _filled_in(source: Source, implied: Mapping[str, Mapping[str, str]]) -> Expanded:
     """Fill in settings and what experiments imply in claims, guarantees in rows; what headings say; reasons."""
     data: Any = deepcopy(source.data)
+    sections = (SETTINGS, GUARANTEES, REASONS)
+    unknown = [key for key in data if key not in (*sections, *ClaimsFile.model_fields)]
+    _refuse(f"{source.at((key,))}: unknown key{hint}" for key in unknown if (hint := nearest(key, sections)))
     reasons = data.pop(REASONS, {})
     shared = {section: data.pop(section, {}) for section in (SETTINGS, GUARANTEES)}
     if not isinstance(reasons, dict) or not all(isinstance(text, str) for text in reasons.values()):
@@ -840,6 +843,8 @@ def _filled_in(source: Source, implied: Mapping[str, Mapping[str, str]]) -> Expa
             entries[number] = entry = {**inherited, **entry}
             if section == SETTINGS and isinstance(played := entry.get(EXPERIMENT), str):
                 entries[number] = entry = {**implied.get(played, {}), **entry}
+                if implied and played not in implied and "parameter" not in entry:  # which it would have implied
+                    problems.append(f"{filled.at((*path, EXPERIMENT))}: {not_allowed(EXPERIMENT, played, implied)}")
             for key in REASONED if section == SETTINGS else ():
                 reason = entry.get(key)
                 if isinstance(reason, str) and reason and " " not in reason:
@@ -867,9 +872,11 @@ def _under_headings(source: Source, data: Any, origins: dict[KeyPath, tuple[Sour
             heading.pop(SAYS, None)
             heading |= {key: ((*path, key), value) for key, value in entry.items()}
             continue
-        if isinstance(entry, dict) and len(entry) == 1:
-            (key,) = entry
-            yield f"{source.at((*path, key))}: unknown heading {key!r}, a heading is written - origin: derived"
+        if isinstance(entry, dict) and (
+            len(entry) == 1 or ("id" not in entry and HEADINGS & entry.keys() and len(entry) <= len(HEADINGS))
+        ):
+            wrong = [key for key in entry if key not in HEADINGS]
+            yield from (f"{source.at((*path, key))}: {not_allowed('heading', key, HEADINGS)}" for key in wrong)
             continue
         moved: KeyPath = ("claims", len(claims))
         origins[moved] = source, path
