@@ -76,16 +76,22 @@ def again(family: str, name: str, variant: str, audited: Audited, settings: Audi
 
 
 def pair_rows(learners: Mapping[str, str], seed: int, runs: int) -> pd.DataFrame:
-    """Audit learners (name -> family) in all their variants; one row a pair of neighbouring inputs."""
+    """Audit learners (name -> family) in all their variants; one row a pair of neighbouring inputs.
+
+    Raises ValueError, which names the learner, where one refuses its inputs or its noise cannot be read.
+    """
     settings, frames = load_settings(), []
     for learner, family in learners.items():
         special = settings.learners.get(learner, Special())
-        for variant, audited in audits(family, learner, seed, settings):
-            found = [rows(each, special.runs(variant, runs)) for each in (audited, *audited.closer())]
-            broken = again(family, learner, variant, audited, settings, runs)
-            found += [] if broken.empty else [broken]
-            pairs = pd.concat(found, ignore_index=True) if len(found) > 1 else found[0]
-            frames.append(pairs.assign(family=family, learner=learner, variant=variant))
+        try:
+            for variant, audited in audits(family, learner, seed, settings):
+                found = [rows(each, special.runs(variant, runs)) for each in (audited, *audited.closer())]
+                broken = again(family, learner, variant, audited, settings, runs)
+                found += [] if broken.empty else [broken]
+                pairs = pd.concat(found, ignore_index=True) if len(found) > 1 else found[0]
+                frames.append(pairs.assign(family=family, learner=learner, variant=variant))
+        except ValueError as fault:
+            raise ValueError(f"{learner}: {fault}") from fault
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 

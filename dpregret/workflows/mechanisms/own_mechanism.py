@@ -140,7 +140,7 @@ def noise_matrix(make: Callable[..., Any], claim: Claim, per_item: bool = True) 
     """
     source = make if "generator" in _signature(make).parameters else _call(make, asdict(claim))
     if isinstance(source, PrefixSums):
-        with attributing_errors(_named(source)):
+        with attributing_errors(type(source).__name__):
             scale = calibrate("gaussian", Budget(claim.epsilon, claim.delta), claim.sensitivity, source.nodes_per_item)
             return _finite(scale * materialise(source, claim.rounds))
     if isinstance(source, tuple) and len(source) == 2 and hasattr(source[0], "multiply_next"):
