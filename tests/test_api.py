@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jsonschema
@@ -13,6 +14,7 @@ import notebooks
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import dpregret as dp
 from dpregret import api, cli
@@ -24,7 +26,7 @@ from dpregret.core.errors import ConfigError
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.mechanisms.own_mechanism import OwnNoiseError
-from dpregret.workflows.run import check
+from dpregret.workflows.run import check, sweep
 
 ROOT = Path(__file__).resolve().parents[1]
 SESSION = re.compile(r"^```pycon\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -276,6 +278,19 @@ def test_a_play_has_the_limits_of_a_profile(change: dict[str, Any], limit: str) 
     assert "--config" not in str(refused.value)
 
 
+def test_a_play_without_curves_that_would_take_days_is_refused() -> None:
+    """An expert learner keeps no number a round, so that no limit of memory ends it."""
+    given = {"stream": "bernoulli", "rounds": 10**12, "dimension": 16, "epsilon": 1.0}
+    with pytest.raises(ConfigError, match=r"^play: [\d,.e+]+ minutes is more than the limit play_minutes, 120"):
+        dp.play("l2p", **given)
+
+
+def test_a_sweep_adds_up_hours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep, "predicted", lambda experiment: (0.0, 3600.0))
+    with pytest.raises(ConfigError, match=r"^sweep: 3 CPU hours is more than the limit hours, 2"):
+        dp.sweep("ftal", **{**SMALL, "rounds": [16, 32, 64]}, limits="hours:2")
+
+
 def test_limits_of_a_play_are_changed_by_name() -> None:
     small = {"stream": "norm-kink", "rounds": 64, "dimension": 2, "window": 4, "runs": 2}
     with pytest.raises(ConfigError, match="limit hours"):
@@ -410,6 +425,19 @@ def test_an_answer_is_as_its_schema_says(words: list[str], capfd: pytest.Capture
     rows = answer.get("rows", answer.get("moved", answer.get("learners", answer.get("by_age", answer.get("cells")))))
     assert rows or command == "check"
     assert told.err.count("\n") == (answer.get("verdict") == NOT_RUN)  # a claim that could not be decided
+
+
+@pytest.mark.parametrize(("side", "worst"), [("upper", 0.9), ("lower", 0.3)])
+def test_the_number_of_a_bound_is_that_of_its_worst_cell(side: str, worst: float) -> None:
+    """The cell that comes next to the bound, from below or from above; its interval is that of the runs' mean."""
+    claim: Any = SimpleNamespace(type="stated", side=side, response="regret")
+    runs = np.array([[2.9, 8.0], [3.1, 10.0]])  # two runs, two cells
+    cells: Any = SimpleNamespace(responses=runs, bounds=np.array([10.0, 10.0]))
+    quantity, value, low, high = check.number_of(claim, None, cells)  # type: ignore[arg-type]
+    assert quantity == "regret / bound, worst cell"
+    assert value == pytest.approx(worst)
+    half = stats.t.ppf(0.975, 1) * {"upper": 0.1, "lower": 0.01}[side]
+    assert (value - low, high - value) == pytest.approx((half, half))
 
 
 @pytest.mark.parametrize("in_json", [False, True])

@@ -80,7 +80,7 @@ class ValidationSize(Settings):
 
 OFF: Final = "off"
 UNITS: Final = {
-    "memory_gb": " GB", "hours": " CPU hours", "cells": " cells",
+    "memory_gb": " GB", "hours": " CPU hours", "cells": " cells", "play_minutes": " minutes",
 }  # fmt: skip
 Most = Annotated[float, Field(gt=0, strict=False), BeforeValidator(expand)]
 

@@ -25,7 +25,7 @@ from dpregret.core.yaml_source import KeyPath, Source, validate
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws, Experiment, Family, filled
 from dpregret.workflows.plan import keys, make
-from dpregret.workflows.plan.checks import experiment_sizes, within
+from dpregret.workflows.plan.checks import experiment_sizes, predicted, within
 from dpregret.workflows.plan.config import CONFIG, Limits, parse_limits
 from dpregret.workflows.plan.read import Play
 from dpregret.workflows.run import store
@@ -270,6 +270,8 @@ def job(
         windows is not None,
     )
     mistakes = list(experiment_sizes(experiment, allowed))
+    if not mistakes and (message := allowed.beyond("play_minutes", predicted(experiment)[1] / 60)):
+        mistakes.append(((), message))
     if not mistakes:
         with known(family, own):
             bundled = isinstance(learner, str)

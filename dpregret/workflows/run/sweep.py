@@ -289,7 +289,7 @@ def sweep(
                 raise ConfigError(f"{PLAY}: window: {no_effect}")
             remarks = ["no algorithm with a window serves this stream: all protect all rounds, which is more"]
         bounds = lifted(limits)
-        hours = sum(predicted(call.experiment)[1] for call in chosen)
+        hours = sum(predicted(call.experiment)[1] for call in chosen) / 3600
         if message := bounds.beyond("hours", hours):
             raise ConfigError(f"{PLAY}: {message}".replace("--config ", ""))
         largest = max(predicted(call.experiment)[0] for call in chosen)
