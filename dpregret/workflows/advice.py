@@ -25,7 +25,7 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -43,12 +43,13 @@ from dpregret.paper_figs.winners.laws import (
     Chosen,
     Law,
     Prediction,
-    beyond,
     by_digest,
     digest,
     setting,
     size_of,
+    stored,
     stored_cells,
+    within,
 )
 from dpregret.paper_figs.winners.table import CALLS, CELLS, FOLDER, LAWS, OBLIVIOUS, STOCHASTIC
 from dpregret.workflows.families import FAMILIES
@@ -92,7 +93,7 @@ class Request:
             return 0
         return 1 << (self.window - 1).bit_length()
 
-    @property
+    @cached_property
     def row(self) -> pd.DataFrame:
         """The predicted quantity."""
         return setting(self.rounds, self.dimension, self.epsilon, self.served)
@@ -178,11 +179,10 @@ def read_cells(results: Path | None, root: Path) -> tuple[pd.DataFrame, str]:
     folder = next((candidate for candidate in folders if (candidate / FOLDER / CELLS).exists()), None)
     if folder is None:
         raise ConfigError(f"no {FOLDER}/{CELLS} in {' or '.join(map(str, folders))}: run `make reproduce` first")
-    file = folder / FOLDER / CELLS
     try:
-        return stored_cells(file), str(folder)
+        return stored_cells(folder / FOLDER), str(folder)
     except (OSError, ValueError, KeyError) as error:
-        raise ConfigError(f"{file}: not a table of cells: {one_line(error)}") from error
+        raise ConfigError(f"{folder / FOLDER}: {CELLS}, {LAWS}: not tables of cells: {one_line(error)}") from error
 
 
 def bound_of(
@@ -249,9 +249,8 @@ def advise(request: Request, cells: pd.DataFrame, source: str, data_dir: Path | 
         feedbacks = [*(FEEDBACK.get(name, name) for name in FAMILIES), POPULATION]
         raise ConfigError(f"--feedback {request.feedback!r}: allowed are {', '.join(feedbacks)}")
     measured = cells.loc[cells["feedback"] == request.feedback]
-    problems = _problems(request, measured, family)
-    problem, rows = problems[0]
-    stream, set_name, _ = problem
+    problems, rows = _problems(request, measured, family)
+    stream, set_name, options = problems[0]
     private = rows.loc[rows["private"]]
     left_out: dict[str, str] = {}
     laws, constant = stored_laws(source), _constant(request, rows)
@@ -272,9 +271,9 @@ def advise(request: Request, cells: pd.DataFrame, source: str, data_dir: Path | 
     left_out |= {item.learner: f"{worse}: ~{significant(item.regret)}" for item in advised if item.regret >= constant}
     better = [item for item in advised if item.regret < constant]
     ranked = tuple(sorted(better, key=lambda item: (item.guessed, item.regret, item.learner)))
-    others = tuple(dict.fromkeys(name for (name, *_), _ in problems if name != stream))
+    others = tuple(dict.fromkeys(name for name, *_ in problems if name != stream))
     free = _free(request, rows, laws)
-    advice = Advice(request, source, *problem, losses, constant, ranked, free, left_out, others)
+    advice = Advice(request, source, stream, set_name, options, losses, constant, ranked, free, left_out, others)
     best = advice.recommended
     return advice if best is None else replace(advice, **_assured(request, best, family, private, data_dir))
 
@@ -306,7 +305,7 @@ def stored_laws(source: str) -> dict[str, Chosen]:
     if not file.is_file():
         return {}
     try:
-        return by_digest(formats.read_csv(file, keep_default_na=False))
+        return by_digest(stored(file))
     except (OSError, ValueError, KeyError) as error:
         raise ConfigError(f"{file}: not a table of laws: {one_line(error)}") from error
 
@@ -315,12 +314,13 @@ def _law(cells: pd.DataFrame, laws: Mapping[str, Chosen]) -> Law:
     return Law(cells, laws.get(digest(cells)))
 
 
-def _problems(request: Request, cells: pd.DataFrame, family: str) -> list[tuple[tuple[str, str, str], pd.DataFrame]]:
-    """(stream, set, options) and cells of problems that fit; that on which most algorithms are within their ranges
-    first."""
+def _problems(request: Request, cells: pd.DataFrame, family: str) -> tuple[list[tuple[str, ...]], pd.DataFrame]:
+    """(stream, set, options) of the problems that fit, that on which most algorithms are within their ranges first,
+    and its cells."""
     if cells.empty:
         raise ConfigError(f"nothing was measured with feedback {request.feedback!r}")
-    streams = {name: kind for name, kind in FAMILIES[family].streams.items() if name in set(cells["stream"])}
+    played = set(cells["stream"])
+    streams = {name: kind for name, kind in FAMILIES[family].streams.items() if name in played}
     facts = {name: stream_facts(family, kind) for name, kind in streams.items()}
     labels = {name: {name, *fact.losses.split(", ")} for name, fact in facts.items()}
     for name, value, measured in (
@@ -337,21 +337,23 @@ def _problems(request: Request, cells: pd.DataFrame, family: str) -> list[tuple[
         if request.kind is None or facts[name].kind not in {STOCHASTIC, OBLIVIOUS} - {request.kind}
         if kind.columns in (None, request.dimension)
     }
+    keys = ["stream", "set", "options"]
+    suitable = cells["private"] & (cells["barred"] == "") & ((cells["delta"] == 0) | (request.delta > 0))
+    known = within(cells.loc[suitable], request.row, [*keys, "learner"]).groupby(keys).agg(["sum", "size"])
+    in_range = {tuple(map(str, key)): (int(count), int(of)) for key, count, of in known.itertuples()}
     ranked = []
-    for key, rows in cells.groupby(["stream", "set", "options"], sort=True):
-        stream, set_name, options = map(str, key)
+    for key in cells[keys].drop_duplicates().itertuples(index=False, name=None):
+        stream, set_name, _ = problem = tuple(map(str, key))
         if stream in allowed and request.set in (None, set_name):
-            suitable = rows["private"] & (rows["barred"] == "") & ((rows["delta"] == 0) | (request.delta > 0))
-            groups = [part for _, part in rows.loc[suitable].groupby("learner") if len(part) >= FEWEST]
-            in_range = sum(not beyond(part, request.row) for part in groups)
-            order = -in_range, -len(groups), not streams[stream].tight
-            ranked.append((order, (stream, set_name, options), rows))
-    if not any(order[1] for order, _, _ in ranked):  # no private learner anywhere
+            inside, learners = in_range.get(problem, (0, 0))
+            ranked.append(((-inside, -learners, not streams[stream].tight), problem))
+    if not any(order[1] for order, _ in ranked):  # no private learner anywhere
         pairs = ("feedback", request.feedback), ("set", request.set), ("losses", request.loss), ("", request.kind)
         terms = ", ".join(f"{name} {value}".strip() for name, value in pairs if value)
         where = f"d = {request.dimension}, delta = {request.delta:g}"
         raise ConfigError(f"nothing that fits was measured: {terms}, {where}")
-    return [(problem, rows) for _, problem, rows in sorted(ranked, key=lambda entry: entry[:2])]
+    problems = [problem for _, problem in sorted(ranked)]
+    return problems, cells.loc[cells[keys].eq(problems[0]).all(axis=1)]
 
 
 def _advised(

@@ -1,6 +1,7 @@
 """Advice on the terminal: from the committed reference on a fresh clone, with the learner's own bound, or one line."""
 
 import json
+import shutil
 from itertools import chain
 from pathlib import Path
 
@@ -170,6 +171,19 @@ def test_a_folder_without_cells_or_with_damaged_ones_is_refused(tmp_path: Path) 
     (tmp_path / "winners" / "cells.csv").write_text("a,b\n1,2\n")
     with pytest.raises(ConfigError):
         parsed(["advise", "--results", str(tmp_path), *chain(*GOOD.items())])
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [("laws.csv", "\n0,", "\n-1,"), ("laws.csv", "learner", "learners"), ("cells.csv", "law,", "laws,")],
+)
+def test_cells_without_their_law_are_refused(tmp_path: Path, name: str, old: str, new: str) -> None:
+    """A cell is never given to another learner."""
+    shutil.copytree(REFERENCE / "winners", tmp_path / "winners")
+    file = tmp_path / "winners" / name
+    file.write_text(file.read_text().replace(old, new, 1))
+    with pytest.raises(ConfigError, match="not tables of cells"):
+        read_cells(tmp_path, ROOT)
 
 
 @pytest.mark.parametrize(

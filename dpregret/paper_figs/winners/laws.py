@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -30,7 +30,7 @@ from scipy import linalg
 
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.text import formats
-from dpregret.paper_figs.winners.table import SAME
+from dpregret.paper_figs.winners.table import CELLS, LAWS, SAME
 
 PARAMETERS: Final = ("rounds", "dimension", "epsilon", "window")
 PRIOR: Final = {"rounds": (0.5, 0.5), "dimension": (0.5, 0.5), "epsilon": (-0.5, 0.5), "window": (0.5, 0.75)}
@@ -47,6 +47,8 @@ BEND: Final = 0.05
 """Standard deviation of the change of a power beyond the measured range."""
 GROUP: Final = ("feedback", "learner", "stream", "set", "options", "pure")
 """Columns whose cells share a law."""
+OF_LAW: Final = ("feedback", "learner", "stream", "set", "options", "private", "pure")
+"""Columns whose cells share a law of `dpregret advise`."""
 
 
 def coordinates(cells: pd.DataFrame, feedback: str) -> pd.DataFrame:
@@ -64,14 +66,34 @@ def _coordinate(name: str, cells: pd.DataFrame, feedback: str) -> Array:
     return np.asarray(np.log(values))
 
 
-def stored_cells(file: Path) -> pd.DataFrame:
-    """The table of cells as it was written, sizes such as 2^100 as numbers; laws are of these rows.
+def numbered(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The rows of `table.measure` with the number of their law, and the laws: what their cells share.
 
-    Raises OSError, ValueError or KeyError for another file.
+    What a law's cells share is stored once, in a table of its own.
     """
-    cells = formats.read_csv(file, keep_default_na=False, na_values=[""])
-    cells = cells.assign(**{name: cells[name].astype(object).fillna("").astype(str) for name in ("options", "barred")})
-    return cells.assign(dimension=cells["dimension"].map(size_of), private=cells["private"].astype(bool))
+    cells = cells.assign(pure=cells["delta"] == 0)
+    cells = cells.assign(law=cells.groupby(list(OF_LAW), sort=True).ngroup())
+    laws = cells.drop_duplicates("law").sort_values("law", ignore_index=True)[["law", *OF_LAW]]
+    return cells[["law", *(name for name in cells if name not in ("law", *OF_LAW))]], laws
+
+
+def stored_cells(folder: Path) -> pd.DataFrame:
+    """The table of cells as it was written, sizes such as 2^100 as numbers, with the columns that the cells of a law
+    share; laws are of these rows.
+
+    Raises OSError, ValueError or KeyError for other files.
+    """
+    cells = stored(folder / CELLS)
+    laws = stored(folder / LAWS).set_index("law").loc[cells["law"]]
+    shared = {name: laws[name].astype(object).fillna("").to_numpy() for name in OF_LAW}
+    shared |= {name: shared[name].astype(bool) for name in ("private", "pure")}
+    barred = cells["barred"].astype(object).fillna("")
+    return cells.assign(**shared, barred=barred, dimension=cells["dimension"].map(size_of))
+
+
+def stored(file: Path) -> pd.DataFrame:
+    """A table of winners as it was written; empty cells are not known."""
+    return formats.read_csv(file, keep_default_na=False, na_values=[""])
 
 
 def size_of(text: object) -> float:
@@ -107,16 +129,18 @@ def used_by(cells: pd.DataFrame) -> list[str]:
     return [name for name in PARAMETERS if name not in idle]
 
 
-def beyond(cells: pd.DataFrame, row: pd.DataFrame) -> dict[str, str]:
-    """Parameters of a setting (one row) outside what was measured, with the range."""
-    ranges, feedback = {}, str(cells["feedback"].iloc[0])
-    for name in used_by(cells):
-        value, measured = (_coordinate(name, part, feedback) for part in (row, cells))
-        if not measured.min() - SAME <= value[0] <= measured.max() + SAME:
-            column = cells[name].where(cells[name] > 0, cells["rounds"])
-            low, high = column.min(), column.max()
-            ranges[name] = f"only {low:.10g}" if low == high else f"{low:.10g} to {high:.10g}"
-    return ranges
+def within(cells: pd.DataFrame, row: pd.DataFrame, keys: Sequence[str]) -> pd.Series:
+    """Whether a setting (one row) lies inside what was measured, for the cells of one feedback grouped by keys.
+
+    Groups of fewer than FEWEST cells are left out.
+    """
+    feedback = str(cells["feedback"].iloc[0]) if len(cells) else ""
+    grouped = coordinates(cells, feedback).groupby([cells[key] for key in keys], sort=True)
+    lowest, highest, value = grouped.min(), grouped.max(), coordinates(row, feedback).iloc[0]
+    inside = (lowest - SAME <= value) & (value <= highest + SAME)
+    windowed = (cells["window"] > 0).groupby([cells[key] for key in keys], sort=True).any()
+    inside["window"] |= ~windowed
+    return inside.all(axis=1).loc[grouped.size() >= FEWEST]
 
 
 def setting(rounds: float, dimension: float, epsilon: float, window: float = 0) -> pd.DataFrame:
@@ -143,7 +167,7 @@ def digest(cells: pd.DataFrame) -> str:
 class Law:
     """The law of one learner on one problem's cells (rows of `table.measure`, of one GROUP).
 
-    chosen: what an earlier fit of the same cells chose (see `chosen_points`); else the whole grid is fitted.
+    chosen: what an earlier fit of the same cells chose (see `with_fits`); else the whole grid is fitted.
     """
 
     def __init__(self, cells: pd.DataFrame, chosen: Chosen | None = None):
@@ -227,33 +251,41 @@ class Law:
         """At one setting (a row)."""
         mean, deviation = (float(values[0]) for values in self.predicted(row))
         reach = QUANTILE * deviation
-        return Prediction(np.exp(mean), np.exp(mean - reach), np.exp(mean + reach), beyond(self.cells, row))
+        return Prediction(np.exp(mean), np.exp(mean - reach), np.exp(mean + reach), self._beyond(row))
+
+    def _beyond(self, row: pd.DataFrame) -> dict[str, str]:
+        """Parameters of a setting outside what was measured, with the range."""
+        ranges = {}
+        lowest, highest = self.points.min(axis=0) - SAME, self.points.max(axis=0) + SAME
+        for name, least, most in zip(self.used, lowest, highest, strict=True):
+            if not least <= _coordinate(name, row, self.feedback)[0] <= most:
+                column = self.cells[name].where(self.cells[name] > 0, self.cells["rounds"])
+                low, high = column.min(), column.max()
+                ranges[name] = f"only {low:.10g}" if low == high else f"{low:.10g} to {high:.10g}"
+        return ranges
 
 
-OF_LAW: Final = ("feedback", "learner", "stream", "set", "options", "private", "pure")
-"""Columns whose cells share a law of `dpregret advise`."""
-
-
-def chosen_points(cells: pd.DataFrame) -> pd.DataFrame:
-    """What the fit of every law chooses, of cells that are not barred: a row a law, with the digest of its cells.
+def with_fits(laws: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
+    """The table of laws with what the fit of each chooses, of cells that are not barred, and the digest of these cells.
 
     cells: as `stored_cells` gives them, since what is stored must be what a fit of the stored cells chooses.
 
-    It is stored with the cells, so that advice fits no grid; a law whose cells have another digest is fitted again.
+    It is stored with the cells, so that advice fits no grid; a law whose cells have another digest is fitted again. A
+    law of too few cells has no fit.
     """
     usable, rows = cells.loc[cells["barred"] == ""], []
-    for key, part in usable.assign(pure=usable["delta"] == 0).groupby(list(OF_LAW), sort=True):
+    for number, part in usable.groupby("law", sort=True):
         if (part["regret"] > 0).sum() >= FEWEST:
             law = Law(part)
-            numbers = Chosen(law.fit.length, law.fit.spread, law.fit.nugget, law.caution)
-            rows.append((*key, digest(part), *numbers))
-    return pd.DataFrame(rows, columns=[*OF_LAW, "cells", *Chosen._fields])
+            rows.append((number, digest(part), *Chosen(law.fit.length, law.fit.spread, law.fit.nugget, law.caution)))
+    return laws.merge(pd.DataFrame(rows, columns=["law", "cells", *Chosen._fields]), on="law", how="left")
 
 
-def by_digest(points: pd.DataFrame) -> dict[str, Chosen]:
-    """Digest of a law's cells -> what its fit chose; of the table of `chosen_points`."""
-    columns = [points[name].astype(float) for name in Chosen._fields]
-    return {str(key): Chosen(*numbers) for key, *numbers in zip(points["cells"], *columns, strict=True)}
+def by_digest(laws: pd.DataFrame) -> dict[str, Chosen]:
+    """Digest of a law's cells -> what its fit chose; of the table of `with_fits`."""
+    fitted = laws.loc[laws["cells"].notna()]
+    columns = [fitted[name].astype(float) for name in Chosen._fields]
+    return {str(key): Chosen(*numbers) for key, *numbers in zip(fitted["cells"], *columns, strict=True)}
 
 
 def coverage(cells: pd.DataFrame, known: Mapping[str, Chosen] | None = None) -> pd.DataFrame:

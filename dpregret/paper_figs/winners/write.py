@@ -24,7 +24,7 @@ from dpregret.paper_figs.figures.grammar import Label, PanelFigure, Style, Theme
 from dpregret.paper_figs.figures.style import MOST
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.winners import table as measuring
-from dpregret.paper_figs.winners.laws import by_digest, chosen_points, coverage, stored_cells
+from dpregret.paper_figs.winners.laws import by_digest, coverage, numbered, stored_cells, with_fits
 from dpregret.paper_figs.winners.table import CALLS, GUARANTEE, PROBLEM, SETTING, Facts
 
 CELL_COLUMNS: Final = (
@@ -70,14 +70,15 @@ def write_winners(files: Sequence[Path], facts: Facts, results: Path, names: Map
     caption = COUNTED.format(verdicts=verdicts, settings=len(table), contested=int(contested.sum()))
     out.mkdir(parents=True, exist_ok=True)
     formats.write_captioned(tally, caption, results, "winners")
-    cell_table = cells[[name for name in CELL_COLUMNS if name in cells]]
+    cell_table, laws = numbered(cells[[name for name in CELL_COLUMNS if name in cells]])
     formats.write_csv(cell_table.assign(dimension=cell_table["dimension"].map(formats.size)), out / measuring.CELLS)
-    stored = stored_cells(out / measuring.CELLS)  # laws are those of the digits from which advice predicts
-    points = chosen_points(stored)
-    formats.write_csv(points, out / measuring.LAWS)
+    formats.write_csv(laws, out / measuring.LAWS)
+    kept = stored_cells(out)  # fits are of the digits from which advice predicts
+    laws = with_fits(laws, kept)
+    formats.write_csv(laws, out / measuring.LAWS)
     for name, frame, description in (
         ("profiles", profiles(ratio_table), PROFILED),
-        ("coverage", coverage(stored, by_digest(points)), COVERED),
+        ("coverage", coverage(kept, by_digest(laws)), COVERED),
     ):
         formats.write_csv(frame, out / f"{name}.csv")
         formats.write_captioned(frame.rename(columns=lambda name: name.replace("_", " ")), description, out, name)
