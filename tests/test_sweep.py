@@ -120,6 +120,21 @@ def test_a_sweep_draws_into_the_axes_that_it_is_given(swept: Any, x: str | None,
     assert any("never moving" in text for text in texts)
 
 
+def test_a_learner_without_noise_stands_beside_its_private_self() -> None:
+    """At epsilon inf: another row, another curve, and never the number of the private one."""
+    found = dp.sweep(ONE["learner"], **SMALL, epsilon=[1, math.inf], cores=1)
+    ranking = found.ranking().set_index("protects")["regret"]
+    assert set(ranking.index) == {"all rounds", "nothing"}
+    rows = {row.split("&")[0].strip(): row for row in found.to_latex().splitlines() if row.endswith(r"\\")}
+    name = "wdp-cocop-gaussian.corrected"
+    assert formats.significant(ranking["all rounds"]) in rows[name]
+    assert formats.significant(ranking["nothing"]) in rows[f"{name} without noise"]
+    for x in ("rounds", None):
+        texts = [text.get_text() for text in found.plot(x, ax=Figure().subplots()).get_legend().get_texts()]
+        assert sum("without noise" in text for text in texts) == 1
+        assert not any("inf" in text for text in texts)
+
+
 def test_a_play_draws_its_course_and_says_what_it_guarantees() -> None:
     play = dp.play(**ONE, window=16, epsilon=2.0)
     axes = Figure().subplots()
@@ -290,6 +305,9 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "no cores": (swept_with("ftal", cores=0), "sweep: cores: must be a whole number"),
     "a group without a stream": (swept_with("private", stream=None), "sweep: stream: a group of learners needs"),
     "a path as data": (swept_with("private", data="my.csv"), "sweep: data: must be the answer"),
+    "a table of rounds": (swept_with("ftal", rounds=np.full((2, 2), 64)), "sweep: rounds: .*a flat list"),
+    "a word for whether to keep": (swept_with("ftal", keep="no"), "sweep: keep: must be True or False"),
+    "a word for whether to show": (swept_with("ftal", progress="yes"), "sweep: progress: must be True or False"),
     "years of rounds": (swept_with(ONE["learner"], rounds=[2**29, 2**30], runs=10**4), "sweep: .*limit"),
     "a picture of nothing": (lambda: dp.sweep(Still, **SMALL, cores=1).plot("T"), "plot: x: unknown parameter 'T'"),
     "axes as number": (lambda: dp.play(Still, **SMALL).plot(ax=3), "plot: ax: must be axes of matplotlib"),

@@ -353,7 +353,7 @@ def _problems(request: Request, cells: pd.DataFrame, family: str) -> tuple[list[
         where = f"d = {request.dimension}, delta = {request.delta:g}"
         raise ConfigError(f"nothing that fits was measured: {terms}, {where}")
     problems = [problem for _, problem in sorted(ranked)]
-    return problems, cells.loc[cells[keys].eq(problems[0]).all(axis=1)]
+    return problems, cells.loc[cells[keys].eq(list(problems[0])).all(axis=1)]
 
 
 def _advised(

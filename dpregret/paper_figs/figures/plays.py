@@ -86,21 +86,24 @@ def draw_plays(plays: Sequence[Played], x: str, names: Mapping[str, str], ax: Ax
 
     theme = _theme(plays, names)
     frame = pd.concat([play.frame for play in plays], ignore_index=True)
+    private = frame["learner"].isin(frame.loc[np.isfinite(frame["epsilon"]), "learner"])
+    frame["noise"] = ~(private & np.isinf(frame["epsilon"]))
     courses = x == "rounds" and frame["rounds"].nunique() == 1
-    varied = [name for name in PARAMETERS if name != x and frame.groupby("learner")[name].nunique().max() > 1]
+    by_learner = frame.groupby(["learner", "noise"])
+    varied = [name for name in PARAMETERS if name != x and by_learner[name].nunique().max() > 1]
     dashes = {value: DASHES[at % len(DASHES)] for at, value in enumerate(_values(frame, varied))}
-    groups: dict[Any, Any] = frame.groupby(["learner", *varied]).indices
+    groups: dict[Any, Any] = frame.groupby(["learner", "noise", *varied]).indices
     order = sorted(groups.items(), key=lambda item: -frame["regret"][item[1][-1]])
     with _axes(ax) as axes:
         for key, rows in order:
-            first, values = plays[rows[0]], key[1:] if varied else ()
-            label = theme.name(first.learner)
+            first, (_, noise, *values) = plays[rows[0]], key
+            label = theme.name(first.learner) + ", without noise" * (not noise)
             with_value = [(name, value) for name, value in zip(varied, values, strict=True) if 0 < value < math.inf]
             label += "".join(f", {_setting(name, value)}" for name, value in with_value)
             course = first.curve.rename(columns={"rounds": "x"}) if courses else None
             curve = frame.iloc[rows].rename(columns={x: "x"}).sort_values("x") if course is None else course
             style = _style(theme, first)
-            style = replace(style, dash=dashes[values]) if varied else style
+            style = replace(style, dash=dashes[tuple(values)]) if varied else style
             if math.isfinite(curve["x"].iloc[0]) and curve["x"].iloc[0] > 0:
                 _curve(axes, curve, style, label, band=courses or len(order) <= FEW)
             else:  # an algorithm without this parameter has one value

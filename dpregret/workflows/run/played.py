@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -175,6 +176,12 @@ class Played:
             spent = f"{'' if exactly else 'at most '}eps = {self.record_epsilon:.4g} of a record"
             lines.append(f"a record is in {self.participations} rounds: {spent}")
         return "\n".join(lines)
+
+
+def without_noise(plays: Sequence[Played]) -> list[Played]:
+    """The plays at epsilon inf of learners that others of these plays make private."""
+    private = {play.learner for play in plays if math.isfinite(play.epsilon)}
+    return [play for play in plays if play.learner in private and math.isinf(play.epsilon)]
 
 
 def by_checkpoint(rows: pd.DataFrame, column: str, others: list[str]) -> pd.DataFrame:

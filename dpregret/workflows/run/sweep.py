@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
-from dpregret.core.arguments import plain, whole
+from dpregret.core.arguments import plain, truth, whole
 from dpregret.core.errors import ConfigError, not_allowed
 from dpregret.core.machine import machine_gb, processors
 from dpregret.paper_figs.judge.fits import mean_interval
 from dpregret.paper_figs.text import formats
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.plan.checks import predicted
-from dpregret.workflows.run.played import Played
+from dpregret.workflows.run.played import Played, without_noise
 from dpregret.workflows.run.single import PLAY, Job, job, lifted, named, posed
 
 if TYPE_CHECKING:
@@ -153,15 +153,19 @@ class Swept:
             A tabular (package booktabs): a row a learner, a column a setting, mean regret and half the width of its
             95 % interval, the least one of a column in bold.
         """
-        settings, columns = self._settings(), {"Algorithm": list(dict.fromkeys(play.learner for play in self.plays))}
+        settings, columns = self._settings(), {"Algorithm": list(dict.fromkeys(map(self._name, self.plays)))}
         for setting, plays in settings.items():
             pairs = zip(self.varied, setting, strict=True)
             head = ", ".join(rf"${_SYMBOL[name]} = {value:g}$" for name, value in pairs) or self._word.capitalize()
             least = min(play.regret.value for play in plays)
-            cells = {play.learner: _cell(play, least) for play in plays}
-            columns[head] = [cells.get(learner, "--") for learner in columns["Algorithm"]]
+            cells = {self._name(play): _cell(play, least) for play in plays}
+            columns[head] = [cells.get(name, "--") for name in columns["Algorithm"]]
         raw = [name for name in columns if name != "Algorithm"]
         return formats.latex(pd.DataFrame(columns), raw, "l" + "r" * len(raw))
+
+    def _name(self, play: Played) -> str:
+        """The learner; beside its private plays, one at epsilon inf is called what it is."""
+        return f"{play.learner} without noise" if play in without_noise(self.plays) else play.learner
 
     @property
     def _word(self) -> str:
@@ -268,6 +272,8 @@ def sweep(
     with _in_own_words():
         stream, data = posed(stream, data)
         workers = processors() if cores is None else whole(f"{PLAY}: cores", cores)
+        keep = truth(f"{PLAY}: keep", keep)
+        progress = None if progress is None else truth(f"{PLAY}: progress", progress)
         grid = {key: _several(key, value) for key, value in (("rounds", rounds), ("dimension", dimension))}
         windows = None if window is None else _several("window", window)
         grouped, remarks = _grouped(learners), list[str]()
@@ -322,6 +328,8 @@ def _several(key: str, value: Any) -> list[Any]:
         raise ConfigError(f"{PLAY}: {key}: must be a number or a list of numbers, not an empty list")
     seen: list[Any] = []
     for item in values:
+        if isinstance(item, list | tuple):
+            raise ConfigError(f"{PLAY}: {key}: must be a number or a flat list of numbers, not {values!r}")
         if item in seen:
             raise ConfigError(f"{PLAY}: {key}: {item!r} is given twice")
         seen.append(item)
