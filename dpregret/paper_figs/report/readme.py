@@ -250,13 +250,14 @@ def _stated(reference: Path, papers: Path, paper: str) -> pd.DataFrame:
 def met(stated: pd.DataFrame, where: str) -> str:
     """`met 3 of 4: thm3-T, ...; below bound: ...`: all of the claims that a paper states on some statements.
 
-    where: statements between semicolons, then after a colon parameters between commas, if not all. Raises ReadmeError
-    where there is no claim.
+    where: statements between semicolons, then after a colon parameters between commas, if not all; a claim on privacy
+    is about no parameter. Raises ReadmeError where there is no claim.
     """
     on, _, swept = where.partition(": ")
     names, parameters = on.split("; "), swept.split(", ")
     chosen = pd.Series([any(is_on(source, name) for name in names) for source in stated["source"]], stated.index)
-    lines = stated.loc[chosen & (stated["parameter"].isin(parameters) | (not swept))]
+    growing = stated["parameter"].isin(parameters) & (stated["type"] != "private")
+    lines = stated.loc[chosen & (growing | (not swept))]
     if lines.empty:
         raise ReadmeError(f"no claim of the paper on {where}")
     reached, others = _by_outcome(lines)
