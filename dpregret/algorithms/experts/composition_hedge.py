@@ -6,7 +6,7 @@ Privacy     Unit: the losses of one round; neighbours: they are replaced by any 
             In this convention of the exponential mechanism a draw is 2 eta-DP and, having bounded range,
             eta^2/2-zCDP (Cesar & Rogers 2021). T/b draws see the loss; few of them compose better purely.
 Guarantee   Expected regret <= ln(d)/eta + eta T b/8, first draw uniform.
-Deviations  Private Hedge by composition stands for Jain & Thakurta 2014, whose algorithm is another one and has one root
+Deviations  Private Hedge by composition stands for Jain & Thakurta 2014, whose algorithm is another one with one root
             of ln d less: sqrt(T ln(d) ln(1/delta))/eps, as Asi et al. (COLT 2023) quote it. Batch length:
             sqrt(4 ln(d) / (3 rho)) with zCDP, (16 T ln(d) / eps^2)^(1/3) pure, which minimise the bound.
 """
