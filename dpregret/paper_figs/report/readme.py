@@ -156,7 +156,7 @@ def totals(reference: Path, papers: Path) -> str:
 def by_statement(stated: pd.DataFrame, guarantees: int) -> str:
     """How many statements of the papers were measured, on how many every claim is met, and how many are refuted.
 
-    guarantees: how many refuted guarantees of privacy there are, quotations of one not counted.
+    guarantees: how many refuted privacy guarantees of learners there are, quotations of one not counted.
     """
     stated = stated.loc[stated["verdict"] != NOT_RUN]
     places = [stated["paper"] + ": " + [_place(source) for source in stated["source"]]]
@@ -164,7 +164,7 @@ def by_statement(stated: pd.DataFrame, guarantees: int) -> str:
     refuted = (stated["verdict"] == VIOLATED).groupby(places).any()
     private = ((stated["verdict"] == VIOLATED) & (stated["type"] == "private")).groupby(places).any().sum()
     quoted, others = private - guarantees, refuted.sum() - private
-    parts = {"guarantees of privacy": guarantees, "quoted from one of these": quoted, "others": others}
+    parts = {"privacy guarantees of learners": guarantees, "quoted from one of these": quoted, "others": others}
     counted = ", ".join(f"{number} {name}" for name, number in parts.items() if number)
     papers = stated["paper"].nunique()
     return (
