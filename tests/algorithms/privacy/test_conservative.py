@@ -215,24 +215,24 @@ def test_conversions_answer_whatever_the_arguments(size: float, delta: float) ->
         ("gaussian", "laplace"), (1, 1e300), (1e-300, 1.0, 1e300)
     ):
         answers.append(Release(distribution, size, sensitivity, nodes).of_record(9).epsilon(delta))  # type: ignore[arg-type]
-    for other in EXTREME:
+    for other in EXTREME[::2]:
         answers += [gaussian_delta(size, other), planar_delta(size, other), optimal_delta(other, 9, size)]
         answers += [binomial_delta(9, 5e-324, 0.1, other), optimal_delta(other, 10**12, size)]
     assert all(answer >= 0 for answer in answers)
     assert math.isinf(gaussian_epsilon(math.inf, 0.5))
 
 
-@pytest.mark.parametrize("epsilon", [epsilon for epsilon in EXTREME if epsilon != 1.7e308])
+@pytest.mark.parametrize("epsilon", [5e-324, 1e-160, 1e160, math.inf])
 @pytest.mark.parametrize("delta", EXTREME_DELTAS)
 def test_calibrations_keep_extreme_budgets_or_refuse(epsilon: float, delta: float) -> None:
-    budget, sizes = Budget(epsilon, delta), (1e-300, 1.0, 1e300)
+    budget, sizes = Budget(epsilon, delta), (1e-300, 1e300)
     if delta > 0:
         assert gaussian_epsilon(gaussian_mu(budget), delta) <= epsilon
         assert zcdp_epsilon(largest_rho(budget), delta) <= epsilon
         assert planar_epsilon(planar_shift(epsilon, delta), delta) <= epsilon
     laws: list[NoiseDistribution] = ["laplace", *(["gaussian"] if delta > 0 else [])]
     lines = []
-    for calls, sensitivity in itertools.product((1, 1000, 10**12), sizes):
+    for calls, sensitivity in itertools.product((1, 1000), sizes):
         assert optimal_epsilon(largest_call_epsilon(epsilon, delta, calls), calls, delta) <= epsilon
         with refused_or_made():
             scale = calibrate_selection("gumbel", budget, sensitivity, calls)
