@@ -69,6 +69,8 @@ def test_whole_numbers_of_numpy_are_whole_numbers(kind: Any) -> None:
         ({"dimension": math.inf}, "play: dimension"), ({"epsilon": [1, 2]}, "play: epsilon: must be a number"),
         ({"epsilon": math.nan}, "play: epsilon"), ({"delta": "small"}, "play: delta"),
         ({"eps": 1}, "did you mean epsilon"), ({"learner": None}, "play: learner: None"),
+        ({"strong_convexity": 1e300}, "play: strong_convexity: must be at most 1e\\+100"), ({"set": ""}, "play: set"),
+        ({"limits": ["a", 1]}, "play: limits: must be text"), ({"limits": np.zeros(2)}, "play: limits: must be text"),
         ({"stream": "fetched", "source": "diabetes"}, "play: stream 'diabetes' has 10 features"),
         (
             {"stream": "records-logistic", "source": "diabetes", "dimension": 10, "learner": "dp-ftrl-lipschitz"},

@@ -27,6 +27,8 @@ def shown(value: object) -> str:
         return repr(value)
     except ValueError:
         return f"a {type(value).__name__} too long to be shown"
+    except Exception:  # of a class of the caller
+        return f"a {type(value).__name__} that cannot be shown"
 
 
 MOST: Final = 2**53

@@ -26,6 +26,7 @@ NUMBERS_A_SECOND: Final = 1e9  # that a learner moves at most
 CELL_SECONDS: Final = 1.0  # at most 3 and mostly below 1 in the full profile
 ROW_BYTES: Final = 240  # of a table of runs
 CURVES: Final = 4  # of one number a round and setting, that a play recorded on the way holds
+STEEPEST: Final = 1e100  # strong convexity, which bounds square
 
 
 def semantic_problems(
@@ -272,6 +273,8 @@ def size_problems(config: Config, limits: Limits) -> Iterator[Mistake]:
 
 def experiment_sizes(experiment: Experiment, limits: Limits) -> Iterator[Mistake]:
     """Everything of one experiment that is too large."""
+    if any(value > STEEPEST for value in as_tuple(getattr(experiment, "strong_convexity", ()))):
+        yield ("strong_convexity",), f"must be at most {STEEPEST:g}: its square must be a number"
     cells, settings = _cells(experiment)
     for kind, value in {"cells": cells * settings, **_products(experiment, cells, settings)}.items():
         if message := limits.beyond(kind, value):

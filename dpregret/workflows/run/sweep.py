@@ -274,6 +274,7 @@ def sweep(
         workers = processors() if cores is None else whole(f"{PLAY}: cores", cores)
         keep = truth(f"{PLAY}: keep", keep)
         progress = None if progress is None else truth(f"{PLAY}: progress", progress)
+        learners = plain(learners)
         grid = {key: _several(key, value) for key, value in (("rounds", rounds), ("dimension", dimension))}
         windows = None if window is None else _several("window", window)
         grouped, remarks = _grouped(learners), list[str]()
