@@ -1,4 +1,4 @@
-"""The boundary of every command: every exception is one line on standard error, and exit code 2.
+"""The boundary of every command: an exception is one line on standard error (a line for each mistake), exit code 2.
 
 Exit codes: 0 done or kept, 1 violated or differs, 2 could not be judged, 130 interrupted, 141 the reader of the output
 has gone (as `head` does; nothing is printed then, and that is the code of `cat` and `git`, too). `--debug` shows the
@@ -17,7 +17,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
-from dpregret.core.errors import one_line, shown
+from dpregret.core.errors import ConfigError, one_line, shown
 
 FAILED: Final = 2
 INTERRUPTED: Final = 130
@@ -55,7 +55,8 @@ def end(command: Callable[[], object]) -> NoReturn:
             if debug:
                 traceback.print_exc()
             if debug or not unread:
-                print(shown(f"dpregret: {as_text(error)}"), file=sys.stderr)
+                for line in error.problems if isinstance(error, ConfigError) else (as_text(error),):
+                    print(shown(f"dpregret: {line}"), file=sys.stderr)
     finally:
         _close_streams()
     sys.exit(code)

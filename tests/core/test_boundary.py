@@ -37,6 +37,11 @@ def test_whatever_is_raised_is_one_line(work: str, named: str) -> None:
     assert named in done.stderr
 
 
+def test_each_mistake_is_a_line() -> None:
+    done = ended("raise ConfigError(['x.yaml:3: tol', 'x.yaml:4: \\x1b[31m'])")
+    assert (done.returncode, done.stderr) == (2, "dpregret: x.yaml:3: tol\ndpregret: x.yaml:4: \\x1b[31m\n")
+
+
 def test_a_traceback_is_shown_where_it_is_asked_for() -> None:
     debugged = ended("raise RuntimeError", "--debug")
     assert debugged.returncode == 2
