@@ -117,19 +117,31 @@ def test_coverage_between_seeds_is_that_of_honest_intervals(error: float, least:
     assert np.sqrt((found["z"] ** 2).mean()) == pytest.approx(error, rel=0.1)
 
 
+@pytest.mark.parametrize(("error", "least", "most"), [(1.0, 0, 4), (3.0, 300, 400)])
+def test_intervals_that_are_too_narrow_are_named(error: float, least: int, most: int) -> None:
+    found = confirm.scattered(simulated(error))
+    assert least <= len(found) <= most
+    assert (found["rms"] > confirm.WIDE).all()
+    assert found["rms"].is_monotonic_decreasing
+
+
 def test_counts_add_up_and_the_page_lists_what_differs(tmp_path: Path) -> None:
-    own = {"p": judged(("a", SAME, 0.5, 0.1), ("b", SAME, 0.5, 0.1), ("c", word.BELOW, 0.3, 0.1))}
-    flips = ((SAME, word.BELOW, word.BELOW), (SAME, word.STEEPER, word.INCONCLUSIVE))
-    fresh = [{"p": judged(*((name, each, 0.5, 0.1) for name, each in zip("abc", row, strict=True)))} for row in flips]
-    table = confirm.compare(lines("a", "b", "c"), own, fresh)
+    flips = ((SAME, word.BELOW, word.BELOW, SAME), (SAME, word.STEEPER, word.INCONCLUSIVE, word.UP_TO_LOGS))
+    own, *fresh = (
+        {"p": judged(*((name, each, 0.5, 0.1) for name, each in zip("abcd", row, strict=True)))}
+        for row in ((SAME, SAME, word.BELOW, SAME), *flips)
+    )
+    table = confirm.compare(lines("a", "b", "c", "d"), own, fresh)
     totals = confirm.counted(table, "verdict").set_index("verdict").loc["all"].to_dict()
     assert totals == {
-        "decided": 3, "same on all seeds": 1, "inconclusive on some": 1, "opposite on one": 0, "contradicted": 1,
+        "decided": 4, "same on all seeds": 1, "inconclusive on some": 1, "the same side in another word": 1,
+        "opposite on one": 0, "contradicted": 1,
     }  # fmt: skip
     write(table, [11, 12], "full", tmp_path)
     text = (tmp_path / "confirmation.md").read_text()
-    assert "Of 3 claims with a verdict, 1 have the same verdict on 2 of 2 fresh seeds" in text
-    listed = text.partition("## Lines on which a fresh seed differs")[2]
+    assert "Of 4 claims with a verdict, 1 have the same verdict on 2 of 2 fresh seeds" in text
+    assert "another word on some: 1; the other way on one: 0; contradicted (the other way on 2 or more): 1" in text
+    listed = text.partition("## Claims and checks on which a fresh seed differs")[2]
     assert [f"| p {name} " in listed for name in "abc"] == [False, True, True]
     assert (tmp_path / "scatter.png").stat().st_size > 1000
     pd.testing.assert_frame_equal(confirm.read(tmp_path / confirmed.TABLE), table, check_dtype=False, rtol=1e-5)

@@ -45,6 +45,9 @@ MOVED: Final = "the numbers differ by more than chance: look for a mistake"
 ENDS: Final = "another rule than the number: see the reasons"
 BEYOND: Final = 4.0
 """Standard errors beyond which two of several hundred numbers differ by more than chance."""
+WIDE: Final = 2.0
+"""Scatter between seeds in units of what intervals say, beyond which a line is named; of five seeds and right intervals
+one line in 800 is beyond."""
 ROUNDING: Final = 1e-6
 """Numbers of a table that differ by no more are equal."""
 
@@ -181,12 +184,28 @@ def counted(table: pd.DataFrame, by: str) -> pd.DataFrame:
             "decided": len(rows),
             "same on all seeds": int((rows["status"] == CONFIRMED).sum()),
             "inconclusive on some": int((rows["inconclusive"] > 0).sum()),
+            "the same side in another word": int(_reworded(rows).sum()),
             "opposite on one": int((rows["opposite"] == 1).sum()),
             "contradicted": int((rows["status"] == CONTRADICTED).sum()),
         }
         for name, rows in [*groups.items(), ("all", decided)]
     ]
     return pd.DataFrame(rows)
+
+
+def _reworded(rows: pd.DataFrame) -> pd.Series:
+    """Lines with another verdict of the same side on some seeds, and with nothing worse."""
+    return (rows["same"] < rows["seeds"]) & (rows["inconclusive"] == 0) & (rows["opposite"] == 0)
+
+
+def scattered(table: pd.DataFrame) -> pd.DataFrame:
+    """Lines whose numbers scatter more between seeds than `WIDE` times what their intervals say, the worst first.
+
+    rms: root mean square of the standardised differences of `deviations`.
+    """
+    moved = deviations(table)
+    rms = moved["z"].pow(2).groupby([moved["paper"], moved["claim"]]).mean().pow(0.5).rename("rms")
+    return rms[rms > WIDE].sort_values(ascending=False, kind="stable").reset_index()
 
 
 def sentences(table: pd.DataFrame, seeds: int) -> list[str]:
@@ -198,11 +217,12 @@ def sentences(table: pd.DataFrame, seeds: int) -> list[str]:
         decided = lines.loc[lines["status"].isin([CONFIRMED, IN_PART, CONTRADICTED])]
         said.append(
             f"Of {len(decided)} {noun} with a verdict, {status.get(CONFIRMED, 0)} have the same verdict on {seeds} of "
-            f"{seeds} fresh seeds; {(decided['inconclusive'] > 0).sum()} are inconclusive on some, "
-            f"{(decided['opposite'] == 1).sum()} decided the other way on one, and {status.get(CONTRADICTED, 0)} are "
-            f"contradicted (the other way on {AGAINST} or more). {status.get(UNDECIDED, 0)} are inconclusive on the "
-            f"profile's own seed. Left out, since no seed can move them: {status.get(EXACT, 0)} exact, "
-            f"{status.get(DETERMINISTIC, 0)} deterministic."
+            f"{seeds} fresh seeds. Inconclusive on some: {(decided['inconclusive'] > 0).sum()}; else the same side in "
+            f"another word on some: {_reworded(decided).sum()}; the other way on one: "
+            f"{(decided['opposite'] == 1).sum()}; contradicted (the other way on {AGAINST} or more): "
+            f"{status.get(CONTRADICTED, 0)}; inconclusive on the profile's own seed: {status.get(UNDECIDED, 0)}. Left "
+            f"out, since no seed can move them: {status.get(EXACT, 0)} exact, {status.get(DETERMINISTIC, 0)} "
+            "deterministic."
         )
     moved = deviations(table)
     if len(moved):

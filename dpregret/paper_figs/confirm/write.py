@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from dpregret.paper_figs.confirm.table import NUMBERS, POWER, counted, deviations, sentences
+from dpregret.paper_figs.confirm.table import NUMBERS, POWER, counted, deviations, scattered, sentences
 from dpregret.paper_figs.figures import style
 from dpregret.paper_figs.figures.grammar import PanelFigure
 from dpregret.paper_figs.judge import fits
@@ -60,7 +60,18 @@ def page(table: pd.DataFrame, seeds: Sequence[int], profile: str) -> str:
         for row in differing.to_dict("records")
     ]
     listed = formats.markdown(pd.DataFrame(shown)) if shown else "None.\n"
-    return "\n".join([*parts, f"## Lines on which a fresh seed differs\n\n{listed}"])
+    wide = scattered(table)
+    named = wide.assign(rms=wide["rms"].map("{:.1f}".format)).set_axis(["paper", "claim or check", "times"], axis=1)
+    return "\n".join(
+        [
+            *parts,
+            f"## Claims and checks on which a fresh seed differs\n\n{listed}",
+            "## Intervals that are too narrow\n",
+            "Numbers that scatter between seeds more than twice as much as their intervals, which are over the runs of "
+            "one seed, say. Claims of one experiment share their plays.\n",
+            formats.markdown(named) if len(named) else "None.\n",
+        ]
+    )
 
 
 def _number(row: Mapping[Any, Any], name: str) -> str:
