@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -26,6 +26,7 @@ from dpregret.paper_figs.judge.fits import mean_interval
 from dpregret.paper_figs.text import formats
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.plan.checks import predicted
+from dpregret.workflows.plan.config import CONFIG, Limits
 from dpregret.workflows.run.played import Played, without_noise
 from dpregret.workflows.run.single import PLAY, Job, job, lifted, named, posed
 
@@ -275,12 +276,13 @@ def sweep(
         keep = truth(f"{PLAY}: keep", keep)
         progress = None if progress is None else truth(f"{PLAY}: progress", progress)
         learners = plain(learners)
-        grid = {key: _several(key, value) for key, value in (("rounds", rounds), ("dimension", dimension))}
-        windows = None if window is None else _several("window", window)
+        bounds = lifted(limits)
+        grid = {key: _several(key, value, bounds) for key, value in (("rounds", rounds), ("dimension", dimension))}
+        windows = None if window is None else _several("window", window, bounds)
         grouped, remarks = _grouped(learners), list[str]()
         if windows is not None and grouped:
             windows, remarks = _served(windows)
-        budgets = _several("epsilon", epsilon)
+        budgets = _several("epsilon", epsilon, bounds)
         fixed = (delta, runs, set, seed, options, limits, data)
 
         def jobs_of(learner: str | type[Any]) -> list[Job]:
@@ -295,7 +297,6 @@ def sweep(
                 no_effect = "none of these learners has one, so that it has no effect: leave it out"
                 raise ConfigError(f"{PLAY}: window: {no_effect}")
             remarks = ["no algorithm with a window serves this stream: all protect all rounds, which is more"]
-        bounds = lifted(limits)
         hours = sum(predicted(call.experiment)[1] for call in chosen) / 3600
         if message := bounds.beyond("hours", hours):
             raise ConfigError(f"{PLAY}: {message}".replace("--config ", ""))
@@ -321,8 +322,16 @@ def _served(windows: Sequence[Any]) -> tuple[list[int], list[str]]:
     return served, said
 
 
-def _several(key: str, value: Any) -> list[Any]:
-    """The values of an argument that may be a list. Raises ConfigError for an empty one, or a value given twice."""
+def _several(key: str, value: Any, bounds: Limits) -> list[Any]:
+    """The values of an argument that may be a list. Raises ConfigError for an empty one, one that has more values than
+    an experiment may have cells, or a value given twice."""
+    with suppress(TypeError):  # no list
+        try:
+            count = 0.0 if isinstance(value, str) else float(len(value))
+        except OverflowError:  # a range beyond whole numbers
+            count = float("inf")
+        if message := bounds.beyond("cells", count):
+            raise ConfigError(f"{PLAY}: {key}: {message}".replace(CONFIG, ""))
     values = plain(value)
     values = list(values) if isinstance(values, list | tuple | range) else [values]
     if not values:
