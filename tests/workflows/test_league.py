@@ -356,7 +356,7 @@ def test_a_record_partly_inside_the_horizon_is_a_record(
     page = capsys.readouterr().out
     assert float(re.findall(r"accounted: epsilon (\S+)", page)[0]) == pytest.approx(delivered, abs=0.01)
     assert rounds in page
-    assert page.endswith("of it\n")
+    assert page.endswith("times the claim\n")
 
 
 def test_what_a_bound_alone_exceeds_is_undecided(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
