@@ -9,6 +9,7 @@ import os
 import runpy
 import signal
 import sys
+from types import FrameType
 from typing import NoReturn
 
 _SIGNALS = {signal.SIGINT}
@@ -36,7 +37,25 @@ def go_on(module: str, *arguments: str) -> NoReturn:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
 
 
+def _module(name: str) -> None:
+    """Run a module. One that is interrupted and ends with a failure of its own, as Snakemake does, ends with 130."""
+    interrupts = list[int]()
+
+    def noted(number: int, frame: FrameType | None) -> None:
+        interrupts.append(number)
+        signal.default_int_handler(number, frame)
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored, as of a job with nohup
+        signal.signal(signal.SIGINT, noted)
+    try:
+        runpy.run_module(name, run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        if interrupts and end.code not in (None, 0):
+            raise SystemExit(130) from None
+        raise
+
+
 if __name__ == "__main__":
     guard()
     del sys.argv[0]
-    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+    _module(sys.argv[0])
