@@ -31,6 +31,7 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
 from dpregret.core.boundary import as_json, plain
 from dpregret.core.errors import ConfigError, nearest, not_allowed, one_line
@@ -544,7 +545,8 @@ def main(
         cells = cells.loc[~easy & cells["learner"].map(lambda learner: own.serves(str(learner)))]
         if request.set is None and own.sets[:1] and own.sets[0] in set(cells["set"]):
             request = replace(request, set=own.sets[0])
-    advice = advise(request, cells, source, ROOT / "datasets" / "cache")
+    with threadpool_limits(1):  # small systems: threads would wait longer than they work
+        advice = advise(request, cells, source, ROOT / "datasets" / "cache")
     record = planned_at("records", request.rounds, own.records, request.epsilon, request.delta) if own else None
     print((_json if in_json else _text)(advice, long, own, record), end="")
     return 0
