@@ -38,6 +38,8 @@ NAVIGATION = {
     "Start here": [
         "Tutorial <docs/tutorial>",
         "First steps in Python <docs/first_steps>",
+        "An algorithm of your own <docs/own_algorithm>",
+        "From a CSV file to a choice <docs/csv_to_choice>",
         "One verdict by example <docs/verdict_by_example>",
         "How claims are judged <docs/method>",
         "docs/settings",
@@ -64,6 +66,7 @@ NAVIGATION = {
         "docs/architecture",
         "The engine <dpregret/numerics/README>",
         "CONTRIBUTING",
+        "AGENTS",
         "CHANGELOG",
         "RELEASING",
         "CODE_OF_CONDUCT",
@@ -74,7 +77,7 @@ BELOW = {"docs/api": ["/api/dpregret/index"]}
 """Pages with a menu of their own."""
 
 myst_heading_anchors = 4
-suppress_warnings = ["myst.header", "autoapi.python_import_resolution"]
+suppress_warnings = ["myst.header", "autoapi.python_import_resolution", "ref.python"]  # names that two modules have
 
 autoapi_dirs = [str(PACKAGE)]
 autoapi_root = "api"
