@@ -10,7 +10,7 @@ from scipy import stats
 
 from dpregret.paper_figs.judge.fits import Estimate
 from dpregret.paper_figs.winners import table as measuring
-from dpregret.paper_figs.winners.laws import Law, beyond, coverage, setting
+from dpregret.paper_figs.winners.laws import Law, coverage, setting
 from dpregret.paper_figs.winners.table import ExperimentFacts, Facts, StreamFacts, winners
 
 ABOUT = ExperimentFacts({"kink": "full", "other": "full"}, {})
@@ -206,7 +206,7 @@ def test_a_planted_law_is_found_where_nothing_was_measured() -> None:
     with pytest.raises(ValueError, match="fewer than 3"):
         Law(only.head(2))
     windowed = only.assign(window=[16, *[32] * (len(only) - 1)])
-    assert beyond(windowed, setting(4.0**6, 4, 1, 64)) == {"window": "16 to 32"}
+    assert Law(windowed).predict(setting(4.0**6, 4, 1, 64)).beyond == {"window": "16 to 32"}
 
 
 def test_leaving_out_in_closed_form_is_leaving_out() -> None:
