@@ -76,18 +76,19 @@ def draw_curve(play: Played, names: Mapping[str, str], ax: Axes | None = None) -
         return axes
 
 
-def draw_plays(plays: Sequence[Played], x: str, names: Mapping[str, str], ax: Axes | None = None) -> Axes:
+def draw_plays(
+    plays: Sequence[Played], x: str, names: Mapping[str, str], ax: Axes | None = None, quiet: Sequence[Played] = ()
+) -> Axes:
     """Regret against one column of the frame: a curve for each algorithm, and for each value of what else varies.
 
     x: `rounds` draws the course of each play where one number of rounds was played. The algorithms stand in the order
-    of their last values.
+    of their last values. quiet: plays without noise of learners that are private in others.
     """
     import pandas as pd
 
     theme = _theme(plays, names)
     frame = pd.concat([play.frame for play in plays], ignore_index=True)
-    private = frame["learner"].isin(frame.loc[np.isfinite(frame["epsilon"]), "learner"])
-    frame["noise"] = ~(private & np.isinf(frame["epsilon"]))
+    frame["noise"] = [play not in quiet for play in plays]
     courses = x == "rounds" and frame["rounds"].nunique() == 1
     by_learner = frame.groupby(["learner", "noise"])
     varied = [name for name in PARAMETERS if name != x and by_learner[name].nunique().max() > 1]

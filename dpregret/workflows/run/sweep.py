@@ -145,7 +145,7 @@ class Swept:
             raise ConfigError(
                 f"plot: x: {x} has one value in this sweep; varied: {', '.join(self.varied) or 'nothing'}"
             )
-        return draw_plays(self.plays, x, display_names(), ax)
+        return draw_plays(self.plays, x, display_names(), ax, self._quiet)
 
     def to_latex(self) -> str:
         """The ranking as a table of LaTeX.
@@ -166,7 +166,11 @@ class Swept:
 
     def _name(self, play: Played) -> str:
         """The learner; beside its private plays, one at epsilon inf is called what it is."""
-        return f"{play.learner} without noise" if play in without_noise(self.plays) else play.learner
+        return f"{play.learner} without noise" if play in self._quiet else play.learner
+
+    @cached_property
+    def _quiet(self) -> list[Played]:
+        return without_noise(self.plays)
 
     @property
     def _word(self) -> str:
