@@ -135,11 +135,12 @@ def raising(fault: BaseException) -> Write:
     return write_and_fail
 
 
-@pytest.mark.parametrize("fault", [ValueError("no"), SystemExit(2), MemoryError()])
+@pytest.mark.parametrize("fault", [ValueError("no"), SystemExit(2), MemoryError(), KeyboardInterrupt()])
 def test_a_job_that_fails_leaves_nothing_and_its_item_is_stale(plan: Plan, fault: BaseException) -> None:
     before = tree(RESULTS)
-    code, _ = made(plan, "p/figures", raising(fault))
-    assert code == (2 if isinstance(fault, SystemExit) else 1)
+    code, log = made(plan, "p/figures", raising(fault))
+    assert code == {SystemExit: 2, KeyboardInterrupt: 130}.get(type(fault), 1)
+    assert ("Traceback" in log) == isinstance(fault, Exception)
     assert set(before) - set(tree(RESULTS)) == {"p/figures/a.png", "p/figures/sub/b.csv"}
     assert list((RESULTS / "made" / "parts").iterdir()) == []
     assert set(stale_items(plan)) == {"p/figures"}

@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import uuid4
 
+from dpregret.core.boundary import INTERRUPTED
 from dpregret.core.errors import ConfigError, printable
 from dpregret.core.files import RECORDS, reference, remove
 from dpregret.core.machine import cpu_seconds
@@ -216,7 +217,8 @@ class _Printable(logging.Formatter):
 
 @contextlib.contextmanager
 def job_log(path: Path) -> Iterator[None]:
-    """Send messages and warnings to ``path``; log a failure's traceback there and end the process with code 1.
+    """Send messages and warnings to ``path``; log a failure's traceback there and end the process with code 1, or 130
+    where it was interrupted.
 
     Nothing is printed: Snakemake prints the log of a failed job by itself.
     """
@@ -229,6 +231,9 @@ def job_log(path: Path) -> Iterator[None]:
     except (RunsError, StampError, ConfigError) as fault:
         logging.error("%s", fault)
         raise SystemExit(1) from None
+    except KeyboardInterrupt:
+        logging.error("interrupted")
+        raise SystemExit(INTERRUPTED) from None
     except Exception:
         logging.exception("the job failed")
         raise SystemExit(1) from None
