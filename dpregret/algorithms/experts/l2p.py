@@ -52,8 +52,8 @@ from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled, inlined
 from dpregret.numerics.elementary import exp, exp_of, log
 
-ORDERS = exp(np.linspace(-3.0, 3.0, 61))
-"""Orders minus 1 that are tried, over the best one of a simpler conversion."""
+ORDERS = np.linspace(-3.0, 3.0, 61)
+"""Logarithms of the orders minus 1 that are tried, over the best one of a simpler conversion."""
 
 
 class DrawnCopy(Tuning):
@@ -83,7 +83,7 @@ class DrawnCopy(Tuning):
         rho = steps * sum(chances) * self.eta**2 / 2
         if rho == 0:
             return 0.0
-        excess = ORDERS * math.sqrt(math.log(1 / delta) / rho)
+        excess = exp(ORDERS) * math.sqrt(math.log(1 / delta) / rho)
         orders, exponents = 1 + excess, np.minimum(excess * (1 + excess) * self.eta**2 / 2, 700.0)
         grown = [math.expm1(exponent) for exponent in exponents]  # NumPy's last bit depends on the processor
         logs = sum(np.array([math.log1p(chance * growth) for growth in grown]) for chance in chances)

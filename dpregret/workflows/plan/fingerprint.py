@@ -168,6 +168,7 @@ def forget() -> None:
         code_fingerprint,
         play_code,
         play_files,
+        _below,
         _fingerprint,
     ):
         cached.cache_clear()
@@ -175,11 +176,13 @@ def forget() -> None:
 
 def spread(paths: Iterable[Path]) -> list[Path]:
     """Files, and all files of code and texts below folders, in order."""
-    files: set[Path] = set()
-    for path in paths:
-        below = path.rglob("*") if path.is_dir() else (path,)
-        files |= {file for file in below if file.is_file() and file.parent.name != COMPILED}
-    return sorted(files)
+    return sorted({file for path in paths for file in _below(path)})
+
+
+@functools.cache
+def _below(path: Path) -> list[Path]:
+    below = path.rglob("*") if path.is_dir() else (path,)
+    return [file for file in below if file.is_file() and file.parent.name != COMPILED]
 
 
 def fingerprint(paths: Iterable[Path]) -> str:
