@@ -83,10 +83,10 @@ PLANTED: dict[str, tuple[Edit, str]] = {
     "a number gone": (cells(CLAIM, log_level=NAN, log_level_low=NAN, log_level_high=NAN), LINE),
     "a stream of another name": (cells(CLAIM, stream="other"), f"{LINE}stream"),
     "a play that failed": (cells(LEARNER, status="failed: left its set"), f"{JOB}status"),
-    "records that lose more": (cells(LEARNER, delivered_record=2.0), f"{JOB}delivered over claimed eps of a record"),
+    "records that lose more": (cells(LEARNER, delivered_record=2.0), f"{JOB}accounted over claimed eps of a record"),
     "points outside the set": (cells(LEARNER, violation=0.001), f"{JOB}violation"),
-    "a ledger off by 1e-4": (cells(LEARNER, delivered=1.0001), f"{JOB}delivered"),
-    "a ledger gone": (cells(LEARNER, delivered=NAN), f"{JOB}delivered"),
+    "a ledger off by 1e-4": (cells(LEARNER, delivered=1.0001), f"{JOB}accounted"),
+    "a ledger gone": (cells(LEARNER, delivered=NAN), f"{JOB}accounted"),
     "noise off by 1 %": (cells(LEARNER, noise_scale=lambda cell: 1.01 * cell), f"{JOB}scale"),
 }
 

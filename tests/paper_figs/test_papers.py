@@ -92,7 +92,7 @@ def test_tables_speak_of_excess_risk(risk_runs: Path, tmp_path: Path) -> None:
     found = table.loc[("(i) noisy mirror descent, Euclidean", "corrected")]
     assert found["n exponent"].startswith("-1.05 [")  # beside a logarithm that the planted law lacks
     assert (found["operation counted"], found["iterations"]) == ("1 projection", "64")
-    assert float(found["excess / trivial"]) == pytest.approx(20 / 2**16, rel=1e-2)
+    assert float(found["excess / baseline"]) == pytest.approx(20 / 2**16, rel=1e-2)
     printed = table.loc[("(iv) private Frank-Wolfe, corners", "printed"), "verdicts"]
     for verdict in (
         "reproduced: plateau",

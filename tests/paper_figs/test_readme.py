@@ -41,13 +41,13 @@ def reference(tmp_path: Path) -> Path:
     claims = {
         "a_2020": lines(
             ("a1", "paper", "reproduced", "exponent", "l", "T^0.5 ln T", "0.11", "0.9"),
-            ("a2", "paper", "violated", "private", "l", "delivered eps <= eps", "1e-06", ""),
+            ("a2", "paper", "violated", "private", "l", "accounted eps <= eps", "1e-06", ""),
             ("a3", "baseline", "below bound", "exponent", "l", "d log2 d", "0.13", "0.5"),
         ),
         "b_2021": lines(
             ("b1", "paper", "reproduced up to logs", "exponent", "m", "ln(T)^2.5", "0.3", "2.4"),
             ("b2", "derived", "consistent on typical data", "exponent", "m", "d", "0.12", ""),
-            ("b3", "derived", "not run", "private", "m", "delivered eps <= eps", "", ""),
+            ("b3", "derived", "not run", "private", "m", "accounted eps <= eps", "", ""),
             ("lost", "paper", "reproduced", "exponent", "m", "T", "0.1", ""),
         ),
         "c_2022": lines(("c3", "paper", "reproduced", "exponent", "m", "T", "0.1", "")),
@@ -159,8 +159,8 @@ def outcome(verdict: str = "reproduced", refuted: str = "violated") -> pd.DataFr
     private = [(name, refuted, "private") for name in ("safe", "safe-quoted", "safe-ours", "safe-lost")]
     frame = pd.DataFrame([("grows-T", verdict, "exponent"), *private], columns=["claim", "verdict", "type"])
     reason = (
-        "loses eps = 2.5 where 2 is claimed, exactly: a | b, T = 3, delta = 1e-06; "
-        "fails down to eps = 0.01, the least tried; in the runs the ledger proves more"
+        "exact privacy loss eps = 2.5, claimed 2: a | b, T = 3, delta = 1e-06; "
+        "fails already at eps = 0.01, the smallest tried; in the runs the accounted eps is more"
     )
     return frame.assign(log_aware=0.987, log_aware_low=0.9, log_aware_high=1.1, reason=reason)
 

@@ -65,7 +65,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_tables(runs, texts, folder / PAPER, EXPERIMENTS)
     judged = formats.read_csv(folder / PAPER / "claims.csv", dtype=str, keep_default_na=False)
     broken = judged["claim"] == "thm1-printed"  # its experiment is not among the planted ones
-    judged.loc[broken, ["verdict", "reason"]] = "violated", "loses eps = 3 where 2 is claimed, exactly: on a pair"
+    judged.loc[broken, ["verdict", "reason"]] = "violated", "exact privacy loss eps = 3, claimed 2: on a pair"
     formats.write_csv(judged, folder / PAPER / "claims.csv")
     drawn = folder / PAPER / "figures"
     costs = [("ball", "linear oracle", 1e-6), ("ball", "projection", 4e-6), ("flow", "linear oracle", 2e-6)]

@@ -123,7 +123,7 @@ def test_stated_resolutions_are_noticed_as_often_as_they_say() -> None:
     shares = found.groupby("offset")[["noticed_power", "noticed_log"]].mean().mean(axis=1)
     assert shares[0.05] == pytest.approx(0.967, abs=0.01)
     assert shares[0.0] == pytest.approx(0.989, abs=0.01)
-    assert (found[["power_high", "log_high"]] >= NOTICED).all(axis=None)
+    assert (found[["noticed_power_high", "noticed_log_high"]] >= NOTICED).all(axis=None)
     assert (found["resolution"] > 0.1).all()
     wide: pd.Series[float] = found.set_index(["runs", "spread", "cells", "offset"])["resolution"]
     assert wide[6, 0.5, 4, 0] > wide[6, 0.1, 4, 0] > wide[32, 0.1, 4, 0] > wide[32, 0.1, 8, 0]

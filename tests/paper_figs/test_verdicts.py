@@ -303,7 +303,7 @@ def test_an_exact_loss_above_its_promise_refutes_the_claim_that_names_it(tmp_pat
     above, within = ExactLoss(4.0, 4.18, "two data sets, T = 100", 2.7), ExactLoss(4.0, 4.0, "two data sets")
     found = judge(runs, claim, exact={"found": above})
     assert (found.verdict, found.resolution) == ("violated", 1e-6)
-    assert found.reason.startswith("loses eps = 4.18 where 4 is claimed, exactly: two data sets, T = 100; ")
+    assert found.reason.startswith("exact privacy loss eps = 4.18, claimed 4: two data sets, T = 100; ")
     for exact in ({"found": within}, {"other": above}, {}):
         assert judge(runs, claim, exact=exact).verdict == "inconclusive"
     assert judge(runs, make_claim(**PRIVATE, accounting="upper"), exact={"found": above}).verdict == "inconclusive"

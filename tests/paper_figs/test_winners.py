@@ -17,7 +17,7 @@ ABOUT = ExperimentFacts({"kink": "full", "other": "full"}, {})
 FACTS = Facts(
     {("paper", "one"): ABOUT},
     {("full", name): StreamFacts("kinked", "oblivious") for name in ("kink", "other")},
-    {"liar.printed": "loses eps = 2 where 1 is claimed"},
+    {"liar.printed": "exact privacy loss eps = 2, claimed 1"},
     frozenset({"optimist"}),
 )
 RUNS = 8
@@ -86,13 +86,13 @@ def test_what_does_not_keep_its_eps_is_barred_and_named() -> None:
     ]
     row = winners(measured(*frames)).iloc[0]
     assert (row["winner"], row["learners"]) == ("good.plain", 3)
-    assert row["barred"] == "liar.printed: loses eps = 2 where 1 is claimed"
+    assert row["barred"] == "liar.printed: exact privacy loss eps = 2, claimed 1"
     frames[1]["delivered_epsilon"] = np.inf  # a private learner without a ledger
-    assert "inf only" in winners(measured(*frames)).iloc[0]["barred"]
+    assert "accounted eps = inf" in winners(measured(*frames)).iloc[0]["barred"]
 
 
 def test_refutations_come_from_the_audit_and_from_exact_losses() -> None:
-    said = ["violates its claim: 1.2 times, exact", "keeps its claim", "not proved: its ledger proves 2 times"]
+    said = ["violates its claim: 1.2 times, exact", "keeps its claim", "not proved: accounted eps is 2 times"]
     audit = pd.DataFrame({"learner": ["a", "b", "c"], "variant": "v", "finding": said})
     exact = pd.DataFrame({"name": ["d.v", "e.v"], "claimed": [1.0, 1.0], "attained": [1.5, 1.0]})
     assert set(measuring.refutations(audit, exact)) == {"a.v", "d.v"}

@@ -140,8 +140,8 @@ def test_planted_rows_do_not_depend_on_what_ran_before() -> None:
         ((2.0, 2.0, 1.5, 1.0, 0.5), "BROKEN: 0.5 times the noise of its plan reaches what is played"),
         ((2.0, 2.0, 1.5, 1.0, 1 + 1e-12), "keeps its claim"),
         ((2.0, math.nan, 1.5, 1.0), "could not be judged: claimed 2, ledger nan, exact 1.5, audited 1"),
-        ((2.0, 4.0, math.nan, 1.0), "not proved: its ledger proves 2 times its claim"),
-        ((2.0, 2.0, 2.1, 1.0), "BROKEN: loses more than its ledger proves"),
+        ((2.0, 4.0, math.nan, 1.0), "not proved: accounted eps is 2 times its claim"),
+        ((2.0, 2.0, 2.1, 1.0), "BROKEN: loses more than the accounted eps"),
     ],
 )
 def test_findings_say_what_the_numbers_say(numbers: tuple[float, ...], words: str) -> None:
@@ -278,7 +278,7 @@ def test_learners_are_audited_alone_by_their_name_or_file(
     real = NoisePlan.correlated
     monkeypatch.setattr(NoisePlan, "correlated", lambda *given: ([part / 9 for part in each] for each in real(*given)))
     assert own_audit(["noise-per-gradient"], runs=2000) == 1
-    assert "BROKEN: loses more than its ledger proves" in capsys.readouterr().out
+    assert "BROKEN: loses more than the accounted eps" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("finding", ["keeps its claim", "ledger within claim, audit uninformative", "BROKEN: x"])

@@ -81,7 +81,7 @@ class OneSampleFrankWolfe(OnePassLearner):
         reference="Alg. 1",
         variants={
             "printed": "Alg. 1 to the letter",
-            "corrected": "Gumbel noise, the least that its ledger proves",
+            "corrected": "Gumbel noise, the least for which the accounted epsilon is that of the budget",
             "tuned": "ours: corrected, with the batch and the step of the least guarantee",
         },
         needs=frozenset({"vertices", "smooth"}),

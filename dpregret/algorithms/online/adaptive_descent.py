@@ -27,7 +27,7 @@ class AdaptiveDescent(Learner):
         title="adaptive descent",
         paper="Streeter & McMahan 2010",
         reference="Adaptive step, one for all coordinates",
-        variants={"plain": "as published"},
+        variants={"plain": "as printed"},
         private=False,
         convex=True,
     )

@@ -58,7 +58,7 @@ class FollowTheApproximateLeader(Learner):
         title="FTAL",
         paper="Hazan, Agarwal & Kale 2007",
         reference="Follow the approximate leader",
-        variants={"plain": "as published"},
+        variants={"plain": "as printed"},
         private=False,
     )
 

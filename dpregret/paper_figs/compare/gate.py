@@ -224,8 +224,8 @@ def _job(now: Row, before: Row) -> Iterator[str]:
     if not (now["violation"] <= 10 * max(before["violation"], VIOLATION) or np.isnan(before["violation"])):
         yield f"violation of the set was {before['violation']:.2g}, is {now['violation']:.2g}"
     for name, label in (
-        ("delivered", "delivered over claimed eps"),
-        (OF_RECORD, "delivered over claimed eps of a record"),
+        ("delivered", "accounted over claimed eps"),
+        (OF_RECORD, "accounted over claimed eps of a record"),
         ("noise_scale", "scale of the noise"),
     ):
         if not np.isclose(now[name], before[name], rtol=LEDGER, atol=0, equal_nan=True):

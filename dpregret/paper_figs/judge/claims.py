@@ -257,7 +257,7 @@ class Claim(Swept):
 
 
 class Reference(Strict):
-    """Where a table row takes its regret, operations and delivered epsilon from."""
+    """Where a table row takes its regret, operations and accounted epsilon from."""
 
     experiment: Name
     stream: Name

@@ -19,7 +19,7 @@ from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.cells import FAILED, Cells, NotRun, collect_cells, setting
 from dpregret.paper_figs.judge.claims import Claim, ClaimsFile, Gain, Swept
 from dpregret.paper_figs.judge.fits import Estimate
-from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, Rate, labels_of
+from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, RESPONSE_AXES, Rate, labels_of
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.formats import DamageError, Form, read_table
 
@@ -113,7 +113,7 @@ def write_jobs(runs: pd.DataFrame, out: Path, profile: str) -> None:
 
     status: `ok`, or what failed. level: the mean over the ends of plays of regret / trivial regret (of excess risk
     likewise), with its interval over runs; largest_run: the share of one run in its spread. violation: the largest.
-    delivered: the largest delivered eps over the eps that was requested; none where nothing is promised.
+    delivered: the largest accounted eps over the eps that was requested; none where nothing is promised.
     delivered_record: that of a record in all its rounds, where records repeat. noise_scale: its geometric mean over
     cells.
     """
@@ -180,12 +180,16 @@ class ExactLoss:
 
     def __str__(self) -> str:
         lost = formats.significant(self.attained)
-        sentence = f"loses eps = {lost} where {self.claimed:g} is claimed, exactly: {self.on}"
+        sentence = f"exact privacy loss eps = {lost}, claimed {self.claimed:g}: {self.on}"
         if not self.released:
-            return f"its noisy sums lose eps = {lost} where {self.claimed:g} is claimed: {self.on}"
+            return f"privacy loss of its noisy sums eps = {lost}, claimed {self.claimed:g}: {self.on}"
         if not self.refutes or math.isnan(self.fails_from):
             return sentence
-        where = f"from eps = {self.fails_from:.3g} on" if self.fails_from else f"down to eps = {LEAST}, the least tried"
+        where = (
+            f"from eps = {self.fails_from:.3g} on"
+            if self.fails_from
+            else f"already at eps = {LEAST}, the smallest tried"
+        )
         return f"{sentence}; fails {where}"
 
     @classmethod
@@ -287,6 +291,7 @@ def write_gains(runs: pd.DataFrame, claims: ClaimsFile, out: Path) -> None:
     table = gains(runs, claims)
     formats.write_csv(table, out / f"{GAINS}.csv")
     text = table.assign(value=table["value"].map("{:g}".format)).fillna("").astype("str")
+    text["response"] = [RESPONSE_AXES[response].split(",")[0] for response in table["response"]]
     for kind, name in (("noise", "noise ratio"), ("ratio", "ratio")):
         text[name] = [number(row, kind) or formats.DASH for row in table.to_dict("records")]
     formats.write_captioned(text[list(GAIN_COLUMNS)], GAINED, out, GAINS)

@@ -4,7 +4,7 @@
 |:---|:---|:---|
 | `bound` | mean regret (or excess risk), in every setting and at every checkpoint | the learner's explicit bound |
 | `calls` | mean calls of oracles a round, over a whole play | the learner's bound on its expected calls |
-| `ledger` | the epsilon that the ledger delivers, in every row | the epsilon of the budget |
+| `ledger` | the accounted epsilon, in every row | the epsilon of the budget |
 
 A row is named LAW.EXPERIMENT.LEARNER.VARIANT; tables that quote claims may quote it. It holds the largest share of what
 is allowed, and the cell that has it. Where a bound does not apply, the learner's `bound` is NaN and its docstring says
@@ -40,7 +40,7 @@ STATEMENTS: Final = {
     CALLS: "the mean number of calls of oracles a round is at most its bound",
     LEDGER: "the accounted epsilon is at most the epsilon of the budget",
 }
-RATES: Final = {BOUND: "<= explicit bound", CALLS: "<= bound on calls", LEDGER: "delivered eps <= eps"}
+RATES: Final = {BOUND: "<= explicit bound", CALLS: "<= bound on calls", LEDGER: "accounted eps <= eps"}
 WHOSE: Final = ["experiment", "learner", "variant"]
 CELL: Final = ("stream", "set", "dimension", "window", "epsilon", "delta", "horizon", "checkpoint", *OPTIONS)
 """Columns that tell the cells of a learner apart."""
@@ -104,7 +104,7 @@ def _found(law: str, group: pd.DataFrame) -> Found | None:
 
 
 def _ledger(rows: pd.DataFrame) -> Found | None:
-    """No ledger delivers an infinite epsilon, and nothing is promised where that of the budget is."""
+    """No ledger accounts for an infinite epsilon, and nothing is promised where that of the budget is."""
     rows = rows.loc[np.isfinite(rows["epsilon"])]
     delivered = rows["delivered_epsilon"].to_numpy(dtype=float)
     if not np.isfinite(delivered).any():
@@ -176,7 +176,7 @@ def _row(law: str, key: tuple[str, str, str], rows: pd.DataFrame, found: Found, 
 
 def _reason(law: str, found: Found) -> str:
     if law == LEDGER:
-        reason = f"delivers at most {found.share:.6g} times the eps of the budget"
+        reason = f"accounted eps is at most {found.share:.6g} times the eps of the budget"
         hint = "; where a paper prints this noise, list it in privacy_claims"
         return reason + hint * (found.verdict == word.FAILS)
     of = f"{significant(found.share)} of the bound"

@@ -1,7 +1,7 @@
 """Verdicts: what the runs say about each line of a claims file, as rows of claims.csv and checks.csv.
 
 A line goes through `judge`: `collect_cells` finds its cells, and `judge_exponent` (a rate, or no progress at all),
-`judge_bounded` (explicit bounds) or `judge_private` (what the ledger delivers) has the rules of its
+`judge_bounded` (explicit bounds) or `judge_private` (the accounted epsilon) has the rules of its
 type.
 
 How small a change of a predicted law would have been noticed is the resolution of a claim. The interval of a slope is
@@ -248,7 +248,7 @@ def rate_text(claim: Claim) -> str:
     if claim.type in ("below", "stated"):
         return ">= explicit bound" if claim.side == "lower" else "<= explicit bound"
     if claim.type == "private":
-        return "delivered eps <= eps"
+        return "accounted eps <= eps"
     return f"{'>= ' if claim.side == 'lower' else ''}{rate_of(claim)}"
 
 
@@ -267,7 +267,7 @@ def listed(values: Sequence[float] | Array) -> str:
 
 
 def delivered_of(rows: pd.DataFrame, claim: Claim) -> pd.Series[float]:
-    """The delivered epsilon of what the claim protects: a round, or a record in all its rounds (NaN: not known)."""
+    """The accounted epsilon of what the claim protects: a round, or a record in all its rounds (NaN: not known)."""
     delivered = rows["delivered_epsilon"]
     if claim.unit == "round" or "participations" not in rows:
         return delivered
@@ -280,8 +280,13 @@ def least_of(rows: pd.DataFrame, claim: Claim) -> pd.Series[float]:
     return rows["record_least"].fillna(delivered) if claim.unit == "record" and "record_least" in rows else delivered
 
 
+def _span(numbers: Array) -> str:
+    """Least to largest; one number where both are written the same."""
+    return " to ".join(dict.fromkeys(f"{end:.3g}" for end in (numbers.min(), numbers.max())))
+
+
 def judge_private(runs: pd.DataFrame, claim: Claim, cells: Cells, exact: ExactLoss | None = None) -> Judgement:
-    """Delivered against claimed eps, in all rows of the claim.
+    """Accounted against claimed eps, in all rows of the claim.
 
     An exact ledger above the claim refutes it. One that is only an upper bound shows no violation, nor does the epsilon
     of a record by group privacy, unless the least that a record loses is above the claim; but a consistency check is
@@ -292,15 +297,15 @@ def judge_private(runs: pd.DataFrame, claim: Claim, cells: Cells, exact: ExactLo
     delivered = delivered_of(rows, claim)
     ratio = (delivered / rows["epsilon"]).to_numpy(dtype=float)
     if not len(ratio) or not np.isfinite(ratio).all():
-        missing = "the runs carry no delivered epsilon"
-        return Judgement(word.INCONCLUSIVE, missing, resolution_of="none: no delivered epsilon")
+        missing = "the runs carry no accounted epsilon"
+        return Judgement(word.INCONCLUSIVE, missing, resolution_of="none: no accounted epsilon")
     repeated = rows["participations"].max() if "participations" in rows else 1
     holds = ratio.max() <= 1 + PRIVACY_ROUNDING
     shown = (least_of(rows, claim) / rows["epsilon"]).max()  # equal to the largest ratio where that is exact
     upper = claim.accounting == "upper" or shown < ratio.max() * (1 - PRIVACY_ROUNDING)
     refuted = claim.accounting == "exact" and shown > 1 + PRIVACY_ROUNDING
     verdict = word.REPRODUCED if holds else word.VIOLATED if refuted else word.INCONCLUSIVE
-    reason = f"delivers {ratio.min():.3g} to {ratio.max():.3g} times the claimed eps"
+    reason = f"accounted eps is {_span(ratio)} times the claimed eps"
     if repeated > 1:
         most = (rows["record_epsilon"] / rows["epsilon"]).max()
         reason += f" of a {claim.unit}; a record in {repeated:.0f} rounds: at most {most:.3g} times"
@@ -308,11 +313,11 @@ def judge_private(runs: pd.DataFrame, claim: Claim, cells: Cells, exact: ExactLo
     resolved: dict[str, Any] = {"resolution": PRIVACY_ROUNDING, "resolution_of": FACTOR}
     if exact is not None and exact.refutes:
         verdict, upper = word.VIOLATED, False
-        reason = f"{exact}; in the runs the ledger proves at most {ratio.max():.3g} times the claimed eps"
+        reason = f"{exact}; in the runs the accounted eps is at most {ratio.max():.3g} times the claimed eps"
     elif claim.kind == "check":
         verdict = word.HOLDS if holds else word.FAILS
     elif verdict == word.INCONCLUSIVE:
-        proved = f"the ledger proves {ratio.max():.3g} times the claimed eps only"
+        proved = f"the accounted eps is {ratio.max():.3g} times the claimed eps"
         reason = f"{proved}: an upper bound, no violation is shown"
     if upper and not refuted:
         resolved = {"resolution_of": "none: the ledger is an upper bound"}

@@ -166,7 +166,7 @@ def law(text: str, symbol: str = "") -> str:
     """The column `rate` of claims.csv, with its formula in LaTeX between dollars; words stay as they are.
 
     A rate, alone or after `>=`, where a power of zero is written of `symbol`: `T^0 ln T`; else a sentence such as
-    `delivered eps <= eps`.
+    `accounted eps <= eps`.
     """
     side, rate = (r"\ge ", text[3:]) if text.startswith(">= ") else ("", text)
     try:

@@ -200,7 +200,7 @@ PAPER_FILES: Final = ("../findings.yaml",)
 """Files that this module reads, from a paper's folder: one for all papers."""
 FILE: Final = Path(PAPER_FILES[0]).name
 NUMBERS: Final = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
-_LOSS: Final = re.compile(r"loses eps = (\S+) where (\S+) is claimed")
+_LOSS: Final = re.compile(r"exact privacy loss eps = (\S+), claimed (\S+):")
 PURE: Final = "delta = 0"
 _STEP: Final = re.compile(r"; (corrected step: [\d.]+)")
 _DELTA: Final = r"delta = [\d.e+-]+"

@@ -195,7 +195,7 @@ def _protected(rows: pd.DataFrame, row: TableRow) -> str:
 
 
 def _delivered(rows: pd.DataFrame, epsilon: float) -> str:
-    """The epsilon that the ledger proves; above the promised one it is only an upper bound.
+    """The accounted epsilon; above the promised one it is only an upper bound.
 
     Where records of the stream repeat, that of a record in all its rounds stands beside that of a round.
     """
@@ -213,7 +213,7 @@ def _delivered(rows: pd.DataFrame, epsilon: float) -> str:
 def _reference_cells(runs: pd.DataFrame, claims: ClaimsFile, table: Table, row: TableRow) -> dict[str, str]:
     word = labels_of(claims.response).response
     names = ["eps / delta", "accounted eps", "operation counted", "draws", word, f"{word} / bound"]
-    names += [f"{word} / trivial", "iterations", "width"] if claims.problem == "erm" else []
+    names += [f"{word} / baseline", "iterations", "width"] if claims.problem == "erm" else []
     try:
         at = row.reference or table.reference
         selected = select_rows(runs, row.learner, row.variant, at.experiment, at.stream, at.where)

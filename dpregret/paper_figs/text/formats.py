@@ -29,6 +29,13 @@ from dpregret.paper_figs.text.escaping import paragraph, plain, shielded, tex, u
 
 DASH = "-"
 MOST_COLUMNS = 1000
+HEADS = {
+    "half_width": "half-width", "resolution_log": "resolution, power of ln T", "noticed_power": "noticed in the power",
+    "noticed_log": "noticed in the power of ln T", "deserves": "deserved verdict", "right": "share judged so",
+    "else": "most frequent other verdict", "with": "with mechanism", "over": "over mechanism", "where": "selected",
+    "value": "its value",
+}  # fmt: skip
+"""Column of a table of numbers -> its head for readers, where that is not the same with spaces."""
 WIDE, GAP = 120, 2
 """Columns of a line that goes to a file or a pipe, and the spaces between two columns of a table."""
 
@@ -113,8 +120,13 @@ def latex(frame: pd.DataFrame, raw: Collection[str] = (), columns: str = "") -> 
 
 
 def write_captioned(frame: pd.DataFrame, caption: str, out: Path, name: str) -> None:
-    """A frame as {name}.md, below its caption; numbers that are not whole have three significant digits."""
+    """A frame as {name}.md, below its caption, with heads in words; numbers that are not whole have three significant
+    digits. Columns X_low and X_high of an interval stand in brackets behind the column X."""
     text = frame.map(lambda cell: significant(cell) if isinstance(cell, float) else cell)
+    for column in [name for name in text if {f"{name}_low", f"{name}_high"} <= {*text}]:
+        low, high = (text.pop(f"{column}_{end}") for end in ("low", "high"))
+        text[column] = [f"{mean} [{least}, {most}]" for mean, least, most in zip(text[column], low, high, strict=True)]
+    text = text.rename(columns=lambda name: HEADS.get(name, str(name).replace("_", " ")))
     (out / f"{name}.md").write_text(f"{paragraph(caption)}\n\n{markdown(text)}", encoding="utf-8")
 
 

@@ -299,7 +299,8 @@ def resolutions(simulations: int, seed: int = 1) -> pd.DataFrame:
         }  # fmt: skip
         for name, times in zip(("power", "log"), hits.min(axis=1).astype(int).tolist(), strict=True):
             share = stats.binomtest(times, played).proportion_ci(fits.LEVEL)
-            row |= {f"noticed_{name}": times / played, f"{name}_low": share.low, f"{name}_high": share.high}
+            column = f"noticed_{name}"
+            row |= {column: times / played, f"{column}_low": share.low, f"{column}_high": share.high}
         rows.append(row)
     return pd.DataFrame(rows)
 

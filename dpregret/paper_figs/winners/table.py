@@ -7,7 +7,7 @@ its options), set, dimension and number of rounds T (or of records); learners me
 * T is the end of a play, or a power of four that the play of a learner which does not receive T passes.
 * A window of at least T protects everything ("all"). A learner that protects everything takes part where its mechanism
   was made for T rounds, not at earlier checkpoints of a longer play, whose noise pays for more.
-* A private learner takes part unless its ledger delivers more than eps, or the audit refutes it: then it is barred.
+* A private learner takes part unless its accounted epsilon is above eps, or the audit refutes it: then it is barred.
 
 For a setting with k learners of the same guarantee, the winner w and a rival j, run by run on the same losses (where
 runs differ: on their own), d = regret_j - regret_w has a one-sided t test with p_j = P(t_{n-1} > mean d / s.e.). To
@@ -103,7 +103,7 @@ def refutations(audit: pd.DataFrame, exact: pd.DataFrame) -> dict[str, str]:
             reasons[f"{row['learner']}.{row['variant']}"] = finding.split(":")[0]
     for row in exact.to_dict("records"):
         if float(row["attained"]) > float(row["claimed"]) * (1 + SLACK):
-            reasons[str(row["name"])] = f"loses eps = {row['attained']:.3g} where {row['claimed']:.3g} is claimed"
+            reasons[str(row["name"])] = f"exact privacy loss eps = {row['attained']:.3g}, claimed {row['claimed']:.3g}"
     return reasons
 
 
@@ -196,7 +196,7 @@ def measure(rows: pd.DataFrame, facts: Facts) -> pd.DataFrame:
         **{name: grouped[name].mean() for name in CALLS if name in rows},
     )
     delivered = grouped["delivered_epsilon"].max()
-    proved = [f"its ledger proves eps = {epsilon:.3g} only" for epsilon in delivered]
+    proved = [f"accounted eps = {epsilon:.3g}" for epsilon in delivered]
     refuted = [facts.refuted.get(learner, "") for learner in cells["learner"]]
     holds = delivered <= cells["epsilon"] * (1 + SLACK)
     barred = np.where(cells["private"], np.where(holds, refuted, proved), "")

@@ -81,7 +81,7 @@ def write_winners(files: Sequence[Path], facts: Facts, results: Path, names: Map
         ("coverage", coverage(kept, by_digest(laws)), COVERED),
     ):
         formats.write_csv(frame, out / f"{name}.csv")
-        formats.write_captioned(frame.rename(columns=lambda name: name.replace("_", " ")), description, out, name)
+        formats.write_captioned(frame, description, out, name)
     with style.style_context():
         profile_figure(ratio_table, Theme(names)).save(out / measuring.PROFILES, data=f"{measuring.PROFILES}_figure")
 

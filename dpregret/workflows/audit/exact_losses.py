@@ -342,7 +342,7 @@ def frank_wolfe(budget: Budget, rounds: int) -> ExactLoss:
 
 def objective(budget: Budget, deviation: Callable[[Budget], float]) -> ExactLoss:
     """Algorithm 2 of the same paper, with its noise or that of Kifer, Smith & Thakurta 2012, a record replaced."""
-    on = f"a straight loss for one that bends, in one dimension, delta = {budget.delta:g}"
+    on = f"a linear loss for a strongly convex one, in one dimension, delta = {budget.delta:g}"
     return refuted(budget, lambda lower: objective_epsilon(lower, deviation(lower)), on)
 
 

@@ -66,8 +66,8 @@ class Pair:
 class Audited(ABC):
     """One learner and variant on inputs chosen to expose it. Raises what the learner raises.
 
-    claimed: the requested epsilon. delta: 0 where the guarantee is pure. accounted: what its ledger
-    delivers. exact: the loss of the whole transcript of its mechanism on neighbours like those of the audit, for the
+    claimed: the requested epsilon. delta: 0 where the guarantee is pure. accounted: by its ledger.
+    exact: the loss of the whole transcript of its mechanism on neighbours like those of the audit, for the
     worst protected item; NaN where no closed form is known. gaussian: everything released is post-processing of
     Gaussian noise, so that the audited mu may be turned into an epsilon.
     """

@@ -36,7 +36,7 @@ AUDIT = Form(
 PLANTED = Form(needed=(), key=("bug",), filled=("caught", "false_alarms"))
 EXACT = Form(needed=("on",), key=("name",), filled=("claimed", "attained"))
 CAPTION = (
-    "Privacy of every private learner: eps as claimed, as its ledger proves it, exact for the transcript of the "
+    "Privacy of every private learner: eps as claimed, accounted by its ledger, exact for the transcript of the "
     "audit's neighbours, and the audited lower bound (significance 1e-6)."
 )
 PLANTED_CAPTION = "Injected bugs: how often the audit proves them, and how often it accuses the right code."
@@ -65,7 +65,7 @@ def finding(claimed: float, accounted: float, exact: float, audited: float, reac
     if not (0 < claimed < math.inf and accounted >= 0 and audited >= 0) or exact < 0:
         return f"{UNJUDGED}: claimed {claimed:.3g}, ledger {accounted:.3g}, exact {exact:.3g}, audited {audited:.3g}"
     if audited > accounted * (1 + ROUNDING) or exact > accounted * (1 + ROUNDING):
-        return f"{BROKEN}: loses more than its ledger proves"
+        return f"{BROKEN}: loses more than the accounted eps"
     if audited > exact * (1 + ROUNDING):
         return f"{BROKEN}: more is shown to be lost than its exact loss"
     if abs(reached - 1) > REACHED:
@@ -75,7 +75,7 @@ def finding(claimed: float, accounted: float, exact: float, audited: float, reac
         shown = [f"{lost / claimed:.3g} times, {how}" for how, lost in above.items() if lost > claimed]
         if shown:
             return f"violates its claim: {'; '.join([*shown, f'{accounted / claimed:.3g} times proved'])}"
-        return f"not proved: its ledger proves {accounted / claimed:.3g} times its claim"
+        return f"not proved: accounted eps is {accounted / claimed:.3g} times its claim"
     attained = np.fmax(exact, audited)
     text = "keeps its claim" if attained >= TELLING * accounted else UNINFORMATIVE
     return text if accounted >= 0.9 * claimed else f"{text}, spends {accounted / claimed:.2g} of it"
@@ -93,7 +93,7 @@ def write_audit(families: Sequence[Path], planted: Path, out: Path) -> None:
     shown = bugs.astype({"repeats": str, "runs": str})
     for column in ("caught", "caught_at_least", "false_alarms"):
         shown[column] = [formats.significant(value) for value in bugs[column]]
-    formats.write_captioned(shown.rename(columns=lambda name: name.replace("_", " ")), PLANTED_CAPTION, out, "planted")
+    formats.write_captioned(shown, PLANTED_CAPTION, out, "planted")
 
 
 def _audit_text(table: pd.DataFrame) -> pd.DataFrame:

@@ -387,7 +387,7 @@ def rounds_of_record(stream: Source, rounds: int, window: int | None = None) -> 
 def accounts(
     learner: BaseLearner, summed: bool = False, participations: Sequence[tuple[int, int]] | None = None
 ) -> dict[str, Any]:
-    """The privacy that a learner states, as columns by setting: budgets, delivered epsilon and noise.
+    """The privacy that a learner states, as columns by setting: budgets, accounted epsilon and noise.
 
     Scales and mu are NaN where it has no ledger. participations: the most rounds that one record of the stream is in,
     and those that one is in for certain, a setting; where one is above 1, `record_epsilon` stands beside the epsilon of
@@ -406,12 +406,12 @@ def accounts(
         raise LearnerFault(f"its ledger says noise of scale {scales.tolist()}, but it draws {list(plan.scales)}")
     parameters = [line.mu() if hasattr(line, "mu") else math.nan for line in lines]
     mus = numbers("mu", parameters, (settings,), 0.0, unknown=True) if lines else unknown
-    delivered = numbers("delivered epsilon", learner.delivered_epsilon(), (settings,), 0.0)
+    delivered = numbers("accounted epsilon", learner.delivered_epsilon(), (settings,), 0.0)
     if summed and lines:
         for stated, line, budget in zip(delivered, lines, learner.budgets, strict=True):
             proved = line.epsilon(budget.delta)
             if not stated >= proved * (1 - ROUNDING):
-                raise LearnerFault(f"delivered epsilon: {stated:.6g}, but its ledger says at least {proved:.6g}")
+                raise LearnerFault(f"accounted epsilon: {stated:.6g}, but its ledger says at least {proved:.6g}")
     of_records: dict[str, Any] = {}
     most, certain = zip(*(participations or [(1, 1)]), strict=True)
     if max(most) > 1:
