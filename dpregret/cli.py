@@ -690,7 +690,7 @@ def answered(words: list[str]) -> int:
     """The exit code of a command that a child answers; 2 and one line where it ended without an answer."""
     from dpregret.core import child
 
-    def command(say: child.Say) -> Any:
+    def command(on_progress: child.OnProgress) -> Any:
         try:
             boundary.end(lambda: parsed(words))
         except SystemExit as end:

@@ -28,7 +28,7 @@ from dpregret.core.machine import PLAY_MINUTES, bounded_memory, machine_gb
 POLL_SECONDS = 0.2  # between checks of a silent child
 REFUSED = -1
 """Code of what could not be judged: the command ends with `FAILED`."""
-Say = Callable[[str], None]
+OnProgress = Callable[[str], None]
 """Reports where a call is; the last report is part of the message on its end."""
 
 
@@ -61,7 +61,7 @@ def judged(work: Callable[[], tuple[int, Sequence[str]]], name: str, bounds: Bou
     work: gives the exit code and the lines; `REFUSED` for what could not be judged, whose lines go to standard error.
     """
 
-    def quiet(say: Say) -> Any:
+    def quiet(on_progress: OnProgress) -> Any:
         sys.stdout = sys.stderr  # what foreign code prints, or writes to a descriptor, is not part of the answer
         os.dup2(2, 1)
         return work()
@@ -72,7 +72,7 @@ def judged(work: Callable[[], tuple[int, Sequence[str]]], name: str, bounds: Bou
     return FAILED if code == REFUSED else int(code)
 
 
-def call(function: Callable[[Say], Any], bounds: Bounds = NO_BOUNDS, log: Path | None = None) -> Ended:
+def call(function: Callable[[OnProgress], Any], bounds: Bounds = NO_BOUNDS, log: Path | None = None) -> Ended:
     """The result of `function(say)`, called in a child of this process; its answer consists of types of JSON.
 
     log: file for its standard output and the traceback of a crash. Processes that it leaves running are ended.
@@ -130,7 +130,7 @@ def _end(child: Any) -> None:
     child.join()
 
 
-def _be(function: Callable[[Say], Any], writer: Connection, bounds: Bounds, log: Path | None) -> None:
+def _be(function: Callable[[OnProgress], Any], writer: Connection, bounds: Bounds, log: Path | None) -> None:
     """In the child: call, and send the answer as the last message."""
     end, dumps = os._exit, json.dumps  # as they are before foreign code may replace them
     os.setsid()
@@ -146,7 +146,7 @@ def _be(function: Callable[[Say], Any], writer: Connection, bounds: Bounds, log:
     def send(where: str) -> None:
         writer.send_bytes(dumps(where[:LONGEST_REASON]).encode())
 
-    def say(where: str) -> None:
+    def on_progress(where: str) -> None:
         nonlocal place
         place = where
         send(where)
@@ -154,7 +154,7 @@ def _be(function: Callable[[Say], Any], writer: Connection, bounds: Bounds, log:
     discovery.announce[:] = [lambda module: send(f"while {module} was imported" if module else place)]
     try:
         with bounded_memory(bounds.gigabytes):
-            answer["answer"] = function(say)
+            answer["answer"] = function(on_progress)
     except BaseException as fault:  # sys.exit too
         answer["fault"] = as_text(fault)
         if isinstance(fault, MemoryError) and bounds.gigabytes < float("inf"):

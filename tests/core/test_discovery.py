@@ -30,7 +30,7 @@ def imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., t
     def call(text: str) -> tuple[object, str]:
         (tmp_path / "planted_package" / "planted_file.py").write_text(text)
 
-        def work(say: child.Say) -> object:
+        def work(on_progress: child.OnProgress) -> object:
             try:
                 return sorted(discovery.discover("planted_package", Found, "name"))
             except ConfigError as error:

@@ -15,7 +15,7 @@ from dpregret.core import child
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
 from dpregret.workflows.plan import fingerprint
-from dpregret.workflows.plan.read import FORMAT, Part, Plan, Play
+from dpregret.workflows.plan.read import FORMAT, ExperimentPlays, Plan, Play
 from dpregret.workflows.run.job import labelled
 
 NO_CODE = fingerprint.fingerprint([])
@@ -48,7 +48,7 @@ def rows_of(
     kind, draws = family.learners[learner], Draws(config.seed, settings.runs, data_dir)
     rows = family.rows(settings, kind, variant, draws)
     rows = rows.assign(anytime=bool(kind.card.anytime and family.anytime))
-    part = Part(paper, experiment, "", "", config.hash(paper, experiment), (), {})
+    part = ExperimentPlays(paper, experiment, "", "", config.hash(paper, experiment), (), {})
     return labelled(rows, part, Play(learner, variant, kind.__module__, "", ""), "")
 
 
@@ -113,7 +113,7 @@ def run_script(script: str, snakemake: Given) -> tuple[Any, str]:
 def ended(job: Callable[[], object], log: Path) -> tuple[Any, str]:
     """Exit code and log of a job, in a process of its own."""
 
-    def run(say: child.Say) -> Any:
+    def run(on_progress: child.OnProgress) -> Any:
         try:
             job()
         except SystemExit as over:

@@ -30,7 +30,7 @@ from dpregret.algorithms.learner import Card, Learner
 from dpregret.algorithms.privacy import Release
 from dpregret.core import child
 from dpregret.core.checks import LearnerFault, check_violation
-from dpregret.core.child import Bounds, Say, call
+from dpregret.core.child import Bounds, OnProgress, call
 from dpregret.core.machine import cpu_seconds
 from dpregret.paper_figs.judge.runs import RunsError, first_fault
 from dpregret.workflows.plan import keys
@@ -48,8 +48,8 @@ def nothing_left() -> Any:
 
 def test_an_answer_comes_back() -> None:
     answer = {"a": [1, 2.5, None, "é\n"], "long": "x" * 10**7}
-    assert call(lambda say: answer) == (answer, "")
-    assert call(lambda say: None) == (None, "")
+    assert call(lambda on_progress: answer) == (answer, "")
+    assert call(lambda on_progress: None) == (None, "")
 
 
 class MutedError(BaseException):
@@ -57,37 +57,37 @@ class MutedError(BaseException):
         raise ValueError
 
 
-def throwing(fault: BaseException) -> Callable[[Say], None]:
-    def throw(say: Say) -> None:
+def throwing(fault: BaseException) -> Callable[[OnProgress], None]:
+    def throw(on_progress: OnProgress) -> None:
         raise fault
 
     return throw
 
 
-def signalled(number: int) -> Callable[[Say], None]:
-    return lambda say: os.kill(os.getpid(), number)
+def signalled(number: int) -> Callable[[OnProgress], None]:
+    return lambda on_progress: os.kill(os.getpid(), number)
 
 
-def crash(say: Say) -> None:
+def crash(on_progress: OnProgress) -> None:
     faulthandler.disable()  # that of the tests
     os.kill(os.getpid(), signal.SIGSEGV)
 
 
-def unwritten(say: Say) -> Any:
+def unwritten(on_progress: OnProgress) -> Any:
     return object()
 
 
-def closed(say: Say) -> None:
+def closed(on_progress: OnProgress) -> None:
     os.closerange(3, 256)
     sys.stdout.close()
 
 
-ENDS: dict[str, tuple[Callable[[Say], Any], str]] = {
+ENDS: dict[str, tuple[Callable[[OnProgress], Any], str]] = {
     "raises": (throwing(ZeroDivisionError("two\nlines")), "ZeroDivisionError: two lines"),
     "raises what has no words": (throwing(MutedError()), "MutedError"),
     "is interrupted": (throwing(KeyboardInterrupt()), "KeyboardInterrupt"),
-    "exits with 0": (lambda say: sys.exit(0), "SystemExit"),
-    "leaves with 3": (lambda say: os._exit(3), "exit code 3"),
+    "exits with 0": (lambda on_progress: sys.exit(0), "SystemExit"),
+    "leaves with 3": (lambda on_progress: os._exit(3), "exit code 3"),
     "crashes": (crash, "SIGSEGV"),
     "is killed": (signalled(signal.SIGKILL), "SIGKILL"),
     "gets a signal without a name": (signalled(signal.SIGRTMIN + 3), str(signal.SIGRTMIN + 3)),
@@ -105,14 +105,14 @@ def test_an_end_of_another_kind_is_one_sentence(end: str) -> None:
     assert "\n" not in fault
 
 
-def shapeless(say: Say) -> None:
+def shapeless(on_progress: OnProgress) -> None:
     child.json = None  # type: ignore[attr-defined]
     os._exit = lambda code: None  # type: ignore[assignment,misc]
 
 
 @pytest.mark.parametrize("end", [lambda: None, lambda: os._exit(3), lambda: os.kill(os.getpid(), signal.SIGKILL)])
 def test_cpu_time_of_a_child_counts_however_it_ends(end: Callable[[], None]) -> None:
-    def spend(say: Say) -> None:
+    def spend(on_progress: OnProgress) -> None:
         while time.process_time() < spent:
             pass
         end()
@@ -133,7 +133,7 @@ def test_a_message_of_another_form_is_no_answer(sent: bytes, monkeypatch: pytest
         os._exit(0)
 
     monkeypatch.setattr(child, "_be", forged)
-    answer, fault = call(lambda say: 0)
+    answer, fault = call(lambda on_progress: 0)
     assert answer is None
     assert "exit code 0" in fault
 
@@ -152,29 +152,29 @@ def test_what_is_written_to_a_descriptor_is_no_part_of_the_answer(capfd: pytest.
 
 @pytest.mark.parametrize("end", ["raises", "is killed"])
 def test_the_sentence_has_the_last_that_was_said(end: str) -> None:
-    def function(say: Say) -> Any:
+    def function(on_progress: OnProgress) -> Any:
         for part in range(1000):
-            say(f"at part {part} of 1000")
-        return ENDS[end][0](say)
+            on_progress(f"at part {part} of 1000")
+        return ENDS[end][0](on_progress)
 
     assert call(function).fault.endswith("at part 999 of 1000")
-    assert call(lambda say: say("in words" * 10**5) or os._exit(0)).fault.count("in words") < 100
+    assert call(lambda on_progress: on_progress("in words" * 10**5) or os._exit(0)).fault.count("in words") < 100
 
 
-def endless(say: Say) -> None:
-    say("in the loop")
+def endless(on_progress: OnProgress) -> None:
+    on_progress("in the loop")
     while True:
         pass
 
 
-def deaf(say: Say) -> None:
+def deaf(on_progress: OnProgress) -> None:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     threading.Event().wait()
 
 
 @pytest.mark.parametrize("function", [endless, deaf])
-def test_what_does_not_end_is_ended(function: Callable[[Say], None]) -> None:
+def test_what_does_not_end_is_ended(function: Callable[[OnProgress], None]) -> None:
     began = time.monotonic()
     answer, fault = call(function, Bounds(minutes=0.01, names=("most_time", "most_room")))
     assert time.monotonic() - began < MOST
@@ -186,8 +186,8 @@ def test_what_does_not_end_is_ended(function: Callable[[Say], None]) -> None:
 def test_memory_is_bounded_beyond_what_is_held() -> None:
     held = np.ones(2**25)  # a quarter of a gigabyte, counted to nobody
     bounds = Bounds(gigabytes=0.125, names=("most_time", "most_room"))
-    assert call(lambda say: float(np.ones(2**22).sum()), bounds) == (2**22, "")
-    answer, fault = call(lambda say: [say("at the list"), float(np.ones(2**25).sum())], bounds)
+    assert call(lambda on_progress: float(np.ones(2**22).sum()), bounds) == (2**22, "")
+    answer, fault = call(lambda on_progress: [on_progress("at the list"), float(np.ones(2**25).sum())], bounds)
     assert answer is None
     assert "most_room" in fault
     assert "at the list" in fault
@@ -202,7 +202,7 @@ import numpy as np
 from dpregret.core.child import Bounds, call
 for size in (300, 3):
     square = np.eye(size)
-    print(*call(lambda say: float(np.dot(square, square).trace()), Bounds(0.1, 1e-4)))
+    print(*call(lambda on_progress: float(np.dot(square, square).trace()), Bounds(0.1, 1e-4)))
 """
     lines = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
     assert "out of memory" in lines[0]
@@ -223,13 +223,13 @@ def ended(process: int) -> None:
 
 @pytest.mark.parametrize("leave", [False, True])
 def test_what_a_call_has_started_ends_with_it(leave: bool) -> None:
-    def function(say: Say) -> None:
+    def function(on_progress: OnProgress) -> None:
         threading.Thread(target=threading.Event().wait).start()
         if (grandchild := os.fork()) == 0:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             time.sleep(600)
             os._exit(0)
-        say(f"{grandchild}")
+        on_progress(f"{grandchild}")
         if leave:
             os._exit(0)
         raise ZeroDivisionError
@@ -240,7 +240,7 @@ def test_what_a_call_has_started_ends_with_it(leave: bool) -> None:
 
 
 def test_what_is_printed_goes_to_the_log(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    def function(say: Say) -> str:
+    def function(on_progress: OnProgress) -> str:
         for number in range(50_000):
             print("much ado", number)
         print("\ud800 at the end", end="")
@@ -259,7 +259,7 @@ def test_a_child_ends_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     code = f"""
 import os, pathlib, time
 from dpregret.core.child import call
-def function(say):
+def function(on_progress):
     pathlib.Path({str(tmp_path / "part")!r}).write_text(str(os.getpid()))
     os.rename({str(tmp_path / "part")!r}, {str(tmp_path / "pid")!r})
     time.sleep(600)

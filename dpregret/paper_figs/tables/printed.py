@@ -117,7 +117,7 @@ Side = Annotated[tuple[Beneath, ...], Field(min_length=1), BeforeValidator(_list
 """What stands beneath a rate on one side of it; the file may write a single selection without a list."""
 
 
-class Part(Strict):
+class CellPart(Strict):
     """What a paper prints in a cell or in a part of one, and the claims that measure it, by side."""
 
     rate: Sentence
@@ -135,7 +135,7 @@ def _parts(cell: Any) -> list[Any]:
     return [{"rate": part} if isinstance(part, str | int | float) else part for part in parts]
 
 
-Cell = Annotated[tuple[Part, ...], BeforeValidator(_parts)]
+Cell = Annotated[tuple[CellPart, ...], BeforeValidator(_parts)]
 """A cell of a printed table."""
 
 
@@ -239,9 +239,9 @@ def as_printed(claims: ClaimsFile, table: Table) -> PrintedTable:
     for row in table.rows:
         bound = row.bound_latex if "$" in row.bound_latex else _as_text(row.bound_text)
         ids = tuple(dict.fromkeys(row.exponents.values()))
-        parts = [Part(rate=_as_text(text)) for text in (row.label, row.privacy, row.operation)]
+        parts = [CellPart(rate=_as_text(text)) for text in (row.label, row.privacy, row.operation)]
         side = tuple(Beneath(claim=name) for name in ids)
-        parts.append(Part(rate=bound, measured={row.group or "measured": side} if ids else {}))
+        parts.append(CellPart(rate=bound, measured={row.group or "measured": side} if ids else {}))
         rows.append(tuple((part,) for part in parts))
     widths = {"algorithm": 1.6, "privacy": 1.0, "operation": 1.2, "bound": 4.0}
     columns = tuple(Column(head=head, width=width) for head, width in widths.items())
@@ -269,7 +269,7 @@ class FilledTable(NamedTuple):
     printed: PrintedTable
     run: Mapping[str, Line]
 
-    def sides(self, part: Part) -> list[tuple[str, list[Line]]]:
+    def sides(self, part: CellPart) -> list[tuple[str, list[Line]]]:
         """What was measured of a part, by the name of a form of the algorithm: as printed, corrected."""
         sides = [(name, [self.run[claim] for claim in ids if claim in self.run]) for name, ids in part.ids.items()]
         return [(name, lines) for name, lines in sides if lines]

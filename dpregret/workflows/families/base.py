@@ -175,7 +175,7 @@ class Experiment(Settings):
         """The values of options, whatever they belong to."""
         return [*self.options.values()]
 
-    def places(self) -> Iterator[tuple[KeyPath, str, int]]:
+    def sets_and_dimensions(self) -> Iterator[tuple[KeyPath, str, int]]:
         """Every constraint set and its dimension, with the key of the dimension; nothing where there are no sets."""
         yield from ()
 
@@ -213,7 +213,7 @@ class ExperimentOnSets(Experiment):
         """Return the dimensions in which one of the experiment's sets is used; none where the file forgot them."""
         return self.dimension.get(set_name, ()) if isinstance(self.dimension, dict) else self.dimension
 
-    def places(self) -> Iterator[tuple[KeyPath, str, int]]:
+    def sets_and_dimensions(self) -> Iterator[tuple[KeyPath, str, int]]:
         """Every set in each of its dimensions."""
         for name in self.sets:
             for position, dimension in enumerate(self.dimensions(name)):
@@ -543,14 +543,14 @@ class Family(ABC, Generic[E, C, P]):
         learner_class: type[Any],
         variant: str,
         draws: Draws,
-        say: Callable[[str], None] = lambda where: None,
+        on_progress: Callable[[str], None] = lambda where: None,
     ) -> pd.DataFrame:
         """Rows of a learner variant over the whole grid of an experiment, of all runs together.
 
-        Columns as in docs/architecture.md, without the labels of an experiment. say: receives the cell that comes next.
+        Columns as in docs/architecture.md, without the labels of an experiment. on_progress: receives the next cell.
         Raises LearnerFault for whatever a learner does, MemoryError and OSError where it is the machine's.
         """
-        frames = [frame for _, frame in self.plays(experiment, learner_class, variant, draws, say)]
+        frames = [frame for _, frame in self.plays(experiment, learner_class, variant, draws, on_progress)]
         return filled(pd.concat(frames, ignore_index=True))
 
     def plays(
@@ -559,12 +559,12 @@ class Family(ABC, Generic[E, C, P]):
         learner_class: type[Any],
         variant: str,
         draws: Draws,
-        say: Callable[[str], None] = lambda where: None,
+        on_progress: Callable[[str], None] = lambda where: None,
     ) -> Iterator[tuple[Any, pd.DataFrame]]:
         """Cell by cell the learner that has played, and its rows. As `rows`, which joins them."""
         for cell in self.cells(experiment, learner_class.card):
             where = f"on {cell}"
-            say(where)
+            on_progress(where)
             problem = self.problem(cell, experiment, draws)
             with attributing_errors(where), own_generators():
                 learner = self.learner(learner_class, problem, cell, experiment, variant)

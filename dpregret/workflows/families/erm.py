@@ -77,9 +77,9 @@ class ErmExperiment(base.ExperimentOnSets):
         """Those of the risk, and of the set."""
         return [*self.options.values(), *self.set_options.values()]
 
-    def places(self) -> Iterator[tuple[KeyPath, str, int]]:
+    def sets_and_dimensions(self) -> Iterator[tuple[KeyPath, str, int]]:
         if self.dimension_growth is None:
-            yield from super().places()
+            yield from super().sets_and_dimensions()
             return
         for name, samples in itertools.product(self.sets, self.horizon):
             yield ("dimension_growth",), name, self.dimension_growth.dimension(samples)
@@ -89,7 +89,7 @@ class ErmExperiment(base.ExperimentOnSets):
         mistakes = [*super().mistakes()]
         yield from mistakes
         if not mistakes:
-            largest = max(dimension for _, _, dimension in self.places())
+            largest = max(dimension for _, _, dimension in self.sets_and_dimensions())
             if largest > LARGEST_DIMENSION:
                 yield ("dimension",), f"{largest} is more than {LARGEST_DIMENSION}"
 

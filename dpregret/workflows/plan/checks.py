@@ -30,11 +30,11 @@ STEEPEST: Final = 1e100  # strong convexity, which bounds square
 
 
 def semantic_problems(
-    config: Config, stored: Callable[[Config, Experiment], bool], say: Callable[[str], None]
+    config: Config, stored: Callable[[Config, Experiment], bool], on_progress: Callable[[str], None]
 ) -> Iterator[Mistake]:
     """Yield (key path, message) for everything that the models alone cannot see.
 
-    stored: tells whether all plays of an experiment are in the store. say: receives what is checked next.
+    stored: tells whether all plays of an experiment are in the store. on_progress: receives what is checked next.
     """
     for paper, settings in config.papers.items():
         parts: dict[KeyPath, Callable[[], Iterator[Mistake]]] = {}
@@ -45,7 +45,7 @@ def semantic_problems(
                 check = partial(_few_cells, experiment, config.allow_few_cells)
             parts["experiments", name] = check
         for path, find_mistakes in parts.items():
-            say(f"while {'.'.join((paper, *map(str, path)))} was checked")
+            on_progress(f"while {'.'.join((paper, *map(str, path)))} was checked")
             for subpath, message in list(find_mistakes()):
                 yield ("papers", paper, *path, *subpath), message
 
@@ -175,7 +175,7 @@ def _unknown(noun: str, name: str, allowed: Collection[str], mapping: str) -> st
 
 def _places(experiment: Experiment, family: Family[Any, Any, Any]) -> Iterator[Mistake]:
     """Find dimensions that a set refuses, or that the data of a stream do not have."""
-    for path, name, dimension in experiment.places():
+    for path, name, dimension in experiment.sets_and_dimensions():
         if refusal := _refused_set(name, dimension):
             yield path, refusal
             continue
@@ -286,7 +286,9 @@ def _cells(experiment: Experiment) -> tuple[int, int]:
     window = getattr(experiment, "window", None) or (None,)
     fields = [getattr(experiment, name, None) for name in ("best_loss", "strong_convexity")]
     lists = [experiment.streams, experiment.horizon, *map(as_tuple, [*fields, *experiment.all_options()])]
-    count = len({setting[1:] for setting in experiment.places()}) or len(getattr(experiment, "dimension", (None,)))
+    count = len({setting[1:] for setting in experiment.sets_and_dimensions()}) or len(
+        getattr(experiment, "dimension", (None,))
+    )
     return math.prod(map(len, lists)) * count, len(experiment.epsilon) * len(experiment.deltas) * len(window)
 
 
@@ -300,7 +302,10 @@ def predicted(experiment: Experiment) -> tuple[float, float]:
 
 def _products(experiment: Experiment, cells: int, settings: int) -> dict[str, float]:
     """What the values of an experiment multiply to: gigabytes of a play, and hours."""
-    longest, dimensions = max(experiment.horizon), [dimension for _, _, dimension in experiment.places()] or [1]
+    longest, dimensions = (
+        max(experiment.horizon),
+        [dimension for _, _, dimension in experiment.sets_and_dimensions()] or [1],
+    )
     anytime = FAMILIES[experiment.family].anytime
     state = 8.0 * settings * experiment.runs * max(dimensions)
     curves = 8.0 * CURVES * (settings + 1) * longest * anytime

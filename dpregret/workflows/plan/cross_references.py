@@ -210,7 +210,7 @@ def _values(column: str, experiment: Experiment, learners: Sequence[str]) -> lis
         covering = [2 ** math.ceil(math.log2(horizon)) for horizon in experiment.horizon]
         listed = [window for window in getattr(experiment, "window", ()) if isinstance(window, int)]
         return list(dict.fromkeys([*listed, *(covering if hasattr(experiment, "window") else [0])]))
-    dimensions = {dimension: None for _, _, dimension in experiment.places()}
+    dimensions = {dimension: None for _, _, dimension in experiment.sets_and_dimensions()}
     columns: dict[str, Any] = {
         **getattr(experiment, "set_options", {}),
         **experiment.options,

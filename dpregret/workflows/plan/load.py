@@ -57,15 +57,15 @@ def load_config(
     check: bool = True,
     limits: Limits | None = None,
     read: dict[str, str] | None = None,
-    say: Callable[[str], None] = lambda where: None,
+    on_progress: Callable[[str], None] = lambda where: None,
     stored: Callable[[Config, Experiment], bool] = lambda config, experiment: False,
 ) -> Config:
     """Read and check one configuration file, with all that it extends.
 
     Raises `ConfigError` with one line per mistake: syntax, keys and types first, then sizes, then, once these are
     right, what the installed learners, streams and sets cannot do. check False leaves out the latter. limits: go before
-    those of the file. read: the files that are read, each with its SHA-256, are added. say: receives what is checked
-    next. stored: tells whether all plays of an experiment are in the store; then it needs no check.
+    those of the file. read: the files that are read, each with its SHA-256, are added. on_progress: receives what is
+    checked next. stored: tells whether all plays of an experiment are in the store; then it needs no check.
     """
     source = read_profile(Path(path), read)
     config = validate(Config, source, further={0: TOP_KEYS, 2: PAPER_KEYS}, elsewhere=other_families())
@@ -76,7 +76,7 @@ def load_config(
     config.limits.bound_imports()
     mistakes = [*_names(config, Path(path).stem), *size_problems(config, config.limits)]
     if check and not mistakes:
-        mistakes += semantic_problems(config, stored, say)
+        mistakes += semantic_problems(config, stored, on_progress)
     problems = [f"{source.at(path)}: {message}" for path, message in mistakes]
     if problems:
         raise ConfigError(problems)

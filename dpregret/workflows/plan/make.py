@@ -33,13 +33,15 @@ COMPARED: Final = ("claims.csv", "checks.csv", "jobs.csv", "audit.csv", "planted
 """The files of the reference that a gate reads."""
 
 
-def planned(options: Mapping[str, Any], say: child.Say) -> dict[str, Any]:
+def planned(options: Mapping[str, Any], on_progress: child.OnProgress) -> dict[str, Any]:
     """plan: content of a `read.Plan`, None where there are problems; problems: one line for each mistake."""
     try:
         source = load.check_options(dict(options))
         read: dict[str, str] = {}
         check_records()
-        config = load.load_config(source, limits=parse_limits(options.get("limits")), read=read, say=say, stored=stored)
+        config = load.load_config(
+            source, limits=parse_limits(options.get("limits")), read=read, on_progress=on_progress, stored=stored
+        )
         papers = cross_references.check_references(config)
         read |= {str(file.path): checksum(file.path) for file in records.declared().values()}
         plan = _PlanMaker(config, papers).plan(read)
@@ -330,9 +332,9 @@ def _sums(folder: Path) -> dict[str, str]:
 def main() -> None:
     """Make the plan in a child process, because the import of a learner may end the process."""
 
-    def answer(say: child.Say) -> dict[str, Any]:
+    def answer(on_progress: child.OnProgress) -> dict[str, Any]:
         sys.stdout = sys.stderr  # what a learner prints when it is imported is not part of the answer
-        return planned(json.loads(sys.argv[1]), say)
+        return planned(json.loads(sys.argv[1]), on_progress)
 
     result, problem = child.call(answer)
     print(json.dumps(result or {"problems": [f"the plan could not be made: {problem}"], "plan": None}))

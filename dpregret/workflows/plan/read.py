@@ -76,7 +76,7 @@ class Play(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Part:
+class ExperimentPlays:
     """The plays of an experiment whose rows are in one file: all of them, or some.
 
     file: its published name. settings: hash of the experiment's settings and the seed. data: name of a data set -> its
@@ -137,11 +137,13 @@ class Plan:
         return str(self.content["results"])
 
     @cached_property
-    def parts(self) -> dict[str, dict[str, Part]]:
+    def parts(self) -> dict[str, dict[str, ExperimentPlays]]:
         """Paper -> key -> plays of an experiment, in the order of the configuration."""
         return {
             paper: {
-                key: Part(paper=paper, key=key, **{**part, "plays": tuple(Play(*play) for play in part["plays"])})
+                key: ExperimentPlays(
+                    paper=paper, key=key, **{**part, "plays": tuple(Play(*play) for play in part["plays"])}
+                )
                 for key, part in parts.items()
             }
             for paper, parts in self.content["parts"].items()
@@ -160,7 +162,7 @@ class Plan:
         """The papers for which the plan has a stage, such as `exact`."""
         return [paper for paper in self.parts if f"{paper}/{stage}" in self.items]
 
-    def batch(self, paper: str, batch: str) -> list[Part]:
+    def batch(self, paper: str, batch: str) -> list[ExperimentPlays]:
         """The parts of a paper that one job plays."""
         return [self.parts[paper][key] for key in self.content["batches"][paper][batch]["parts"]]
 

@@ -50,7 +50,7 @@ from dpregret.workflows.plan import make
 from dpregret.workflows.plan.config import Config, results_of
 from dpregret.workflows.plan.frozen import settings_of
 from dpregret.workflows.plan.load import check_options, load_config
-from dpregret.workflows.plan.read import FORMAT, PAPERS, Part, Plan, meant, papers
+from dpregret.workflows.plan.read import FORMAT, PAPERS, ExperimentPlays, Plan, meant, papers
 from dpregret.workflows.run.job import play_experiment
 
 FIGURES: Final = Path("results") / "check"
@@ -276,13 +276,15 @@ def check(paper: str, claim: str, profile: str = "full", figure: str | Path | No
     return entry.measure(profile, FIGURES / entry.paper / f"{entry.id}.png" if figure is None else figure)
 
 
-def part_of(config: Config, paper: str, claim: Claim) -> tuple[Plan, Part]:
+def part_of(config: Config, paper: str, claim: Claim) -> tuple[Plan, ExperimentPlays]:
     """The plays of a profile that decide a claim."""
     part, code = plays_of(config, paper, claim.experiment, [claim])
     return Plan(Path(), {"format": FORMAT, "config": config.to_json(), **make.listed_code(code)}), part
 
 
-def plays_of(config: Config, paper: str, name: str, claims: Sequence[Claim]) -> tuple[Part, dict[str, list[Path]]]:
+def plays_of(
+    config: Config, paper: str, name: str, claims: Sequence[Claim]
+) -> tuple[ExperimentPlays, dict[str, list[Path]]]:
     """The plays of an experiment that decide some claims: of their learners, and of their counterparts; the files
     behind the fingerprints of their code."""
     experiment = config.experiment(paper, name)
@@ -296,7 +298,7 @@ def plays_of(config: Config, paper: str, name: str, claims: Sequence[Claim]) -> 
     planned = list(make.plays(config.seed, small))
     plays = tuple(play for play, _ in planned)
     key = make.short([paper, name, [play.key for play in plays]])
-    part = Part(paper, name, key, "", config.hash(paper, name), plays, make.data_files(experiment))
+    part = ExperimentPlays(paper, name, key, "", config.hash(paper, name), plays, make.data_files(experiment))
     return part, {play.code: files for play, files in planned}
 
 

@@ -44,7 +44,7 @@ from dpregret.workflows.plan.checks import predicted
 from dpregret.workflows.plan.config import Config, results_of
 from dpregret.workflows.plan.keys import key_of
 from dpregret.workflows.plan.load import check_options, load_config
-from dpregret.workflows.plan.read import FORMAT, MADE, PROFILES, Part, Plan, meant, versions
+from dpregret.workflows.plan.read import FORMAT, MADE, PROFILES, ExperimentPlays, Plan, meant, versions
 from dpregret.workflows.run import check
 from dpregret.workflows.run.check import number_of, plays_of
 from dpregret.workflows.run.freshness import Record, contents
@@ -71,7 +71,7 @@ class Unit:
     paper: str
     lines: tuple[Claim, ...]
     experiments: frozenset[str]
-    parts: tuple[Part, ...]
+    parts: tuple[ExperimentPlays, ...]
     plan: Plan
     key: str
     file: Path
@@ -162,7 +162,7 @@ def _unit(config: Config, paper: str, texts: ClaimsFile) -> Unit:
     """The lines of a paper on the seed of a configuration, with the plays that decide them."""
     experiments = config.papers[paper].experiments
     lines = tuple(each for each in texts.claims if each.type != "private" and each.experiment in experiments)
-    parts: list[Part] = []
+    parts: list[ExperimentPlays] = []
     code: dict[str, list[Path]] = {}
     for name in dict.fromkeys(line.experiment for line in lines):
         part, files = plays_of(config, paper, name, [line for line in lines if line.experiment == name])
@@ -284,14 +284,14 @@ def _tasks(unit: Unit) -> list[tuple[float, str, int]]:
     return sorted(tasks, reverse=True)
 
 
-def play_all(units: Sequence[Unit], cores: int, log: Path, say: Callable[[str], None]) -> list[str]:
+def play_all(units: Sequence[Unit], cores: int, log: Path, on_progress: Callable[[str], None]) -> list[str]:
     """Play and judge units on some cores, in their order; the faults of plays that failed. Raises RunsError."""
     global _units
     _units = units
     log.parent.mkdir(parents=True, exist_ok=True)
     context: Any = multiprocessing.get_context("fork")
     pool = ProcessPoolExecutor(cores, mp_context=context, initializer=_begin, initargs=(log,))
-    progress = _Progress(len(units), say)
+    progress = _Progress(len(units), on_progress)
     try:
         faults = _run(pool, units, log, progress)
         pool.shutdown()
@@ -343,8 +343,8 @@ def _run(pool: ProcessPoolExecutor, units: Sequence[Unit], log: Path, progress: 
 class _Progress:
     """Lines about what is done."""
 
-    def __init__(self, units: int, say: Callable[[str], None]) -> None:
-        self.units, self.say, self.begun = units, say, time.monotonic()
+    def __init__(self, units: int, on_progress: Callable[[str], None]) -> None:
+        self.units, self.on_progress, self.begun = units, on_progress, time.monotonic()
         self.last, self.tasks, self.done, self.papers = self.begun, 0, 0, 0
 
     def of(self, tasks: int) -> None:
@@ -365,7 +365,7 @@ class _Progress:
     def _line(self, text: str) -> None:
         self.last = time.monotonic()
         spent = int(self.last - self.begun)
-        self.say(f"dpregret: {spent // 60}:{spent % 60:02} {text}")
+        self.on_progress(f"dpregret: {spent // 60}:{spent % 60:02} {text}")
 
 
 def listed(confirmation: Confirmation) -> None:
@@ -383,7 +383,7 @@ def listed(confirmation: Confirmation) -> None:
 
 
 def confirm(
-    confirmation: Confirmation, cores: int, out: Path, say: Callable[[str], None] = lambda line: None
+    confirmation: Confirmation, cores: int, out: Path, on_progress: Callable[[str], None] = lambda line: None
 ) -> pd.DataFrame:
     """Play and judge what is not there yet, and write the table into `out`.
 
@@ -391,7 +391,7 @@ def confirm(
     """
     todo = [unit for unit in confirmation.units if not unit.is_fresh]
     if todo:
-        faults = play_all(todo, cores, confirmation.results / "log" / FOLDER / "plays.log", say)
+        faults = play_all(todo, cores, confirmation.results / "log" / FOLDER / "plays.log", on_progress)
         if faults:
             raise RunsError("\n".join(["plays failed, and nothing was confirmed:", *faults]))
     by_seed: dict[int, dict[str, pd.DataFrame]] = {}
@@ -408,16 +408,16 @@ def main(profile: str, seeds: int, requested: Sequence[str] = (), cores: int | N
     if date and not re.fullmatch(r"\d{4}-\d{2}-\d{2}", date):
         raise ConfigError(f"confirm: --date: must be written YYYY-MM-DD, not {date!r}")
 
-    def say(line: str) -> None:
+    def on_progress(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
     path = check_options({"profile": profile})
     config = load_config(path, check=path.parent != PROFILES)
     confirmation = prepare(config, requested, seeds, date)
-    say(f"dpregret: fresh seeds {', '.join(map(str, confirmation.seeds))} of claims {confirmation.frozen[:12]}")
+    on_progress(f"dpregret: fresh seeds {', '.join(map(str, confirmation.seeds))} of claims {confirmation.frozen[:12]}")
     if not date and confirmation.has_reference:
         listed(confirmation)
-    table = confirm(confirmation, cores or processors(), confirmation.folder, say)
+    table = confirm(confirmation, cores or processors(), confirmation.folder, on_progress)
     print("\n".join(printable(sentence) for sentence in sentences(table, len(confirmation.seeds))))
     print(confirmation.folder / TABLE)
     return 0

@@ -22,14 +22,14 @@ from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws, Experiment, attributing_errors
 from dpregret.workflows.plan import fingerprint, keys
 from dpregret.workflows.plan.config import Config
-from dpregret.workflows.plan.read import Part, Plan, Play
+from dpregret.workflows.plan.read import ExperimentPlays, Plan, Play
 from dpregret.workflows.run import store
 
 NO_FAULTS: Final[Mapping[Play, str]] = MappingProxyType({})
 
 
 def play_experiment(
-    plan: Plan, part: Part, output: Path, log: Path | None = None, known: Mapping[Play, str] = NO_FAULTS
+    plan: Plan, part: ExperimentPlays, output: Path, log: Path | None = None, known: Mapping[Play, str] = NO_FAULTS
 ) -> None:
     """Write the rows of all plays of a part of an experiment to `output`, atomically. See `played`."""
     frames = [labelled(rows, part, play, fault) for play, rows, fault in played(plan, part, log, known)]
@@ -37,7 +37,7 @@ def play_experiment(
 
 
 def played(
-    plan: Plan, part: Part, log: Path | None = None, known: Mapping[Play, str] = NO_FAULTS
+    plan: Plan, part: ExperimentPlays, log: Path | None = None, known: Mapping[Play, str] = NO_FAULTS
 ) -> Iterator[tuple[Play, pd.DataFrame | None, str]]:
     """Each play of a part with its rows; those that the store lacks are played.
 
@@ -79,7 +79,7 @@ RECEIPT: Final = ("experiment", "learner", "variant", "fault")
 """Columns of a receipt: one row a play."""
 
 
-def play_batch(plan: Plan, parts: Sequence[Part], receipt: Path, log: Path | None = None) -> bool:
+def play_batch(plan: Plan, parts: Sequence[ExperimentPlays], receipt: Path, log: Path | None = None) -> bool:
     """Play what the store lacks of some parts, and write a receipt of all plays; whether all ended well."""
     rows = [
         (part.experiment, play.learner, play.variant, printable(fault))
@@ -90,7 +90,7 @@ def play_batch(plan: Plan, parts: Sequence[Part], receipt: Path, log: Path | Non
     return not any(fault for *_, fault in rows)
 
 
-def faults_in(receipts: Iterable[Path], part: Part) -> dict[Play, str]:
+def faults_in(receipts: Iterable[Path], part: ExperimentPlays) -> dict[Play, str]:
     """The plays of a part that failed, with their faults."""
     frames = [pd.read_csv(receipt, dtype=str, keep_default_na=False) for receipt in receipts]
     faults = {
@@ -102,7 +102,7 @@ def faults_in(receipts: Iterable[Path], part: Part) -> dict[Play, str]:
     return {play: faults[name] for play in part.plays if (name := (play.learner, play.variant)) in faults}
 
 
-def share(plan: Plan, part: Part) -> None:
+def share(plan: Plan, part: ExperimentPlays) -> None:
     """Import what all children would import, except learners, and load its kernels."""
     modules = {f"{fingerprint.PACKAGE}.algorithms.{name}" for name in ("learner", "geometry", "privacy")}
     for path in {path for play in part.plays for path in plan.files_of(play.code) if path.suffix == ".py"}:
@@ -115,7 +115,7 @@ def share(plan: Plan, part: Part) -> None:
 
 
 def store_play(
-    plan: Plan, part: Part, play: Play, experiment: Experiment, draws: Draws, say: child.Say
+    plan: Plan, part: ExperimentPlays, play: Play, experiment: Experiment, draws: Draws, on_progress: child.OnProgress
 ) -> dict[str, str]:
     """In the child: import one learner, play it, and keep its rows under their key.
 
@@ -123,10 +123,10 @@ def store_play(
     """
     family, folder = FAMILIES[experiment.family], keys.STORE.absolute()  # a learner may go to another folder
     try:
-        say(where := f"while {play.module} is imported")
+        on_progress(where := f"while {play.module} is imported")
         with attributing_errors(where):
             learner_class = learner_of(play)
-        rows = family.rows(experiment, learner_class, play.variant, draws, say)
+        rows = family.rows(experiment, learner_class, play.variant, draws, on_progress)
         plan.check_code({play.code})
         anytime = bool(learner_class.card.anytime and family.anytime)
         store.write(rows.assign(anytime=anytime), play.key, part.settings, play.code, folder)
@@ -148,7 +148,7 @@ def learner_of(play: Play) -> Any:
     raise LearnerFault(f"{play.module} defines no learner {play.learner!r}")
 
 
-def labelled(rows: pd.DataFrame | None, part: Part, play: Play, fault: str) -> pd.DataFrame:
+def labelled(rows: pd.DataFrame | None, part: ExperimentPlays, play: Play, fault: str) -> pd.DataFrame:
     """Rows with the labels of the experiment; one row without a number where there are none."""
     frame = empty_row() if rows is None else rows
     return frame.assign(

@@ -131,7 +131,7 @@ def _codes(profile: str, cores: int | None, no_audit: bool, keep: bool) -> Itera
 def _answered(step: str) -> int:
     """The answer of a step that calls code of the study; 2 and a line where it ended without an answer."""
 
-    def taken(say: child.Say) -> object:
+    def taken(on_progress: child.OnProgress) -> object:
         bound_imports()
         return resolve_name(STEPS[step])()
 
