@@ -495,9 +495,10 @@ def claims(paper: str | None = None) -> pd.DataFrame:
     """
     import pandas as pd
 
-    from dpregret.workflows.run.check import claims_of, paper_of
+    from dpregret.workflows.plan.read import paper_of
+    from dpregret.workflows.run.check import claims_of
 
-    names = papers() if paper is None else (paper_of(paper),)
+    names = papers() if paper is None else (paper_of(paper, papers()),)
     rows = [entry for name in names for entry in claims_of(name)]
     columns = {"paper": "paper", "claim": "id"} | {name: name for name in ("statement", "source", "stated", "learner")}
     return pd.DataFrame([{name: getattr(row, field) for name, field in columns.items()} for row in rows])
@@ -522,9 +523,9 @@ def errata(paper: str | None = None) -> pd.DataFrame:
     """
     import pandas as pd
 
-    from dpregret.workflows.run.check import paper_of
+    from dpregret.workflows.plan.read import paper_of
 
-    wanted = None if paper is None else paper_of(paper)
+    wanted = None if paper is None else paper_of(paper, papers())
     tables = load().tables
     named = [(name.partition("/")[0], table) for name, table in tables.items() if name.endswith("/errata")]
     parts = [table.assign(paper=name) for name, table in named if wanted in (None, name)]

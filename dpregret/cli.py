@@ -25,7 +25,7 @@ from dpregret.core import boundary, interrupt
 from dpregret.core.errors import NAME_PATTERN, NAME_RULE, ConfigError, not_allowed
 from dpregret.core.files import reference
 from dpregret.core.machine import processors
-from dpregret.workflows.plan.read import TARGETS, meant, offered_profiles, papers, profile_path, short_names
+from dpregret.workflows.plan.read import TARGETS, offered_profiles, paper_of, papers, profile_path, short_names
 
 PACKAGE: Final = Path(__file__).resolve().parent
 OWN: Final = PACKAGE.parent
@@ -291,22 +291,20 @@ def figure(
         again("redraw", paper, profile, to, names)
     from dpregret.workflows.run.again import listed
 
-    typer.echo("\n".join(listed(paper_of(paper))))
+    typer.echo("\n".join(listed(named(paper))))
 
 
-def paper_of(word: str) -> str:
-    """The paper that a name, or the beginning of one, means."""
-    found = meant(word, papers()) if word else papers()  # no word: the only paper of a study
-    if len(found) != 1:
-        stop(not_allowed("paper", word, paper_names()))
-    return found[0]
+def named(word: str) -> str:
+    """The paper that a word means; without a word the only paper of a study."""
+    known = papers()
+    return known[0] if not word and len(known) == 1 else paper_of(word, known)
 
 
 def again(function: str, paper: str, profile: str | None, to: Path, *arguments: Any) -> NoReturn:
     """Make something of a paper again from the rows of a run, the newest where no profile is named; name the files."""
     from dpregret.workflows.run import again as making
 
-    name, start = paper_of(paper), Path.cwd()
+    name, start = named(paper), Path.cwd()
     os.chdir(workplace())
     if profile and not results_of(profile).is_dir():
         profile_path(profile)  # raises for an unknown name

@@ -21,7 +21,7 @@ def plain(value: Any) -> Any:
     return type(value)(map(plain, value)) if type(value) in (list, tuple) else value
 
 
-def shown(value: object) -> str:
+def printable_value(value: object) -> str:
     """A value as it is written in Python, which refuses to write thousands of digits."""
     try:
         return repr(value)
@@ -41,7 +41,7 @@ def whole(where: str, value: Any, low: int = 1, most: int | None = MOST) -> int:
     if isinstance(number, float) and number.is_integer():
         number = int(number)
     if isinstance(number, bool) or not isinstance(number, int) or number < low:
-        raise ConfigError(f"{where}: must be a whole number, {low} or more, not {shown(value)}")
+        raise ConfigError(f"{where}: must be a whole number, {low} or more, not {printable_value(value)}")
     if most is not None and number > most:
         digits = 1 + math.floor(math.log10(number))
         raise ConfigError(f"{where}: must be a whole number of at most {most}, not one of {digits} digits")
@@ -52,14 +52,14 @@ def truth(where: str, value: Any) -> bool:
     """True or false. Raises ConfigError."""
     answer = plain(value)
     if not isinstance(answer, bool):
-        raise ConfigError(f"{where}: must be True or False, not {shown(value)}")
+        raise ConfigError(f"{where}: must be True or False, not {printable_value(value)}")
     return answer
 
 
 def path(where: str, value: Any) -> Path:
     """The path of a file or a folder. Raises ConfigError."""
     if not isinstance(value, str | Path) or not str(value) or "\0" in str(value):
-        raise ConfigError(f"{where}: must be a path, not {shown(value)}")
+        raise ConfigError(f"{where}: must be a path, not {printable_value(value)}")
     return Path(value)
 
 
@@ -67,7 +67,7 @@ def real(where: str, value: Any) -> float:
     """A number, infinite ones included. Raises ConfigError."""
     number = plain(value)
     if isinstance(number, bool) or not isinstance(number, int | float) or number != number:
-        raise ConfigError(f"{where}: must be a number, not {shown(value)}")
+        raise ConfigError(f"{where}: must be a number, not {printable_value(value)}")
     try:
         return float(number)
     except OverflowError:

@@ -17,7 +17,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
-from dpregret.core.errors import ConfigError, one_line, shown
+from dpregret.core.errors import ConfigError, one_line, printable_line
 
 FAILED: Final = 2
 INTERRUPTED: Final = 130
@@ -56,7 +56,7 @@ def end(command: Callable[[], object]) -> NoReturn:
                 traceback.print_exc()
             if debug or not unread:
                 for line in error.problems if isinstance(error, ConfigError) else (as_text(error),):
-                    print(shown(f"dpregret: {line}"), file=sys.stderr)
+                    print(printable_line(f"dpregret: {line}"), file=sys.stderr)
     finally:
         _close_streams()
     sys.exit(code)

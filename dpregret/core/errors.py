@@ -33,7 +33,7 @@ class ConfigError(ValueError):
         further = len(lines) - MOST_PROBLEMS
         if further > 0:
             lines = (*lines[: MOST_PROBLEMS - 1], f"... and {further + 1} more")
-        self.problems = tuple(map(shown, lines))
+        self.problems = tuple(map(printable_line, lines))
         super().__init__("\n".join(self.problems))
 
 
@@ -50,7 +50,7 @@ def printable(text: str) -> str:
     )
 
 
-def shown(line: str) -> str:
+def printable_line(line: str) -> str:
     """One line that any terminal shows: unprintable characters as escapes, a long line shortened in the middle."""
     if len(line) > LONGEST:
         line = f"{line[:HEAD]} ... {line[HEAD - LONGEST :]}"
@@ -59,7 +59,7 @@ def shown(line: str) -> str:
 
 def fault(error: Exception, file: Path = FAULT_FILE) -> str:
     """Return one line on an unforeseen error; where it was raised is written to a file that the line names."""
-    message = shown(f"{type(error).__name__}: {one_line(error)}")
+    message = printable_line(f"{type(error).__name__}: {one_line(error)}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("".join(traceback.format_exception(error)), encoding="utf-8", errors="backslashreplace")
@@ -120,4 +120,4 @@ def among(word: object, allowed: Sequence[str]) -> str:
 
 def one_line(error: BaseException) -> str:
     """The message of an error without line breaks, and nothing in it that a terminal would act on."""
-    return shown(" ".join(str(error).split()))
+    return printable_line(" ".join(str(error).split()))

@@ -16,9 +16,19 @@ from types import MappingProxyType, UnionType
 from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 
 import yaml
-from pydantic import BaseModel, Tag, ValidationError
+from pydantic import BaseModel, Field, Tag, ValidationError
 
-from dpregret.core.errors import ID_PATTERN, ID_RULE, NAME_PATTERN, NAME_RULE, ConfigError, among, nearest, not_allowed
+from dpregret.core.errors import (
+    ID_PATTERN,
+    ID_RULE,
+    LONGEST_NAME,
+    NAME_PATTERN,
+    NAME_RULE,
+    ConfigError,
+    among,
+    nearest,
+    not_allowed,
+)
 from dpregret.core.files import opened
 
 KeyPath = tuple[str | int, ...]
@@ -34,6 +44,8 @@ RANGE: Final = re.compile(r"([0-9]+)\^(-?[0-9]+)(?:\.\.([0-9]+)\^(-?[0-9]+))?")
 MEANT: Final = frozenset("-^. 0123456789")
 NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
 Model = TypeVar("Model", bound=BaseModel)
+Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=LONGEST_NAME)]
+"""Of a profile, a paper, an experiment, a learner, a variant, a stream or a set."""
 MESSAGES: Final = {
     "missing": "this key is missing",
     "bool_type": "must be true or false",
@@ -142,7 +154,7 @@ def dotted(path: KeyPath) -> str:
     return ".".join(parts).replace(".[", "[")
 
 
-def shown(path: Path) -> str:
+def display_path(path: Path) -> str:
     """Return a path as messages name it, from the working folder on."""
     try:
         return str(Path(os.path.realpath(path)).relative_to(os.path.realpath(".")))
@@ -197,7 +209,7 @@ def _check_depth(text: str) -> None:
 
 def entries(path: Path, fields: str) -> dict[str, Expanded]:
     """The entries of a file of names, each a mapping of these fields. Raises ConfigError."""
-    source = read_source(path, shown(path))
+    source = read_source(path, display_path(path))
     if not isinstance(source.data, dict):
         raise ConfigError(f"{source.name}: expected names, each with {fields}")
     for name, entry in source.data.items():

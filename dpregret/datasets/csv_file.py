@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple
 
 from dpregret.core.errors import ConfigError, not_allowed, one_line
 from dpregret.core.files import opened
-from dpregret.core.yaml_source import shown
+from dpregret.core.yaml_source import display_path
 
 SEPARATORS: Final = {"comma": ",", "semicolon": ";", "tab": "\t", "blank": " ", "bar": "|"}
 """Word -> separator; of blanks, several are one."""
@@ -88,7 +88,7 @@ class CsvFile:
     def __init__(
         self, path: Path, separator: str = ",", encoding: str | None = "utf-8", names: Sequence[str] | None = None
     ) -> None:
-        self.name, self.separator, self.given = shown(path), separator, names
+        self.name, self.separator, self.given = display_path(path), separator, names
         content = _content(path)
         self.encoding = encoding or (_marked(content) or "utf-8").removesuffix("-sig")
         self.text = _decoded(self.name, content, self.encoding)
@@ -181,7 +181,7 @@ class CsvFile:
 
 def _content(path: Path) -> bytes:
     """The bytes of a file, decompressed where it is compressed."""
-    name = shown(path)
+    name = display_path(path)
     try:
         with opened(path) as file:
             start = file.read(6)

@@ -28,7 +28,7 @@ from dpregret.core import errors
 from dpregret.core.errors import NAME_PATTERN, NAME_RULE, ConfigError, nearest
 from dpregret.core.files import checksum, inside
 from dpregret.core.progress import Progress
-from dpregret.core.yaml_source import entries, shown, validate
+from dpregret.core.yaml_source import display_path, entries, validate
 from dpregret.datasets.csv_file import SEPARATORS, Block, CsvFile, may_separate
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot
@@ -67,7 +67,7 @@ MISSING: Final = frozenset(
 """What files write, in whichever case, for a value that there is not."""
 SWITCHES: Final = frozenset(("yes", "no", "on", "off", "true", "false", "null", "y", "n"))
 """Words that some readers of YAML take for something else."""
-LONGEST_NAME: Final = 1000
+LONGEST_COLUMN: Final = 1000
 """Characters of the name of a column: YAML has no longer keys."""
 MOST_NAMED: Final = 8
 """Values of a label that a message lists."""
@@ -136,11 +136,11 @@ def _separator(value: object) -> object:
 
 Finite = Annotated[float, Field(strict=True, ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]
 Pair = Annotated[tuple[Finite, Finite], BeforeValidator(_pair), AfterValidator(_is_range)]
-Name = Annotated[str, BeforeValidator(_word), Field(min_length=1)]
+ColumnName = Annotated[str, BeforeValidator(_word), Field(min_length=1)]
 Names = Annotated[tuple[Annotated[str, BeforeValidator(_word)], ...], BeforeValidator(_words)]
 Value = Annotated[bool, Field(strict=True)] | Annotated[int, Field(strict=True)] | float | str
 Values = Annotated[tuple[Value, ...], BeforeValidator(_values), Field(min_length=1)]
-Header = Annotated[Annotated[bool, Field(strict=True)] | tuple[Name, ...] | None, BeforeValidator(_header)]
+Header = Annotated[Annotated[bool, Field(strict=True)] | tuple[ColumnName, ...] | None, BeforeValidator(_header)]
 
 
 class RecordFile(BaseModel):
@@ -160,14 +160,14 @@ class RecordFile(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     file: str = Field(min_length=1)
-    label: Name
+    label: ColumnName
     norm: float = Field(strict=True, ge=SMALLEST, le=LARGEST, allow_inf_nan=False)
     positive: Values | None = None
     negative: Values | None = None
     range: Pair | None = None
     drop: Names = ()
-    ranges: dict[Name, Pair] = {}
-    levels: dict[Name, Annotated[Values, Field(min_length=2)]] = {}
+    ranges: dict[ColumnName, Pair] = {}
+    levels: dict[ColumnName, Annotated[Values, Field(min_length=2)]] = {}
     header: Header = None
     separator: Annotated[str, BeforeValidator(_separator)] = ","
     encoding: str = "utf-8"
@@ -209,7 +209,7 @@ class RecordFile(BaseModel):
     @property
     def location(self) -> str:
         """The file as messages name it."""
-        return shown(self.path)
+        return display_path(self.path)
 
     @property
     def features(self) -> list[str]:
@@ -492,8 +492,8 @@ def named_columns(file: CsvFile, drop: Sequence[str] = ()) -> list[str]:
             )
         if not all(char.isprintable() or unicodedata.category(char) == "Zs" for char in name):
             raise ConfigError(f"{where}: {name!a} has characters that no terminal shows: rename it")
-        if len(name) > LONGEST_NAME:
-            raise ConfigError(f"{where}: the name has {len(name)} characters, at most {LONGEST_NAME} are allowed")
+        if len(name) > LONGEST_COLUMN:
+            raise ConfigError(f"{where}: the name has {len(name)} characters, at most {LONGEST_COLUMN} are allowed")
         other, first = columns.setdefault(unicodedata.normalize("NFKC", name), (name, number))
         if first != number:
             same = f"is the name of column {first} too" if other == name else f"looks like that of column {first}"

@@ -123,7 +123,7 @@ def test_every_link_and_reference_stays_inside_and_leads_somewhere(page: Path) -
 
 def test_a_claim_has_the_same_number_on_cards_in_tables_errata_and_the_command(results: Path, page: Path) -> None:
     judged, text = read_lines(results / PAPER, text=True).set_index("claim"), page.read_text(encoding="utf-8")
-    found = {str(claim): result_tables.number(row) for claim, row in judged.T.to_dict().items()}
+    found = {str(claim): result_tables.claim_value(row) for claim, row in judged.T.to_dict().items()}
     numbers = {claim: number for claim, number in found.items() if number}
     assert len(numbers) >= 8
     apart = [claim for claim in numbers if not numbers[claim].startswith(f"{float(judged['fitted'][claim]):.2f}")]

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from dpregret.paper_figs.judge.cells import collect_cells
-from dpregret.paper_figs.judge.verdicts import AIM, NOTICED, Judgement, judge, log_leverage, rate_of, reach
+from dpregret.paper_figs.judge.verdicts import AIM, NOTICED, Judgement, critical_value, judge, log_leverage, rate_of
 from dpregret.paper_figs.validation import simulate
 from dpregret.paper_figs.validation.simulate import Sweep, make_claim
 
@@ -26,14 +26,14 @@ def test_reach_is_what_brute_force_finds(runs: int) -> None:
     freedom, count = runs - 1, 200_000
     stated, found = (np.sqrt(generator.chisquare(freedom, count) / freedom) for _ in range(2))
     offset = 0.07 + 0.01 * generator.normal(size=(2, count))
-    change = 0.1 + np.abs(offset[0]) + 0.01 * reach(runs) * stated
+    change = 0.1 + np.abs(offset[0]) + 0.01 * critical_value(runs) * stated
     noticed = (offset[1] - change + 0.01 * stats.t.ppf(0.975, freedom) * found < -0.1).mean()
     assert noticed == pytest.approx(AIM, abs=0.003)
 
 
 def test_many_runs_need_the_sum_of_two_normal_quantiles() -> None:
-    assert reach(20_000) == pytest.approx(stats.norm.ppf(0.975) + np.sqrt(2) * stats.norm.ppf(AIM), abs=5e-3)
-    reaches = [reach(runs) for runs in (2, 3, 5, 9, 33)]
+    assert critical_value(20_000) == pytest.approx(stats.norm.ppf(0.975) + np.sqrt(2) * stats.norm.ppf(AIM), abs=5e-3)
+    reaches = [critical_value(runs) for runs in (2, 3, 5, 9, 33)]
     assert reaches == sorted(reaches, reverse=True)
 
 

@@ -16,7 +16,7 @@ from dpregret.core.errors import ConfigError
 from dpregret.paper_figs.judge.claims import ClaimsFile
 from dpregret.workflows.plan import frozen
 from dpregret.workflows.plan.config import Config
-from dpregret.workflows.plan.read import Plan
+from dpregret.workflows.plan.read import Plan, paper_of
 from dpregret.workflows.run import confirm
 from dpregret.workflows.run.freshness import Record, contents
 
@@ -147,22 +147,18 @@ def test_faults_write_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["lou"], ["lou_cheung_2020"]),
-        (["asi_et_al_2023_experts", "lou_cheung"], ["asi_et_al_2023_experts", "lou_cheung_2020"]),
-    ],
-)
-def test_papers_are_named_by_beginnings(words: list[str], said: list[str]) -> None:
+@pytest.mark.parametrize("word", ["lou", "lou_cheung", "asi_et_al_2023", "asi_et_al_2023_e"])
+def test_papers_are_named_in_full_in_short_or_by_beginnings(word: str) -> None:
     papers = ["asi_et_al_2023", "asi_et_al_2023_experts", "lou_cheung_2020"]
-    assert list(confirm._names(words, papers)) == said
+    assert paper_of(word, papers) == {"lou": papers[2], "lou_cheung": papers[2], papers[0]: papers[0]}.get(
+        word, papers[1]
+    )
 
 
-@pytest.mark.parametrize("word", ["asi_et", "", "luo"])
-def test_other_names_are_refused_in_one_line(word: str) -> None:
-    with pytest.raises(ConfigError, match="paper"):
-        list(confirm._names([word], ["asi_et_al_2023", "asi_et_al_2024", "lou_cheung_2020"]))
+@pytest.mark.parametrize("word", ["asi_et", "", "luo", 3])
+def test_other_names_are_refused_in_one_line(word: object) -> None:
+    with pytest.raises(ConfigError, match="unknown paper"):
+        paper_of(word, ["asi_et_al_2023", "asi_et_al_2024", "lou_cheung_2020"])
 
 
 def test_a_date_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,7 +74,7 @@ def compare(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
             "verdict of B": both["verdict_b"].fillna(formats.DASH),
             "exponent of A": _fitted(both, "a"),
             "exponent of B": _fitted(both, "b"),
-            "change": [formats.number(value, 3) for value in change],
+            "change": [formats.format_number(value, 3) for value in change],
             "cells": np.where(both["cells_used_a"] == both["cells_used_b"], "same", "other"),
             "what": pd.Categorical(what, [BEYOND, VERDICT, OTHER, ONLY_A, ONLY_B, NOTHING], ordered=True),
         }

@@ -31,8 +31,18 @@ from pydantic import (
 )
 
 from dpregret import study
-from dpregret.core.errors import ID_PATTERN, LONGEST_NAME, NAME_PATTERN, ConfigError, nearest, not_allowed
-from dpregret.core.yaml_source import Expanded, KeyPath, Located, Source, in_order, read_source, shown, validate
+from dpregret.core.errors import ID_PATTERN, LONGEST_NAME, ConfigError, nearest, not_allowed
+from dpregret.core.yaml_source import (
+    Expanded,
+    KeyPath,
+    Located,
+    Name,
+    Source,
+    display_path,
+    in_order,
+    read_source,
+    validate,
+)
 from dpregret.paper_figs.judge.vocabulary import LogArgument, Parameter, Rate, Response, labels_of, parse
 from dpregret.paper_figs.text.escaping import Formula, tex
 
@@ -102,8 +112,6 @@ def _split_learner(data: Any, key: str = "variant", default: str = "") -> Any:
 
 
 Where = dict[str, Annotated[str | float, BeforeValidator(_fixed)]]
-Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=LONGEST_NAME)]
-"""Of an experiment, a learner, a variant, a stream or a set."""
 Played = Annotated[str, Field(pattern=r"^[a-z0-9_-]+\.[a-z0-9_-]+$", max_length=2 * LONGEST_NAME)]
 """A learner with its variant, name.variant."""
 Names = Annotated[str, Field(pattern=r"^[a-z0-9*?!\[\]_-]+$", max_length=LONGEST_NAME)]
@@ -683,7 +691,9 @@ def load_changes(folder: Path | str) -> Changes:
             for claim, commits in (data or {}).items()
         }
     except (KeyError, TypeError, AttributeError):
-        raise ClaimsError(f"{shown(path)}: a claim has a list of changes, each with commit, date and what") from None
+        raise ClaimsError(
+            f"{display_path(path)}: a claim has a list of changes, each with commit, date and what"
+        ) from None
 
 
 def is_on(source: str, statement: str) -> bool:
@@ -730,7 +740,7 @@ def _rows(claims: ClaimsFile) -> Iterator[tuple[KeyPath, TableRow]]:
 def source_of(path: Path) -> Source:
     """A YAML file of a paper. Raises ClaimsError."""
     try:
-        return read_source(path, shown(path))
+        return read_source(path, display_path(path))
     except ConfigError as error:
         raise ClaimsError(error.problems) from None
 
@@ -787,7 +797,7 @@ def _without_claims(path: Path) -> dict[str, Any]:
 def _named(path: Path) -> Source:
     """A file with the name of its folder as its paper. A study may do without claims, tables, or the whole file."""
     of_study = study.FOLDER is not None and path.parent.resolve() == study.FOLDER.resolve()
-    source = Source(shown(path), {}, {}) if of_study and not path.exists() else source_of(path)
+    source = Source(display_path(path), {}, {}) if of_study and not path.exists() else source_of(path)
     if not isinstance(source.data, dict):
         raise ClaimsError(f"{source.name}: must be a mapping")
     if of_study:

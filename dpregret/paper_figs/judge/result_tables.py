@@ -53,7 +53,7 @@ FORMS: Final = {
 """Kind of line -> required form of its file; tables of older runs lack some columns."""
 
 
-def number(record: Mapping[Any, object], name: str = NUMBER[0]) -> str:
+def claim_value(record: Mapping[Any, object], name: str = NUMBER[0]) -> str:
     """The number of a claim on every page: the power that was fitted beside the law's logarithms, with its interval.
 
     Empty where nothing was fitted. `record` is a row of claims.csv or checks.csv, as numbers or as text; `name` another
@@ -293,5 +293,5 @@ def write_gains(runs: pd.DataFrame, claims: ClaimsFile, out: Path) -> None:
     text = table.assign(value=table["value"].map("{:g}".format)).fillna("").astype("str")
     text["response"] = [RESPONSE_AXES[response].split(",")[0] for response in table["response"]]
     for kind, name in (("noise", "noise ratio"), ("ratio", "ratio")):
-        text[name] = [number(row, kind) or formats.DASH for row in table.to_dict("records")]
+        text[name] = [claim_value(row, kind) or formats.DASH for row in table.to_dict("records")]
     formats.write_captioned(text[list(GAIN_COLUMNS)], GAINED, out, GAINS)

@@ -38,7 +38,7 @@ from dpregret.paper_figs.judge.claims import Claim, ClaimsFile
 from dpregret.paper_figs.judge.result_tables import NOTHING, PRIVACY_ROUNDING, ExactLoss, ExactLosses
 from dpregret.paper_figs.judge.runs import by_experiment
 from dpregret.paper_figs.judge.vocabulary import Rate
-from dpregret.paper_figs.text.formats import number, significant
+from dpregret.paper_figs.text.formats import format_number, significant
 
 NOTICED: Final = 0.95
 """Probability with which a change of the size of the resolution is noticed, ..."""
@@ -51,7 +51,7 @@ WITH_LOGARITHM: Final = (*LENGTHS, "dimension")
 
 
 @lru_cache(maxsize=64)
-def reach(runs: int) -> float:
+def critical_value(runs: int) -> float:
     """c above: how many standard errors beyond the tolerance a slope must lie to be noticed."""
     from scipy import optimize, stats  # half a second, which printing a table does not need
 
@@ -79,7 +79,7 @@ def resolution(claim: Claim, rate: Rate, cells: Cells, growth: fits.Estimate) ->
 
 def noticed(offset: Array, half: Array, tolerance: float, runs: int) -> Array:
     """tol + |v| + c s: the change that is noticed in both directions at an offset whose interval is +- `half`."""
-    beyond = reach(runs) * half / fits.t_quantile(runs)
+    beyond = critical_value(runs) * half / fits.t_quantile(runs)
     return np.asarray(tolerance + np.minimum(np.abs(offset), tolerance) + beyond, dtype=np.float64)
 
 
@@ -412,14 +412,16 @@ def judge_exponent(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Judgement:
             verdict = word.INCONCLUSIVE
         reason += f"; {more}"
     elif side == "matches" and (low < -claim.tol or high > claim.tol):
-        ends = f"[{number(low, 3)}, {number(high, 3)}]"
+        ends = f"[{format_number(low, 3)}, {format_number(high, 3)}]"
         reason = f"{reason}, but not without an end cell: {ends}, not one power on this grid"
     elif side == "matches" and not bent:
         verdict, reason = _matched(claim, rate, cells.tight, log_power, reason)
     if bent:
         reason += f"; {bent}"
     elif min(abs(bend.low), abs(bend.high)) > claim.tol and bend.low * bend.high > 0:
-        reason += f"; the law bends: slope {number(late.value - bend.value, 3)}, then {number(late.value, 3)}"
+        reason += (
+            f"; the law bends: slope {format_number(late.value - bend.value, 3)}, then {format_number(late.value, 3)}"
+        )
     if fit.largest_run > fits.RARE:
         reason += f"; ruled by rare runs: one makes {fit.largest_run:.0%} of a cell's spread, more may move all"
     return replace(
@@ -451,7 +453,7 @@ def decide(
 
     An upper bound is outgrown by growth, a `lower` one by decline, of response / bound. over: what intervals are over.
     """
-    interval = f"[{number(growth.low, 3)}, {number(growth.high, 3)}]"
+    interval = f"[{format_number(growth.low, 3)}, {format_number(growth.high, 3)}]"
     breaking, keeping = ("falls", "grows") if lower else ("grows", "falls")
     if growth.low > tolerance:
         return "outgrows", f"response / bound {breaking}: {interval} above +{tolerance:g}"
@@ -483,7 +485,7 @@ def _bent(side: Side, tolerance: float, late: fits.Estimate, bend: fits.Estimate
     The estimate of the late half decides on all four sides: a match must not leave the tolerance there, and what lies
     outside must not enter it. A response that outgrows its law without an explicit bound must have one power.
     """
-    slope = f"slope {number(late.value, 3)} in the late half"
+    slope = f"slope {format_number(late.value, 3)} in the late half"
     if side == "matches" and abs(late.value) > tolerance:
         return f"{slope}, outside the tolerance: not one power on this grid"
     if side == "keeps" and late.value >= -tolerance:
@@ -491,7 +493,7 @@ def _bent(side: Side, tolerance: float, late: fits.Estimate, bend: fits.Estimate
     if side == "outgrows" and late.value <= tolerance:
         return f"{slope}, which falls into the tolerance: not above the bound yet"
     if side == "outgrows" and bend.low > tolerance:
-        return f"{slope}, {number(bend.value, 3)} more than in the other: no power on this grid"
+        return f"{slope}, {format_number(bend.value, 3)} more than in the other: no power on this grid"
     return ""
 
 
@@ -505,7 +507,7 @@ def _matched(claim: Claim, rate: Rate, tight: bool, resolved: float, reason: str
     if rate.log_power and resolved > 1:
         verdict = word.UP_TO_LOGS
         power = str(replace(rate, log_power=0.0)) if rate.power else f"{rate.symbol or 'T'}^0"
-        reason = f"{power}, log power not resolved (+- {number(resolved, 1)} powers): {reason}"
+        reason = f"{power}, log power not resolved (+- {format_number(resolved, 1)} powers): {reason}"
     ours = claim.scope == "instance" and claim.origin != "paper"
     if not (tight or ours or claim.response == "noise" or claim.type == "linear"):
         verdict, reason = word.SEEN_HERE, f"{reason}; the stream is not tight"

@@ -191,7 +191,7 @@ def _evidence(line: Record | None) -> str:
     """The number and the verdict of a claim, and what was found about privacy."""
     if line is None:
         return NOT_RUN
-    text = ", ".join(filter(None, (result_tables.number(line), line["verdict"])))
+    text = ", ".join(filter(None, (result_tables.claim_value(line), line["verdict"])))
     private = line["type"] == "private" and line["verdict"] != NOT_RUN
     return text + (f", {of_privacy(line['reason'])}" if private else "")
 
@@ -360,7 +360,7 @@ def _filled(entry: Finding, results: Path, papers: Sequence[str]) -> Headline:
         name, column = match.groups()
         text = _of_erratum(folder, name, column) if column else ratios.get(name)
         if text is None and name in lines:
-            text = result_tables.number(lines[name])
+            text = result_tables.claim_value(lines[name])
         if not text:
             raise _MissingError
         return text

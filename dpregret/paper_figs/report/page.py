@@ -158,7 +158,7 @@ def claim_view(
         "law": Markup(formula.in_html(law(record["rate"]))),  # escaped where it is made
         "symbol": labels_of(claim.response).symbols[claim.parameter],
         "response": RESPONSE_AXES[claim.response].split(",")[0].removeprefix("total "),
-        "number": result_tables.number(record),
+        "number": result_tables.claim_value(record),
         "figures": [entry.name for entry in figures],
         "second": second_term(record),
         "seeds": record.get("seeds", ""),
@@ -522,7 +522,7 @@ def write_report(
         dict=dict,
         find=find,
         called=partial(learner_name, run.names),
-        number=result_tables.number,
+        number=result_tables.claim_value,
     )
     html = template.get_template("report.html.j2").render(
         papers=views,

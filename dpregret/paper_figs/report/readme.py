@@ -327,7 +327,7 @@ def _cell(reference: Path, where: str) -> str:
     if claim not in lines:
         raise ReadmeError(f"cell: {not_allowed('claim', claim, lines)}")
     if column == "measured":
-        return result_tables.number(lines[claim])
+        return result_tables.claim_value(lines[claim])
     if column not in lines[claim]:
         raise ReadmeError(f"cell: {not_allowed('column', column, map(str, lines[claim]))}")
     text = str(lines[claim][column])

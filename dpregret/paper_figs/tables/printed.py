@@ -36,7 +36,7 @@ from dpregret.paper_figs.judge.claims import (
     is_on,
     source_of,
 )
-from dpregret.paper_figs.judge.result_tables import number
+from dpregret.paper_figs.judge.result_tables import claim_value
 from dpregret.paper_figs.judge.vocabulary import COLOURS, MARKS, NOT_RUN, labels_of
 from dpregret.paper_figs.text import escaping, formats, formula
 from dpregret.paper_figs.text.escaping import paragraph
@@ -302,14 +302,14 @@ def fill(printed: PrintedTable, claims: ClaimsFile, judged: pd.DataFrame) -> Fil
 
 
 def _line(record: Record, claims: ClaimsFile) -> Line:
-    fitted = number(record)
+    fitted = claim_value(record)
     verdict = mark = str(record["verdict"])
     if record["type"] == "linear":  # the match says that the learner makes no progress
         matches = verdict in (word.REPRODUCED, word.HOLDS)
         mark = word.FAILS if matches else verdict
         verdict = labels_of(claims.response).no_progress + ("" if matches else f": {verdict}")
     change = float(str(record["resolution"]) or "nan")
-    resolution = f"±{formats.number(change)}" if fitted and np.isfinite(change) else ""
+    resolution = f"±{formats.format_number(change)}" if fitted and np.isfinite(change) else ""
     resolution += f" ({float(str(record['tolerance'])):g})" if resolution else ""
     symbol = labels_of(record["response"]).symbols[record["parameter"]] if fitted else ""
     law = PRIVACY if record["type"] == "private" else word.law(str(record["rate"]), symbol)

@@ -14,7 +14,7 @@ import pandas as pd
 from dpregret.core.boundary import as_json
 from dpregret.core.errors import not_allowed
 from dpregret.core.files import reference
-from dpregret.paper_figs.judge.result_tables import AUTOMATIC, FILES, FORMS, NUMBER, number
+from dpregret.paper_figs.judge.result_tables import AUTOMATIC, FILES, FORMS, NUMBER, claim_value
 from dpregret.paper_figs.judge.universal import counts_in_words
 from dpregret.paper_figs.judge.verdicts import FACTOR
 from dpregret.paper_figs.judge.vocabulary import CLAIMS, HOLDS, NOT_RUN
@@ -62,7 +62,9 @@ def lines_table(lines: pd.DataFrame, long: bool = False) -> pd.DataFrame:
     rows = []
     for row in lines.sort_values("verdict", key=lambda verdicts: verdicts == NOT_RUN, kind="stable").to_dict("records"):
         verdict = CLAIMS[NOT_RUN] if row["verdict"] == NOT_RUN else row["verdict"]
-        measured = formats.significant(float(row.get("share") or "nan")) if row["origin"] == AUTOMATIC else number(row)
+        measured = (
+            formats.significant(float(row.get("share") or "nan")) if row["origin"] == AUTOMATIC else claim_value(row)
+        )
         cells = {"claim": row["claim"], "law": row["rate"], "measured": measured or formats.DASH, "verdict": verdict}
         if long:
             changes = [formats.significant(float(row.get(name) or "nan"), 2) for name in _RESOLVED]

@@ -61,10 +61,10 @@ def costs_table(runs: pd.DataFrame, claims: ClaimsFile) -> pd.DataFrame:
     for name, column in called.items():
         text[f"{name}s per {unit}"] = table[f"{column}s"].map(formats.significant)
     text[f"solves per {unit}"] = table["solves"].map(formats.significant)
-    text[f"us per {unit}"] = table["seconds median"].map(lambda time: formats.number(time, 1))
+    text[f"us per {unit}"] = table["seconds median"].map(lambda time: formats.format_number(time, 1))
     for name, column in called.items():
         times = table[f"seconds_{column} median"] / table[f"{column}s"].where(table[f"{column}s"] > 0)
-        text[f"us per {name}"] = times.map(formats.number)
+        text[f"us per {name}"] = times.map(formats.format_number)
     return text
 
 
@@ -242,7 +242,7 @@ def _mean_text(regret: Array, fixed: bool) -> str:
     try:
         estimate = fits.mean_interval(regret)
     except fits.NoExponent:
-        return formats.number(float(regret.mean()), 1) if fixed else formats.significant(float(regret.mean()))
+        return formats.format_number(float(regret.mean()), 1) if fixed else formats.significant(float(regret.mean()))
     return formats.with_interval(estimate, 1) if fixed else formats.significant_interval(estimate)
 
 
@@ -286,7 +286,7 @@ def _exponent(row: TableRow, parameter: str, judged: Records) -> str:
     if alias not in names or judged[names[alias]]["verdict"] == NOT_RUN:
         return DASH
     record = judged[names[alias]]
-    number = result_tables.number(record)
+    number = result_tables.claim_value(record)
     if not number:
         return "no exponent"
     mark = " (mu)" if alias == "mu" else ""

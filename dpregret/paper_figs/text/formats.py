@@ -40,7 +40,7 @@ WIDE, GAP = 120, 2
 """Columns of a line that goes to a file or a pipe, and the spaces between two columns of a table."""
 
 
-def number(value: float, digits: int = 2) -> str:
+def format_number(value: float, digits: int = 2) -> str:
     """Fixed-point text without a negative zero; a dash for NaN, `inf` for infinity."""
     if math.isnan(value):
         return DASH
@@ -67,8 +67,8 @@ def significant_interval(estimate: Estimate) -> str:
 
 def with_interval(estimate: Estimate, digits: int = 2) -> str:
     """`value [low, high]`."""
-    low, high = number(estimate.low, digits), number(estimate.high, digits)
-    return f"{number(estimate.value, digits)} [{low}, {high}]"
+    low, high = format_number(estimate.low, digits), format_number(estimate.high, digits)
+    return f"{format_number(estimate.value, digits)} [{low}, {high}]"
 
 
 def write_csv(frame: pd.DataFrame, path: Path) -> None:

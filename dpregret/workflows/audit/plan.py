@@ -12,7 +12,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
 
 from dpregret.algorithms.privacy import Budget
-from dpregret.core.yaml_source import read_source, shown, validate
+from dpregret.core.yaml_source import display_path, read_source, validate
 from dpregret.workflows.audit.neighbours import Audited, Special, rows
 from dpregret.workflows.audit.tables import BROKEN, finding
 from dpregret.workflows.families import FAMILIES
@@ -33,7 +33,7 @@ class AuditSettings(BaseModel):
 
 def load_settings(path: Path = SETTINGS) -> AuditSettings:
     """Read and check the file. Raises ConfigError for a wrong key or value."""
-    return validate(AuditSettings, read_source(path, shown(path)))
+    return validate(AuditSettings, read_source(path, display_path(path)))
 
 
 def audits(family: str, name: str, seed: int, settings: AuditSettings) -> Iterator[tuple[str, Audited]]:

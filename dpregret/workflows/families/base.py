@@ -27,7 +27,7 @@ import pandas as pd
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, field_validator
 
 from dpregret.core.checks import LearnerFault, StreamFault, finite, numbers
-from dpregret.core.errors import LONGEST_NAME, NAME_PATTERN, as_text, not_allowed, raised
+from dpregret.core.errors import as_text, not_allowed, raised
 from dpregret.core.files import atomic_write
 from dpregret.core.yaml_source import KeyPath, expand
 from dpregret.paper_figs.judge.runs import check_rows
@@ -97,7 +97,6 @@ Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Probability = Annotated[float, Field(gt=0, lt=1)]
 Delta = Annotated[float, Field(ge=0, lt=1)]
 Runs = Annotated[int, Field(ge=2, le=10**9)]  # an interval needs two
-Word = Annotated[str, Field(pattern=NAME_PATTERN, max_length=LONGEST_NAME)]
 Plain = Annotated[bool | int | float | str, BeforeValidator(_plain)]
 Window = Annotated[int | Literal["horizon"], BeforeValidator(_window)]
 Integers = Several[PositiveInteger]

@@ -348,10 +348,10 @@ def write_exact(captions: Mapping[str, str], out: Path) -> None:
     for name, caption in captions.items():
         frame = TABLES[name]()
         formats.write_csv(frame, out / f"{name}.csv")
-        formats.write_captioned(shown(frame), caption, out, name)
+        formats.write_captioned(readable(frame), caption, out, name)
 
 
-def shown(frame: pd.DataFrame) -> pd.DataFrame:
+def readable(frame: pd.DataFrame) -> pd.DataFrame:
     """Numbers as text: whole ones in full, others with five significant digits; columns of one empty text left out."""
     text = frame.map(lambda value: value if isinstance(value, str) else _number(float(value)))
     return text[[name for name in text.columns if (text[name] != "").any()]]

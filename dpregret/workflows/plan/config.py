@@ -21,9 +21,9 @@ from pydantic import BaseModel, BeforeValidator, Discriminator, Field, Tag
 from dpregret import study
 from dpregret.core import child, discovery
 from dpregret.core.machine import CHECK_GB, CHECK_SECONDS, MOST_RUNS, PLAY_MINUTES, machine_gb
-from dpregret.core.yaml_source import Source, expand, validate
+from dpregret.core.yaml_source import Name, Source, expand, validate
 from dpregret.workflows.families import DEFAULT, FAMILIES
-from dpregret.workflows.families.base import Experiment, SetSizes, Settings, Word
+from dpregret.workflows.families.base import Experiment, SetSizes, Settings
 
 
 def family_of(value: object) -> str:
@@ -58,7 +58,7 @@ def other_families() -> dict[str, str]:
 class Paper(Settings):
     """The experiments of one paper, and the sets and dimensions whose oracles are timed one by one."""
 
-    experiments: dict[Word, AnyExperiment] = Field(min_length=1)
+    experiments: dict[Name, AnyExperiment] = Field(min_length=1)
     oracle_costs: Annotated[dict[str, SetSizes], BeforeValidator(expand)] = Field(default_factory=dict)
 
 
@@ -164,14 +164,14 @@ class Config(Settings):
     out: 16, and no experiment is split).
     """
 
-    profile: Word
+    profile: Name
     seed: Annotated[int, Field(ge=0)]
     allow_few_cells: bool = False
     plays_per_job: Annotated[int, Field(ge=1)] | None = None
     limits: Limits = Limits()
     audit: AuditSize | None = None
     validation: ValidationSize | None = None
-    papers: dict[Word, Paper] = Field(min_length=1)
+    papers: dict[Name, Paper] = Field(min_length=1)
 
     def experiment(self, paper: str, experiment: str) -> AnyExperiment:
         """Return one experiment; KeyError when the configuration has no such paper or experiment."""

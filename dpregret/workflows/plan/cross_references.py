@@ -24,7 +24,7 @@ from dpregret.workflows.plan.read import PAPERS, PROFILES
 
 ExperimentVersions = Mapping[str, Sequence[Experiment]]
 """Name of an experiment -> its settings here, and in the whole configuration."""
-Name = tuple[KeyPath, str]
+NamedKey = tuple[KeyPath, str]
 """A learner, as name.variant or a name alone, and its key in the entry."""
 
 
@@ -33,7 +33,7 @@ class Reference(NamedTuple):
 
     path: KeyPath
     experiment: str
-    learners: Sequence[Name] = ()
+    learners: Sequence[NamedKey] = ()
     stream: str | None = None
     where: Mapping[str, str | float] = {}
 
@@ -98,13 +98,13 @@ def _claim_references(texts: PaperTexts) -> Iterator[Reference]:
                 yield Reference(path, reference.experiment, (), reference.stream, reference.where)
     for index, figure in enumerate(claims.figures):
         if figure.experiment:
-            learners: list[Name] = [(("crossing", side), name) for side, name in enumerate(figure.crossing or ())]
+            learners: list[NamedKey] = [(("crossing", side), name) for side, name in enumerate(figure.crossing or ())]
             learners += [(("learners", index), name) for index, name in enumerate(figure.learners)]
             learners += [(("counterpart",), figure.counterpart)] if figure.counterpart else []
             yield Reference(("figures", index), figure.experiment, learners, None, figure.where)
     for index, gain in enumerate(claims.gains):
         full = [name if "." in name else f"{gain.learner}.{name}" for name in gain.variants]
-        pairs: list[Name] = [(("over",), f"{gain.learner}.{gain.over}")]
+        pairs: list[NamedKey] = [(("over",), f"{gain.learner}.{gain.over}")]
         pairs += [(("variants", number), name) for number, name in enumerate(full)]
         yield Reference(("gains", index), gain.experiment, pairs, None, gain.where)
 

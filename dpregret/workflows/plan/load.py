@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from dpregret.core.errors import ConfigError, nearest, not_allowed
 from dpregret.core.files import checksum
-from dpregret.core.yaml_source import Expanded, KeyPath, Located, Source, in_order, read_source, shown, validate
+from dpregret.core.yaml_source import Expanded, KeyPath, Located, Source, display_path, in_order, read_source, validate
 from dpregret.workflows.families.base import Experiment
 from dpregret.workflows.plan.checks import semantic_problems, size_problems
 from dpregret.workflows.plan.config import Config, Limits, other_families, parse_limits
@@ -120,7 +120,7 @@ def read_profile(path: Path, read: dict[str, str] | None = None) -> Expanded:
 
 def _layers(path: Path, read: dict[str, str], above: tuple[str, ...] = ()) -> list[Located]:
     """The files of a profile, the base of all first. above: names of those that extend this one."""
-    source = read_source(path, shown(path))
+    source = read_source(path, display_path(path))
     read[str(path)] = checksum(path)
     if source.name in above:
         raise ConfigError(f"{source.at(('extends',))}: extends itself")
@@ -140,8 +140,8 @@ def _layers(path: Path, read: dict[str, str], above: tuple[str, ...] = ()) -> li
 def _root() -> Expanded:
     """The experiments of all papers, each as its own file states them."""
     files = {name: PAPERS / name / "experiments.yaml" for name in papers()}
-    sources = {name: read_source(file, shown(file)) for name, file in files.items() if file.exists()}
-    locations: Locations = {(): (Source(shown(PAPERS), {}, {}), ())}
+    sources = {name: read_source(file, display_path(file)) for name, file in files.items() if file.exists()}
+    locations: Locations = {(): (Source(display_path(PAPERS), {}, {}), ())}
     locations |= {("papers", name): (source, ()) for name, source in sources.items()}
     return Expanded({"papers": {name: source.data for name, source in sources.items()}}, locations)
 

@@ -209,12 +209,17 @@ def short_names(names: Sequence[str]) -> dict[str, str]:
     return {name: shorter if taken.count(shorter) == 1 else name for name, shorter in short.items()}
 
 
-def meant(word: object, names: Sequence[str]) -> list[str]:
-    """Return the papers that a word may mean: the one that it names, in full or in short, else those that it begins."""
-    if not isinstance(word, str) or not word:
-        return []
-    named = [name for name, shorter in short_names(names).items() if word in (name, shorter)]
-    return named or [name for name in names if name.startswith(word)]
+def paper_of(word: object, names: Sequence[str]) -> str:
+    """Return the paper that a word means: the one that it names, in full or in short, else the only one that it begins.
+
+    Raises ConfigError in one line.
+    """
+    short = short_names(names)
+    if isinstance(word, str) and word:
+        found = [name for name in names if word in (name, short[name])] or [n for n in names if n.startswith(word)]
+        if len(found) == 1:
+            return found[0]
+    raise ConfigError(not_allowed("paper", word, names))
 
 
 def profile_names() -> list[str]:

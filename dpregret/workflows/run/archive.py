@@ -38,7 +38,7 @@ from threadpoolctl import threadpool_info
 
 import dpregret
 from dpregret.core import boundary
-from dpregret.core.errors import one_line, shown
+from dpregret.core.errors import one_line, printable_line
 from dpregret.core.files import atomic_write, checksum
 from dpregret.core.files import opened as plain_file
 from dpregret.core.machine import machine
@@ -277,13 +277,13 @@ def main(places: Sequence[Path] = (Path("results"),)) -> int:
             with opened(path) as (folder, problems):
                 run, count = described(folder), len(listed(folder))
         except (UnreadableError, OSError, MemoryError) as fault:
-            print(shown(f"{path}: {one_line(fault) or type(fault).__name__}"), file=sys.stderr)
+            print(printable_line(f"{path}: {one_line(fault) or type(fault).__name__}"), file=sys.stderr)
             worst = 2
             continue
         commit = f"commit {run.get('commit')}{' and changes' * bool(run.get('dirty'))}, profile {run.get('profile')}"
         part = ", a part of the profile" * bool(run.get("part"))
         for line in problems or [f"{count} files as listed, made with {commit}{part}"]:
-            print(shown(f"{path}: {line}"))
+            print(printable_line(f"{path}: {line}"))
         worst = max(worst, int(bool(problems)))
     return worst
 

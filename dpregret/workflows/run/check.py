@@ -26,7 +26,7 @@ import pandas as pd
 from dpregret import study
 from dpregret.core.arguments import path
 from dpregret.core.boundary import FAILED, as_json
-from dpregret.core.errors import ConfigError, not_allowed, printable, shown
+from dpregret.core.errors import ConfigError, not_allowed, printable, printable_line
 from dpregret.core.files import reference
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge import fits
@@ -50,7 +50,7 @@ from dpregret.workflows.plan import make
 from dpregret.workflows.plan.config import Config, results_of
 from dpregret.workflows.plan.frozen import settings_of
 from dpregret.workflows.plan.load import check_options, load_config
-from dpregret.workflows.plan.read import FORMAT, PAPERS, ExperimentPlays, Plan, meant, papers
+from dpregret.workflows.plan.read import FORMAT, PAPERS, ExperimentPlays, Plan, paper_of, papers
 from dpregret.workflows.run.job import play_experiment
 
 FIGURES: Final = Path("results") / "check"
@@ -112,7 +112,7 @@ class Measured:
         meaning = {**CHECKS, **CLAIMS}[self.verdict]
         number = formats.with_interval(fits.Estimate(self.measured, *self.interval), 3)
         resolution = f"{formats.significant(self.resolution, 2)} ({self.resolution_of})"
-        shown = {
+        printable_line = {
             "claim": f"{self.paper} {self.claim}",
             "statement": self.statement,
             "place": self.source,
@@ -128,7 +128,7 @@ class Measured:
             "errata": " ".join(self.errata),
             "figure": self.figure or "",
         }
-        return "\n".join(f"{key:<13}{value}" for key, value in shown.items() if value)
+        return "\n".join(f"{key:<13}{value}" for key, value in printable_line.items() if value)
 
     def _repr_png_(self) -> bytes | None:
         """The figure, where a notebook shows it."""
@@ -245,19 +245,11 @@ class ClaimOf:
 
 def find(paper: str, claim: str) -> ClaimOf:
     """A claim by the name of its paper, or the beginning of that, and its own name. Raises ConfigError in one line."""
-    name = paper_of(paper)
+    name = paper_of(paper, papers())
     claims = {entry.id: entry for entry in claims_of(name)}
     if not isinstance(claim, str) or claim not in claims:
         raise ConfigError(f"{name}: {not_allowed('claim', claim, claims)}")
     return claims[claim]
-
-
-def paper_of(paper: str) -> str:
-    """The name of a paper, of which the beginning may be given. Raises ConfigError in one line."""
-    matches = meant(paper, papers())
-    if len(matches) != 1:
-        raise ConfigError(not_allowed("paper", paper, papers()))
-    return matches[0]
 
 
 def claims_of(paper: str) -> list[ClaimOf]:
@@ -347,7 +339,9 @@ def main(paper: str, claim: str, profile: str, figure: Path | None = None, in_js
         logging.disable(logging.NOTSET)
     undecided = measured.verdict == NOT_RUN
     if undecided:
-        line = shown(f"dpregret: check: {measured.paper} {measured.claim}: could not be decided: {measured.reason}")
+        line = printable_line(
+            f"dpregret: check: {measured.paper} {measured.claim}: could not be decided: {measured.reason}"
+        )
         print(line, file=sys.stderr)
     if in_json or not undecided:
         print(as_json(measured).rstrip("\n") if in_json else printable(str(measured)))

@@ -15,7 +15,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from dpregret.core import child
-from dpregret.core.errors import ConfigError, not_allowed, printable
+from dpregret.core.errors import ConfigError, printable
 from dpregret.core.files import atomic_write
 from dpregret.core.machine import processors
 from dpregret.paper_figs.confirm.table import JUDGED, OVER_RUNS, POWER, SHARE, Line, compare, sentences
@@ -44,7 +44,7 @@ from dpregret.workflows.plan.checks import predicted
 from dpregret.workflows.plan.config import Config, results_of
 from dpregret.workflows.plan.keys import key_of
 from dpregret.workflows.plan.load import check_options, load_config
-from dpregret.workflows.plan.read import FORMAT, MADE, PROFILES, ExperimentPlays, Plan, meant, versions
+from dpregret.workflows.plan.read import FORMAT, MADE, PROFILES, ExperimentPlays, Plan, paper_of, versions
 from dpregret.workflows.run import check
 from dpregret.workflows.run.check import number_of, plays_of
 from dpregret.workflows.run.freshness import Record, contents
@@ -128,7 +128,7 @@ def prepare(config: Config, papers: Sequence[str] = (), count: int = FRESH, date
     Raises ConfigError, a line for each mistake.
     """
     texts = cross_references.check_references(config)
-    chosen = tuple(_names(papers, list(config.papers))) or tuple(config.papers)
+    chosen = tuple(dict.fromkeys(paper_of(word, list(config.papers)) for word in papers)) or tuple(config.papers)
     digest = frozen.digest_of(config, texts)
     seeds = tuple(frozen.fresh_seeds(digest, count, date))
     if config.seed in seeds:
@@ -147,15 +147,6 @@ def prepare(config: Config, papers: Sequence[str] = (), count: int = FRESH, date
         for unit in [_unit(config.model_copy(update={"seed": seed}), paper, texts[paper])]
     ]
     return Confirmation(config, chosen, len(chosen) == len(config.papers), digest, seeds, tuple(lines), tuple(units))
-
-
-def _names(given: Sequence[str], papers: Sequence[str]) -> Iterator[str]:
-    """The papers that are named, by their names or the beginnings of these. Raises ConfigError."""
-    for word in dict.fromkeys(given):
-        matches = meant(word, papers)
-        if len(matches) != 1:
-            raise ConfigError(not_allowed("paper", word, papers))
-        yield matches[0]
 
 
 def _unit(config: Config, paper: str, texts: ClaimsFile) -> Unit:

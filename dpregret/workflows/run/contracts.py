@@ -229,7 +229,7 @@ def tested(folder: Path) -> Iterator[tuple[str, list[str]]]:
             for learner, variants in experiment.learners.items():
                 kind = family.learners[learner]
                 for variant in variants if of_study(kind) else ():
-                    where = f"{shown(kind)}: {learner}.{variant} in {name}"
+                    where = f"{where_defined(kind)}: {learner}.{variant} in {name}"
                     try:
                         yield where, list(learner_faults(Played(family, experiment, kind, variant, folder)))
                     except LearnerFault as fault:
@@ -241,10 +241,13 @@ def tested(folder: Path) -> Iterator[tuple[str, list[str]]]:
                     card = family.learners[next(iter(experiment.learners))].card
                     cell = next(iter(family.cells(reduced, card)))
                     problem = family.problem(cell, reduced, Draws(SEED, 2, folder))
-                    yield f"{shown(kind)}: {stream} in {name}", list(stream_faults(problem.stream, problem.domain))
+                    yield (
+                        f"{where_defined(kind)}: {stream} in {name}",
+                        list(stream_faults(problem.stream, problem.domain)),
+                    )
 
 
-def shown(kind: Any) -> str:
+def where_defined(kind: Any) -> str:
     """`algorithms/online/my_descent.py:16`: where a class of the study is; its name, where no line defines it."""
     file = Path(inspect.getfile(kind)).relative_to(study.FOLDER or "").as_posix()
     try:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import numpy as np
 import pandas as pd
 
-from dpregret.core.arguments import plain, real, shown, whole
+from dpregret.core.arguments import plain, printable_value, real, whole
 from dpregret.core.errors import NAME_PATTERN, NAME_RULE, ConfigError, not_allowed, raised
 from dpregret.core.machine import STARTED
 from dpregret.core.yaml_source import KeyPath, Source, validate
@@ -289,7 +289,7 @@ def _in_python(message: str) -> str:
 def lifted(limits: str | None) -> Limits:
     """The limits of a profile, with those that a caller lifts. Raises ConfigError."""
     if limits is not None and not isinstance(limits, str):
-        raise ConfigError(f"{PLAY}: limits: must be text such as 'hours:1e5' or 'off', not {shown(limits)}")
+        raise ConfigError(f"{PLAY}: limits: must be text such as 'hours:1e5' or 'off', not {printable_value(limits)}")
     try:
         given = parse_limits(limits)
     except ConfigError as error:
