@@ -33,9 +33,10 @@ def newton(
     hessian: Callable[[Array], Array],
     start: Array,
     goal: float,
+    stop: Callable[[], bool] = lambda: False,
 ) -> tuple[Array, float]:
     """A point (d,) of the set and its gap max over v in the set of <gradient f(x), x - v>: at most ``goal``, or the
-    best one that was met.
+    best one that was met until ``stop`` says so.
 
     value, gradient (d,), hessian (d, d): of a smooth convex function, at points (d,) of the set. Each step is one of
     conjugate gradients where that stays in the set, and else of `minimise` on the model; it is halved until the
@@ -49,7 +50,7 @@ def newton(
         waited = 0 if gap < 0.5 * best_gap else waited + 1
         if gap < best_gap:
             best, best_gap = point, gap
-        if gap <= goal or waited > PATIENCE:
+        if gap <= goal or waited > PATIENCE or stop():
             break
         towards = _model_minimum(domain, point, slope, hessian(point), goal)
         descent = float(vecdot(slope, point - towards))

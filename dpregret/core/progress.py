@@ -15,7 +15,7 @@ class Progress:
     """Work that may take long. what: it is, as the line says. Nothing that is computed depends on it."""
 
     def __init__(self, what: str) -> None:
-        self.what, self.begun = what, time.monotonic()
+        self.what, self.begun, self.used = what, time.monotonic(), time.process_time()
 
     def __reduce__(self) -> tuple[type[Progress], tuple[str]]:
         """Equal bytes for equal work, whenever it was begun."""
@@ -27,3 +27,7 @@ class Progress:
         if now - max(self.begun, _last[0]) >= SILENCE:
             _last[0] = now
             print(f"dpregret: {self.what}: {now - self.begun:.0f} s", file=sys.stderr, flush=True)
+
+    def seconds(self) -> float:
+        """CPU seconds of this process since the work was begun: other work of the machine does not shorten a bound."""
+        return time.process_time() - self.used

@@ -193,6 +193,7 @@ def minimise(
     allowed: float = 1e-8,
     max_steps: int = 200_000,
     certify: bool = True,
+    stop: Callable[[], bool] = lambda: False,
 ) -> tuple[Array, Array, int]:
     """Minima of smooth convex functions on a set, of each row on its own: points (..., p), gaps (...,), steps taken.
 
@@ -203,7 +204,7 @@ def minimise(
     The gap max over v in the set of <gradient f(x), x - v> bounds f(x) - min f. A row's answer is its first point
     whose gap is at most ``goal`` or, where rounding forbids that, its best point once a gap of at most ``allowed`` has
     stopped falling: it does not depend on the other rows. Raises FloatingPointError with the worst gap where a row has
-    no answer after ``max_steps`` steps; without ``certify`` its best point is returned.
+    no answer after ``max_steps`` steps, or once ``stop`` says so; without ``certify`` its best point is returned.
     """
     point = ahead = domain.project(start)
     inertia = np.ones((*start.shape[:-1], 1))
@@ -219,6 +220,8 @@ def minimise(
             ended |= (gaps <= goal) | ((gaps <= allowed) & (waited > PATIENCE))
             if ended.all():
                 return best, gaps, taken
+            if stop():
+                break
         moved = domain.project(ahead - gradient(ahead) / smoothness)
         uphill = vecdot(ahead - moved, moved - point)[..., None] > 0.0
         grown = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * inertia**2))
@@ -226,6 +229,6 @@ def minimise(
         inertia = np.where(uphill, 1.0, grown)
         point = moved
     if not certify or (gaps <= allowed).all():
-        return best, gaps, max_steps
+        return best, gaps, taken
     worst = float(np.where(gaps <= allowed, 0.0, gaps).max())
-    raise FloatingPointError(f"no certified minimum: gap {worst:.1e} is above {allowed:.0e} after {max_steps} steps")
+    raise FloatingPointError(f"no certified minimum: gap {worst:.1e} is above {allowed:.0e} after {taken} steps")

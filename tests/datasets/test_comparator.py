@@ -48,9 +48,29 @@ def test_the_gap_is_reached_in_seconds_whatever_the_columns(set_name: str, apart
     assert (stream._values(np.tile(weights[0], (200, 1)), others) >= values[0] * (1 - 2 * GAP) - 1e-12).all()
 
 
+def test_the_reason_is_the_scale_of_columns_or_classes_that_are_apart() -> None:
+    at = np.array([0.0, 1.0])
+    both = pool("ball", [100.0, 1.0], RidgeLogistic, apart=True)._slow(at)
+    assert "times as large as its smallest; bring columns" in both
+    assert "separates its classes" in both
+    assert "similar sizes; a point of the set separates" in pool("ball", [1.0, 1.0], RidgeLogistic, apart=True)._slow(
+        at
+    )
+    assert "separates" not in pool("ball", [1.0, 1.0], RidgeLogistic)._slow(at)
+
+
+def test_a_search_is_bounded_in_seconds_and_its_cut_answer_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    easy = pool("ball", [1.0, 1.0], RidgeLogistic)
+    generators = [np.random.default_rng(0)]
+    assert easy.comparator(generators, [300]).gaps.max() <= GAP
+    monkeypatch.setattr(pool_streams, "SECONDS", -1.0)
+    with pytest.raises(FloatingPointError, match=r"gap .* after -1 s of CPU time; .* 300 records in 1 runs"):
+        easy.comparator([np.random.default_rng(0)], [300])
+
+
 def test_a_search_that_fails_says_what_is_wrong_with_the_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool_streams, "FIRST_ORDER_STEPS", 8)
-    monkeypatch.setattr(pool_streams, "newton", lambda domain, *functions: (functions[-2], 1.0))
+    monkeypatch.setattr(pool_streams, "newton", lambda domain, *functions: (functions[3], 1.0))
     with pytest.raises(FloatingPointError, match=r"largest column is .* times as large as its smallest; bring columns"):
         pool("ball", [100.0, 1.0], RidgeLogistic).minimum(np.full((1, 300), 1 / 300), np.zeros((1, 2)))
 
