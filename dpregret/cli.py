@@ -336,17 +336,16 @@ def claims(
 def show(paper: str, profile: str | None, **options: Any) -> NoReturn:
     """A table on the terminal, of the newest run (of a profile, if one is named), else of the reference."""
     os.chdir(workplace())
-    committed = reference()
     if profile:
         if not results_of(profile).is_dir():
             profile_path(profile)  # raises for an unknown name
-        folders = [results_of(profile), committed / results_of(profile).relative_to("results")]
+        folders = [results_of(profile), reference(results_of(profile))]
     else:
         files = [file for part in ("", "*/") for file in Path("results").glob(f"{part}*/claims.csv")]
         runs = [file for file in files if file.parent.name.startswith(paper)]
-        runs = [file for file in runs if not file.resolve().is_relative_to(committed.resolve())]
+        runs = [file for file in runs if not file.resolve().is_relative_to(reference().resolve())]
         folders = [max(runs, key=lambda file: file.stat().st_mtime_ns).parents[1]] if runs else []
-        folders.append(committed)
+        folders.append(reference())
     hand_over("paper_figs.tables.show:main", paper=paper, results=folders, **options)
 
 

@@ -66,8 +66,9 @@ def checksum(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def reference() -> Path:
-    """The committed reference: below the working folder, else of the clone of this code, else of the package."""
+def reference(results: Path | str = "results") -> Path:
+    """The committed tables of a folder of results: those below the working folder, else of the clone of this code, else
+    of the package."""
     below, package = Path("results") / "reference", Path(__file__).resolve().parents[1]
     folders = (folder for folder in (below, package.parent / below) if folder.is_dir())
-    return next(folders, package / below)
+    return next(folders, package / below) / Path(results).relative_to("results")

@@ -19,7 +19,6 @@ from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws, Experiment, ExperimentOnSets, Family, Mistake, as_tuple
 from dpregret.workflows.plan.config import Config, Limits
 
-"""Where in a configuration a number is, the limit that bounds it, and the number."""
 CELLS_FOR_A_FIT = 4
 TRIAL_DIMENSION = 12  # every kind of set has a member of this dimension
 NUMBERS_A_SECOND: Final = 1e9  # that a learner moves at most

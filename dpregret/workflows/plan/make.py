@@ -292,7 +292,7 @@ class _PlanMaker:
 
     def _gates(self, papers: list[str]) -> None:
         """Comparisons with the committed reference."""
-        committed = reference() / Path(self.results).relative_to("results")
+        committed = reference(self.results)
         sums = [_sums(committed / paper) for paper in papers]
         self._add("gate", "gate", [f"{paper}/tables" for paper in papers], sums)
         self._add("audit/gate", "audit_gate", ("audit/tables", "audit/exact_losses"), _sums(committed / "audit"))
@@ -319,7 +319,7 @@ def _relative(file: str) -> str:
 
 def _confirmed(results: str) -> str:
     """SHA-256 of the committed table of a profile's confirmation; empty where there is none."""
-    file = reference() / Path(results).relative_to("results") / FOLDER / TABLE
+    file = reference(results) / FOLDER / TABLE
     return checksum(file) if file.is_file() else ""
 
 

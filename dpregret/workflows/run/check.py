@@ -235,7 +235,7 @@ class ClaimOf:
 
     def _confirmed(self, measured: Measured, config: Config) -> Measured:
         """With the agreement of fresh seeds, which overrule a verdict that they contradict."""
-        confirmed = Confirmation.read(reference() / results_of(config).relative_to("results"))
+        confirmed = Confirmation.read(reference(results_of(config)))
         frozen_now = digest(self.entry, settings_of(config.experiment(self.paper, self.entry.experiment)))
         line = (self.paper, self.id, frozen_now)
         measured = replace(measured, seeds=confirmed.agreement(*line))

@@ -23,5 +23,5 @@ def write_paper_tables(
     runs: folder of rows, one for each of `experiments`; exact: losses that claims name.
     """
     digests = frozen.digests(Config.of_plan(plan.config), paper, load_paper(PAPERS / paper).claims)
-    confirmed = Confirmation.read(reference() / Path(plan.results).relative_to("results"))
+    confirmed = Confirmation.read(reference(plan.results))
     write_tables(runs, PAPERS / paper, out, experiments, exact, plan.content["profile"], digests, confirmed)

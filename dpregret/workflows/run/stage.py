@@ -85,7 +85,7 @@ class Job:
     @property
     def reference(self) -> Path:
         """The committed tables of the profile."""
-        return reference() / self.results.relative_to("results")
+        return reference(self.results)
 
     def of(self, name: str) -> list[Path]:
         """The inputs of the rule under a name; none where there is no such name."""
