@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from dpregret.paper_figs.judge.claims import Claim, ClaimsError, cited_claims, load_claims, load_errata, load_paper
+from dpregret.paper_figs.judge.vocabulary import parse, sentence
 from dpregret.workflows.run.rewrite import main, rewritten
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -259,7 +260,44 @@ def test_a_heading_gives_its_sentence_to_the_claims_next_to_it(tmp_path: Path) -
     assert [claim.statement for claim in found] == ["it grows", "it grows", CLAIM["says"]]
     for ended in ([], [{"origin": "derived"}]):
         path = write(tmp_path, [*(claims[:3] if ended else claims), *ended, {**bare, "id": "d"}])
-        assert "claims[d].says: this key is missing" in said(path)
+        assert load_claims(path).claims[-1].statement == "regret grows like T"
+
+
+def test_a_sentence_follows_from_the_rate_and_is_missing_where_there_is_none(tmp_path: Path) -> None:
+    bare = {key: value for key, value in CLAIM.items() if key not in ("says", "rate")}
+    assert ".says: this key is missing" in said(write(tmp_path, [{**bare, "type": "linear"}]))
+    for response, parameter, rate, words in (
+        ("log_slope", "dimension", "d^0.5", "regret grows like sqrt(d)"),
+        ("excess", "samples", "n^-2 ln n", "excess risk falls like ln n / n^2"),
+        ("excess", "samples", "n^(-2/3) ln(2np)", "excess risk falls like ln(2np) / n^(2/3)"),
+        ("excess", "dimension", "p^0.25 log2(p)^0.5", "excess risk grows like p^(1/4) ln(p)^0.5"),
+        ("regret", "experts", "(log2 d)^1.5", "regret grows like (ln d)^1.5"),
+        ("overhead", "epsilon", "eps^(-2/3)", "the cost of privacy grows like 1 / eps^(2/3)"),
+        ("regret", "delta", "(ln 1/delta)^0.5", "regret grows like sqrt(ln(1/delta))"),
+        ("noise", "window", "(log2 W + 1)^0.5 A_W", "the noise grows like sqrt(log2 W + 1) A_W"),
+        ("noise", "mu", "mu_gdp^-1", "the noise is inversely proportional to the Gaussian DP parameter"),
+        ("regret", "horizon", "1", "regret does not grow with T"),
+        ("regret", "horizon", "T^0.75 ln(T)^2", "regret grows like T^(3/4) ln(T)^2"),
+    ):
+        assert sentence(response, parameter, parse(rate)) == words
+    assert sentence("noise", "window", parse("(log2 W + 1)"), "lower") == "the noise grows at least like (log2 W + 1)"
+
+
+def test_rows_and_figures_take_what_their_experiment_and_privacy_imply(tmp_path: Path) -> None:
+    (tmp_path / "experiments.yaml").write_text("experiments: {e: {sweep: dimension, streams: [n]}}\n")
+    own = {key: ROW[key] for key in ("id", "label", "operation", "bound_text")}
+    row = {**own, "learner": "l.printed-noise", "privacy": "window eps-DP", "reference": {"experiment": "e"}}
+    path = write(tmp_path, [CLAIM], [row, {**own, "id": "s", "group": "g", "learner": "l.v"}])
+    path.write_text(
+        f"{path.read_text()}figures:\n- {{type: exponent, experiment: e}}\n- {{type: regret, experiment: e}}\n"
+    )
+    loaded = load_claims(path)
+    first, second = loaded.rows
+    assert (first.group, first.neighbouring, first.window) == ("printed noise", "replace one loss", "W")
+    assert first.reference is not None
+    assert first.reference.stream == "n"
+    assert (second.group, second.neighbouring, second.window) == ("g", "-", "-")
+    assert [figure.parameter for figure in loaded.figures] == ["dimension", None]
 
 
 def test_a_bound_that_a_comma_cut_off_is_refused(tmp_path: Path) -> None:

@@ -294,7 +294,7 @@ def test_a_mistake_in_the_texts_of_a_paper_is_refused(tmp_path: Path) -> None:
 def test_changes_of_another_form_are_refused_by_file(tmp_path: Path) -> None:
     assert load_changes(tmp_path) == {}
     (tmp_path / CHANGES).write_text("a-b: [{commit: x}]\n")
-    with pytest.raises(ClaimsError, match=CHANGES):
+    with pytest.raises(ClaimsError, match=f"{CHANGES}: lists commits"):
         load_changes(tmp_path)
     assert all("(2026-" in text for each in load_changes(PAPERS / "prefix_sums").values() for text in each)
 
@@ -302,11 +302,11 @@ def test_changes_of_another_form_are_refused_by_file(tmp_path: Path) -> None:
 def test_changes_of_a_claim_that_is_gone_say_that_it_was_removed(tmp_path: Path) -> None:
     folder = Path(shutil.copytree(PAPERS / "prefix_sums", tmp_path / "prefix_sums"))
     renamed, kept = "last-year", (folder / CHANGES).read_text()
-    (folder / CHANGES).write_text(f"{kept}{renamed}:\n- {{commit: x, date: y, what: law}}\n")
-    with pytest.raises(ClaimsError, match=rf"{CHANGES}:{kept.count(chr(10)) + 1}: {renamed}: unknown claim"):
+    (folder / CHANGES).write_text(f"{kept}x: {{date: y, what: {{law: [{renamed}]}}}}\n")
+    with pytest.raises(ClaimsError, match=rf"{CHANGES}: unknown claim '{renamed}'"):
         load_paper(folder)
-    (folder / CHANGES).write_text(f"{kept}{renamed}:\n- {{commit: x, date: y, what: 'removed, twice judged'}}\n")
-    assert renamed in load_paper(folder).changes
+    (folder / CHANGES).write_text(f"{kept}x: {{date: y, removed: {{{renamed}: twice judged}}}}\n")
+    assert load_paper(folder).changes[renamed] == ("x (y): removed, twice judged",)
 
 
 # Whatever stands in a file that we read: it is read, or refused in lines that name the file, the line and the key

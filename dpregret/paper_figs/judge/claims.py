@@ -1,10 +1,11 @@
 """The claims of a paper, its tables, figures and errata: the models of the YAML files, and how a folder is read.
 
 `at: NAME` gives a claim the keys of an entry of `settings`, or the experiment of that name, and a row of a table those
-of an entry of `guarantees`; its own keys win. A claim need not give the stream of an experiment with a single one, nor
-the parameter that the experiment sweeps. In the list of claims an entry `origin: derived` is a heading: it holds for
-the claims below it, up to the next one; above the first they are the paper's. A reason of one word names an entry of
-`reasons`. Nothing else is inherited. Every mistake is one line with file, line and key.
+of an entry of `guarantees`; its own keys win. Claims, tables, rows and figures need not give the stream of an
+experiment with a single one, nor the parameter that the experiment sweeps. In the list of claims an entry
+`origin: derived` is a heading: it holds for the claims below it, up to the next one; above the first they are the
+paper's. A reason of one word names an entry of `reasons`. Nothing else is inherited. Every
+mistake is one line with file, line and key.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
@@ -43,7 +45,7 @@ from dpregret.core.yaml_source import (
     read_source,
     validate,
 )
-from dpregret.paper_figs.judge.vocabulary import LogArgument, Parameter, Rate, Response, labels_of, parse
+from dpregret.paper_figs.judge.vocabulary import LogArgument, Parameter, Rate, Response, labels_of, parse, sentence
 from dpregret.paper_figs.text.escaping import Formula, tex
 
 DEFAULT_TOLERANCE = 0.1
@@ -165,7 +167,8 @@ class Swept(Strict):
 
 
 class Claim(Swept):
-    """One testable sentence of a paper. See docs/method.md for the meaning of each key; `says` is the statement.
+    """One testable sentence of a paper. See docs/method.md for the meaning of each key; `says` is the statement, which
+    follows from response and rate where a claim of type exponent gives none.
 
     `exact` names an exact privacy loss (`workflows/audit/exact_losses.py`) that decides a claim of type private where
     it is above what is promised there. `unit: record` judges such a claim by the epsilon of a record in all its rounds,
@@ -216,6 +219,15 @@ class Claim(Swept):
             data = {**data, "from": {"rounds": data["from"]}}
         if isinstance(data, dict) and data.get("type") in IMPLY_BOUND:
             data = {"bound": "explicit", **data}
+        if isinstance(data, dict) and SAYS not in data and data.get("type", "exponent") == "exponent":
+            with suppress(KeyError, ValueError):  # what is wrong is said of its own key
+                words = (
+                    data.get("response", "regret"),
+                    data["parameter"],
+                    parse(data["rate"]),
+                    data.get("side", "upper"),
+                )
+                data = {**data, SAYS: sentence(*words)}
         return _split_learner(data)
 
     @model_validator(mode="after")
@@ -275,6 +287,9 @@ class Reference(Strict):
 class TableRow(Strict):
     """One row of the comparison table: what is claimed in words; numbers come from runs and claims.
 
+    `group` is the variant in words where none is given; `neighbouring` of a private row is to replace one loss, or one
+    record, and `window` of a guarantee that begins with that word is W.
+
     `previous`, `lower`, `previous_lower`: what the paper's own table prints beside its bound: that of earlier work, and
     the lower bounds of this work and of earlier work.
 
@@ -314,7 +329,10 @@ class TableRow(Strict):
     def _in_short(cls, data: Any) -> Any:
         if isinstance(data, dict) and "bound_latex" not in data and "bound_text" in data:
             data = {**data, "bound_latex": tex(data["bound_text"])}
-        return _split_learner(data)
+        if isinstance(data, dict) and str(data.get("privacy")).startswith("window "):
+            data = {"window": "W", **data}
+        data = _split_learner(data)
+        return {"group": data["variant"].replace("-", " "), **data} if "variant" in data else data
 
     def claim_ids(self) -> tuple[str, ...]:
         """All claims of the row, those with an exponent column first."""
@@ -449,6 +467,11 @@ class ClaimsFile(Strict):
         if not isinstance(data, dict) or not isinstance(data.get("claims"), list):
             return data
         common = {"response": "excess"} if data.get("problem") == "erm" else {}
+        for row in (
+            row for table in _listed(data, "tables") for row in _listed(table, "rows") if isinstance(row, dict)
+        ):
+            if row.get("privacy", "none") != "none":
+                row.setdefault("neighbouring", f"replace one {'record' if common else 'loss'}")
         claims = [*data["claims"]]
         for number, claim in enumerate(claims):
             if isinstance(claim, dict):
@@ -649,8 +672,8 @@ def located_paper(folder: Path | str) -> tuple[PaperTexts, Located, Located | No
     changes = load_changes(folder)
     gone = [claim for claim in changes if claim not in ids["claim"] and REMOVED not in changes[claim][-1]]
     _refuse(
-        f"{source_of(Path(folder) / CHANGES).at((claim,))}: unknown claim{nearest(claim, ids['claim'])}; the last "
-        f"change of a claim that is gone has `what: removed` and the reason"
+        f"{display_path(Path(folder) / CHANGES)}: unknown claim {claim!r}{nearest(claim, ids['claim'])}; a claim that is gone "
+        f"stands, with the reason, under `removed` of a commit"
         for claim in gone
     )
     return PaperTexts(claims, errata, changes), source, errata_source
@@ -685,15 +708,18 @@ def load_changes(folder: Path | str) -> Changes:
     if not path.exists():
         return UNCHANGED
     data: Any = source_of(path).data
+    changes: dict[str, list[str]] = {}
     try:
-        return {
-            claim: tuple(f"{change['commit']} ({change['date']}): {change['what']}" for change in commits)
-            for claim, commits in (data or {}).items()
-        }
+        for commit, change in (data or {}).items():
+            date, what, removed = change["date"], change.get("what", {}), change.get("removed", {})
+            lines = [(claim, text) for text, claims in what.items() for claim in claims]
+            lines += [(claim, f"removed, {reason}") for claim, reason in removed.items()]
+            for claim, text in lines:
+                changes.setdefault(claim, []).append(f"{commit} ({date}): {text}")
     except (KeyError, TypeError, AttributeError):
-        raise ClaimsError(
-            f"{display_path(path)}: a claim has a list of changes, each with commit, date and what"
-        ) from None
+        form = "'COMMIT': {date: 'YYYY-MM-DD', what: {TEXT: [CLAIM, ...]}, removed: {CLAIM: REASON}}"
+        raise ClaimsError(f"{display_path(path)}: lists commits, the first one first, and not claims: {form}") from None
+    return {claim: tuple(texts) for claim, texts in changes.items()}
 
 
 def is_on(source: str, statement: str) -> bool:
@@ -864,8 +890,25 @@ def _filled_in(source: Source, implied: Mapping[str, Mapping[str, str]]) -> Expa
                         problems.append(f"{filled.at((*path, key))}: {not_allowed('reason', reason, reasons)}")
             empty = [key for key, value in entries[number].items() if value is None]
             problems += [f"{filled.at((*path, key))}: is empty: leave this key out" for key in empty]
+    _imply_swept(data, implied)
     _refuse(in_order(problems))
     return filled
+
+
+def _imply_swept(data: Any, implied: Mapping[str, Mapping[str, str]]) -> None:
+    """Give references of tables and rows the only stream of their experiment, and figures the parameter it sweeps."""
+    tables = _listed(data, "tables")
+    holders = [*tables, *(row for table in tables for row in _listed(table, "rows"))]
+    references = [holder.get("reference") for holder in holders if isinstance(holder, dict)]
+    for entry, key in [
+        *((each, "stream") for each in references),
+        *((each, "parameter") for each in _listed(data, "figures")),
+    ]:
+        experiment = entry.get(EXPERIMENT) if isinstance(entry, dict) else None
+        if not isinstance(experiment, str) or key not in implied.get(experiment, {}):
+            continue
+        if key == "stream" or key in figure_types().get(str(entry.get("type")), ()):
+            entry.setdefault(key, implied[experiment][key])
 
 
 def _under_headings(source: Source, data: Any, origins: dict[KeyPath, tuple[Source, KeyPath]]) -> Iterator[str]:

@@ -107,6 +107,12 @@ RESPONSE_AXES: Final = {
     "excess": "excess risk", "optimum": "best regularisation", "calls": "calls of oracles",
     "draws": "draws of a new expert",
 }  # fmt: skip
+SUBJECTS: Final[Mapping[Response, str]] = {
+    "regret": "regret", "log_slope": "regret", "overhead": "the cost of privacy", "noise": "the noise",
+    "excess": "excess risk", "optimum": "the best lambda", "calls": "the number of oracle calls",
+    "draws": "the number of draws",
+}  # fmt: skip
+"""Response -> the subject of a sentence about its growth."""
 
 
 def labels_of(response: Response) -> Vocabulary:
@@ -194,6 +200,43 @@ def parse(text: object) -> Rate:
         symbol, of = symbol or argument, "parameter"
     powers = _number(power) if match[1] else 0.0, _number(log_power) if log else 0.0
     return Rate(symbol, *powers, of, "log2" if log == "log2" else "ln", bool(nodes))
+
+
+def sentence(response: Response, parameter: Parameter, rate: Rate, side: str = "upper") -> str:
+    """What a claim of a rate states, in words: `excess risk falls like ln n / n^2`, `regret does not grow with T`."""
+    subject, symbol = SUBJECTS[response], labels_of(response).symbols[parameter]
+    if rate == Rate():
+        return f"{subject} does not grow with {_factor(_base(symbol), 1)}"
+    if (parameter, rate.power, rate.log_power) == ("mu", -1, 0):
+        return f"{subject} is inversely proportional to the Gaussian DP parameter"
+    falls = parameter == "samples" and rate.power < 0
+    verb = f"{'falls' if falls else 'grows'} {'like' if side == 'upper' else 'at least like'}"
+    above = [_factor(_base(rate.symbol), rate.power)] if rate.power > 0 else []
+    if rate.log_power:
+        argument = rate.symbol if rate.log_argument == "parameter" else rate.log_argument
+        short = rate.log_power == 1 and rate.log_argument == "parameter"
+        logarithm = f"ln {argument}" if short else f"ln({argument})"
+        above.append(logarithm if rate.log_power == 1 else f"{logarithm}^{_written(rate.log_power)}")
+    above += [_NODES] * rate.nodes
+    below = f" / {_factor(_base(rate.symbol), -rate.power)}" if rate.power < 0 else ""
+    return f"{subject} {verb} {' '.join(above) or '1'}{below}"
+
+
+def _base(symbol: str) -> str:
+    """A symbol as sentences have it: ln of what rates have log2 of, apart from windows."""
+    return symbol if "+" in symbol else re.sub("ln (1/[a-z]+)", r"ln(\1)", symbol.replace("log2", "ln"))
+
+
+def _factor(symbol: str, power: float) -> str:
+    """A power of a symbol, such as sqrt(d), T^(3/4), ln(1/delta) or (ln d)^2."""
+    if power == 1:
+        return symbol if "+" in symbol or not symbol.startswith("(") else symbol[1:-1]
+    if power == 0.5:
+        return f"sqrt{symbol}" if symbol.startswith("(") else f"sqrt({symbol})"
+    part = Fraction(power).limit_denominator(12)
+    return (
+        f"{symbol}^({part})" if power < 1 and math.isclose(part, power, abs_tol=1e-4) else f"{symbol}^{_written(power)}"
+    )
 
 
 _GREEK: Final = "delta|beta|mu|Gamma|lambda|Delta"
