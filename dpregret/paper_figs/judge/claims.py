@@ -672,8 +672,8 @@ def located_paper(folder: Path | str) -> tuple[PaperTexts, Located, Located | No
     changes = load_changes(folder)
     gone = [claim for claim in changes if claim not in ids["claim"] and REMOVED not in changes[claim][-1]]
     _refuse(
-        f"{display_path(Path(folder) / CHANGES)}: unknown claim {claim!r}{nearest(claim, ids['claim'])}; a claim that is gone "
-        f"stands, with the reason, under `removed` of a commit"
+        f"{display_path(Path(folder) / CHANGES)}: unknown claim {claim!r}{nearest(claim, ids['claim'])}; "
+        f"a claim that is gone stands, with the reason, under `removed` of a commit"
         for claim in gone
     )
     return PaperTexts(claims, errata, changes), source, errata_source
