@@ -11,8 +11,17 @@ from figure_faults import alike, faults
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.compare.figures import compare_figures, summary
 from dpregret.paper_figs.figures import write
-from dpregret.paper_figs.figures.grammar import COLUMNS, TYPES, Curve, PanelFigure, _apart, _wrapped
-from dpregret.paper_figs.figures.style import CurveStyle, one_kind, style_context, thinned, tick_values
+from dpregret.paper_figs.figures.curves import fit_claims, of_drawn, series_of, without_fixed_points
+from dpregret.paper_figs.figures.grammar import COLUMNS, TYPES, Curve, PanelFigure, _apart, _wrapped, bare
+from dpregret.paper_figs.figures.style import (
+    MARKERS,
+    CurveStyle,
+    number,
+    one_kind,
+    style_context,
+    thinned,
+    tick_values,
+)
 from dpregret.paper_figs.judge.claims import figure_types, load_claims
 from dpregret.paper_figs.judge.runs import check_columns
 from dpregret.workflows.plan.facts import display_names
@@ -54,6 +63,7 @@ def test_texts_are_moved_apart_as_little_as_needed() -> None:
         ((16.0, 4096.0), 2, ["$2^{4}$", "$2^{12}$"]),
         ((1.0, 1e5), 10, ["$10^{0}$", "$10^{5}$"]),
         ((12.0, 24.0, 112.0), 2, ["12", "24", "112"]),
+        ((1000.0, 3000.0), 10, ["1000", "3000"]),
         ((0.0003, 0.001), 10, [r"$3{\times}10^{-4}$", r"$1{\times}10^{-3}$"]),
     ],
 )
@@ -93,6 +103,42 @@ def test_any_number_of_curves_has_names_and_no_text_on_another(count: int) -> No
         assert list(faults(figure)) == []
     assert len(figure.mpl_figure.legends[0].texts) == (count if count <= 8 else 0)
     assert all(len(panel.axis.texts) == count for panel in figure.panels)
+
+
+def test_numbers_of_a_caption_are_written_as_a_reader_expects() -> None:
+    values = {64.0: "64", 256.0: "256", 1024.0: "$2^{10}$", 1797.0: "1797", 1960.4: "1960", 19.61: "19.6", 0.5: "0.5"}
+    assert {value: number(value) for value in values} == values
+    assert number(3.271e5) == r"$3.27\times 10^{5}$"
+    assert bare(r"$\Gamma^{1/3}$, $L^\star$ and $1/\sqrt{\varepsilon}$") == "Γ^1/3, L^* and 1/√ε"
+
+
+def test_the_legend_names_only_curves_that_show() -> None:
+    """A curve of zeros is not on a logarithmic axis; one without a finite budget is a level."""
+    zeros, level = Curve(np.array([1.0, 2.0]), np.zeros(2)), Curve(np.array([np.inf]), np.array([3.0]))
+    both = Curve(np.array([1.0, 2.0, np.inf]), np.array([9.0, 5.0, 4.0]))
+    with style_context():
+        figure = PanelFigure(1)
+        panel = figure.panels[0]
+        panel.axis.set(xscale="log", yscale="log")
+        for name, curve in {"zeros": zeros, "level": level, "both": both}.items():
+            panel.curve(name, curve, BLACK)
+    assert set(figure.entries) == {"level", "both"}
+    levels = [line for line in panel.axis.lines if set(line.get_xdata()) == {0, 1}]
+    assert [line.get_ydata()[0] for line in levels] == [3.0, 4.0]
+    assert [label.note for label in panel.labels] == ["without noise", ""]
+    assert "*" not in MARKERS
+
+
+@pytest.mark.parametrize(("end", "inside"), [(4.0, True), (16.0, False)])
+def test_a_line_that_ends_early_has_its_text_at_its_end(end: float, inside: bool) -> None:
+    with style_context():
+        figure = PanelFigure(1)
+        panel = figure.panels[0]
+        panel.axis.set(xscale="log", yscale="log", xlim=(1, 16))
+        panel.line("law", [1.0, end], [1.0, 2.0], "law", text="the law")
+        panel.write_labels(named=False, characters=30, height=2.0)
+    (text,) = panel.axis.texts
+    assert (text.get_anncoords() == "offset points") == inside
 
 
 @pytest.mark.parametrize("reach", [np.array([0.5, 6.0]), np.array([[0.5, 6.0], [1.0, 2.0]])])
@@ -149,6 +195,38 @@ def test_data_of_figures_are_compared_by_their_intervals() -> None:
     assert compare_figures(one, near).to_numpy().tolist() == [["p/f", 3, 0, 1, 0, 0]]
     assert compare_figures(one, far).to_numpy().tolist() == [["p/f", 2, 1, 0, 1, 0]]
     assert "1 only in A" in summary(one, far, compare_figures(one, far))
+
+
+def test_learners_that_are_the_fixed_point_are_left_to_its_line() -> None:
+    """Only without privacy: a private learner that never moved is drawn. One with plays without noise is private."""
+    columns = ["learner", "variant", "epsilon", "regret", "trivial_regret", "window", "anytime"]
+    rows = [
+        ("stay", "plain", np.inf, 5.0, 5.0, 1, False),
+        ("plain", "plain", np.inf, 4.0, 5.0, 1, False),
+        ("still", "private", 1.0, 5.0, 5.0, 1, False),
+        ("mixed", "private", 1.0, 4.0, 5.0, 1, False),
+        ("mixed", "private", np.inf, 3.0, 5.0, 1, False),
+    ]
+    kept = without_fixed_points(pd.DataFrame(rows, columns=columns))
+    assert {series.learner: series.private for series in series_of(kept)} == {
+        "mixed": True,
+        "still": True,
+        "plain": False,
+    }
+
+
+def test_a_caption_counts_the_verdicts_of_the_curves_that_are_drawn() -> None:
+    """A claim on a variant that its figure leaves out is no part of the caption."""
+    rows = pd.read_parquet(ROWS)
+    claims = load_claims(PAPERS / "lou_cheung_2020" / "claims.yaml")
+    rows = check_columns(rows.loc[rows["paper"] == "lou_cheung_2020"], "ci")
+    fitted = fit_claims(rows, claims, "horizon", "horizon", ("log_slope",))
+    (figure,) = dict(write.drawn(rows, claims, {}, only=["regret_horizon"])).values()
+    counted = of_drawn(fitted, figure)
+    names = {(fit.claim.learner, fit.claim.variant) for fit in counted}
+    assert counted
+    assert all(variant != "printed" for _, variant in names)
+    assert {(series.learner, series.variant) for panel in figure.panels for series in panel.curves} >= names
 
 
 ROWS = Path(__file__).with_name("ci_rows.parquet")

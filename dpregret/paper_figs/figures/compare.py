@@ -46,7 +46,7 @@ def winners(source: Source) -> PanelFigure:
         number = grid["name"].map(ranked.index, na_action="ignore").astype(float)
         options: Style = {"vmin": -0.5, "vmax": len(ranked) - 0.5, "cmap": ListedColormap(colours), "cbar": False}
         options |= {"linewidths": 0.6, "linecolor": "white", "annot_kws": {"fontsize": style.SMALL, "color": style.INK}}
-        options |= {"xticklabels": number.columns.map(style.number), "yticklabels": number.index.map(style.number)}
+        options |= {"xticklabels": style.one_kind([*number.columns]), "yticklabels": style.one_kind([*number.index])}
         text = grid["share"].map(lambda share: f"{share:.2f}" if share >= 0.005 else "< .01")
         import seaborn  # late: with it comes scipy.stats, which a figure of a claim does not need
 
@@ -70,22 +70,24 @@ def winners(source: Source) -> PanelFigure:
 def privacy_cost(source: Source) -> PanelFigure:
     """The cost of privacy on each data set: every learner's response beside the trivial point; raises NotRun.
 
-    One colour and marker per privacy budget; learners without privacy are grey.
+    One colour and marker per privacy budget; learners without privacy are grey. Ordered by the response at the
+    largest budget.
     """
     theme, response = source.theme, source.claims.response
-    rows = curves.rows_of(source.runs, source.entry.experiment)
+    rows = curves.without_fixed_points(curves.rows_of(source.runs, source.entry.experiment))
     entries = curves.series_of(rows)
     titles = {f"{series.learner}.{series.variant}": replace(series, window=None).name(theme) for series in entries}
-    names = list(dict.fromkeys(titles.values()))
     budgets = sorted(float(value) for value in set(rows["epsilon"]) if np.isfinite(value))
     styles = {budget: style.stepped(number) for number, budget in enumerate(budgets)}
     if np.isinf(rows["epsilon"]).any():
-        styles[np.inf] = CurveStyle(style.GUIDE, "|")
+        styles[np.inf] = CurveStyle(style.GUIDE, "d")
     rows = rows.assign(
         name=(rows["learner"] + "." + rows["variant"]).map(titles), epsilon=rows["epsilon"].astype(float)
     )
     rows["budget"] = rows["epsilon"].map(_budget)
     rows["share"] = rows["regret"] / rows.groupby("stream")["trivial_regret"].transform("mean")
+    best = rows.groupby(["name", "epsilon"])["share"].mean().unstack().reindex(columns=[*reversed(budgets), np.inf])
+    names = sorted(map(str, best.index), key=lambda name: tuple(best.loc[name].fillna(np.inf)))
     figure = PanelFigure(rows["stream"].nunique(), height=0.75 + 0.17 * len(names))
     shares: list[tuple[float, str]] = []
     for index, (panel, (stream, data)) in enumerate(zip(figure.panels, rows.groupby("stream", sort=True), strict=True)):
@@ -112,11 +114,11 @@ def privacy_cost(source: Source) -> PanelFigure:
         figure.key(_budget(budget), color=curve_style.colour, marker=curve_style.marker, linestyle="none")
     figure.key(TRIVIAL, color=style.INK, linestyle=":", linewidth=0.8)
     if shares:
-        least, name = min(shares, key=lambda pair: pair[0])
-        where = f"At {_budget(budgets[-1])} the best is {name}"
-        figure.finding = (
-            f"{where}: {style.number(least)} of the {style.RESPONSES[response]} of the fixed-point baseline"
-        )
+        least = style.number(min(shares)[0])
+        equal = [name for mean, name in sorted(shares) if style.number(mean) == least]
+        best_of = f"the best {'is' if len(equal) == 1 else 'are'} {' and '.join(equal)}"
+        response_of = f"{style.RESPONSES[response]} of the {TRIVIAL}"
+        figure.finding = f"At {_budget(budgets[-1])} {best_of}: {least} of the {response_of}"
     figure.setting = theme.setting(rows, ", bars 95 %.", ("epsilon",))
     return figure
 
@@ -173,7 +175,7 @@ def drift(source: Source) -> PanelFigure:
     for panel, learner in ((third, FORGETS), (fourth, EXPIRES)):
         ticks = sorted(set(final.loc[final["learner"] == learner, "window"].astype(float)))
         style.log_axis(panel.axis, "x", ticks, base=2)
-        panel.axis.set_xticks(ticks, [*map(style.number, ticks[:-1]), "never"])
+        panel.axis.set_xticks(ticks, [*style.one_kind(ticks[:-1]), "never"])
     for budget, curve_style in styles.items():
         figure.key(_budget(budget), color=curve_style.colour, marker=curve_style.marker, linestyle=curve_style.dash)
     figure.key("the learner forgets", color=style.INK, marker="o", linestyle=style.DASHED, markerfacecolor="white")
@@ -275,7 +277,7 @@ def gain(source: Source) -> PanelFigure:
     if not groups:
         raise NotRun(f"no gain of {entry.experiment} has rows")
     common = [part for part in groups[0][0] if len(groups) > 1 and all(part in title for title, _, _ in groups)]
-    figure = PanelFigure(len(groups), 2 if len(groups) in (2, 4) else 3, height=1.85)
+    figure = PanelFigure(len(groups), 3 if len(groups) % 2 else 2, height=1.85)
     gained: list[tuple[float, float, str, str]] = []
     for panel, (title, learner, group) in zip(figure.panels, groups, strict=True):
         style.log_axis(panel.axis, "x", base=2)
@@ -298,7 +300,7 @@ def gain(source: Source) -> PanelFigure:
         panel.axis.axhline(1.0, color=style.GUIDE, linewidth=0.7)
         sums = all(variant in MECHANISM_OF for variant in group["with"])
         over = "tree" if sums else theme.name(f".{group['over'].iloc[0]}")
-        panel.axis.set(xlabel=style.AXES[parameter], ylabel=f"{over} / other")
+        panel.axis.set(xlabel=style.AXES[parameter], ylabel=f"ratio: {over} / other")
         panel.axis.set_title(", ".join(part for part in title if part not in common))
         low, high = panel.axis.get_ylim()
         panel.axis.set_ylim(min(0.9, low), max(1.1, high))

@@ -25,6 +25,8 @@ from dpregret.paper_figs.judge.vocabulary import VALUE_COLUMN, Parameter, Rate, 
 
 FIRST_ROUND: Final = 64
 """Curves against T start here."""
+TOP: Final = 1.15
+"""End of a linear axis over its largest mean."""
 FREE: Final = "without noise"
 """Variant of a private learner's plays at an infinite budget, where a figure shows both."""
 
@@ -61,7 +63,7 @@ def series_of(rows: pd.DataFrame) -> list[Series]:
     for (learner, variant), group in rows.groupby(["learner", "variant"], sort=True):
         windows = sorted(set(group["window"])) if group["anytime"].all() else []
         window = int(windows[len(windows) // 2]) if len(windows) > 1 else None
-        private = bool(np.isfinite(group["epsilon"]).all())
+        private = bool(np.isfinite(group["epsilon"]).any())
         entries.append(Series(str(learner), str(variant), window, private))
     return sorted(entries, key=lambda series: not series.private)
 
@@ -97,6 +99,13 @@ def saturated(rows: pd.DataFrame, column: str, private: bool = True) -> Mask:
     """Which cells are hollow, (cells,): those of a private learner that carry no information on a law."""
     means = rows.groupby(column, sort=True)[["regret", "trivial_regret", "displacement"]].mean()
     return np.asarray(rules.saturated(means) & private)
+
+
+def without_fixed_points(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows without learners that are the fixed point itself, where its line stands beside them."""
+    moves = np.isfinite(rows["epsilon"]) | ~np.isclose(rows["regret"], rows["trivial_regret"], rtol=1e-6)
+    kept: pd.DataFrame = rows.loc[moves.groupby([rows["learner"], rows["variant"]]).transform("any")]
+    return kept
 
 
 def by_run(rows: pd.DataFrame, column: str, response: str = "regret") -> pd.DataFrame:
@@ -197,6 +206,12 @@ def fit_claims(
     return fitted
 
 
+def of_drawn(fitted: Iterable[FittedClaim], figure: PanelFigure) -> list[FittedClaim]:
+    """The fits of learners that stand in a figure."""
+    drawn = [series for panel in figure.panels for series in panel.curves]
+    return [fit for fit in fitted if fit.of(drawn)]
+
+
 def note(series: Series, fitted: Sequence[FittedClaim]) -> str:
     """The exponent of a learner, where it has one fit."""
     exponents = [fit.exponent for fit in fitted if fit.exponent and fit.of([series])]
@@ -210,7 +225,7 @@ def verdict_sentence(fitted: Sequence[FittedClaim]) -> str:
         return ""
     laws = dict.fromkeys(f"${fit.rate.latex()}$" for fit in decided)
     counts = Counter(fit.judgement.verdict for fit in decided).most_common()
-    verdicts = "; ".join(f"{count} {verdict}" if len(decided) > 1 else verdict for verdict, count in counts)
+    verdicts = "; ".join(f"{count} × {verdict}" if len(decided) > 1 else verdict for verdict, count in counts)
     responses = " and ".join(dict.fromkeys(style.RESPONSES[fit.claim.response] for fit in decided))
     powers = sorted({round(fit.judgement.fitted.value, 2) + 0.0 for fit in decided})
     spread = " to ".join(f"{power:.2f}" for power in dict.fromkeys((powers[0], powers[-1])))
@@ -268,10 +283,15 @@ def draw(
             guide(panel, group)
     if scaled:  # small differences are what such a figure is for
         for panel in figure.panels[: len(parts)]:
-            panel.axis.set_ylim(0.0, 1.15 * max(float(np.nanmax(curve.means)) for curve in panel.curves.values()))
+            panel.axis.set_ylim(0.0, TOP * largest(panel))
     else:
         figure.same_heights(figure.panels[: len(parts)])
     return figure
+
+
+def largest(panel: Panel) -> float:
+    """The largest mean of the curves of a panel."""
+    return max(float(np.nanmax(curve.means)) for curve in panel.curves.values())
 
 
 def value_axis(axis: Axes, parameter: str, values: Array) -> None:
@@ -287,11 +307,11 @@ def value_axis(axis: Axes, parameter: str, values: Array) -> None:
 
 
 def draw_law(panel: Panel, fit: FittedClaim, values: Array, above: float) -> None:
-    """The predicted law as a dashed slope, `above` times the fitted cells, with its formula beside its end."""
-    used, law = fit.used, fit.law[fit.used]
-    guide = np.exp(law - law.mean() + np.log(fit.means[used]).mean()) * above
+    """The predicted law at all cells as a dashed slope, `above` times the fitted ones, its formula beside its end."""
+    known, level = np.isfinite(fit.law), np.log(fit.means[fit.used]).mean() - fit.law[fit.used].mean()
+    guide = np.exp(fit.law[known] + level) * above
     what, text = f"law {fit.rate}, scaled", f"$\\propto {fit.rate.latex()}$"
-    panel.line("predicted law", values[used], guide, what, text, color=style.GUIDE)
+    panel.line("predicted law", values[known], guide, what, text, color=style.GUIDE)
 
 
 def local_slopes(fit: FittedClaim) -> Curve:

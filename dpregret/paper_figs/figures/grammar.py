@@ -26,6 +26,7 @@ from matplotlib.lines import Line2D
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.figures.style import (
     DASHED,
+    DOTTED,
     GUIDE,
     INK,
     SMALL,
@@ -58,6 +59,8 @@ FORMS: Final = ("pdf", "png", "svg")
 COLUMNS: Final = ("panel", "series", "x", "y", "low", "high", "what")
 FULL: Final = 8
 """Most entries of the legend; with more curves, each has its name at its end."""
+INNER: Final = 0.75
+"""A line that ends before this share of its panel has its text at its end, and no other line to the column of texts."""
 LINE: Final = 0.135
 """Height of a line of the legend, the caption or a label, inches."""
 CAPTION, HEADING = 152, 108
@@ -69,6 +72,8 @@ SIGNS: Final = {
     "approx": "≈",
     "propto": "∝",
     "times": "×",
+    "star": "*",
+    "Gamma": "Γ",
     "log": "log",
     "mathrm": "",
 }
@@ -218,7 +223,8 @@ class Panel:
         axis, x, y, reach = self.axis, curve.values, curve.means, curve.reach
         line: Style = {"color": style.colour, "linestyle": style.dash, "marker": style.marker, "linewidth": style.width}
         logarithmic = axis.get_yscale() == "log"
-        visible = np.isfinite(y) & ((y > 0) | (not logarithmic))
+        drawable = np.isfinite(y) & ((y > 0) | (not logarithmic))
+        visible = drawable & np.isfinite(x)
         hollow = np.zeros(len(x), dtype=bool) if curve.hollow is None else curve.hollow
         axis.plot(x[visible], y[visible], **line)
         ends: tuple[Values, Values] = ((), ())
@@ -231,8 +237,12 @@ class Panel:
                 axis.vlines(x[visible], low[visible], high[visible], color=style.colour, linewidth=0.8)
         open_markers: Style = {"linestyle": "none", "markerfacecolor": "white", "zorder": 3}
         axis.plot(x[visible & hollow], y[visible & hollow], **{**line, **open_markers})
+        for level in y[drawable & ~np.isfinite(x)]:  # the same at every budget
+            axis.axhline(level, color=style.colour, linestyle=DOTTED if visible.any() else style.dash)
+            if visible.any():
+                self.labels.append(Label(float(x[visible].max()), float(level), "", "without noise", style.colour))
         label = name if key is None else key
-        if label:
+        if label and drawable.any():
             self.figure.key(label, own=True, **line)
             self.drawn.add(label)
         if (label or note) and visible.any():
@@ -268,10 +278,17 @@ class Panel:
 
         height: of the panel, inches.
         """
-        texts = [(label, _wrapped(text, characters)) for label in self.labels if (text := label.text(named))]
+        to_axes = self.axis.transData + self.axis.transAxes.inverted()
+        texts = []
+        for label in self.labels:
+            text, look = label.text(named), {"fontsize": SMALL, "color": label.colour}
+            if text and not named and to_axes.transform((label.x, label.y))[0] < INNER:
+                offset: Style = {"xytext": (4, 0), "textcoords": "offset points", "va": "center", **look}
+                self.axis.annotate(text, (label.x, label.y), **offset)
+            elif text:
+                texts.append((label, _wrapped(text, characters)))
         if not texts:
             return
-        to_axes = self.axis.transData + self.axis.transAxes.inverted()
         at = np.clip([to_axes.transform((label.x, label.y))[1] for label, _ in texts], -0.05, 1.05)
         order = np.argsort(at, kind="stable")
         sizes = np.array([LINE * 0.83 * (texts[one][1].count("\n") + 1) / height for one in order])
@@ -439,7 +456,7 @@ class PanelFigure:
 
 def bare(text: str) -> str:
     """Text with the letters and signs of its formulas in place of their commands."""
-    text = re.sub(r"\\sqrt\{(\w+)\}", r"√\1", text.replace(r"\,", " "))
+    text = re.sub(r"\\sqrt\{(\\?\w+)\}", r"√\1", text.replace(r"\,", " "))
     text = re.sub(r"\\(?:var)?([a-zA-Z]+)", lambda match: GREEK.get(match[1]) or SIGNS.get(match[1], match[1]), text)
     return re.sub(r"[$\\{}]", "", text)
 

@@ -75,11 +75,13 @@ def symbol_of(parameter: Parameter, response: Response = "regret") -> str:
 
 
 def number(value: float) -> str:
-    """At most three significant digits; powers of two from 64 on, and numbers with an exponent, in LaTeX."""
+    """Three significant digits, integers below 10,000 in full; powers of two from 1024 on, and exponents, in LaTeX."""
     if math.isinf(value):
         return r"$\infty$"
-    if value >= 64 and math.log2(value).is_integer():
+    if value >= 1024 and math.log2(value).is_integer():
         return f"$2^{{{int(math.log2(value))}}}$"
+    if 1 <= value < 10_000:
+        return f"{value if float(value).is_integer() else float(f'{value:.3g}'):g}"
     factor, long, exponent = f"{value:.3g}".partition("e")
     if not long:
         return factor
@@ -122,7 +124,8 @@ PALETTE: Final[tuple[Colour, ...]] = tuple(
     map(to_rgb, ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#882255", "#7A7A18"))
 )
 """Colours that colour-blind readers tell apart (Okabe and Ito 2008, without yellow, and two of Tol's)."""
-MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h", "d", "8")
+MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "d", "8")
+"""Without a star, whose hollow form does not show."""
 Dash = str | tuple[int, tuple[float, ...]]
 DOTTED: Final[Dash] = (0, (1.2, 1.2))
 SHADES: Final = (0.0, -0.35, 0.35, -0.55, 0.2)
@@ -236,6 +239,8 @@ def one_kind(values: Sequence[float]) -> list[str]:
         powers = [math.log(value, base) for value in values]
         if all(abs(power - round(power)) < 1e-9 for power in powers):
             return [f"${base}^{{{round(power)}}}$" for power in powers]
+    if all(10 <= value < 10_000 for value in values):
+        return [f"{value:g}" for value in values]
     parts = [f"{value:.2e}".split("e") for value in values]
     return [f"${float(factor):g}{{\\times}}10^{{{int(power)}}}$" for factor, power in parts]
 

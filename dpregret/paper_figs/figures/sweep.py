@@ -14,25 +14,30 @@ from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.figures import style
 from dpregret.paper_figs.figures.curves import (
     FREE,
+    TOP,
     FittedClaim,
     Series,
     draw,
     draw_law,
     fit_claims,
+    largest,
     local_slopes,
     means_by,
     means_of,
     note,
+    of_drawn,
     of_learner,
     rows_of,
     saturated,
     series_of,
     value_axis,
     verdict_sentence,
+    without_fixed_points,
 )
 from dpregret.paper_figs.figures.grammar import Curve, Panel, PanelFigure, Source, Theme, figure_type
 from dpregret.paper_figs.figures.style import MOST, CurveStyle
 from dpregret.paper_figs.judge import fits
+from dpregret.paper_figs.judge import vocabulary as word
 from dpregret.paper_figs.judge.cells import LENGTHS, NotRun, with_inverse
 from dpregret.paper_figs.judge.claims import FigureEntry
 from dpregret.paper_figs.judge.vocabulary import VALUE_COLUMN
@@ -40,6 +45,8 @@ from dpregret.paper_figs.judge.vocabulary import VALUE_COLUMN
 TRIVIAL: Final = "fixed-point baseline"
 """The dotted line of a figure."""
 HOLLOW: Final = ", bands 95 %; hollow: saturated."
+FOLLOWED: Final = (word.REPRODUCED, word.UP_TO_LOGS, word.SEEN_HERE, word.HOLDS)
+"""Verdicts on a law that a curve follows."""
 ABOVE: Final = 2.6
 """How far above a curve its predicted law is drawn, and one law above the other: a factor."""
 
@@ -96,7 +103,7 @@ def regret(source: Source) -> PanelFigure:
                     panel.line("c + s ln T", curve.values[late], constant + slope * logs, "fit of the later half")
         panel.axis.set_ylim(bottom=0.0)
     symbol = style.symbol_of("horizon")
-    figure.finding = verdict_sentence(fitted) or least(figure, source.theme, symbol, "regret")
+    figure.finding = verdict_sentence(of_drawn(fitted, figure)) or least(figure, source.theme, symbol, "regret")
     exponents = " Beside a name: exponent [95 %] of $dR/d\\ln T$ in $T$, 0 for $\\ln T$; dashed: $c + s\\,\\ln T$."
     figure.setting = source.theme.setting(rows, HOLLOW + exponents * bool(fitted), ("horizon",))
     return figure
@@ -144,12 +151,13 @@ def printed(source: Source) -> PanelFigure:
 def sweep(source: Source) -> PanelFigure:
     """Response against the swept parameter, panels by stream; raises NotRun.
 
-    The dotted line is the fixed-point baseline. If the entry names two learners, a vertical line marks where their
-    curves cross; if it has a power `scaled`, everything is divided by that power of the parameter.
+    The dotted line is the fixed-point baseline; dashed is a law, of a private learner that follows it where there is
+    one. If the entry names two learners, a vertical line marks where their curves cross; if it has a power `scaled`,
+    everything is divided by that power of the parameter.
     """
     entry, theme, response = source.entry, source.theme, source.claims.response
     parameter = entry.parameter or "horizon"
-    rows = with_inverse(at(rows_of(source.runs, entry.experiment), entry), parameter)
+    rows = with_inverse(at(without_fixed_points(rows_of(source.runs, entry.experiment)), entry), parameter)
     if entry.learners:
         chosen = rows["learner"].isin(entry.learners) | (rows["learner"] + "." + rows["variant"]).isin(entry.learners)
         rows = rows.loc[chosen]
@@ -158,23 +166,29 @@ def sweep(source: Source) -> PanelFigure:
     fitted = [fit for fit in claimed if _same(fit, entry)]
 
     def baseline(panel: Panel, group: pd.DataFrame) -> None:
-        trivial = group.groupby(column)["trivial_regret"].mean()
+        trivial = group.loc[np.isfinite(group[column])].groupby(column)["trivial_regret"].mean()
         trivial = trivial.loc[trivial.index >= min(float(curve.values[0]) for curve in panel.curves.values())]
         level = trivial / trivial.index**entry.scaled
-        panel.line(TRIVIAL, trivial.index, level, "fixed point", key=TRIVIAL, linestyle=":")
+        if not entry.scaled or level.min() < TOP * largest(panel):
+            panel.line(TRIVIAL, trivial.index, level, "fixed point", key=TRIVIAL, linestyle=":")
 
     def law(panel: Panel, group: pd.DataFrame) -> None:
         here = [fit for fit in fitted if fit.claim.stream in set(group["stream"]) and fit.of(list(panel.curves))]
         laws = [fit for fit in here if fit.exponent and fit.rate.symbol]
         if laws and not entry.scaled and parameter not in style.COORDINATES:
-            low = min(laws, key=lambda fit: float(np.exp(fit.judgement.log_level.value)))
-            draw_law(panel, low, low.cells.values, 1 / 2.2)
+            private = [series for series in panel.curves if series.private]
+
+            def rank(fit: FittedClaim) -> tuple[bool, bool, float]:
+                return not fit.of(private), fit.judgement.verdict not in FOLLOWED, fit.judgement.log_level.value
+
+            chosen = min(laws, key=rank)
+            draw_law(panel, chosen, chosen.cells.values, 1 / 2.2)
 
     figure = draw(source, rows, parameter, response, guides=[baseline, law], fitted=fitted, scaled=entry.scaled)
     if entry.crossing:
         sentences = [_crossed(theme, panel, entry.crossing, symbol) for panel in figure.panels]
         figure.finding = next(filter(None, sentences), "")
-    figure.finding = figure.finding or verdict_sentence(fitted)
+    figure.finding = figure.finding or verdict_sentence(of_drawn(fitted, figure))
     figure.finding = figure.finding or least(figure, theme, symbol, style.RESPONSES[response])
     note = " Beside a name: fitted exponent [95 %]." if any(fit.exponent for fit in fitted) else ""
     several = rows["stream"].nunique() > 1
@@ -246,10 +260,12 @@ def exponent(source: Source) -> PanelFigure:
     fitted = fit_claims(source.runs, source.claims, entry.experiment, parameter, entry.responses)
     if not fitted:
         raise NotRun(f"no claim on {parameter} has rows in {entry.experiment}")
-    groups: dict[tuple[str, str, str], list[FittedClaim]] = {}
-    for fit in fitted:
-        claim = fit.claim
-        groups.setdefault((claim.response, claim.stream, str(sorted(claim.where.items()))), []).append(fit)
+    groups: dict[tuple[str, str, frozenset[tuple[str, Any]]], list[FittedClaim]] = {}
+    for fit in sorted(fitted, key=lambda fit: -len(fit.claim.where)):
+        claim, where = fit.claim, frozenset(fit.claim.where.items())
+        own = (claim.response, claim.stream, where)
+        key = next((key for key in groups if key[:2] == own[:2] and where <= key[2]), own)
+        groups.setdefault(key, []).append(fit)  # with the settings of others, where it names none against them
     parts = [group[start : start + MOST] for group in groups.values() for start in range(0, len(group), MOST)]
     several, across = len(parts) > 1, min(2, len(parts))
     figure = PanelFigure(2 * across * -(-len(parts) // across), 2, height=2.0)
@@ -273,7 +289,7 @@ def _fits(top: Panel, bottom: Panel, theme: Theme, fitted: list[FittedClaim], ti
         if claim.parameter in (*LENGTHS, "dimension"):
             style.log_axis(panel.axis, "x", base=2)
         else:
-            style.log_axis(panel.axis, "x", np.round(np.concatenate([fit.variable for fit in fitted]), 3))
+            style.log_axis(panel.axis, "x", [float(f"{value:.9g}") for fit in fitted for value in fit.variable])
         panel.axis.set_xlabel(style.axis_label(claim.parameter, claim.response, fitted=True))
     top.axis.set(yscale="log", ylabel=style.RESPONSES[claim.response])
     bottom.axis.set_ylabel("local slope, response / law")
