@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import pandas as pd
 
+from dpregret import study
 from dpregret.core import child, parquet
 from dpregret.core.checks import LearnerFault, StreamFault
 from dpregret.core.errors import as_text, printable
@@ -57,7 +58,7 @@ def played(
             rows = None if fault else store.read(play.key)
             if rows is None and not fault:
                 if not shared:
-                    share(plan, part)
+                    share(plan, part, experiment)
                     shared = True
                 call = partial(store_play, plan, part, play, experiment, draws)
                 answer, fault = child.call(call, config.limits.bounds, log)
@@ -102,8 +103,8 @@ def faults_in(receipts: Iterable[Path], part: ExperimentPlays) -> dict[Play, str
     return {play: faults[name] for play in part.plays if (name := (play.learner, play.variant)) in faults}
 
 
-def share(plan: Plan, part: ExperimentPlays) -> None:
-    """Import what all children would import, except learners, and load its kernels."""
+def share(plan: Plan, part: ExperimentPlays, experiment: Experiment) -> None:
+    """Import what all children would import, except learners and files of a study, and load its kernels."""
     modules = {f"{fingerprint.PACKAGE}.algorithms.{name}" for name in ("learner", "geometry", "privacy")}
     for path in {path for play in part.plays for path in plan.files_of(play.code) if path.suffix == ".py"}:
         package, *below = Path(fingerprint.name_of(path)).with_suffix("").parts[1:]
@@ -111,6 +112,8 @@ def share(plan: Plan, part: ExperimentPlays) -> None:
             modules.add(".".join((fingerprint.PACKAGE, package, *below)).removesuffix(".__init__"))
     for name in sorted(modules):
         importlib.import_module(name)
+    if study.FOLDER is None:
+        _ = FAMILIES[experiment.family].streams  # imported once: to each child they would be new
     importlib.import_module("dpregret.numerics.compiled").warm()
 
 
