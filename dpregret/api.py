@@ -181,7 +181,7 @@ def claim(paper: str, name: str) -> ClaimOf:
     return find(paper, name)
 
 
-def check(paper: str, name: str, profile: str = "full", figure: str | Path | None = None) -> Measured:
+def check(paper: str, name: str, profile: str | Path = "full", figure: str | Path | None = None) -> Measured:
     """The command `dpregret check PAPER CLAIM`: `claim(paper, name).measure()`, and its figure.
 
     Args:

@@ -330,6 +330,13 @@ def test_a_claim_that_is_refuted_exactly_is_not_played(elsewhere: Path) -> None:
     assert not (elsewhere / "results").exists()
 
 
+@pytest.mark.parametrize("profile", ["ful", "./no.yaml", Path("no.yaml"), "profiles/", "", None, b"full"])
+@pytest.mark.parametrize("name", ["thm5-printed", "thm3-T"])
+def test_a_claim_without_a_profile_is_refused_however_it_is_decided(name: str, profile: Any) -> None:
+    with pytest.raises(ConfigError, match=r"^profile: .*(full|no such file|YAML)"):
+        dp.claim("lou_cheung", name).measure(profile)
+
+
 def test_a_claim_of_another_profile_is_not_run() -> None:
     """Nor is one whose learner, or whose setting, a profile leaves out; and nothing is said to be measured."""
     for name in ("lem2-eps", "stay-T", "thm2-printed"):

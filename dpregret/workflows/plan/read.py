@@ -235,6 +235,8 @@ def offered_profiles() -> list[str]:
 
 def profile_path(profile: object) -> Path:
     """Return the file of a profile: a name of a file in `workflows/config`, or the path of a YAML file."""
+    if isinstance(profile, Path):
+        return profile
     if not isinstance(profile, str) or not profile:
         raise ConfigError(f"profile: give a name or the path of a YAML file, not {profile!r}")
     if "/" in profile or profile.endswith((".yaml", ".yml")):

@@ -151,7 +151,7 @@ class ClaimOf:
     learner: str
     entry: Claim = field(repr=False)
 
-    def measure(self, profile: str = "full", figure: str | Path | None = None) -> Measured:
+    def measure(self, profile: str | Path = "full", figure: str | Path | None = None) -> Measured:
         """Decide the claim by what it needs.
 
         Args:
@@ -167,6 +167,8 @@ class ClaimOf:
             RunsError: a play cannot be trusted.
         """
         figure = None if figure is None else path("figure", figure)
+        if not (file := check_options({"profile": profile})).is_file():  # an exact claim reads none
+            raise ConfigError(f"profile: {profile}: there is no such file")
         claim, exact = self.entry, None
         if claim.exact:
             from dpregret.workflows.audit.exact_losses import LOSSES
@@ -176,9 +178,9 @@ class ClaimOf:
             refuted = Judgement(VIOLATED, str(exact), PRIVACY_ROUNDING, resolution_of=FACTOR)
             number = (LOST, *3 * (exact.attained / exact.claimed,))
             cells = _losses(np.array([exact.claimed]), np.array([exact.attained]))
-            measured = self._measured(refuted, profile, number, EXACT, exact.on, cells)
+            measured = self._measured(refuted, file.stem, number, EXACT, exact.on, cells)
         else:
-            measured = self._played(profile, exact)
+            measured = self._played(file, exact)
         if figure is not None:
             from dpregret.paper_figs.figures.write import draw_claim
 
@@ -196,8 +198,8 @@ class ClaimOf:
             decided_by, context, claim.errata, cells,
         )  # fmt: skip
 
-    def _played(self, profile: str, exact: ExactLoss | None) -> Measured:
-        claim, config = self.entry, load_config(check_options({"profile": profile}), check=False)
+    def _played(self, file: Path, exact: ExactLoss | None) -> Measured:
+        claim, config = self.entry, load_config(file, check=False)
 
         def missing(reason: str) -> Measured:
             judgement = Judgement(NOT_RUN, reason, resolution_of="none: not run")
@@ -262,7 +264,7 @@ def claims_of(paper: str) -> list[ClaimOf]:
     ]
 
 
-def check(paper: str, claim: str, profile: str = "full", figure: str | Path | None = None) -> Measured:
+def check(paper: str, claim: str, profile: str | Path = "full", figure: str | Path | None = None) -> Measured:
     """See `dpregret.check`."""
     entry = find(paper, claim)
     return entry.measure(profile, FIGURES / entry.paper / f"{entry.id}.png" if figure is None else figure)
