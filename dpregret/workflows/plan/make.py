@@ -25,7 +25,7 @@ from dpregret.workflows.plan import cross_references, facts, fingerprint, frozen
 from dpregret.workflows.plan.checks import predicted
 from dpregret.workflows.plan.config import AuditSize, Config, ValidationSize, parse_limits, results_of
 from dpregret.workflows.plan.keys import STORE, here, holds, key_of
-from dpregret.workflows.plan.read import DIGITS, FORMAT, Item, Play, short_names, versions
+from dpregret.workflows.plan.read import ALL_VERSIONS, DIGITS, FORMAT, Item, Play, short_names, versions
 
 PLAYS_PER_JOB: Final = 16
 """Unless a profile says another number: to start a job takes as long as one or two plays."""
@@ -192,7 +192,7 @@ class _PlanMaker:
     ) -> None:
         """Add what the script of a stage makes. Part of its key are `further` and the texts of the papers `texts`."""
         code, needed = self._note(fingerprint.stage_files(stage, *texts)), tuple(inputs)
-        key = key_of([name, code, versions(), [self.items[each].key for each in needed], further])
+        key = key_of([name, code, versions(ALL_VERSIONS), [self.items[each].key for each in needed], further])
         self.items[name] = Item(key, code, needed)
 
     def _runs(self, paper: str) -> None:

@@ -58,7 +58,9 @@ TARGETS = {
 }
 """The rules that make one thing, which are targets, each with its item."""
 VERSIONS = ("numpy", "scipy", "numba", "llvmlite", "cvxpy", "dp-accounting", "scikit-learn")
-"""Libraries whose version can decide a number."""
+"""Libraries whose version can decide a number of a play."""
+ALL_VERSIONS = (*VERSIONS, "jinja2", "latex2mathml", "matplotlib", "pandas", "pyarrow", "seaborn", "tabulate")
+"""And those whose version can decide what is made of plays."""
 OF_STUDIES = frozenset({".py", ".yaml", ".json"})
 """Files of a study that decide its plan; the plan names the data sets that it reads."""
 COMPARED = ("reference/**/*",)
@@ -248,15 +250,15 @@ def profile_path(profile: object) -> Path:
 
 
 @cache
-def versions() -> dict[str, str]:
-    """The installed versions that decide numbers."""
-    libraries = {name: importlib.metadata.version(name) for name in VERSIONS}
-    return {"python": ".".join(platform.python_version_tuple()[:2]), **libraries}
+def versions(libraries: tuple[str, ...] = VERSIONS) -> dict[str, str]:
+    """The installed versions of Python and some libraries."""
+    installed = {name: importlib.metadata.version(name) for name in libraries}
+    return {"python": ".".join(platform.python_version_tuple()[:2]), **installed}
 
 
 def sources() -> str:
     """The hash of everything that can decide a plan: the package, the installed versions and the reference."""
-    digest = hashlib.sha256(f"{sys.version} {versions()} {FORMAT}".encode())
+    digest = hashlib.sha256(f"{sys.version} {versions(ALL_VERSIONS)} {FORMAT}".encode())
     for compared in sorted(path for pattern in COMPARED for path in Path("results").glob(pattern) if path.is_file()):
         digest.update(f"{compared} {checksum(compared)} ".encode())
     package = str(ROOT / PACKAGE)
