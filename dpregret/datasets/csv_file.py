@@ -13,6 +13,7 @@ import csv
 import io
 import json
 import lzma
+import re
 import unicodedata
 import zipfile
 import zlib
@@ -155,7 +156,9 @@ class CsvFile:
                 raise ConfigError(f"{self.name}:{line}: a tab, in a file that blanks separate: write blanks for it")
             # blanks at the end of a line separate nothing
             lines = (line.rstrip(" \r\n") + "\n" for line in lines)
-        reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
+        # blanks before a quotation mark are no part of a field; others are left to who reads the column
+        skips = separator == " " or re.search(rf'(^|{re.escape(separator)}) +"', self.text, re.MULTILINE) is not None
+        reader = csv.reader(lines, delimiter=separator, skipinitialspace=skips, strict=True)
         expected, blank, line = len(self.given or ()), 0, 1
         counted = "`header` has {} names" if self.given else "the first line has {} name{}"
         while True:

@@ -161,6 +161,10 @@ def _notes(records: Records, columns: Sequence[Column]) -> list[str]:
         f"{name}: has {text!r}, with zeros before it: a code, no number? Give its `levels`, or leave it out with drop"
         for name, text in records.padded.items()
     ]
+    notes += [
+        f"{name}: {count} of its values (of {len(records.labels)}) have blanks around them, which are left out"
+        for name, count in records.blanks.items()
+    ]
     if records.file.range:
         outside = sum(records.counts.values()) / len(records.labels)
         if outside > MOST_CLIPPED:

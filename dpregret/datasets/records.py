@@ -232,9 +232,14 @@ class RecordFile(BaseModel):
         features: list[Array] = []
         labels: list[Array] = []
         codes: dict[str, str] = {}
+        blanks = Counter[str]()
+        words = [*self.levels, *[self.label] * (self.range is None)]
         progress = Progress(f"reads {self.location}")
         for block in file.blocks():
             progress.tick()
+            blanks.update(
+                name for name in words for text in block.columns[file.positions[name]] if text != text.strip()
+            )
             features.append(self._numbers(block, file.positions, columns))
             for name in columns:
                 if name not in self.levels and (code := padded(block.columns[file.positions[name]])):
@@ -262,7 +267,7 @@ class RecordFile(BaseModel):
                 )
         ranged = self._ranged(values, names)
         scaled, norms = shortened(ranged, self.norm)
-        return Records(self, tuple(names), values, ranged, scaled, signs, norms > self.norm, counts, codes)
+        return Records(self, tuple(names), values, ranged, scaled, signs, norms > self.norm, counts, codes, +blanks)
 
     def _opened(self) -> CsvFile:
         names = self.header if isinstance(self.header, tuple) else None
@@ -443,7 +448,8 @@ class Records:
     names (d,): of the features. values (n, d): as in the file. ranged (n, d): in units of their ranges. features
     (n, d): these, rows of norm at most the public norm. labels (n,) in [-1, 1]. shortened (n,): rows that were longer.
     counts: value of the label -> records; of numbers, those below and above their range. padded: column of numbers ->
-    the first that is written with zeros before it, as codes are.
+    the first that is written with zeros before it, as codes are. blanks: column of words -> values with blanks around
+    them, which are no part of a value.
     """
 
     file: RecordFile
@@ -455,6 +461,7 @@ class Records:
     shortened: np.ndarray
     counts: dict[str, int]
     padded: dict[str, str]
+    blanks: Counter[str]
 
 
 _NO_NAMES: Final = (

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from dpregret.core.errors import ConfigError
 from dpregret.core.yaml_source import read_source, validate
 from dpregret.datasets import records
+from dpregret.datasets.overview import overview
 from dpregret.datasets.records import RecordFile
 
 RIGHT = "a,b,label\n0.25,0.48,yes\n-0.5,0.1,no\n0.75,-0.2,yes\n"
@@ -372,3 +373,22 @@ def test_a_question_that_is_not_answered_is_named(data_yaml: Path) -> None:
     assert [line.removeprefix(str(data_yaml)) for line in caught.value.problems] == [
         ":4: mine.positive: no value yet", ":5: mine.norm: no value yet",
     ]  # fmt: skip
+
+
+def test_blanks_around_words_are_left_out_and_said(tmp_path: Path) -> None:
+    content = 'a, s,label \n 1,x, yes\n2, x,yes\n3 ,z,no\n4,z ," no"\n5,\u00a0z,no\n'
+    found = record_file(tmp_path, content, levels={"s": ["x", "z"]}).records()
+    assert found.labels.tolist() == [1, 1, -1, -1, -1]
+    assert found.values.tolist() == [[1, 0], [2, 0], [3, 1], [4, 1], [5, 1]]
+    assert found.blanks == {"s": 3, "label": 2}
+    notes = overview("own", found).notes
+    assert [note for note in notes if "blanks" in note] == [
+        f"{name}: {count} of its values (of 5) have blanks around them, which are left out"
+        for name, count in (("s", 3), ("label", 2))
+    ]
+
+
+def test_blanks_before_a_quotation_mark_are_no_part_of_a_field(tmp_path: Path) -> None:
+    found = record_file(tmp_path, 'a, "s", label\n1, "x, y", yes\n2, z, no\n', levels={"s": ["x, y", "z"]}).records()
+    assert found.values.tolist() == [[1, 0], [2, 1]]
+    assert not found.blanks
