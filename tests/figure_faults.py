@@ -50,6 +50,8 @@ def faults(figure: PanelFigure) -> Iterator[str]:
         for side in (axis.xaxis, axis.yaxis):
             if side.get_scale() == "log" and not alike([tick.label1.get_text() for tick in side._update_ticks()]):
                 yield f"ticks of several kinds: {[tick.label1.get_text() for tick in side._update_ticks()]}"
+    if written := [text for text in (figure.heading, figure.caption) if re.search(r"[{\[(]'|\bnan\b", text)]:
+        yield f"a value is written as Python writes it: {written}"
     if not re.fullmatch(SENTENCE, figure.heading) or len(figure.heading.split()) < 4:
         yield f"the title is no sentence: {figure.heading!r}"
 

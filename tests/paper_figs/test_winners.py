@@ -6,12 +6,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from figure_faults import faults
 from scipy import stats
 
+from dpregret.paper_figs.figures.grammar import Theme
+from dpregret.paper_figs.figures.style import style_context
 from dpregret.paper_figs.judge.fits import Estimate
 from dpregret.paper_figs.winners import table as measuring
 from dpregret.paper_figs.winners.laws import Law, coverage, setting
 from dpregret.paper_figs.winners.table import ExperimentFacts, Facts, StreamFacts, winners
+from dpregret.paper_figs.winners.write import profile_figure
 
 ABOUT = ExperimentFacts({"kink": "full", "other": "full"}, {})
 FACTS = Facts(
@@ -251,3 +255,16 @@ def test_a_win_counts_the_settings_that_were_looked_at_and_the_rivals() -> None:
     np.testing.assert_allclose(many["p_holm"], min(1.0, 20 * p))
     assert set(many["verdict"]) == {"leads"}
     assert table(1, 2)["p"].iloc[0] == pytest.approx(1.5 * p)
+
+
+@pytest.mark.parametrize("best", [1.0, 1.1])
+def test_the_profiles_name_the_classes_in_words_and_the_best_stands_above(best: float) -> None:
+    """All curves end at one: the texts at their ends stand in the order of the medians."""
+    shares = {"dp-ftrl.root": (1.0, best), "pftal.corrected": (2.0, 1.0), "pocp-igd.corrected": (2.0, 3.0)}
+    rows = [("full", turn, name, ratio) for name, pair in shares.items() for turn, ratio in enumerate(pair * 3)]
+    with style_context():
+        figure = profile_figure(pd.DataFrame(rows, columns=["feedback", "problem", "learner", "ratio"]), Theme())
+        assert list(faults(figure)) == []
+    assert ("all its problems in" in figure.title) == (best == 1.0)
+    heights = {label.get_text(): label.xyann[1] for label in figure.panels[0].axis.texts}
+    assert sorted(heights, key=heights.__getitem__) == ["pocp igd, corrected", "pftal, corrected", "dp ftrl, root"]

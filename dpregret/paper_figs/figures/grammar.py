@@ -290,7 +290,7 @@ class Panel:
         if not texts:
             return
         at = np.clip([to_axes.transform((label.x, label.y))[1] for label, _ in texts], -0.05, 1.05)
-        order = np.argsort(at, kind="stable")
+        order = np.lexsort((-np.arange(len(at)), at))  # of equal ends the one that was drawn first stands above
         sizes = np.array([LINE * 0.83 * (texts[one][1].count("\n") + 1) / height for one in order])
         for place, one in zip(_apart(at[order], sizes), order, strict=True):
             label, text = texts[one]

@@ -142,12 +142,10 @@ def profile_figure(table: pd.DataFrame, theme: Theme) -> PanelFigure:
             first.append((count, float(shares[0]), text, title))
     if first:
         count, share, text, where = max(first)
-        sure = {title for _, value, _, title in first if value == 1.0}
+        sure = " and ".join(sorted({title for _, value, _, title in first if value == 1.0}))
         figure.title = "No private learner has the least regret on all its problems, in any class"
         if sure:
-            figure.title = (
-                f"In {sure} of {len(classes)} classes a private learner has the least regret on all its problems"
-            )
+            figure.title = f"A private learner has the least regret on all its problems in {sure}"
         figure.finding = f"{text} has the least regret in {share:.0%} of its {count} problems ({where})"
     figure.setting = (
         "Performance profiles: share of a learner's own problems that it solves within a factor of the least regret of "
