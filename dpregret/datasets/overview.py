@@ -19,6 +19,8 @@ from dpregret.datasets.records import RecordFile, Records, declared
 from dpregret.numerics.arrays import Array
 
 BINS: Final = 24
+EXACT: Final = 2.0**53
+"""From which on whole numbers are rounded."""
 FAR_APART: Final = 100.0
 """Ratio of the largest to the smallest column from which the search for the comparator is slow."""
 MANY: Final = 50
@@ -118,6 +120,8 @@ def _column(name: str, values: Array, ranged: Array, pair: tuple[float, float] |
         notes.append("has one value only")
     if identifies(values):
         notes.append("is another whole number in every record: a row number, an identifier? Leave it out with drop")
+    if (np.abs(values) >= EXACT).any() and (values == np.floor(values)).all():
+        notes.append("has whole numbers beyond 2^53, read with about 16 digits: an identifier? Leave it out with drop")
     if outside > MOST_CLIPPED * len(values):
         notes.append(f"{outside / len(values):.0%} of its values are outside of its range")
     return Column(

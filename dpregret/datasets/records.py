@@ -73,7 +73,7 @@ MOST_NAMED: Final = 8
 """Values of a label that a message lists."""
 _ESCAPES: Final = frozenset(("idna", "punycode", "unicode-escape", "raw-unicode-escape"))
 """Codecs of Python that read a text as another."""
-UNNAMED: Final = r"(Unnamed: \d+(_level_\d+)?)?"
+UNNAMED: Final = r"(Unnamed: \d+(_level_\d+|\.\d+)?)?"
 """A column without a name, or what pandas calls one."""
 
 
@@ -396,9 +396,13 @@ class RecordFile(BaseModel):
             if not any(matches(value, (wanted,)) for value in classes.first):
                 word = "positive" if wanted in positive else "negative"
                 quotes = "" if isinstance(wanted, str) else f" (a {_kind(wanted)}; quotes make a word of it)"
+                near = nearest(wanted, classes.first)
+                same = isinstance(wanted, str) and _exact(wanted)
+                if isinstance(same, Decimal) and same in map(_exact, classes.first):  # `nearest` of "1" may be "-1"
+                    quotes, near = f" (a word; {word}: {str(wanted).strip()}, without quotes, is a number)", ""
                 raise ConfigError(
                     f"{self.location}: {where}: no record has the value {wanted!r} of {word}{quotes}; its values are "
-                    f"{listed}{nearest(wanted, classes.first)}"
+                    f"{listed}{near}"
                 )
         others = [value for value, side in sides.items() if side < 0]
         if not others:

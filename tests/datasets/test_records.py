@@ -52,6 +52,8 @@ def refusal(folder: Path, content: str | bytes, **given: Any) -> str:
         ('a,b,label\n1,2,yes\n1,"2"3,no\n', {}, ":3: not a record: a quotation mark within a field"),
         # columns that are no features
         (",a,label\n0,1,yes\n1,2,no\n", {}, 'drop: [""]'),
+        ("Unnamed: 0.1,a,label\n0,1,yes\n1,2,no\n", {}, 'drop: ["Unnamed: 0.1"]'),
+        ("a,label\n0,-1\n1,+1\n", {"positive": "1"}, "(a word; positive: 1, without quotes, is a number)"),
         ("Unnamed: 0,a,label\n0,1,yes\n1,2,no\n", {}, 'drop: ["Unnamed: 0"]'),
         ("a,a,label\n0,1,yes\n1,2,no\n", {}, "column 2: 'a' is the name of column 1 too"),
         ("a,label,label\n0,yes,yes\n1,no,no\n", {}, "column 3: 'label' is the name of column 2 too"),
@@ -392,3 +394,9 @@ def test_blanks_before_a_quotation_mark_are_no_part_of_a_field(tmp_path: Path) -
     found = record_file(tmp_path, 'a, "s", label\n1, "x, y", yes\n2, z, no\n', levels={"s": ["x, y", "z"]}).records()
     assert found.values.tolist() == [[1, 0], [2, 1]]
     assert not found.blanks
+
+
+def test_whole_numbers_that_a_float_rounds_are_said(tmp_path: Path) -> None:
+    content = "a,b,label\n9007199254740993,1e20,yes\n2,0.5,no\n"
+    notes = overview("own", record_file(tmp_path, content).records()).notes
+    assert [note.partition(",")[0] for note in notes if "2^53" in note] == ["a: has whole numbers beyond 2^53"]

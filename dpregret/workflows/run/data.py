@@ -88,7 +88,7 @@ class _Call(Source):
     """The arguments of a call, for messages."""
 
     def at(self, path: tuple[str | int, ...]) -> str:
-        return ": ".join(["records", *map(str, path[:1])])
+        return ": ".join(["records", *map(str, path[: 2 if path[:1] in (("ranges",), ("levels",)) else 1])])
 
 
 def planned_at(experiment: str, rounds: int, size: int, epsilon: float, delta: float) -> Planned:
