@@ -260,11 +260,11 @@ def test_a_win_counts_the_settings_that_were_looked_at_and_the_rivals() -> None:
 @pytest.mark.parametrize("best", [1.0, 1.1])
 def test_the_profiles_name_the_classes_in_words_and_the_best_stands_above(best: float) -> None:
     """All curves end at one: the texts at their ends stand in the order of the medians."""
-    shares = {"dp-ftrl.root": (1.0, best), "pftal.corrected": (2.0, 1.0), "pocp-igd.corrected": (2.0, 3.0)}
-    rows = [("full", turn, name, ratio) for name, pair in shares.items() for turn, ratio in enumerate(pair * 3)]
+    rows = [("full", turn, f"learner-{n}.plain", best + n + turn / 9) for n in range(9) for turn in range(6)]
+    rows[:6] = [("full", turn, "learner-0.plain", best) for turn in range(6)]
     with style_context():
         figure = profile_figure(pd.DataFrame(rows, columns=["feedback", "problem", "learner", "ratio"]), Theme())
         assert list(faults(figure)) == []
     assert ("all its problems in" in figure.title) == (best == 1.0)
     heights = {label.get_text(): label.xyann[1] for label in figure.panels[0].axis.texts}
-    assert sorted(heights, key=heights.__getitem__) == ["pocp igd, corrected", "pftal, corrected", "dp ftrl, root"]
+    assert sorted(heights, key=heights.__getitem__) == [f"learner {n}, plain" for n in reversed(range(9))]
