@@ -40,7 +40,6 @@ from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import bdtrc
 
 from dpregret.algorithms.experts.base import Block, Play
@@ -202,6 +201,8 @@ def largest_eta(horizon: int, at_best: Tuning, needed: float, epsilon: float, de
 
     def excess(eta: float) -> float:
         return at_best._replace(eta=eta).price(horizon, delta) - epsilon
+
+    from scipy.optimize import brentq  # late: most of what imports this file searches nothing
 
     root = float(brentq(excess, needed, best, xtol=min(1e-12, 1e-9 * epsilon), rtol=1e-9))
     while excess(root) > 0:

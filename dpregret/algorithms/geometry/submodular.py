@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
 
 from dpregret.algorithms.geometry.base import (
     FacetGauge,
@@ -174,6 +173,8 @@ class Permutahedron(FixedSum, BasePolytope):
 
     def project(self, points: Array) -> Array:
         """y - (isotonic regression of sorted y - w): pooled blocks share what is beyond w (Lim & Wright 2016)."""
+        from scipy.optimize import isotonic_regression  # late: other sets need a fifth of a second less
+
         order = np.argsort(-points, axis=-1, kind="stable")
         excess = np.take_along_axis(points, order, axis=-1) - self.weights
         rows = excess.reshape(-1, self.dimension)

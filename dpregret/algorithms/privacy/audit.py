@@ -25,7 +25,6 @@ from functools import lru_cache
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.optimize import linprog
 from scipy.special import betainccinv, betaincinv, ndtri
 
 from dpregret.algorithms.privacy.prefix_sums import BLOCK, PrefixSums
@@ -118,6 +117,8 @@ def item_pure_loss(mechanism: PrefixSums, rounds: int) -> Array:
     sums, draws = np.tril(np.ones((rounds, rounds))), noise.shape[1]
     if rounds == draws:
         return np.abs(np.linalg.solve(noise, sums)).sum(axis=0)
+    from scipy.optimize import linprog  # late: most of what imports this file searches nothing
+
     both, costs = np.hstack([noise, -noise]), np.ones(2 * draws)  # v as the difference of two that are not negative
     return np.array([linprog(costs, A_eq=both, b_eq=item, method="highs").fun for item in sums.T])
 

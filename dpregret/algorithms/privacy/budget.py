@@ -24,7 +24,6 @@ from fractions import Fraction
 from typing import Final
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import betainc, expit
 
 from dpregret.algorithms.privacy.noise import NoiseDistribution
@@ -127,6 +126,8 @@ def _crossing(excess: Callable[[float], float], low: float, high: float) -> floa
 
 def _brent(excess: Callable[[float], float], low: float, high: float) -> tuple[float, bool]:
     """The root to 15 digits whatever its size, and whether the search came to its end."""
+    from scipy.optimize import brentq  # late: most of what imports this file searches nothing
+
     tolerance = 4 * math.ulp(0.0)
     root, search = brentq(
         excess, low, high, xtol=tolerance, rtol=4 * SPACING, maxiter=1000, full_output=True, disp=False

@@ -26,7 +26,6 @@ from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
 from dpregret.algorithms.privacy.budget import (
     SPACING,
@@ -124,6 +123,8 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
         excess = math.exp(log_order)
         parts = rho, excess * rho, logarithm / excess, -math.log1p(excess) / excess, -math.log1p(1 / excess)
         return math.fsum(parts) + 8 * SPACING * sum(map(abs, parts))
+
+    from scipy.optimize import minimize_scalar  # late: most of what imports this file searches nothing
 
     ratio = logarithm / rho
     within = 0 < ratio < math.inf

@@ -48,7 +48,6 @@ from dataclasses import replace
 from typing import Final, cast
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.special import ndtr
 
 from dpregret.algorithms.erm.base import ErmProblem, Risk
@@ -156,6 +155,8 @@ def curved_delta(epsilon: float, ridge: float, deviation: float, bend: float) ->
 
 def objective_epsilon(budget: Budget, deviation: float) -> float:
     """The largest loss at the budget's delta over all places of the bend."""
+    from scipy.optimize import minimize_scalar  # late, as below
+
     ridge = 2 / budget.epsilon
 
     def lost(bend: float) -> float:

@@ -46,12 +46,10 @@ from dpregret.paper_figs.judge.vocabulary import (
     labels_of,
 )
 from dpregret.paper_figs.text import formats
-from dpregret.workflows.plan import make
 from dpregret.workflows.plan.config import Config, results_of
 from dpregret.workflows.plan.frozen import settings_of
 from dpregret.workflows.plan.load import check_options, load_config
 from dpregret.workflows.plan.read import FORMAT, PAPERS, ExperimentPlays, Plan, paper_of, papers
-from dpregret.workflows.run.job import play_experiment
 
 FIGURES: Final = Path("results") / "check"
 """Where figures of single claims go: PAPER/CLAIM.png below it."""
@@ -199,6 +197,8 @@ class ClaimOf:
         )  # fmt: skip
 
     def _played(self, file: Path, exact: ExactLoss | None) -> Measured:
+        from dpregret.workflows.run.job import play_experiment  # late: an exact loss needs no play, nor a plan
+
         claim, config = self.entry, load_config(file, check=False)
 
         def missing(reason: str) -> Measured:
@@ -272,6 +272,8 @@ def check(paper: str, claim: str, profile: str | Path = "full", figure: str | Pa
 
 def part_of(config: Config, paper: str, claim: Claim) -> tuple[Plan, ExperimentPlays]:
     """The plays of a profile that decide a claim."""
+    from dpregret.workflows.plan import make  # late, as above
+
     part, code = plays_of(config, paper, claim.experiment, [claim])
     return Plan(Path(), {"format": FORMAT, "config": config.to_json(), **make.listed_code(code)}), part
 
@@ -281,6 +283,8 @@ def plays_of(
 ) -> tuple[ExperimentPlays, dict[str, list[Path]]]:
     """The plays of an experiment that decide some claims: of their learners, and of their counterparts; the files
     behind the fingerprints of their code."""
+    from dpregret.workflows.plan import make  # late, as above
+
     experiment = config.experiment(paper, name)
     needed = [line for claim in claims for line in (claim, claim.counterpart) if line is not None]
     globs = [(line.learner, line.variant) for line in needed]
