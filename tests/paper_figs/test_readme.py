@@ -209,6 +209,23 @@ def test_a_finding_that_did_not_come_out_so_is_gone(verdict: str, refuted: str, 
     assert told(run) == left
 
 
+PARTS = """\
+  parts:
+    - {text: "On {safe}.", claims: {safe: violated}}
+    - {text: "Then {E1: corrected}.", claims: {grows-T: reproduced}}
+    - {text: "At {E9: corrected}.", claims: {grows-T: reproduced}}
+"""
+
+
+@pytest.mark.parametrize(("verdict", "text"), [("reproduced", "First. Then 5."), ("inconclusive", None)])
+def test_a_finding_has_the_parts_that_the_run_supports(verdict: str, text: str | None, run: Path) -> None:
+    entry = "findings:\n- id: second\n  paper: p_2020\n  title: It\n  text: First.\n  page: docs/p_2020.md\n"
+    (run / "papers" / "findings.yaml").write_text(entry + PARTS)
+    outcome(verdict, "reproduced").to_csv(run / "results" / "p_2020" / "claims.csv", index=False)
+    found = headlines(run / "results", run / "papers", ["p_2020"])
+    assert [(each.text, each.claims) for each in found] == ([(text, {"grows-T": "reproduced"})] if text else [])
+
+
 @pytest.mark.parametrize("name", ["errata", "gains", "claims"])
 def test_a_finding_without_its_numbers_is_gone(name: str, run: Path) -> None:
     path = run / "results" / "p_2020" / f"{name}.csv"
@@ -233,8 +250,14 @@ def test_shipped_findings_name_claims_and_errata_that_exist() -> None:
         if entry.paper:
             claims, errata, _ = load_paper(PAPERS / entry.paper)
             known = {claim.id for claim in claims.claims} | {erratum.id for erratum in errata.errata}
-            named = re.findall(r"\{([^:}]+)(?::[^}]*)?\}", entry.title + entry.text)
-            assert {*named, *entry.claims} - {"ratios", "noises", "decoded", "setting"} <= known
+            parts = " ".join(part.text for part in entry.parts)
+            named = re.findall(r"\{([^:}]+)(?::[^}]*)?\}", entry.title + entry.text + parts)
+            assert {*named, *entry.claims, *(claim for part in entry.parts for claim in part.claims)} - {
+                "ratios",
+                "noises",
+                "decoded",
+                "setting",
+            } <= known
         assert (PAPERS.parents[2] / entry.page).exists(), entry.page
 
 

@@ -146,6 +146,20 @@ def test_a_claim_has_the_same_number_on_cards_in_tables_errata_and_the_command(r
     assert told.items() <= numbers.items()
 
 
+@pytest.mark.parametrize("paper", [path.parent.name for path in PAPERS.glob("*/errata.yaml")])
+def test_the_gravest_mistakes_come_first(paper: str) -> None:
+    """Mistakes of statements and proofs, shown ones before others; slips; then everything else."""
+    entries = section(PAPERS.parents[2] / "results/reference", load_paper(PAPERS / paper))["entries"]
+    of = [entry["erratum"].of if entry["erratum"].printed_mistake else "" for entry in entries]
+    places = [
+        ("statement step", "slip", "").index("statement step" if each in ("statement", "step") else each or "")
+        for each in of
+    ]
+    assert places == sorted(places)
+    grave = [bool(entry["effect"]) or "violated" in str(entry["claims"]) for entry in entries[: places.count(0)]]
+    assert grave == sorted(grave, reverse=True)
+
+
 def test_readme_and_front_page_show_the_same_findings_in_the_same_order(results: Path, page: Path) -> None:
     front = page.read_text(encoding="utf-8").split('id="findings"')[1].split('id="papers"')[0]
     found = headlines(results, PAPERS, [PAPER])

@@ -14,10 +14,10 @@ from dpregret.paper_figs.figures import compare, write
 from dpregret.paper_figs.figures.curves import Series, panels_of
 from dpregret.paper_figs.figures.grammar import Curve, PanelFigure, Source, Theme
 from dpregret.paper_figs.figures.style import MOST, CurveStyle, style_context
-from dpregret.paper_figs.judge.claims import ClaimsFile, FigureEntry, Table, load_claims
+from dpregret.paper_figs.judge.claims import ClaimsFile, FigureEntry, Table, load_claims, load_paper
 from dpregret.paper_figs.judge.result_tables import read_jobs, write_jobs
 from dpregret.paper_figs.judge.runs import COLUMNS, COST_COLUMNS, KEY, RunsError, check_columns, empty_row, read_runs
-from dpregret.paper_figs.tables.write import MORE, comparison_table, costs_table, write_tables
+from dpregret.paper_figs.tables.write import MORE, comparison_table, costs_table, write_errata, write_tables
 from dpregret.paper_figs.validation.simulate import Sweep
 from dpregret.workflows.plan.read import PAPERS
 
@@ -93,6 +93,20 @@ def test_errata_carry_measured_numbers(tables: Path) -> None:
     assert float(errata.loc["L1", "of constant"]) > 0
     assert errata.loc["L1", "setting"].startswith("T = ")
     assert errata.loc["L1", "claims"] == "alg1-printed-gamma alg1-printed-gaussian"
+
+
+def test_an_effect_is_measured_wherever_both_variants_ran(tables: Path, paper_runs: Path, tmp_path: Path) -> None:
+    """The experiment of an erratum is not in the run: another one is, in its largest setting."""
+    named = pd.read_csv(tables / "errata.csv", keep_default_na=False).set_index("erratum").loc["L1"]
+    errata = [each for each in load_paper(PAPERS / "lou_cheung_2020").errata.errata if each.id == "L1"]
+    runs = read_runs(paper_runs)
+    moved = runs.assign(experiment=runs["experiment"].replace(named["experiment"], "elsewhere"))
+    alone = moved.loc[moved["variant"] != errata[0].measure.variant]
+    for rows, status, experiment in ((moved, "measured", "elsewhere"), (alone, "not run", named["experiment"])):
+        write_errata(rows, errata, tmp_path, {"elsewhere"})
+        found = pd.read_csv(tmp_path / "errata.csv", keep_default_na=False).loc[0]
+        assert (found["status"], found["experiment"]) == (status, experiment)
+        assert (found["as printed"] == named["as printed"]) == (status == "measured")
 
 
 def test_costs_count_the_runs_that_were_timed_on_this_machine(

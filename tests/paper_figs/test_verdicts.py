@@ -307,6 +307,12 @@ def test_an_exact_loss_above_its_promise_refutes_the_claim_that_names_it(tmp_pat
     for exact in ({"found": within}, {"other": above}, {}):
         assert judge(runs, claim, exact=exact).verdict == "inconclusive"
     assert judge(runs, make_claim(**PRIVATE, accounting="upper"), exact={"found": above}).verdict == "inconclusive"
+    for missing in (["dimension"], None):  # an exact loss needs no runs
+        rows = runs if missing else runs.loc[runs["learner"] != claim.learner]
+        found = judge(rows, claim, missing, exact={"found": above})
+        assert (found.verdict, found.runs) == ("violated", 0)
+        assert "; in the runs nothing: " in found.reason
+        assert judge(rows, claim, missing, exact={"found": within}).verdict == "not run"
     write_exact_losses({"a.b": above}, tmp_path / "exact.csv")
     assert ExactLoss.read(tmp_path / "exact.csv") == {"a.b": above}
 

@@ -209,13 +209,20 @@ def _row(claim: Claim, judgement: Judgement) -> dict[str, object]:
 def judge(
     runs: pd.DataFrame, claim: Claim, experiments: Collection[str] | None = None, exact: ExactLosses = NOTHING
 ) -> Judgement:
-    """Verdict on one line; raises ClaimsError when it does not determine its rows."""
+    """Verdict on one line; raises ClaimsError when it does not determine its rows.
+
+    An exact loss needs no runs: it refutes a claim whose experiment is not in the profile, too.
+    """
     try:
         if experiments is not None and claim.experiment not in experiments:
             raise NotRun(f"experiment {claim.experiment} is not in this profile")
         cells = collect_cells(runs, claim)
     except NotRun as missing:
-        return Judgement(word.NOT_RUN, str(missing), resolution_of="none: not run")
+        loss = exact.get(claim.exact) if claim.type == "private" else None
+        if loss is None or not loss.refutes:
+            return Judgement(word.NOT_RUN, str(missing), resolution_of="none: not run")
+        reason = f"{loss}; in the runs nothing: {missing}"
+        return Judgement(word.VIOLATED, reason, resolution=PRIVACY_ROUNDING, resolution_of=FACTOR)
     return judge_cells(runs, claim, cells, exact)
 
 

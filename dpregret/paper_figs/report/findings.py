@@ -10,6 +10,7 @@ answers. Every number comes from errata.csv, claims.csv and checks.csv.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections import Counter
@@ -114,10 +115,28 @@ def write_errata_page(results: Path, papers: Sequence[str], texts: Path, out: Pa
 
     `texts` holds a folder of YAML files for each paper.
     """
-    sections = [view for paper in papers if (view := section(results, load_paper(texts / paper)))["entries"]]
+    found = (section(results, load_paper(texts / paper)) for paper in papers)
+    sections = sorted((view for view in found if view["entries"]), key=gravity)
     refuted = refutations(results, texts, papers)
     text = templates("md").get_template("errata.md.j2").render(sections=sections, refuted=refuted)
     (out / "errata.md").write_text(text, encoding="utf-8")
+
+
+def gravity(section: View) -> tuple[int, int]:
+    """The place of a paper among the errata: most mistakes of a statement, a proof or a box that are shown in numbers
+    first, then most of them."""
+    grave = [_gravity(entry)[:2] for entry in section["entries"]]
+    return -grave.count((0, 0)), -sum(not slight for slight, _ in grave)
+
+
+def _gravity(entry: View) -> tuple[int, ...]:
+    """Mistakes in print of a statement, a proof or a box first, of these what is shown by a measured effect or a
+    refuted claim, and those of statements; then slips, then the other kinds."""
+    erratum: Erratum = entry["erratum"]
+    classes = [*CLASSES, None]
+    of = classes.index(erratum.of if erratum.printed_mistake else None)
+    shown = bool(entry["effect"]) or any(VIOLATED in claim for claim in entry["claims"])
+    return of if of > 1 else 0, not shown, of, erratum.provenance != "printed", [*KINDS].index(erratum.kind)
 
 
 def mistakes_in_words(counted: Iterable[Mapping[str, int]]) -> str:
@@ -149,7 +168,8 @@ def section(results: Path, paper: PaperTexts) -> View:
     claims, folder = paper.claims, results / paper.claims.paper
     rows = {row["erratum"]: row for row in records(folder / "errata.csv")}
     lines = lines_of(folder)
-    entries = [_entry(erratum, rows[erratum.id], lines, claims, results) for erratum in paper.errata.errata]
+    found = (_entry(erratum, rows[erratum.id], lines, claims, results) for erratum in paper.errata.errata)
+    entries = sorted(found, key=_gravity)
     classes = classes_of(paper.errata.errata)
     mistakes = sum(classes.values())
     measured = sum(bool(entry["effect"]) for entry in entries)
@@ -223,10 +243,18 @@ class Gains(Strict):
     decoded: dict[Literal["table", "of", "by"], str] = Field(default_factory=dict)
 
 
+class Part(Strict):
+    """Sentences of a finding. claims: id -> the verdict on which they rest."""
+
+    text: str
+    claims: dict[str, str]
+
+
 class Finding(Strict):
     """A finding of the file.
 
-    claims: id -> the verdict on which it rests. page: the document that has more. figure: a figure of the paper.
+    claims: id -> the verdict on which it rests. parts: sentences behind its text, of which a run may support some.
+    page: the document that has more. figure: a figure of the paper.
     """
 
     id: str
@@ -236,6 +264,7 @@ class Finding(Strict):
     paper: str = ""
     figure: str = ""
     claims: dict[str, str] = Field(default_factory=dict)
+    parts: tuple[Part, ...] = ()
     gains: Gains | None = None
     refuted: bool = False
 
@@ -352,7 +381,12 @@ def _filled(entry: Finding, results: Path, papers: Sequence[str]) -> Headline:
     if entry.paper not in papers:
         raise _MissingError
     folder, lines = results / entry.paper, _lines(results, entry.paper)
-    if any(lines.get(claim, {}).get("verdict") != verdict for claim, verdict in entry.claims.items()):
+
+    def holding(claims: Mapping[str, str]) -> bool:
+        return all(lines.get(claim, {}).get("verdict") == verdict for claim, verdict in claims.items())
+
+    parts = [part for part in entry.parts if holding(part.claims)]
+    if not holding(entry.claims) or (entry.parts and not parts):
         raise _MissingError
     ratios = _gained(entry.gains, folder) if entry.gains else {}
 
@@ -365,8 +399,17 @@ def _filled(entry: Finding, results: Path, papers: Sequence[str]) -> Headline:
             raise _MissingError
         return text
 
-    title, text = (re.sub(r"\{([^:}]+)(?:: ([^}]+))?\}", number, sentence) for sentence in (entry.title, entry.text))
-    return Headline(**{**dict(entry), "title": title, "text": text})
+    def filled(sentence: str) -> str:
+        return re.sub(r"\{([^:}]+)(?:: ([^}]+))?\}", number, sentence)
+
+    text, claims = [filled(entry.text)], dict(entry.claims)
+    for part in parts:
+        with contextlib.suppress(_MissingError):
+            text.append(filled(part.text))
+            claims |= part.claims
+    if parts and claims == entry.claims:
+        raise _MissingError
+    return Headline(**{**dict(entry), "title": filled(entry.title), "text": " ".join(text), "claims": claims})
 
 
 def _lines(results: Path, paper: str) -> dict[str, Record]:

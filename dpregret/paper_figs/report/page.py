@@ -526,6 +526,7 @@ def write_report(
     )
     html = template.get_template("report.html.j2").render(
         papers=views,
+        by_errata=sorted(views, key=lambda view: findings.gravity(view["errata"])),
         unclaimed=further,
         crashed=crashed,
         folder=run.folder,

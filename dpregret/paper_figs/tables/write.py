@@ -7,6 +7,7 @@ No timing enters any of them but the costs of a round, so equal runs give equal 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -338,27 +339,46 @@ def write_errata(
 
 def _erratum(runs: pd.DataFrame, erratum: Erratum, experiments: Collection[str] | None) -> dict[str, str]:
     effect = dict.fromkeys(EMPTY, formats.DASH)
-    status, note = NOT_MEASURABLE, erratum.reason
-    if erratum.measure is not None and erratum.experiment is not None:
+    status, note, experiment = NOT_MEASURABLE, erratum.reason, erratum.experiment
+    if erratum.measure is not None and experiment is not None:
         try:
-            if experiments is not None and erratum.experiment not in experiments:
-                raise NotRun(f"experiment {erratum.experiment} is not in this profile")
-            effect, status = measure(runs, erratum.measure, erratum.experiment), MEASURED
+            try:
+                if experiments is not None and experiment not in experiments:
+                    raise NotRun(f"experiment {experiment} is not in this profile")
+                effect = measure(runs, erratum.measure, experiment)
+            except NotRun as missing:
+                experiment, effect = _elsewhere(runs, erratum.measure, missing)
+            status = MEASURED
         except (NotRun, fits.NoExponent) as missing:
             status, note = NOT_RUN, str(missing)
     copied = {name: getattr(erratum, name) for name in ("kind", "provenance", "place", "printed", "right", "why")}
-    references = {"claims": " ".join(erratum.claims), "experiment": erratum.experiment or formats.DASH, "note": note}
+    references = {"claims": " ".join(erratum.claims), "experiment": experiment or formats.DASH, "note": note}
     return {"erratum": erratum.id, **copied, "status": status, **effect, **references}
 
 
-def measure(runs: pd.DataFrame, what: Measure, experiment: str) -> dict[str, str]:
+def _elsewhere(runs: pd.DataFrame, what: Measure, missing: NotRun) -> tuple[str, dict[str, str]]:
+    """The effect in the first other experiment that has both variants, in its largest setting, and that experiment;
+    raises `missing` where none has."""
+    for experiment in sorted({*runs.loc[runs["learner"] == what.learner, "experiment"]}):
+        rows = runs.loc[(runs["experiment"] == experiment) & (runs["learner"] == what.learner)]
+        for stream in sorted({*rows["stream"]}, key=lambda name: (name != what.stream, name)):
+            with contextlib.suppress(NotRun, fits.NoExponent, pd.errors.MergeError):
+                moved = what.model_copy(update={"stream": stream, "where": {}})
+                return experiment, measure(rows, moved, experiment, LARGEST)
+    raise missing
+
+
+def measure(
+    runs: pd.DataFrame, what: Measure, experiment: str, largest: Sequence[str] = ("horizon",)
+) -> dict[str, str]:
     """Printed and corrected value of a quantity, with 95 % intervals where runs differ, and their ratio.
 
-    `of constant`: the printed regret over that of a fixed-point baseline. Raises NotRun or NoExponent.
+    `of constant`: the printed regret over that of a fixed-point baseline. largest: settings of which the largest value
+    is taken. Raises NotRun or NoExponent.
     """
     column, quantity = QUANTITIES[what.quantity]
     printed_rows, right_rows = (
-        last_rows(select_rows(runs, what.learner, name, experiment, what.stream, what.where), ["horizon"])
+        last_rows(select_rows(runs, what.learner, name, experiment, what.stream, what.where), largest)
         for name in (what.variant, what.against)
     )
     keys = ["run", "set", "dimension", "epsilon", "window"]
