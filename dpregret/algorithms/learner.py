@@ -420,9 +420,9 @@ class _Block:
         """The noise of some rounds, (count, settings, runs, d); None for a learner without a plan."""
         if self.scales is None:
             return None
-        runs, held, dimension = self.units[0].shape
+        runs, left, dimension = self.units[0].shape
         noise = np.zeros((count, len(self.units), runs, dimension))
-        if held:
+        if left:
             for setting, (units, scale) in enumerate(zip(self.units, self.scales, strict=True)):
                 np.multiply(units[:, first : first + count].swapaxes(0, 1), scale, out=noise[:, setting])
         return noise
@@ -449,64 +449,69 @@ def _noise(learner: Learner, generators: Sequence[np.random.Generator], blocks: 
             yield _Block([joined[mechanism] for mechanism in plan.mechanisms], plan.scales, blocks * rounds)
 
 
-def play_rounds(learner, loss, domain, held, rows, units, scale, begun, first, done, rounds, x, losses, norms):
+def play_rounds(learner, loss, domain, buffers, rows, units, scale, begun, first, done, rounds, x, losses, norms):
     """Play `rounds` rounds after the first `done` of the runs first, first + 1, ... whose points are x (d, runs).
 
-    held, rows: see `losses.as_columns`. units (runs in all, rounds, d) from round `begun` on, times scale: noise; no
+    buffers, rows: see `losses.as_columns`. units (runs in all, rounds, d) from round `begun` on, times scale: noise; no
     rounds where there is none. losses, norms (runs,): running sums of losses and of |noise|; changed in place, as x is.
     """
     (d, runs), loud = x.shape, units.shape[1] > 0
-    gradient, noise, value, s = np.empty((d, runs)), np.zeros((d, runs)), np.empty(runs), np.empty((SCRATCH, runs))
+    gradient, noise, value, scratch = (
+        np.empty((d, runs)),
+        np.zeros((d, runs)),
+        np.empty(runs),
+        np.empty((SCRATCH, runs)),
+    )
     for now in range(rounds):
         if now == 0 or rows[0].shape[0] > 1:
-            copy_round(rows, held, now, first)
-        slope_at(loss, x, gradient, value, s)
+            copy_round(rows, buffers, now, first)
+        slope_at(loss, x, gradient, value, scratch)
         for r in range(runs):
             losses[r] += value[r]
         if loud:
             for r in range(runs):
                 for k in range(d):
                     noise[k, r] = scale * units[first + r, begun + now, k]
-            inner(noise, noise, value, s)
+            inner(noise, noise, value, scratch)
             for r in range(runs):
                 norms[r] += np.sqrt(value[r])
-        step(learner, loss, domain, float(done + now + 1), x, gradient, noise, s)
+        step(learner, loss, domain, float(done + now + 1), x, gradient, noise, scratch)
 
 
-def play_round(learner, loss, domain, held, rows, first, t, x, slopes, noises):
+def play_round(learner, loss, domain, buffers, rows, first, t, x, slopes, noises):
     """Round t alone, with the gradients and the noise of all runs, (runs in all, d); without noise these are zeros."""
     d, runs = x.shape
-    gradient, noise, s = np.empty((d, runs)), np.empty((d, runs)), np.empty((SCRATCH, runs))
-    copy_round(rows, held, 0, first)
+    gradient, noise, scratch = np.empty((d, runs)), np.empty((d, runs)), np.empty((SCRATCH, runs))
+    copy_round(rows, buffers, 0, first)
     for k in range(d):
         for r in range(runs):
             gradient[k, r], noise[k, r] = slopes[first + r, k], noises[first + r, k]
-    step(learner, loss, domain, t, x, gradient, noise, s)
+    step(learner, loss, domain, t, x, gradient, noise, scratch)
 
 
 def ask_project(domain, points, weights, repeats):
     """Project points (d, runs) `repeats` times: measures the cost of a projection within rounds."""
-    x, s = np.empty(points.shape), np.empty((SCRATCH, points.shape[1]))
+    x, scratch = np.empty(points.shape), np.empty((SCRATCH, points.shape[1]))
     for _ in range(repeats):
         for k in range(x.shape[0]):
             for r in range(x.shape[1]):
                 x[k, r] = points[k, r]
-        project(domain, x, s)
+        project(domain, x, scratch)
 
 
 def ask_vertex(domain, points, weights, repeats):
     """The same for the linear oracle."""
-    x, s = np.empty(points.shape), np.empty((SCRATCH, points.shape[1]))
+    x, scratch = np.empty(points.shape), np.empty((SCRATCH, points.shape[1]))
     for _ in range(repeats):
-        vertex(domain, points, x, s)
+        vertex(domain, points, x, scratch)
 
 
 def ask_local(domain, points, weights, repeats):
     """The same for the local oracle, from weights (k, runs) on."""
-    x, s = np.empty(points.shape), np.empty((SCRATCH, points.shape[1]))
+    x, scratch = np.empty(points.shape), np.empty((SCRATCH, points.shape[1]))
     for _ in range(repeats):
-        held = weights.copy()
-        local_step(domain, held, 1.0 / points.shape[0], 0.5, points, x, s)
+        moved = weights.copy()
+        local_step(domain, moved, 1.0 / points.shape[0], 0.5, points, x, scratch)
 
 
 class Oracle(NamedTuple):
@@ -524,8 +529,8 @@ ORACLES = {
 }
 
 
-def text_of(domain: Any, oracle: str) -> Any:
-    """A set, counted or not, as compiled rounds know it; None where it has no text of that oracle."""
+def compiled_data_of(domain: Any, oracle: str) -> Any:
+    """A set, counted or not, as compiled rounds know it; None where it has no compiled oracle of that kind."""
     data = data_of(domain)
     return data if type(data) in ORACLES[oracle].function.kinds else None
 
@@ -604,10 +609,12 @@ class CompiledRounds:
         self.learner = learner
         domain = learner.domain
         self.tally: Any = getattr(domain, ORACLES[learner.oracle].tally, None)
-        self.held = learner.local if learner.oracle == "local" else domain  # kept alive while its number is in use
-        text = text_of(domain, learner.oracle)
-        self.counted = text is not None
-        self.domain = text if self.counted else by_methods(self.held)
+        self.referenced = (
+            learner.local if learner.oracle == "local" else domain
+        )  # kept alive while its number is in use
+        data = compiled_data_of(domain, learner.oracle)
+        self.counted = data is not None
+        self.domain = data if self.counted else by_methods(self.referenced)
         settings, runs, d = learner.point.shape
         wide = min(runs, max(FEWEST, min(MOST, NUMBERS // d))) if self.counted else runs
         self.tiles = []
@@ -633,11 +640,11 @@ class CompiledRounds:
         """
         rows, loops = losses.laid() or NO_ROWS, specialised(self.played, *self.kinds(losses.kind))
         for tile in self.tiles:
-            loss, held, _ = as_columns(losses.kind, rows if losses.per_run else (), losses.shared, tile.x.shape[1])
+            loss, buffers, _ = as_columns(losses.kind, rows if losses.per_run else (), losses.shared, tile.x.shape[1])
             totals = sums[:, tile.setting, tile.first : tile.first + tile.x.shape[1]]
             tile.sums[...] = totals
 
-            before = tile.state, loss, self.domain, held, rows, units[tile.setting], float(scales[tile.setting])
+            before = tile.state, loss, self.domain, buffers, rows, units[tile.setting], float(scales[tile.setting])
             play = partial(loops, *before, begun, tile.first, done)
             if losses.kind not in self.ready:  # zero rounds: compile, and count that time apart
                 started = process_time()
@@ -659,15 +666,15 @@ class CompiledRounds:
         laid = () if alike is None else alike.laid()
         for tile in self.tiles:
             if alike is not None:
-                laid_loss, held, rows = as_columns(alike.kind, laid, alike.shared, tile.x.shape[1])
+                laid_loss, buffers, rows = as_columns(alike.kind, laid, alike.shared, tile.x.shape[1])
             else:
                 part = _Part(loss, tile.setting, slice(tile.first, tile.first + tile.x.shape[1]), shape[1])
-                laid_loss, held, rows = by_methods(part), (np.zeros((1, tile.x.shape[1])),), NO_ROWS
+                laid_loss, buffers, rows = by_methods(part), (np.zeros((1, tile.x.shape[1])),), NO_ROWS
             specialised(play_round, *self.kinds(type(laid_loss)))(
                 tile.state,
                 laid_loss,
                 self.domain,
-                held,
+                buffers,
                 rows,
                 tile.first,
                 float(self.learner.round),

@@ -64,8 +64,8 @@ def value(self: Any, points: Array) -> Array:
         return value_and_gradient(self, points)[0]
     shape, tiles = _tiles(self, points)
     values = np.empty(math.prod(shape))
-    for part, served, x, s in tiles:
-        specialised(_value, type(self))(served, x, values[part], s)
+    for part, served, x, scratch in tiles:
+        specialised(_value, type(self))(served, x, values[part], scratch)
     return values.reshape(shape)
 
 
@@ -78,9 +78,9 @@ def value_and_gradient(self: Any, points: Array) -> tuple[Array, Array]:
     """f and a subgradient at the points."""
     shape, tiles = _tiles(self, points)
     values, slopes = np.empty(math.prod(shape)), np.empty((math.prod(shape), points.shape[-1]))
-    for part, served, x, s in tiles:
+    for part, served, x, scratch in tiles:
         slope = np.empty_like(x)
-        specialised(_slope, type(self))(served, x, slope, values[part], s)
+        specialised(_slope, type(self))(served, x, slope, values[part], scratch)
         slopes[part] = slope.T
     return values.reshape(shape), slopes.reshape(*shape, points.shape[-1])
 
@@ -89,8 +89,8 @@ def prox(self: Any, points: Array, step: float) -> Array:
     """argmin over R^d of step * f(x) + |x - point|^2 / 2."""
     shape, tiles = _tiles(self, points)
     moved = np.empty((math.prod(shape), points.shape[-1]))
-    for part, served, x, s in tiles:
-        specialised(_prox, type(self))(served, x, float(step), s)
+    for part, served, x, scratch in tiles:
+        specialised(_prox, type(self))(served, x, float(step), scratch)
         moved[part] = x.T
     return moved.reshape(*shape, points.shape[-1])
 
@@ -130,16 +130,16 @@ def _shared(value: Any) -> Any:
     return np.ascontiguousarray(value, dtype=np.float64) if np.ndim(value) else float(value)
 
 
-def _value(loss, x, values, s):
-    value_at(loss, x, values, s)
+def _value(loss, x, values, scratch):
+    value_at(loss, x, values, scratch)
 
 
-def _slope(loss, x, slopes, values, s):
-    slope_at(loss, x, slopes, values, s)
+def _slope(loss, x, slopes, values, scratch):
+    slope_at(loss, x, slopes, values, scratch)
 
 
-def _prox(loss, x, step, s):
-    prox_at(loss, x, step, s)
+def _prox(loss, x, step, scratch):
+    prox_at(loss, x, step, scratch)
 
 
 NO_ROWS = (np.zeros((1, 1, 1)),)
@@ -148,19 +148,19 @@ NO_ROWS = (np.zeros((1, 1, 1)),)
 def as_columns(
     kind: type[Any], rows: Sequence[Array], shared: Sequence[Any], runs: int
 ) -> tuple[Any, tuple[Array, ...], tuple[Array, ...]]:
-    """(loss, held, rows): a loss of `runs` columns, the arrays in it that rounds are laid out in, and what is laid out.
+    """(loss, buffers, rows): a loss of `runs` columns, the arrays in it that rounds are written into, and these rounds.
 
     rows: one (rounds or 1, runs or 1, d or 1) for each field of a run.
     """
-    held = tuple(np.zeros((row.shape[2], runs)) for row in rows)
-    return kind(*held, *map(_shared, shared)), held or (np.zeros((1, runs)),), tuple(rows) or NO_ROWS
+    buffers = tuple(np.zeros((row.shape[2], runs)) for row in rows)
+    return kind(*buffers, *map(_shared, shared)), buffers or (np.zeros((1, runs)),), tuple(rows) or NO_ROWS
 
 
 @inlined
-def copy_round(rows, held, now, first):
+def copy_round(rows, buffers, now, first):
     """Write round `now` of the runs from `first` on to what a loss holds; after the last run comes the first again."""
     for field in range(len(rows)):
-        row, into = rows[field], held[field]
+        row, into = rows[field], buffers[field]
         t, run = now if row.shape[0] > 1 else 0, first % row.shape[1]
         for r in range(into.shape[1]):
             for k in range(into.shape[0]):
@@ -169,10 +169,10 @@ def copy_round(rows, held, now, first):
 
 
 @inlined
-def lay_out_rounds(rows, held, now, rounds, runs):
+def lay_out_rounds(rows, buffers, now, rounds, runs):
     """Write the `rounds` rounds from `now` on to what a loss holds: all runs of the first one, then of the next."""
     for field in range(len(rows)):
-        row, into = rows[field], held[field]
+        row, into = rows[field], buffers[field]
         for later in range(rounds):
             t = now + later if row.shape[0] > 1 else 0
             for r in range(runs):

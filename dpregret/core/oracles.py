@@ -1,7 +1,7 @@
 """The functions of a loss, a set and a learner that compiled rounds call: functions chosen by class, and the order of
 inner products.
 
-Points, gradients and noise are (d, runs), runs innermost; numbers of runs are (runs,). `s` is scratch, (9, runs) at
+Points, gradients and noise are (d, runs), runs innermost; numbers of runs are (runs,). `scratch` is (9, runs) at
 least: rows 0 to 7 belong to `inner`, row 8 to whoever calls it. Results go into the arrays that are handed over.
 """
 
@@ -17,37 +17,37 @@ from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import generic, inlined, specialised
 
 slope_at = generic("slope_at")
-"""slope_at(loss, x, gradient, value, s): f(x) and a subgradient there, 0 for the non-smooth part at its kink."""
+"""slope_at(loss, x, gradient, value, scratch): f(x) and a subgradient there, 0 for the non-smooth part at its kink."""
 value_at = generic("value_at")
-"""value_at(loss, x, value, s): f(x), for who sees no slope: bandits."""
+"""value_at(loss, x, value, scratch): f(x), for who sees no slope: bandits."""
 arm_at = generic("arm_at")
 """arm_at(loss, arm, r): f of run r at the vertex e_arm of the simplex."""
 prox_at = generic("prox_at")
-"""prox_at(loss, x, step, s): move x to argmin step f(y) + |y - x|^2 / 2, over the whole space."""
+"""prox_at(loss, x, step, scratch): move x to argmin step f(y) + |y - x|^2 / 2, over the whole space."""
 project = generic("project")
-"""project(domain, x, s): move x to the nearest point of the set."""
+"""project(domain, x, scratch): move x to the nearest point of the set."""
 vertex = generic("vertex")
-"""vertex(domain, cost, x, s): write a point of the set of least <cost, x>, an extreme one."""
+"""vertex(domain, cost, x, scratch): write a point of the set of least <cost, x>, an extreme one."""
 corner = generic("corner")
 """corner(domain, cost, out, whole, real): write a vertex of the set of least <cost, out>, (d,) each. Of equal costs the
 coordinate, edge or item listed first is the smaller one. whole, real: scratch, 1 + d integers and 1 + d numbers."""
 local_step = generic("local_step")
-"""local_step(domain, weights, radius, length, cost, x, s): one step of that length, in the weights (k, runs), towards
-the answer of the local linear oracle; x becomes the point that they stand for."""
+"""local_step(domain, weights, radius, length, cost, x, scratch): one step of that length, in the weights (k, runs),
+towards the answer of the local linear oracle; x becomes the point that they stand for."""
 point_of = generic("point_of")
-"""point_of(potential, state, x, s): write the points that states (k, runs) of mirror descent stand for."""
+"""point_of(potential, state, x, scratch): write the points that states (k, runs) of mirror descent stand for."""
 mirror_step = generic("mirror_step")
-"""mirror_step(potential, state, gradient, s): move states to argmin <g, u> + Bregman distance; gradients times step
-lengths, (d, runs), are lost."""
+"""mirror_step(potential, state, gradient, scratch): move states to argmin <g, u> + Bregman distance; gradients times
+step lengths, (d, runs), are lost."""
 step = generic("step")
-"""step(learner, loss, domain, t, x, gradient, noise, s): the learner's round t; x becomes what is released next."""
+"""step(learner, loss, domain, t, x, gradient, noise, scratch): the learner's round t; x becomes the next point."""
 
 LANES = 8
 SCRATCH = LANES + 1
 
 
 @inlined
-def inner(a: Array, b: Array | None, total: Array, s: Array) -> None:
+def inner(a: Array, b: Array | None, total: Array, scratch: Array) -> None:
     """total (runs,) = <a, b>, (d, runs) each: eight partial sums in the order of `numerics.sums.dot`.
 
     Without b the sums of a.
@@ -56,18 +56,20 @@ def inner(a: Array, b: Array | None, total: Array, s: Array) -> None:
     whole = d // LANES * LANES
     for k in range(LANES):
         for r in range(runs):
-            s[k, r] = 0.0
+            scratch[k, r] = 0.0
     for k in range(whole):
         for r in range(runs):
-            s[k % LANES, r] += a[k, r] if b is None else a[k, r] * b[k, r]
+            scratch[k % LANES, r] += a[k, r] if b is None else a[k, r] * b[k, r]
     for r in range(runs):
-        total[r] = ((s[0, r] + s[4, r]) + (s[2, r] + s[6, r])) + ((s[1, r] + s[5, r]) + (s[3, r] + s[7, r]))
+        total[r] = ((scratch[0, r] + scratch[4, r]) + (scratch[2, r] + scratch[6, r])) + (
+            (scratch[1, r] + scratch[5, r]) + (scratch[3, r] + scratch[7, r])
+        )
     for k in range(whole, d):
         for r in range(runs):
             total[r] += a[k, r] if b is None else a[k, r] * b[k, r]
 
 
-def by_corners(domain, cost, x, s):
+def by_corners(domain, cost, x, scratch):
     """The `vertex` of a set that has a `corner`: column by column."""
     d = x.shape[0]
     column, out, whole, real = np.empty(d), np.empty(d), np.empty(1 + d, np.int64), np.empty(1 + d)
@@ -115,12 +117,12 @@ def _served(oracle: Any, domain: Any, rows: Array) -> Array:
     return np.ascontiguousarray(x.T).reshape(np.shape(rows))
 
 
-def _project(domain, points, x, s):
-    project(domain, x, s)
+def _project(domain, points, x, scratch):
+    project(domain, x, scratch)
 
 
-def _vertex(domain, cost, x, s):
-    vertex(domain, cost, x, s)
+def _vertex(domain, cost, x, scratch):
+    vertex(domain, cost, x, scratch)
 
 
 def _call(number: int, oracle: str, points: Array, *further: Any) -> Array:
@@ -148,42 +150,42 @@ def _call_local_oracle(number: int, weights: Array, radius: float, length: float
 
 
 @project.add
-def _project_by_methods(domain: ByMethods, x, s):
+def _project_by_methods(domain: ByMethods, x, scratch):
     number = domain.number
     with objmode():
         x[...] = _call(number, "project", x)
 
 
 @vertex.add
-def _vertex_by_methods(domain: ByMethods, cost, x, s):
+def _vertex_by_methods(domain: ByMethods, cost, x, scratch):
     number = domain.number
     with objmode():
         x[...] = _call(number, "linear_oracle", cost)
 
 
 @slope_at.add
-def _slope_at_by_methods(loss: ByMethods, x, gradient, value, s):
+def _slope_at_by_methods(loss: ByMethods, x, gradient, value, scratch):
     number = loss.number
     with objmode():
         _call_slope(number, x, gradient, value)
 
 
 @value_at.add
-def _value_at_by_methods(loss: ByMethods, x, value, s):
+def _value_at_by_methods(loss: ByMethods, x, value, scratch):
     number = loss.number
     with objmode():
         _call_value(number, x, value)
 
 
 @prox_at.add
-def _prox_at_by_methods(loss: ByMethods, x, step, s):
+def _prox_at_by_methods(loss: ByMethods, x, step, scratch):
     number = loss.number
     with objmode():
         x[...] = _call(number, "prox", x, step)
 
 
 @local_step.add
-def _local_step_by_methods(oracle: ByMethods, weights, radius, length, cost, x, s):
+def _local_step_by_methods(oracle: ByMethods, weights, radius, length, cost, x, scratch):
     number = oracle.number
     with objmode():
         _call_local_oracle(number, weights, radius, length, cost, x)

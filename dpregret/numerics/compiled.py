@@ -93,7 +93,7 @@ class _Text:
     """What decides the compiled code of a function for arguments of some classes, in `lines`.
 
     That is its bytecode without its documentation, the constants that it names, the same of all functions that it
-    names, and of each generic function the texts for these classes, and for those that are named on the way.
+    names, and of each generic function the implementations for these classes, and for those that are named on the way.
     """
 
     def __init__(self, function: Any, kinds: Iterable[type]):
@@ -286,13 +286,13 @@ def _kernel(function: Any, **options: bool) -> Any:
 
 
 class Generic:
-    """The result of `generic`: called like a function; `add` gives it the text for one class; `kinds` are these."""
+    """The result of `generic`: called like a function; `add` gives it the code for one class; `kinds` are these."""
 
     __name__: str
     kinds: dict[type, Callable[..., Any]]
 
     def __call__(self, first: Any, *rest: Any) -> Any:
-        """Call the text for the class of `first`."""
+        """Call the implementation for the class of `first`."""
 
     def add(self, function: Function) -> Function:
         """Take a function whose first parameter is annotated with the class that it is for."""
@@ -304,7 +304,7 @@ GENERICS: list[Generic] = []
 
 
 def generic(name: str) -> Generic:
-    """A function whose text is chosen by the class of its first argument, in Python and in compiled code alike.
+    """A function whose code is chosen by the class of its first argument, in Python and in compiled code alike.
 
         project = generic("project")
 
@@ -312,9 +312,9 @@ def generic(name: str) -> Generic:
         def _(ball: Ball, x, scratch):  # plain loops over (d, runs)
             ...
 
-    Classes are NamedTuples of arrays and numbers. In Python a dictionary finds the text; numba finds it when it
-    compiles the caller: a loop over rounds is compiled once for each combination of classes, from texts that are
-    compiled once each.
+    Classes are NamedTuples of arrays and numbers. In Python a dictionary finds the implementation; numba finds it when
+    it compiles the caller: a loop over rounds is compiled once for each combination of classes, from implementations
+    that are compiled once each.
     """
     kinds: dict[type, Callable[..., Any]] = {}
 
@@ -330,11 +330,11 @@ def generic(name: str) -> Generic:
 
     chosen.__name__ = name
 
-    def text_for(first: Any, *rest: Any) -> Any:
-        text = kinds.get(getattr(first, "instance_class", type(None)))
-        return text and _named(text, _classes((first, *rest)))
+    def implementation_for(first: Any, *rest: Any) -> Any:
+        implementation = kinds.get(getattr(first, "instance_class", type(None)))
+        return implementation and _named(implementation, _classes((first, *rest)))
 
-    overload(chosen, strict=False, jit_options={"error_model": "numpy", "cache": True})(text_for)
+    overload(chosen, strict=False, jit_options={"error_model": "numpy", "cache": True})(implementation_for)
     dispatcher: Any = chosen
     dispatcher.add, dispatcher.kinds = add, kinds
     GENERICS.append(dispatcher)
@@ -342,12 +342,12 @@ def generic(name: str) -> Generic:
 
 
 def specialised(function: Any, *kinds: Any) -> Any:
-    """The function, compiled for arguments of these classes, whose texts (`generic`) are part of it."""
+    """The function, compiled for arguments of these classes, whose implementations (`generic`) are part of it."""
     if (kernel := _SPECIAL.get((function, *kinds))) is not None:
         return kernel
-    texts = [text for dispatcher in GENERICS for kind, text in dispatcher.kinds.items() if kind in kinds]
+    implementations = [each for dispatcher in GENERICS for kind, each in dispatcher.kinds.items() if kind in kinds]
     kernel = _kernel(FunctionType(function.__code__, function.__globals__, function.__name__))
-    return _SPECIAL.setdefault((function, *kinds), _Explained(kernel, texts))
+    return _SPECIAL.setdefault((function, *kinds), _Explained(kernel, implementations))
 
 
 def kinds_of(data: Any) -> list[type[Any]]:
@@ -358,36 +358,39 @@ def kinds_of(data: Any) -> list[type[Any]]:
     return list(dict.fromkeys(kinds))
 
 
-class Uncompilable(TypeError):  # noqa: N818  (what a text is; the message is one line with its place)
-    """Text that numba cannot compile: its file, its line and the reason."""
+class Uncompilable(TypeError):  # noqa: N818  (what an implementation is; the message is one line with its place)
+    """Code that numba cannot compile: its file, its line and the reason."""
 
 
 class _Explained:
-    """A kernel whose texts a user may have written: a failed compilation is reported in one line."""
+    """A kernel whose implementations a user may have written: a failed compilation is reported in one line."""
 
-    def __init__(self, kernel: Any, texts: Sequence[Any]):
-        self.kernel, self.texts = kernel, texts
+    def __init__(self, kernel: Any, implementations: Sequence[Any]):
+        self.kernel, self.implementations = kernel, implementations
 
     def __call__(self, *arguments: Any) -> Any:
         try:
             return self.kernel(*arguments)
         except NumbaError as error:
-            raise Uncompilable(_in_one_line(str(error), self.texts)) from error
+            raise Uncompilable(_in_one_line(str(error), self.implementations)) from error
 
 
-def _in_one_line(message: str, texts: Sequence[Any]) -> str:
-    """The innermost line of one of the texts that numba's message names, and its reason."""
+def _in_one_line(message: str, implementations: Sequence[Any]) -> str:
+    """The innermost line of one of the implementations that numba's message names, and its reason."""
     reasons = re.findall(
         r"^ *(?:\w+Error: (?!Failed in)|Unknown attribute|Cannot unify|Use of unsupported|Invalid use).*$",
         message,
         re.MULTILINE,
     )
     reason = " ".join((reasons or message.splitlines())[-1].split())[:200]
-    files = {text.__code__.co_filename: text.__code__.co_firstlineno for text in texts}
-    places = [(file, int(line)) for file, line in re.findall(r"at (\S+\.py) \((\d+)\)", message) if file in files]
+    files = {
+        implementation.__code__.co_filename: implementation.__code__.co_firstlineno
+        for implementation in implementations
+    }
+    found = [(file, int(line)) for file, line in re.findall(r"at (\S+\.py) \((\d+)\)", message) if file in files]
     for word in re.findall(r"name '(\w+)'", reason):  # numba gives no line for these
-        for text in texts:
-            lines, first = inspect.getsourcelines(text)
-            places += [(text.__code__.co_filename, first + k) for k, line in enumerate(lines) if word in line]
-    where = "{}, line {}: ".format(*(places or list(files.items()))[-1]) if files else ""
+        for implementation in implementations:
+            lines, first = inspect.getsourcelines(implementation)
+            found += [(implementation.__code__.co_filename, first + k) for k, line in enumerate(lines) if word in line]
+    where = "{}, line {}: ".format(*(found or list(files.items()))[-1]) if files else ""
     return f"{where}numba cannot compile this: {reason}"

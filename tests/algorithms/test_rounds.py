@@ -8,7 +8,7 @@ from drawn import generators
 
 from dpregret.algorithms import learner
 from dpregret.algorithms.geometry import CountedSet, make_set
-from dpregret.algorithms.learner import Problem, Setting, learners, play, text_of
+from dpregret.algorithms.learner import Problem, Setting, compiled_data_of, learners, play
 from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 from dpregret.algorithms.privacy import Budget
 from dpregret.core.oracles import ByMethods
@@ -99,7 +99,7 @@ def test_a_changed_set_is_asked_by_its_methods(name, variant):
     """A class that changes an oracle is not played by its parent's text."""
     learner, _ = played(name, variant, "ball", "norm-kink", 4, asked=True)
     assert isinstance(learner.compiled.domain, ByMethods)
-    assert text_of(make_set("ball", 4), learner.oracle) is not None
+    assert compiled_data_of(make_set("ball", 4), learner.oracle) is not None
     equal((learner, _), played(name, variant, "ball", "norm-kink", 4))
 
 

@@ -23,10 +23,10 @@ class Watched(NamedTuple):
 
 
 @step.add
-def _(learner: Watched, loss, domain, batch, x, estimate, noise, s):
+def _(learner: Watched, loss, domain, batch, x, estimate, noise, scratch):
     here, now = x.copy(), int(batch) - 1
     learner.estimates[now] = estimate
-    step(learner.inner, loss, domain, batch, x, estimate, noise, s)  # noise becomes the sum that is used
+    step(learner.inner, loss, domain, batch, x, estimate, noise, scratch)  # noise becomes the sum that is used
     learner.sums[now] = noise
     if learner.still:
         x[:] = here

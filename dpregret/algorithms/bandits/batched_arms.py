@@ -60,18 +60,18 @@ def draw_arm(sums: Array, eta: float, mix: float, coin: float, weights: Array, b
 
 
 def play_arms(
-    loss, held, rows, coins, units, done, lengths, scales, etas, mixes, sums, arms, chances, batched, total, clipped
+    loss, buffers, rows, coins, units, done, lengths, scales, etas, mixes, sums, arms, chances, batched, total, clipped
 ):
     """Some rounds after the first `done`; the state, from `sums` on, is changed in place.
 
-    held, rows: see `core.losses.as_columns`; columns are all runs of the first setting, then of the next. coins, units
-    (runs, rounds); sums (columns, K), all others (columns,).
+    buffers, rows: see `core.losses.as_columns`; columns are all runs of the first setting, then of the next. coins,
+    units (runs, rounds); sums (columns, K), all others (columns,).
     """
     (columns, size), (runs, rounds) = sums.shape, coins.shape
     weights, below, position = np.empty(size), np.empty(size), done % lengths
     for now in range(rounds):
         if now == 0 or rows[0].shape[0] > 1:
-            copy_round(rows, held, now, 0)
+            copy_round(rows, buffers, now, 0)
         for c in range(columns):
             if position[c] == 0:  # line 2
                 coin = coins[c % runs, now]

@@ -56,19 +56,21 @@ def dikin(eta: float, state: Array, drawn: Array, radial: bool, inner: Array, ax
     return 2.0 / slack
 
 
-def play_linear(loss, held, rows, axes, coins, noise, center, radius, wide, scales, etas, sums, played, total, clipped):
+def play_linear(
+    loss, buffers, rows, axes, coins, noise, center, radius, wide, scales, etas, sums, played, total, clipped
+):
     """Some rounds; the state, from `sums` on, is changed in place, `played` becomes the points of the last round.
 
-    held, rows: see `core.losses.as_columns`; columns are all runs of the first setting, then of the next. axes (runs,
-    rounds, n), coins (runs, rounds, 2), noise (rounds, runs); wide: the range of a loss; scales, etas, total, clipped
-    (columns,); sums (columns, n), played (n, columns).
+    buffers, rows: see `core.losses.as_columns`; columns are all runs of the first setting, then of the next. axes
+    (runs, rounds, n), coins (runs, rounds, 2), noise (rounds, runs); wide: the range of a loss; scales, etas, total,
+    clipped (columns,); sums (columns, n), played (n, columns).
     """
     (size, columns), (runs, rounds) = played.shape, axes.shape[:2]
     inner, along, steep, value = np.empty(size), np.empty(sums.shape), np.empty(columns), np.empty(columns)
-    s = np.empty((SCRATCH, columns))
+    scratch = np.empty((SCRATCH, columns))
     for now in range(rounds):
         if now == 0 or rows[0].shape[0] > 1:
-            copy_round(rows, held, now, 0)
+            copy_round(rows, buffers, now, 0)
         for c in range(columns):
             run = c % runs
             radial, sign = coins[run, now, 0] < 1.0 / size, 1.0 if coins[run, now, 1] < 0.5 else -1.0
@@ -76,7 +78,7 @@ def play_linear(loss, held, rows, axes, coins, noise, center, radius, wide, scal
             steep[c] = sign * np.sqrt(eigenvalue)
             for j in range(size):
                 played[j, c] = center[j] + radius * (inner[j] + along[c, j] / steep[c])  # line 3
-        value_at(loss, played, value, s)
+        value_at(loss, played, value, scratch)
         for c in range(columns):
             clip = min(max(value[c], 0.0), wide)
             total[c] += value[c]

@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpregret.algorithms.bandits.base import TINY, BanditLearner, Directions, Given, Record, has_text
-from dpregret.algorithms.learner import ORACLES, price_of, text_of
+from dpregret.algorithms.learner import ORACLES, compiled_data_of, price_of
 from dpregret.algorithms.privacy import Budget, NoiseDistribution, NoisePlan, calibrate, horizon_sums
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree
 from dpregret.core.losses import lay_out_rounds
@@ -78,16 +78,16 @@ class ByVertices(NamedTuple):
 
 
 @nearest.add
-def _nearest_by_projection(solver: ByProjection, domain, goal, x, s):
+def _nearest_by_projection(solver: ByProjection, domain, goal, x, scratch):
     """Points of a shrunk copy are those of the set, shrunk."""
     about(solver.center, 1.0, solver.shrink, goal, x)
-    project(domain, x, s)
+    project(domain, x, scratch)
     solver.served[0] += x.shape[1]
     about(solver.center, solver.shrink, 1.0, x, x)
 
 
 @nearest.add
-def _nearest_by_vertices(solver: ByVertices, domain, goal, x, s):
+def _nearest_by_vertices(solver: ByVertices, domain, goal, x, scratch):
     """From x on; columns whose gap is small enough drop out."""
     d, count = x.shape
     about(solver.center, 1.0, solver.shrink, x, x)
@@ -99,7 +99,7 @@ def _nearest_by_vertices(solver: ByVertices, domain, goal, x, s):
         for k in range(d):
             for a in range(count):
                 slope[k, a] = x[k, active[a]] - goal[k, active[a]]
-        vertex(domain, slope, away, s)
+        vertex(domain, slope, away, scratch)
         solver.served[0] += count
         for a in range(count):
             gap[a] = square[a] = 0.0
@@ -154,24 +154,24 @@ def rounds_together(runs: int, batch: int) -> int:
 
 
 def play_rounds(
-    learner, loss, domain, held, rows, trials, sphere, noise, units, batch, horizon, done, x, estimate, points, sums
+    learner, loss, domain, buffers, rows, trials, sphere, noise, units, batch, horizon, done, x, estimate, points, sums
 ):
     """Play some rounds after the first `done`; a batch ends after every `batch` rounds, and after the horizon.
 
-    held, rows: see `losses.as_columns`; the loss holds all runs of a round, then of the next. sphere (runs, rounds,
+    buffers, rows: see `losses.as_columns`; the loss holds all runs of a round, then of the next. sphere (runs, rounds,
     n); noise (batches that end, settings, runs, n); units (runs, rounds): noise of what is seen, no rounds where there
     is none. estimate (n, columns): of the batch that has begun. points (batches that end, settings, runs, d): x after
     them. sums (2, columns): of losses, and of those that were clipped. The learner, and what follows x, are changed.
     """
     (d, columns), (runs, rounds, n) = x.shape, sphere.shape
-    most, noisy, now, ended = held[0].shape[1] // runs, units.shape[1] > 0, 0, 0
+    most, noisy, now, ended = buffers[0].shape[1] // runs, units.shape[1] > 0, 0, 0
     wide = most * runs
     directions, along, played = np.empty(n * wide), np.empty(d * wide), np.empty(d * wide)
-    value, s, fresh = np.empty(wide), np.empty((SCRATCH, max(wide, columns))), np.empty((n, columns))
+    value, scratch, fresh = np.empty(wide), np.empty((SCRATCH, max(wide, columns))), np.empty((n, columns))
     while now < rounds:  # line 6, some rounds together
         count = min(most, rounds - now, batch - (done + now) % batch)
         if now == 0 or rows[0].shape[0] > 1:
-            lay_out_rounds(rows, held, now, most if rows[0].shape[0] == 1 else count, runs)
+            lay_out_rounds(rows, buffers, now, most if rows[0].shape[0] == 1 else count, runs)
         u, v = directions[: n * count * runs].reshape(n, -1), along[: d * count * runs].reshape(d, -1)
         y, seen = played[: d * count * runs].reshape(d, -1), value[: count * runs]
         for t in range(count):
@@ -186,7 +186,7 @@ def play_rounds(
                     for run in range(runs):
                         at = t * runs + run
                         y[k, at] = x[k, first + run] + zeta * v[k, at]  # line 9
-            value_at(loss, y, seen, s)
+            value_at(loss, y, seen, scratch)
             for t in range(count):
                 for run in range(runs):
                     at, c = t * runs + run, first + run
@@ -205,7 +205,7 @@ def play_rounds(
                 for k in range(n):
                     estimate[k, c] *= n / trials.zetas[c // runs]
                     fresh[k, c] = noise[ended, c // runs, c % runs, k]
-            step(learner, loss, domain, (done + now - 1) // batch + 1.0, x, estimate, fresh, s)  # lines 4, 13, 14
+            step(learner, loss, domain, (done + now - 1) // batch + 1.0, x, estimate, fresh, scratch)  # lines 4, 13, 14
             for c in range(columns):
                 for k in range(n):
                     estimate[k, c] = 0.0  # line 5
@@ -230,7 +230,7 @@ class Leader(NamedTuple):
     """Sums of estimates and the released sum held back, (n, columns); basis: see `into_set`; etas (columns,)."""
 
     sums: Array
-    held: Array
+    held_back: Array
     basis: Array
     etas: Array
     lag: int
@@ -238,20 +238,20 @@ class Leader(NamedTuple):
 
 
 @step.add
-def _step_leader(learner: Leader, loss, domain, batch, x, estimate, noise, s):
+def _step_leader(learner: Leader, loss, domain, batch, x, estimate, noise, scratch):
     """The end of a batch; the noise becomes the sum that is used."""
     goal, center = np.empty(x.shape), learner.solver.center
     for k in range(noise.shape[0]):
         for c in range(noise.shape[1]):
             learner.sums[k, c] += estimate[k, c]
             newest = learner.sums[k, c] + noise[k, c]  # line 13
-            noise[k, c] = learner.held[k, c] if learner.lag else newest  # line 4
-            learner.held[k, c] = newest
+            noise[k, c] = learner.held_back[k, c] if learner.lag else newest  # line 4
+            learner.held_back[k, c] = newest
     into_set(learner.basis, noise, goal)
     for k in range(goal.shape[0]):
         for c in range(goal.shape[1]):
             goal[k, c] = center[k] - learner.etas[c] * goal[k, c]
-    nearest(learner.solver, domain, goal, x, s)  # line 14
+    nearest(learner.solver, domain, goal, x, scratch)  # line 14
 
 
 class NoisyLeader(BanditLearner):
@@ -349,7 +349,7 @@ class NoisyLeader(BanditLearner):
         """The first `horizon` rounds; the last batch may end early."""
         self.begin(inputs.noise)
         (settings, runs), d, n = (len(self.budgets), self.runs), self.domain.dimension, self.hull
-        inner = text_of(self.domain, self.oracle)
+        inner = compiled_data_of(self.domain, self.oracle)
         domain, learner, trials = by_methods(self.domain) if inner is None else inner, self.state(), self.trials()
         x, estimate = np.tile(self.domain.center()[:, None], settings * runs), np.zeros((n, settings * runs))
         sums, moved, worst = np.zeros((2, settings * runs)), np.zeros(settings), 0.0
@@ -365,8 +365,8 @@ class NoisyLeader(BanditLearner):
                 loops = specialised(play_rounds, type(learner), type(learner.solver), type(data[0]), type(domain))
                 ends = -(-(done + rounds) // self.batch) if done + rounds == horizon else (done + rounds) // self.batch
                 points = np.empty((ends - done // self.batch, settings, runs, d))
-                drawn, (loss, held, rows) = sphere.take(rounds), data
-                before = learner, loss, domain, held, rows, trials
+                drawn, (loss, buffers, rows) = sphere.take(rounds), data
+                before = learner, loss, domain, buffers, rows, trials
                 noise, units = block[at : at + len(points)], self.units(rounds)
                 after = noise, units, self.batch, horizon, done, x, estimate, points, sums
                 if type(loss) not in ready:  # zero rounds: compile, and count that time apart

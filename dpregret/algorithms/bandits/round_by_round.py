@@ -36,14 +36,14 @@ class Descent(NamedTuple):
 
 
 @step.add
-def _step_descent(learner: Descent, loss, domain, t, x, estimate, noise, s):
+def _step_descent(learner: Descent, loss, domain, t, x, estimate, noise, scratch):
     """y_(t+1) = Proj(y_t - nu g_t)."""
     goal = np.empty(x.shape)
     into_set(learner.basis, estimate, goal)
     for k in range(goal.shape[0]):
         for c in range(goal.shape[1]):
             goal[k, c] = x[k, c] - learner.etas[c] * goal[k, c]
-    nearest(learner.solver, domain, goal, x, s)
+    nearest(learner.solver, domain, goal, x, scratch)
 
 
 class ThakurtaSmithGaussian(NoisyLeader):

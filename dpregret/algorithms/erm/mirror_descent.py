@@ -56,7 +56,7 @@ CHUNK_ENTRIES = 1 << 17
 
 def descend(
     risk: Any,
-    held: Any,
+    buffers: Any,
     rows: Any,
     potential: Any,
     steps: Array,
@@ -69,28 +69,28 @@ def descend(
 ) -> None:
     """Some steps of columns first, first + 1, ..., in place: column c is run c % runs of setting c // runs.
 
-    risk: a loss of as many columns; held, rows: see `losses.as_columns`, for a risk that changes from step to step.
+    risk: a loss of as many columns; buffers, rows: see `losses.as_columns`, for a risk that changes from step to step.
     steps (T, settings): their lengths. noise (settings,) times units (T or 0, runs, d) is added to gradients.
     state (k, columns): of the potential; output (d, columns): the sum of the points so far, or the last one.
     """
     (d, columns), runs = output.shape, units.shape[1]
     x, gradient, fresh = np.empty((d, columns)), np.empty((d, columns)), np.zeros((d, columns))
-    value, length, s = np.empty(columns), np.empty(columns), np.empty((SCRATCH, columns))
+    value, length, scratch = np.empty(columns), np.empty(columns), np.empty((SCRATCH, columns))
     for now in range(len(steps)):  # line 3
         if now == 0 or rows[0].shape[0] > 1:
-            copy_round(rows, held, now, first)  # type: ignore[no-untyped-call]
+            copy_round(rows, buffers, now, first)  # type: ignore[no-untyped-call]
         for c in range(columns):
             setting, run = (first + c) // runs, (first + c) % runs
             length[c] = steps[now, setting]
             for k in range(d if len(units) else 0):
                 fresh[k, c] = noise[setting] * units[now, run, k]
-        point_of(potential, state, x, s)
-        slope_at(risk, x, gradient, value, s)
+        point_of(potential, state, x, scratch)
+        slope_at(risk, x, gradient, value, scratch)
         for k in range(d):
             for c in range(columns):
                 output[k, c] = x[k, c] + (output[k, c] if averaged else 0.0)  # line 5
                 gradient[k, c] = (gradient[k, c] + fresh[k, c]) * length[c]
-        mirror_step(potential, state, gradient, s)  # line 4
+        mirror_step(potential, state, gradient, scratch)  # line 4
 
 
 _READY: set[Any] = set()

@@ -20,29 +20,29 @@ class BallData(NamedTuple):
 
 
 @project.add
-def _project_ball(ball: BallData, x, s):
+def _project_ball(ball: BallData, x, scratch):
     """Scale to the sphere by radius / max(|x|_2, radius): points inside stay, bit by bit."""
-    inner(x, x, s[8], s)
+    inner(x, x, scratch[8], scratch)
     for r in range(x.shape[1]):
-        s[8, r] = ball.radius / max(np.sqrt(s[8, r]), ball.radius)
+        scratch[8, r] = ball.radius / max(np.sqrt(scratch[8, r]), ball.radius)
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
-            x[k, r] *= s[8, r]
+            x[k, r] *= scratch[8, r]
 
 
 @vertex.add
-def _vertex_ball(ball: BallData, cost, x, s):
+def _vertex_ball(ball: BallData, cost, x, scratch):
     """-radius cost / |cost|_2; radius e_1 where the cost is zero."""
-    inner(cost, cost, s[8], s)
+    inner(cost, cost, scratch[8], scratch)
     for r in range(x.shape[1]):
-        norm = np.sqrt(s[8, r])
-        s[8, r] = -ball.radius / norm if norm > 0.0 else 0.0
-        s[0, r] = ball.radius if norm == 0.0 else 0.0
+        norm = np.sqrt(scratch[8, r])
+        scratch[8, r] = -ball.radius / norm if norm > 0.0 else 0.0
+        scratch[0, r] = ball.radius if norm == 0.0 else 0.0
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
-            x[k, r] = cost[k, r] * s[8, r]
+            x[k, r] = cost[k, r] * scratch[8, r]
     for r in range(x.shape[1]):
-        x[0, r] += s[0, r]
+        x[0, r] += scratch[0, r]
 
 
 class Ball(NormBall):

@@ -20,7 +20,7 @@ class BoxData(NamedTuple):
 
 
 @project.add
-def _project_box(box: BoxData, x, s):
+def _project_box(box: BoxData, x, scratch):
     """Clip every coordinate."""
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
@@ -28,7 +28,7 @@ def _project_box(box: BoxData, x, s):
 
 
 @vertex.add
-def _vertex_box(box: BoxData, cost, x, s):
+def _vertex_box(box: BoxData, cost, x, scratch):
     """Lower where the cost is positive, else upper."""
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
@@ -36,7 +36,7 @@ def _vertex_box(box: BoxData, cost, x, s):
 
 
 @local_step.add
-def _local_step_box(box: BoxData, weights, radius, length, cost, x, s):
+def _local_step_box(box: BoxData, weights, radius, length, cost, x, scratch):
     """Towards clip(x - radius sign(c)); points are their own weights."""
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):

@@ -20,23 +20,23 @@ class L1BallData(NamedTuple):
 
 
 @project.add
-def _project_l1_ball(ball: L1BallData, x, s):
+def _project_l1_ball(ball: L1BallData, x, scratch):
     """Soft-threshold by the threshold that makes the l1 norm equal the radius; what lies inside is unchanged."""
-    sizes, scratch = np.empty(x.shape[0]), np.empty(x.shape[0])
+    sizes, kept = np.empty(x.shape[0]), np.empty(x.shape[0])
     for r in range(x.shape[1]):
         norm = 0.0
         for k in range(x.shape[0]):
             sizes[k] = abs(x[k, r])
             norm += sizes[k]
         if norm > ball.radius:
-            largest, shift = threshold(sizes, ball.radius, scratch)
+            largest, shift = threshold(sizes, ball.radius, kept)
             for k in range(x.shape[0]):
                 size = min(max((sizes[k] - largest) - shift, 0.0), sizes[k])
                 x[k, r] = size if x[k, r] > 0.0 else -size
 
 
 @vertex.add
-def _vertex_l1_ball(ball: L1BallData, cost, x, s):
+def _vertex_l1_ball(ball: L1BallData, cost, x, scratch):
     """-radius sign(c_j) e_j with j the first coordinate of largest |c_j|."""
     for r in range(x.shape[1]):
         best = 0
@@ -47,7 +47,7 @@ def _vertex_l1_ball(ball: L1BallData, cost, x, s):
 
 
 @local_step.add
-def _local_step_l1_ball(ball: L1BallData, weights, radius, length, cost, x, s):
+def _local_step_l1_ball(ball: L1BallData, weights, radius, length, cost, x, scratch):
     """Towards the weights (2 d, runs) of the signed vertices with mass sqrt(d) radius / R moved to the best one."""
     d = x.shape[0]
     scores = np.empty((2 * d, x.shape[1]))

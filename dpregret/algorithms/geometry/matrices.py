@@ -69,7 +69,7 @@ class Nuclear(NamedTuple):
 
 
 @vertex.add
-def _vertex_nuclear(ball: Nuclear, cost, x, s):
+def _vertex_nuclear(ball: Nuclear, cost, x, scratch):
     """-radius u v^T of the top singular pairs, all columns together; u = v = e_1 of a zero matrix."""
     side = ball.side
     rows, squares = _decomposed(cost, side, False)
@@ -130,7 +130,7 @@ def _onto_ball(matrices: Array, radius: float, rows: Array, moved: Array) -> Non
     """Write projections of matrices (n, m, m) outside the ball to `moved`; rows: a copy that is overwritten."""
     side = matrices.shape[1]
     scales, lengths, weights = orthogonal_rows(rows), np.empty(side), np.empty((1, side))
-    column, s = np.empty((side, 1)), np.empty((SCRATCH, 1))
+    column, scratch = np.empty((side, 1)), np.empty((SCRATCH, 1))
     for n in range(len(matrices)):
         values, norm = weights[0], 0.0
         measure(rows[n], scales[n], lengths, values)
@@ -138,7 +138,7 @@ def _onto_ball(matrices: Array, radius: float, rows: Array, moved: Array) -> Non
             norm += values[i]
             column[i, 0] = values[i]
         if norm > radius:
-            project(L1BallData(radius), column, s)
+            project(L1BallData(radius), column, scratch)
             for i in range(side):
                 values[i] = column[i, 0]
             recompose(matrices[n], rows[n], lengths, scales[n], weights, moved[n : n + 1])
@@ -204,7 +204,7 @@ class Projectors(NamedTuple):
 
 
 @vertex.add
-def _vertex_projectors(domain: Projectors, cost, x, s):
+def _vertex_projectors(domain: Projectors, cost, x, scratch):
     """v v^T, v the bottom eigenvectors of the symmetric parts, all columns together."""
     side = domain.side
     rows, values = _decomposed(cost, side, True)

@@ -61,7 +61,7 @@ class Euclidean(NamedTuple):
 
 
 @point_of.add
-def _point_of_euclidean(potential: Euclidean, state, x, s):
+def _point_of_euclidean(potential: Euclidean, state, x, scratch):
     """The last rows of a state: all of them, unless it is more than a point."""
     first = state.shape[0] - x.shape[0]
     for k in range(x.shape[0]):
@@ -70,12 +70,12 @@ def _point_of_euclidean(potential: Euclidean, state, x, s):
 
 
 @mirror_step.add
-def _mirror_step_euclidean(potential: Euclidean, state, gradient, s):
+def _mirror_step_euclidean(potential: Euclidean, state, gradient, scratch):
     """Project(x - g)."""
     for k in range(state.shape[0]):
         for r in range(state.shape[1]):
             state[k, r] -= gradient[k, r]
-    project(potential.domain, state, s)
+    project(potential.domain, state, scratch)
 
 
 def euclidean(constraint_set: ConstraintSet) -> Potential:
@@ -94,17 +94,17 @@ def euclidean(constraint_set: ConstraintSet) -> Potential:
 
 
 @inlined
-def _weigh(state, weights, s):
+def _weigh(state, weights, scratch):
     """weights = e^(state - its largest), and their sums in s[8]."""
     for r in range(state.shape[1]):
-        s[8, r] = state[0, r]
+        scratch[8, r] = state[0, r]
     for k in range(state.shape[0]):
         for r in range(state.shape[1]):
-            s[8, r] = max(state[k, r], s[8, r])
+            scratch[8, r] = max(state[k, r], scratch[8, r])
     for k in range(state.shape[0]):
         for r in range(state.shape[1]):
-            weights[k, r] = exp_of(state[k, r] - s[8, r])
-    inner(weights, None, s[8], s)
+            weights[k, r] = exp_of(state[k, r] - scratch[8, r])
+    inner(weights, None, scratch[8], scratch)
 
 
 def entropy(body: ConstraintSet, count: int, data: Any) -> Potential:
@@ -124,17 +124,17 @@ class SimplexWeights(NamedTuple):
 
 
 @point_of.add
-def _point_of_simplex_weights(potential: SimplexWeights, state, x, s):
-    _weigh(state, x, s)
+def _point_of_simplex_weights(potential: SimplexWeights, state, x, scratch):
+    _weigh(state, x, scratch)
     for r in range(x.shape[1]):
-        s[8, r] = potential.total / s[8, r]
+        scratch[8, r] = potential.total / scratch[8, r]
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
-            x[k, r] *= s[8, r]
+            x[k, r] *= scratch[8, r]
 
 
 @mirror_step.add
-def _mirror_step_simplex_weights(potential: SimplexWeights, state, gradient, s):
+def _mirror_step_simplex_weights(potential: SimplexWeights, state, gradient, scratch):
     """Weights in proportion to w_i exp(-g_i)."""
     for k in range(state.shape[0]):
         for r in range(state.shape[1]):
@@ -153,19 +153,19 @@ class SignedWeights(NamedTuple):
 
 
 @point_of.add
-def _point_of_signed_weights(potential: SignedWeights, state, x, s):
+def _point_of_signed_weights(potential: SignedWeights, state, x, scratch):
     """R (w_plus - w_minus)."""
     d, weights = x.shape[0], np.empty(state.shape)
-    _weigh(state, weights, s)
+    _weigh(state, weights, scratch)
     for r in range(x.shape[1]):
-        s[8, r] = potential.radius / s[8, r]
+        scratch[8, r] = potential.radius / scratch[8, r]
     for k in range(d):
         for r in range(x.shape[1]):
-            x[k, r] = s[8, r] * (weights[k, r] - weights[d + k, r])
+            x[k, r] = scratch[8, r] * (weights[k, r] - weights[d + k, r])
 
 
 @mirror_step.add
-def _mirror_step_signed_weights(potential: SignedWeights, state, gradient, s):
+def _mirror_step_signed_weights(potential: SignedWeights, state, gradient, scratch):
     """Weights in proportion to w_plus exp(-R g), w_minus exp(R g)."""
     d = gradient.shape[0]
     for k in range(d):
@@ -188,13 +188,13 @@ class VertexWeights(NamedTuple):
 
 
 @point_of.add
-def _point_of_vertex_weights(potential: VertexWeights, state, x, s):
+def _point_of_vertex_weights(potential: VertexWeights, state, x, scratch):
     """Sum of w_i v_i."""
     weights = np.empty(state.shape)
-    _weigh(state, weights, s)
+    _weigh(state, weights, scratch)
     for k in range(state.shape[0]):
         for r in range(x.shape[1]):
-            weights[k, r] /= s[8, r]
+            weights[k, r] /= scratch[8, r]
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
             x[k, r] = 0.0
@@ -202,7 +202,7 @@ def _point_of_vertex_weights(potential: VertexWeights, state, x, s):
 
 
 @mirror_step.add
-def _mirror_step_vertex_weights(potential: VertexWeights, state, gradient, s):
+def _mirror_step_vertex_weights(potential: VertexWeights, state, gradient, scratch):
     """Weights in proportion to w_i exp(-<g, v_i>)."""
     scores = np.zeros(state.shape)
     add_product(potential.vertices, gradient, scores)
@@ -231,7 +231,7 @@ point_of.kinds[QNorm] = point_of.kinds[Euclidean]
 
 
 @mirror_step.add
-def _mirror_step_qnorm(potential: QNorm, state, gradient, s):
+def _mirror_step_qnorm(potential: QNorm, state, gradient, scratch):
     """The inverse gradient map of the soft-thresholded dual vector; the threshold is a root, sought from the last on.
 
     The l1 norm of the result lies between m / (s - 1) and d^(2/s) m / (s - 1), m the height.
@@ -295,7 +295,7 @@ point_of.kinds[Grouped] = point_of.kinds[Euclidean]
 
 
 @mirror_step.add
-def _mirror_step_grouped(potential: Grouped, state, gradient, s):
+def _mirror_step_grouped(potential: Grouped, state, gradient, scratch):
     """Dual block norms soft-thresholded, then raised to 1 / (M - 1); the threshold is a root."""
     block, radius, exponent = int(potential.block), potential.radius, potential.exponent
     count, inverse, rate = state.shape[0] // block, 1.0 / (exponent - 1.0), radius / potential.slope
@@ -354,7 +354,7 @@ point_of.kinds[Spectral] = point_of.kinds[Euclidean]
 
 
 @mirror_step.add
-def _mirror_step_spectral(potential: Spectral, state, gradient, s):
+def _mirror_step_spectral(potential: Spectral, state, gradient, scratch):
     """Singular values of state - R g / (c (1+q)), soft-thresholded so that R U diag(s^(1/q)) V^T is inside."""
     (size, runs), side, rate = gradient.shape, potential.side, potential.radius / potential.slope
     matrices, moved = np.empty((runs, side, side)), np.empty((2, side, side))

@@ -147,19 +147,19 @@ class SimplexData(NamedTuple):
 
 
 @project.add
-def _project_simplex(simplex: SimplexData, x, s):
+def _project_simplex(simplex: SimplexData, x, scratch):
     """max(x - threshold, 0) with the threshold that makes the sum one; exact."""
-    column, scratch = np.empty(x.shape[0]), np.empty(x.shape[0])
+    column, kept = np.empty(x.shape[0]), np.empty(x.shape[0])
     for r in range(x.shape[1]):
         for k in range(x.shape[0]):
             column[k] = x[k, r]
-        largest, shift = threshold(column, simplex.total, scratch)
+        largest, shift = threshold(column, simplex.total, kept)
         for k in range(x.shape[0]):
             x[k, r] = max((column[k] - largest) - shift, 0.0)
 
 
 @vertex.add
-def _vertex_simplex(simplex: SimplexData, cost, x, s):
+def _vertex_simplex(simplex: SimplexData, cost, x, scratch):
     """The first coordinate of smallest cost."""
     for r in range(x.shape[1]):
         best = 0
@@ -170,7 +170,7 @@ def _vertex_simplex(simplex: SimplexData, cost, x, s):
 
 
 @local_step.add
-def _local_step_simplex(simplex: SimplexData, weights, radius, length, cost, x, s):
+def _local_step_simplex(simplex: SimplexData, weights, radius, length, cost, x, scratch):
     """Towards the point with mass sqrt(d) radius / 2 moved to the best coordinate; points are their own weights."""
     mass = min(0.5 * np.sqrt(float(x.shape[0])) * radius, 1.0)
     move_towards(weights, cost, mass, length)

@@ -56,14 +56,14 @@ class Regularised(NamedTuple):
 
 
 @step.add
-def _step_regularised(leader: Regularised, loss, domain, t, x, gradient, noise, s):  # line 2
+def _step_regularised(leader: Regularised, loss, domain, t, x, gradient, noise, scratch):  # line 2
     """x_(t+1) = Proj(x_0 - (s_t + b_t) / lambda)."""
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
             leader.total[k, r] += gradient[k, r]  # line 3
             released = leader.total[k, r] + noise[k, r]  # line 4
             x[k, r] = leader.start[k] - released / leader.regularisation  # line 5
-    project(domain, x, s)
+    project(domain, x, scratch)
 
 
 class FollowTheRegularisedLeader(Learner):

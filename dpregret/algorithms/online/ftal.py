@@ -40,14 +40,14 @@ class Leader(NamedTuple):
 
 
 @step.add
-def _step_leader(leader: Leader, loss, domain, t, x, gradient, noise, s):  # line 1
+def _step_leader(leader: Leader, loss, domain, t, x, gradient, noise, scratch):  # line 1
     """x_{t+1} = Proj( (sum x_s - (G_t + z_t) / mu) / t )."""
     mu, total, over = divisor(leader.mu), leader.total, divisor(t if leader.averaged else 1.0)
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
             total[k, r] = (total[k, r] + x[k, r]) - gradient[k, r] / mu  # line 2, and the sum of line 3
             x[k, r] = (total[k, r] - noise[k, r] / mu if leader.noisy else total[k, r]) / over  # line 3
-    project(domain, x, s)  # lines 3, 4
+    project(domain, x, scratch)  # lines 3, 4
 
 
 class FollowTheApproximateLeader(Learner):

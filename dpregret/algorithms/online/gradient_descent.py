@@ -25,12 +25,12 @@ class Descent(NamedTuple):
 
 
 @step.add
-def _step_descent(learner: Descent, loss, domain, t, x, gradient, noise, s):
+def _step_descent(learner: Descent, loss, domain, t, x, gradient, noise, scratch):
     """x_{t+1} = Proj(x_t - g_t / (mu t))."""
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
             x[k, r] -= gradient[k, r] / (learner.mu * t)
-    project(domain, x, s)
+    project(domain, x, scratch)
 
 
 class ConditionalGradient(NamedTuple):
@@ -49,14 +49,14 @@ class ConditionalGradient(NamedTuple):
 
 
 @step.add
-def _step_conditional_gradient(learner: ConditionalGradient, loss, domain, t, x, gradient, noise, s):
+def _step_conditional_gradient(learner: ConditionalGradient, loss, domain, t, x, gradient, noise, scratch):
     """v_t = LO(eta G_t + pull (x_t - x_1)), then a share of the way to it."""
     length = learner.share if learner.share > 0.0 else min(1.0, 2.0 / np.sqrt(t))
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
             learner.total[k, r] += gradient[k, r]
             learner.slope[k, r] = learner.eta * learner.total[k, r] + learner.pull * (x[k, r] - learner.start[k])
-    vertex(domain, learner.slope, learner.corner, s)
+    vertex(domain, learner.slope, learner.corner, scratch)
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
             x[k, r] += length * (learner.corner[k, r] - x[k, r])

@@ -73,32 +73,32 @@ class Explicit(NamedTuple):
 
 
 @step.add
-def _step_implicit(learner: Implicit, loss, domain, t, x, gradient, noise, s):  # lines 4, 5
+def _step_implicit(learner: Implicit, loss, domain, t, x, gradient, noise, scratch):  # lines 4, 5
     """A hidden proximal step, then one release with standard deviation beta / t."""
-    prox_at(loss, learner.hidden, 1.0 / (learner.mu * t), s)  # lines 6, 7
-    release(learner.hidden, domain, t, x, noise, s)
+    prox_at(loss, learner.hidden, 1.0 / (learner.mu * t), scratch)  # lines 6, 7
+    release(learner.hidden, domain, t, x, noise, scratch)
 
 
 @step.add
-def _step_explicit(learner: Explicit, loss, domain, t, x, gradient, noise, s):  # lines 4, 5
+def _step_explicit(learner: Explicit, loss, domain, t, x, gradient, noise, scratch):  # lines 4, 5
     """A hidden gradient step, then the same release; the point stays before the first step."""
     if t >= learner.first:
-        slope_at(loss, learner.hidden, learner.gradient, learner.value, s)
+        slope_at(loss, learner.hidden, learner.gradient, learner.value, scratch)
         eta = learner.rate / (learner.mu * (t + learner.delay))  # line 6
         for k in range(x.shape[0]):
             for r in range(x.shape[1]):
                 learner.hidden[k, r] -= learner.gradient[k, r] * eta  # line 7
-        release(learner.hidden, domain, t, x, noise, s)
+        release(learner.hidden, domain, t, x, noise, scratch)
 
 
 @inlined
-def release(hidden, domain, t, x, noise, s):
+def release(hidden, domain, t, x, noise, scratch):
     """Project the hidden iterate, and play it with fresh noise, projected again."""
-    project(domain, hidden, s)  # line 7
+    project(domain, hidden, scratch)  # line 7
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
             x[k, r] = hidden[k, r] + noise[k, r] / t  # line 8
-    project(domain, x, s)  # line 9
+    project(domain, x, scratch)  # line 9
 
 
 class PocpIgd(Learner):

@@ -190,17 +190,17 @@ class NetSums:
             self.total[first : first + self.some] += np.clip(losses, self.least, self.least + 1, out=losses)
 
 
-def add_losses(loss, held, rows, unit, least, origin, net, sums):
+def add_losses(loss, buffers, rows, unit, least, origin, net, sums):
     """The loop of `NetSums.add`; origin is empty where there is none. See core.losses.as_columns."""
     runs, d = sums.shape[1], net.shape[1]
-    x, gradient, value, s = np.empty((d, runs)), np.empty((d, runs)), np.empty(runs), np.empty((SCRATCH, runs))
+    x, gradient, value, scratch = np.empty((d, runs)), np.empty((d, runs)), np.empty(runs), np.empty((SCRATCH, runs))
     base = np.zeros(runs)
-    copy_round(rows, held, 0, 0)
+    copy_round(rows, buffers, 0, 0)
     for index in range(-1 if len(origin) else 0, len(net)):
         for k in range(d):
             for r in range(runs):
                 x[k, r] = origin[k] if index < 0 else net[index, k]
-        slope_at(loss, x, gradient, value, s)
+        slope_at(loss, x, gradient, value, scratch)
         for r in range(runs):
             if index < 0:
                 base[r] = value[r]

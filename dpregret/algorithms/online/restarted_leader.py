@@ -40,7 +40,7 @@ class Restarted(NamedTuple):
 
 
 @step.add
-def _step_restarted(leader: Restarted, loss, domain, t, x, gradient, noise, s):  # line 1
+def _step_restarted(leader: Restarted, loss, domain, t, x, gradient, noise, scratch):  # line 1
     """One round of a block."""
     mu, total, begun = divisor(leader.mu), leader.total, leader.begun
     position = (t - 1.0) % leader.length + 1.0  # line 3
@@ -49,7 +49,7 @@ def _step_restarted(leader: Restarted, loss, domain, t, x, gradient, noise, s): 
         for r in range(x.shape[1]):
             total[k, r] += x[k, r] - gradient[k, r] / mu  # line 2
             x[k, r] = (total[k, r] - (noise[k, r] - begun[k, r]) / mu) / over
-    project(domain, x, s)  # line 5
+    project(domain, x, scratch)  # line 5
     if position == leader.length:  # line 4
         for k in range(x.shape[0]):
             for r in range(x.shape[1]):

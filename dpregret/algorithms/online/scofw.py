@@ -41,7 +41,7 @@ class FrankWolfe(NamedTuple):
 
 
 @step.add
-def _step_frank_wolfe(learner: FrankWolfe, loss, domain, t, x, gradient, noise, s):
+def _step_frank_wolfe(learner: FrankWolfe, loss, domain, t, x, gradient, noise, scratch):
     """One Frank-Wolfe step with exact line search on the (private) F_t."""
     mu, slope, direction, descent = learner.mu, learner.slope, learner.direction, learner.descent
     for k in range(x.shape[0]):
@@ -49,17 +49,17 @@ def _step_frank_wolfe(learner: FrankWolfe, loss, domain, t, x, gradient, noise, 
             learner.gradients[k, r] += gradient[k, r]
             learner.points[k, r] += x[k, r]
             slope[k, r] = (learner.gradients[k, r] + noise[k, r]) + mu * (t * x[k, r] - learner.points[k, r])
-    vertex(domain, slope, direction, s)
+    vertex(domain, slope, direction, scratch)
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
             direction[k, r] -= x[k, r]
-    inner(slope, direction, descent, s)
-    inner(direction, direction, s[8], s)
+    inner(slope, direction, descent, scratch)
+    inner(direction, direction, scratch[8], scratch)
     for r in range(x.shape[1]):
-        s[8, r] = min(max(-descent[r] / max(mu * t * s[8, r], TINY), 0.0), 1.0)
+        scratch[8, r] = min(max(-descent[r] / max(mu * t * scratch[8, r], TINY), 0.0), 1.0)
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
-            x[k, r] += s[8, r] * direction[k, r]
+            x[k, r] += scratch[8, r] * direction[k, r]
 
 
 class StronglyConvexFrankWolfe(Learner):

@@ -23,12 +23,12 @@ class ConstantDescent(NamedTuple):
 
 
 @step.add
-def _step_constant_descent(learner: ConstantDescent, loss, domain, t, x, gradient, noise, s):
+def _step_constant_descent(learner: ConstantDescent, loss, domain, t, x, gradient, noise, scratch):
     """x_(t+1) = Proj(x_t - eta g_t)."""
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
             x[k, r] -= gradient[k, r] * learner.eta
-    project(domain, x, s)
+    project(domain, x, scratch)
 
 
 class SmallLossDescent(Learner):

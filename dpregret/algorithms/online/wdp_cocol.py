@@ -201,7 +201,7 @@ class Local(NamedTuple):
 
 
 @step.add
-def _step_local(learner: Local, loss, domain, t, x, gradient, noise, s):  # line 4
+def _step_local(learner: Local, loss, domain, t, x, gradient, noise, scratch):  # line 4
     """x_{t+1} = (1 - alpha) x_t + alpha LLOO(x_t, r_t, c_t), in the oracle's weights."""
     mu, regulariser, cost = learner.mu, learner.schedule.regulariser, learner.cost
     radius = min(learner.diameter, local_radius(t, mu, learner.schedule))  # line 6
@@ -215,7 +215,7 @@ def _step_local(learner: Local, loss, domain, t, x, gradient, noise, s):  # line
                 cost[k, r] = anchors - private_sum / mu
             else:  # the gradient at x_t of the private F_t
                 cost[k, r] = private_sum + mu * ((t + regulariser) * x[k, r] - anchors)
-    local_step(domain, learner.weights, radius, learner.schedule.alpha, cost, x, s)  # lines 7, 8, 9
+    local_step(domain, learner.weights, radius, learner.schedule.alpha, cost, x, scratch)  # lines 7, 8, 9
 
 
 class LocalOracleFtal(Learner):

@@ -19,7 +19,7 @@ class Affine(NamedTuple):
 
 
 @value_at.add
-def _value_at_affine(loss: Affine, x, value, s):
+def _value_at_affine(loss: Affine, x, value, scratch):
     """One coordinate after the other, then the offset."""
     entry = np.empty(x.shape[1], np.int64)
     for r in range(x.shape[1]):

@@ -23,29 +23,29 @@ class DirectionSquare(NamedTuple):
 
 
 @slope_at.add
-def _slope_at_direction_square(loss: DirectionSquare, x, gradient, value, s):
+def _slope_at_direction_square(loss: DirectionSquare, x, gradient, value, scratch):
     """f and smoothness <direction, x - anchor> direction."""
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
             gradient[k, r] = x[k, r] - loss.anchor[k]
-    inner(gradient, loss.direction, s[8], s)
+    inner(gradient, loss.direction, scratch[8], scratch)
     for r in range(x.shape[1]):
-        value[r] = 0.5 * loss.smoothness * (s[8, r] * s[8, r])
-        s[8, r] *= loss.smoothness
+        value[r] = 0.5 * loss.smoothness * (scratch[8, r] * scratch[8, r])
+        scratch[8, r] *= loss.smoothness
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
-            gradient[k, r] = s[8, r] * loss.direction[k, r]
+            gradient[k, r] = scratch[8, r] * loss.direction[k, r]
 
 
 @prox_at.add
-def _prox_at_direction_square(loss: DirectionSquare, x, step, s):
+def _prox_at_direction_square(loss: DirectionSquare, x, step, scratch):
     """Return x - weight <direction, x - anchor> direction / (1 + weight |direction|^2), weight = step smoothness."""
     weight, offset, square = step * loss.smoothness, x.copy(), x[0].copy()
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
             offset[k, r] -= loss.anchor[k]
-    inner(loss.direction, loss.direction, square, s)
-    inner(offset, loss.direction, s[8], s)
+    inner(loss.direction, loss.direction, square, scratch)
+    inner(offset, loss.direction, scratch[8], scratch)
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
-            x[k, r] -= weight * (s[8, r] / (1.0 + weight * square[r])) * loss.direction[k, r]
+            x[k, r] -= weight * (scratch[8, r] / (1.0 + weight * square[r])) * loss.direction[k, r]

@@ -16,7 +16,7 @@ class Entry(NamedTuple):
 
 
 @value_at.add
-def _value_at_entry(loss: Entry, x, value, s):
+def _value_at_entry(loss: Entry, x, value, scratch):
     """f alone."""
     for r in range(x.shape[1]):
         i = int(loss.observed[0, r])

@@ -18,18 +18,18 @@ class Form(NamedTuple):
 
 
 @slope_at.add
-def _slope_at_form(loss: Form, x, gradient, value, s):
+def _slope_at_form(loss: Form, x, gradient, value, scratch):
     """f and G x - c, f = <x, G x - c>/2 + (m - <c, x>)/2."""
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
             gradient[k, r] = 0.0
     add_product(loss.gram, x, gradient)
     for r in range(x.shape[1]):
-        s[8, r] = loss.square[0, r]
+        scratch[8, r] = loss.square[0, r]
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
             gradient[k, r] -= loss.moment[k]
-            s[8, r] -= loss.moment[k] * x[k, r]
-    inner(x, gradient, value, s)
+            scratch[8, r] -= loss.moment[k] * x[k, r]
+    inner(x, gradient, value, scratch)
     for r in range(x.shape[1]):
-        value[r] = 0.5 * value[r] + 0.5 * s[8, r]
+        value[r] = 0.5 * value[r] + 0.5 * scratch[8, r]

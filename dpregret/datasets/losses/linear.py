@@ -14,9 +14,9 @@ class Linear(NamedTuple):
 
 
 @slope_at.add
-def _slope_at_linear(loss: Linear, x, gradient, value, s):
+def _slope_at_linear(loss: Linear, x, gradient, value, scratch):
     """f and the slope."""
-    inner(loss.slope, x, value, s)
+    inner(loss.slope, x, value, scratch)
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
             gradient[k, r] = loss.slope[k, r]

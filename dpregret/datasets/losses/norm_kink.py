@@ -36,36 +36,36 @@ def bent(distance, weight, bend, radius):
 
 
 @value_at.add
-def _value_at_norm_kink(loss: NormKink, x, value, s):
+def _value_at_norm_kink(loss: NormKink, x, value, scratch):
     """f alone."""
     offset = np.empty(x.shape)
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
             offset[k, r] = x[k, r] - loss.anchor[k, r]
-    inner(offset, offset, value, s)
+    inner(offset, offset, value, scratch)
     for r in range(x.shape[1]):
         value[r] = bent(np.sqrt(value[r]), loss.weight, 0.5 * loss.strong_convexity, loss.radius)
 
 
 @slope_at.add
-def _slope_at_norm_kink(loss: NormKink, x, gradient, value, s):
+def _slope_at_norm_kink(loss: NormKink, x, gradient, value, scratch):
     """f and (weight / max(|x - anchor|, radius) + mu) (x - anchor), 0 at the anchor."""
     weight, radius, bend = loss.weight, loss.radius, 0.5 * loss.strong_convexity
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
             gradient[k, r] = x[k, r] - loss.anchor[k, r]
-    inner(gradient, gradient, value, s)
+    inner(gradient, gradient, value, scratch)
     for r in range(x.shape[1]):
         distance = np.sqrt(value[r])
         value[r] = bent(distance, weight, bend, radius)
-        s[8, r] = weight / max(distance, max(radius, FLOOR)) + loss.strong_convexity
+        scratch[8, r] = weight / max(distance, max(radius, FLOOR)) + loss.strong_convexity
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
-            gradient[k, r] *= s[8, r]
+            gradient[k, r] *= scratch[8, r]
 
 
 @prox_at.add
-def _prox_at_norm_kink(loss: NormKink, x, step, s):
+def _prox_at_norm_kink(loss: NormKink, x, step, scratch):
     """Shrink the distance from the anchor by step weight, then divide it by 1 + step mu.
 
     Where that would end within the radius: divide it by 1 + step (mu + weight / radius).
@@ -74,12 +74,12 @@ def _prox_at_norm_kink(loss: NormKink, x, step, s):
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
             x[k, r] -= loss.anchor[k, r]
-    inner(x, x, s[8], s)
+    inner(x, x, scratch[8], scratch)
     for r in range(x.shape[1]):
-        distance = np.sqrt(s[8, r])
-        s[8, r] = max(1.0 - step * weight / max(distance, FLOOR), 0.0) / (1.0 + step * mu)
-        if radius > 0.0 and s[8, r] * distance < radius:
-            s[8, r] = 1.0 / (1.0 + step * (mu + weight / radius))
+        distance = np.sqrt(scratch[8, r])
+        scratch[8, r] = max(1.0 - step * weight / max(distance, FLOOR), 0.0) / (1.0 + step * mu)
+        if radius > 0.0 and scratch[8, r] * distance < radius:
+            scratch[8, r] = 1.0 / (1.0 + step * (mu + weight / radius))
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
-            x[k, r] = s[8, r] * x[k, r] + loss.anchor[k, r]
+            x[k, r] = scratch[8, r] * x[k, r] + loss.anchor[k, r]

@@ -15,12 +15,12 @@ class Quadratic(NamedTuple):
 
 
 @slope_at.add
-def _slope_at_quadratic(loss: Quadratic, x, gradient, value, s):
+def _slope_at_quadratic(loss: Quadratic, x, gradient, value, scratch):
     """f and mu (x - center)."""
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
             gradient[k, r] = x[k, r] - loss.center[k, r]
-    inner(gradient, gradient, value, s)
+    inner(gradient, gradient, value, scratch)
     for r in range(x.shape[1]):
         value[r] *= 0.5 * loss.strong_convexity
     for k in range(x.shape[0]):
@@ -29,7 +29,7 @@ def _slope_at_quadratic(loss: Quadratic, x, gradient, value, s):
 
 
 @prox_at.add
-def _prox_at_quadratic(loss: Quadratic, x, step, s):
+def _prox_at_quadratic(loss: Quadratic, x, step, scratch):
     """(x + step mu center) / (1 + step mu)."""
     weight = step * loss.strong_convexity
     for k in range(x.shape[0]):

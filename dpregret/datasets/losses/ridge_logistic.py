@@ -52,38 +52,38 @@ def upper(margin: float) -> float:
 
 
 @slope_at.add
-def _slope_at_ridge_logistic(loss: RidgeLogistic, x, gradient, value, s):
+def _slope_at_ridge_logistic(loss: RidgeLogistic, x, gradient, value, scratch):
     """f and -y v / (1 + exp(y <v, x>)) + mu x."""
-    inner(x, x, value, s)
-    inner(x, loss.features, s[8], s)
+    inner(x, x, value, scratch)
+    inner(x, loss.features, scratch[8], scratch)
     for r in range(x.shape[1]):
         label = loss.labels[0, r]
-        margin = label * s[8, r]
+        margin = label * scratch[8, r]
         ridge = 0.5 * loss.strong_convexity * value[r]
         value[r] = math.log1p(math.exp(-abs(margin))) + max(-margin, 0.0) + ridge
-        s[8, r] = -label * upper(margin)
+        scratch[8, r] = -label * upper(margin)
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
-            gradient[k, r] = s[8, r] * loss.features[k, r] + loss.strong_convexity * x[k, r]
+            gradient[k, r] = scratch[8, r] * loss.features[k, r] + loss.strong_convexity * x[k, r]
 
 
 @prox_at.add
-def _prox_at_ridge_logistic(loss: RidgeLogistic, x, step, s):
+def _prox_at_ridge_logistic(loss: RidgeLogistic, x, step, scratch):
     """Solve a scalar equation for the margin y <v, x> to machine precision, then step along the features.
 
     With k = 1 + step mu the optimality condition is k z = x + step y sigma(-margin) v, so the margin is the root of
     margin = a + b sigma(-margin), a = y <v, x> / k, b = step |v|^2 / k.
     """
     shrink, square = 1.0 + step * loss.strong_convexity, x[0].copy()
-    inner(loss.features, loss.features, square, s)
-    inner(x, loss.features, s[8], s)
+    inner(loss.features, loss.features, square, scratch)
+    inner(x, loss.features, scratch[8], scratch)
     for r in range(x.shape[1]):
         label = loss.labels[0, r]
-        margin = logistic_root(label * s[8, r] / shrink, step * square[r] / shrink)
-        s[8, r] = step * label * upper(margin)
+        margin = logistic_root(label * scratch[8, r] / shrink, step * square[r] / shrink)
+        scratch[8, r] = step * label * upper(margin)
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
-            x[k, r] = (s[8, r] * loss.features[k, r] + x[k, r]) / shrink
+            x[k, r] = (scratch[8, r] * loss.features[k, r] + x[k, r]) / shrink
 
 
 @inlined

@@ -38,30 +38,30 @@ class RidgeSquared(NamedTuple):
 
 
 @slope_at.add
-def _slope_at_ridge_squared(loss: RidgeSquared, x, gradient, value, s):
+def _slope_at_ridge_squared(loss: RidgeSquared, x, gradient, value, scratch):
     """f and (<v, x> - y) v + mu x."""
-    inner(x, x, value, s)
-    inner(x, loss.features, s[8], s)
+    inner(x, x, value, scratch)
+    inner(x, loss.features, scratch[8], scratch)
     for r in range(x.shape[1]):
-        s[8, r] -= loss.labels[0, r]
-        value[r] = 0.5 * (s[8, r] * s[8, r]) + 0.5 * loss.strong_convexity * value[r]
+        scratch[8, r] -= loss.labels[0, r]
+        value[r] = 0.5 * (scratch[8, r] * scratch[8, r]) + 0.5 * loss.strong_convexity * value[r]
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
-            gradient[k, r] = s[8, r] * loss.features[k, r] + loss.strong_convexity * x[k, r]
+            gradient[k, r] = scratch[8, r] * loss.features[k, r] + loss.strong_convexity * x[k, r]
 
 
 @prox_at.add
-def _prox_at_ridge_squared(loss: RidgeSquared, x, step, s):
+def _prox_at_ridge_squared(loss: RidgeSquared, x, step, scratch):
     """(x - step (a - y) v) / k with k = 1 + step mu; the score at the solution is a = (<v, x> + b y) / (k + b).
 
     b = step |v|^2.
     """
     shrink, square = 1.0 + step * loss.strong_convexity, x[0].copy()
-    inner(loss.features, loss.features, square, s)
-    inner(x, loss.features, s[8], s)
+    inner(loss.features, loss.features, square, scratch)
+    inner(x, loss.features, scratch[8], scratch)
     for r in range(x.shape[1]):
         width, label = step * square[r], loss.labels[0, r]
-        s[8, r] = step * (label - (s[8, r] + width * label) / (shrink + width))
+        scratch[8, r] = step * (label - (scratch[8, r] + width * label) / (shrink + width))
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
-            x[k, r] = (s[8, r] * loss.features[k, r] + x[k, r]) / shrink
+            x[k, r] = (scratch[8, r] * loss.features[k, r] + x[k, r]) / shrink

@@ -28,12 +28,12 @@ class Sum(NamedTuple):
 
 
 @slope_at.add
-def _slope_at_sum(loss: Sum, x, gradient, value, s):
+def _slope_at_sum(loss: Sum, x, gradient, value, scratch):
     """Term by term."""
     part, slope = np.empty(x.shape[1]), np.empty(x.shape)
-    slope_at(loss.terms[0], x, gradient, value, s)
+    slope_at(loss.terms[0], x, gradient, value, scratch)
     for i in range(1, len(loss.terms)):
-        slope_at(loss.terms[i], x, slope, part, s)
+        slope_at(loss.terms[i], x, slope, part, scratch)
         for r in range(x.shape[1]):
             value[r] += part[r]
         for k in range(x.shape[0]):

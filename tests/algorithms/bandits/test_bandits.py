@@ -118,8 +118,8 @@ def test_the_sign_descends_as_corrected_and_ascends_as_printed() -> None:
     assert losses["printed"] > 1.5  # the center costs 1, the worst point 2
 
 
-def move(solver, domain, goal, x, s):
-    nearest(solver, domain, goal, x, s)
+def move(solver, domain, goal, x, scratch):
+    nearest(solver, domain, goal, x, scratch)
 
 
 def approached(learner: Any, starts: np.ndarray, goals: np.ndarray) -> tuple[np.ndarray, int]:
@@ -484,7 +484,7 @@ class Hinge(NamedTuple):
 
 
 @value_at.add
-def _(loss: Hinge, x, value, s):
+def _(loss: Hinge, x, value, scratch):
     for r in range(x.shape[1]):
         value[r] = 0.0
         for k in range(x.shape[0]):

@@ -292,12 +292,12 @@ loss(Bent)
 
 
 @slope_at.add
-def _(loss: Bent, x, gradient, value, s):  # type: ignore[no-untyped-def]
+def _(loss: Bent, x, gradient, value, scratch):  # type: ignore[no-untyped-def]
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
             gradient[k, r] = x[k, r] - loss.center[k, r]
             gradient[k, r] *= gradient[k, r] * gradient[k, r]
-    inner(gradient, gradient, value, s)
+    inner(gradient, gradient, value, scratch)
 
 
 class OwnRisk(TinyRisk):

@@ -47,19 +47,19 @@ class SmoothHinge(NamedTuple):
 
 
 @slope_at.add
-def _slope_at_smooth_hinge(loss: SmoothHinge, x, gradient, value, s):
+def _slope_at_smooth_hinge(loss: SmoothHinge, x, gradient, value, scratch):
     """f and its gradient at the columns of x (d, runs): plain loops, which are compiled."""
-    inner(x, x, value, s)
-    inner(x, loss.features, s[8], s)
+    inner(x, x, value, scratch)
+    inner(x, loss.features, scratch[8], scratch)
     for r in range(x.shape[1]):
         label = loss.labels[0, r]
-        short = max(1.0 - label * s[8, r], 0.0)
+        short = max(1.0 - label * scratch[8, r], 0.0)
         ridge = 0.5 * loss.strong_convexity * value[r]
         value[r] = (0.5 * short * short if short < 1.0 else short - 0.5) + ridge
-        s[8, r] = -label * min(short, 1.0)
+        scratch[8, r] = -label * min(short, 1.0)
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
-            gradient[k, r] = s[8, r] * loss.features[k, r] + loss.strong_convexity * x[k, r]
+            gradient[k, r] = scratch[8, r] * loss.features[k, r] + loss.strong_convexity * x[k, r]
 
 
 class MyHinge(PoolStream):
