@@ -117,6 +117,23 @@ def _served(oracle: Any, domain: Any, rows: Array) -> Array:
     return np.ascontiguousarray(x.T).reshape(np.shape(rows))
 
 
+def moved(domain: Any, weights: Array, radius: float | Array, costs: Array) -> Array:
+    """Weights (..., k) after a `local_step` of length one each, for a set whose data have it; costs (..., d)."""
+    lead = np.broadcast_shapes(weights.shape[:-1], costs.shape[:-1], np.shape(radius))
+    rows, further = (np.broadcast_to(part, (*lead, part.shape[-1])) for part in (weights, costs))
+    moved = np.array(rows, dtype=np.float64).reshape(-1, rows.shape[-1], 1)
+    radii = np.array(np.broadcast_to(radius, lead), dtype=np.float64).reshape(-1)
+    columns = np.array(further, dtype=np.float64).reshape(-1, further.shape[-1], 1)
+    specialised(_local_steps, type(domain))(domain, moved, radii, columns, np.empty_like(columns[0]))
+    return moved.reshape(rows.shape)
+
+
+def _local_steps(domain, weights, radii, costs, x):
+    scratch = np.empty((SCRATCH, 1))
+    for row in range(len(radii)):
+        local_step(domain, weights[row], radii[row], 1.0, costs[row], x, scratch)
+
+
 def _project(domain, points, x, scratch):
     project(domain, x, scratch)
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from dpregret.core.oracles import projected, vertices
+from dpregret.core.oracles import moved, projected, vertices
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled
 from dpregret.numerics.orthogonal import orthogonal_to
@@ -30,7 +30,7 @@ class UnsupportedSet(ValueError):  # noqa: N818  (a set is unsupported; the name
     """The set has no oracle of the kind that was requested; the message says which set and why."""
 
 
-class LocalOracle(ABC):
+class LocalOracle:
     """Local linear optimisation oracle of Garber & Hazan (2016), in the weights of a decomposition.
 
     For weights w of the point x, a radius r > 0 and a cost c the answer has an image p with
@@ -40,6 +40,8 @@ class LocalOracle(ABC):
 
     ratio: float
     """rho of property (ii)."""
+    data: Any = None
+    """The set's, where it has a `local_step`."""
 
     def lift(self, points: Array) -> Array:
         """Weights (..., k) whose image are the points (..., d) of the set; the identity by default."""
@@ -49,13 +51,13 @@ class LocalOracle(ABC):
         """Image (..., d) of weights (..., k); the identity by default."""
         return weights
 
-    @abstractmethod
     def answer(self, weights: Array, radius: float | Array, cost: Array) -> Array:
-        """Weights (..., k) of the local minimiser.
+        """Weights (..., k) of the local minimiser: by default those of the `local_step` of `data`.
 
         weights (..., k) and cost (..., d) share, or broadcast to, their leading axes; radius >= 0 is a number
         or an array that broadcasts to the leading axes.
         """
+        return moved(self.data, weights, radius, cost)
 
 
 class ConstraintSet(ABC):

@@ -103,8 +103,4 @@ class BoxLocalOracle(LocalOracle):
 
     def __init__(self, box: Box):
         self.ratio = float(np.sqrt(box.dimension))
-        self._box = box
-
-    def answer(self, weights: Array, radius: float | Array, cost: Array) -> Array:
-        """Points (..., d) after the shift."""
-        return self._box.project(weights - np.asarray(radius)[..., None] * np.sign(cost))
+        self.data = box.data

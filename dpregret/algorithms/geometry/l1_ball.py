@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpregret.algorithms.geometry.base import NormBall, checked_dimension, data_from
-from dpregret.algorithms.geometry.simplex import move_mass, move_towards, threshold
+from dpregret.algorithms.geometry.simplex import move_towards, threshold
 from dpregret.core.oracles import local_step, project, vertex
 from dpregret.core.sets import LocalOracle
 from dpregret.numerics.arrays import Array
@@ -106,7 +106,7 @@ class L1LocalOracle(LocalOracle):
         self.ratio = 2.0 * float(np.sqrt(dimension))
         self._dimension = dimension
         self._set_radius = set_radius
-        self._mass_per_radius = float(np.sqrt(dimension)) / set_radius
+        self.data = L1BallData(set_radius)
 
     def lift(self, points: Array) -> Array:
         """Weight |x_j| / R on the vertex of x_j's sign, the rest spread evenly over all 2 d vertices."""
@@ -120,8 +120,3 @@ class L1LocalOracle(LocalOracle):
         image: Array = weights[..., : self._dimension] - weights[..., self._dimension :]
         image *= self._set_radius
         return image
-
-    def answer(self, weights: Array, radius: float | Array, cost: Array) -> Array:
-        """Weights (..., 2 d) after the move."""
-        scores = np.concatenate([cost, -cost], axis=-1)
-        return move_mass(weights, scores, np.minimum(self._mass_per_radius * radius, 1.0))

@@ -238,8 +238,4 @@ class SimplexLocalOracle(LocalOracle):
 
     def __init__(self, dimension: int):
         self.ratio = float(np.sqrt(dimension / 2.0))
-        self._mass_per_radius = 0.5 * float(np.sqrt(dimension))
-
-    def answer(self, weights: Array, radius: float | Array, cost: Array) -> Array:
-        """Points (..., d) after the move."""
-        return move_mass(weights, cost, np.minimum(self._mass_per_radius * radius, 1.0))
+        self.data = SimplexData(Simplex.total)
