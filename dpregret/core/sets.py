@@ -91,7 +91,7 @@ class ConstraintSet(ABC):
         """Point (d,) to be the comparator of synthetic streams, well away from the center; never a vertex."""
 
     @abstractmethod
-    def reach(self, point: Array) -> float:
+    def max_distance_from(self, point: Array) -> float:
         """Largest distance max_{x in C} |x - point|_2 from a point (d,), inside or outside the set.
 
         Exact, or an upper bound where the set says so.

@@ -43,7 +43,7 @@ class PoolStream(Stream):
 
     Every run sees the whole pool once per pass, in its own order. Features have norm at most 1, labels lie in
     {-1, +1} or [-1, 1]; over all such examples the exact Lipschitz constant on a centered ball of radius
-    R = reach(0) is max |phi'| over scores in [-R, R], plus mu R. Smoothness mu + bend.
+    R = max_distance_from(0) is max |phi'| over scores in [-R, R], plus mu R. Smoothness mu + bend.
 
     The comparator is computed by a batched first-order method, and by Newton's where that is slow, to a certified
     relative gap of `GAP`. It is what regret is measured against and no learner sees it; what learners receive
@@ -58,7 +58,7 @@ class PoolStream(Stream):
         if examples.features.shape[1] != domain.dimension:
             columns = examples.features.shape[1]
             raise ValueError(f"stream {self.name!r} has {columns} features, the set has dimension {domain.dimension}")
-        reach = domain.reach(np.zeros(domain.dimension))
+        reach = domain.max_distance_from(np.zeros(domain.dimension))
         super().__init__(
             domain,
             strong_convexity=strong_convexity,

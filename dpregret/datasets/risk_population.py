@@ -130,8 +130,8 @@ class QuadraticPopulation(PopulationRisk):
     """Loss (beta/2) |theta - z|^2, z = theta0 + spread s / sqrt(p) with uniform signs s, theta0 = `domain.target()`.
 
     F(theta) = (beta/2) (|theta - theta0|^2 + spread^2): beta-smooth and beta-strongly convex, minimal at theta0.
-    Admissible are all records within `spread` of theta0, hence L = beta (reach(theta0) + spread). One distribution for
-    all settings.
+    Admissible are all records within `spread` of theta0, hence L = beta (max |theta - theta0| + spread). One
+    distribution for all settings.
     """
 
     name = "quadratic-population"
@@ -142,7 +142,7 @@ class QuadraticPopulation(PopulationRisk):
     ) -> None:
         positive(beta=beta, spread=spread)
         anchor = domain.target()
-        steepest, curvature = beta * (domain.reach(anchor) + spread), beta * domain.diameter**2
+        steepest, curvature = beta * (domain.max_distance_from(anchor) + spread), beta * domain.diameter**2
         super().__init__(domain, samples, generators, lipschitz=steepest, smoothness=beta, curvature=curvature)
         self.anchor, self.beta, self.spread = anchor, beta, spread
         self.strong_convexity, self.hessian_rank = beta, domain.dimension

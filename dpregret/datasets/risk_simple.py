@@ -79,7 +79,7 @@ class QuadraticRisk(EmpiricalRisk):
         positive(strong_convexity=strong_convexity, spread=spread)
         self.anchor = domain.target()
         self.spread = spread
-        steepest = strong_convexity * (domain.reach(self.anchor) + spread)
+        steepest = strong_convexity * (domain.max_distance_from(self.anchor) + spread)
         bent = strong_convexity * domain.diameter**2
         super().__init__(
             domain, samples, len(generators), lipschitz=steepest, smoothness=strong_convexity, curvature=bent
@@ -168,7 +168,10 @@ class PooledLogistic(EmpiricalRisk):
     hessian_rank = 1
 
     def __init__(self, domain: ConstraintSet, samples: int, runs: int) -> None:
-        steepest, curvature = float(expit(domain.reach(np.zeros(domain.dimension)))), 0.25 * domain.diameter**2
+        steepest, curvature = (
+            float(expit(domain.max_distance_from(np.zeros(domain.dimension)))),
+            0.25 * domain.diameter**2,
+        )
         super().__init__(domain, samples, runs, lipschitz=steepest, smoothness=0.25, curvature=curvature)
 
     def value(self, points: Array) -> Array:

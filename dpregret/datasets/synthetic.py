@@ -1,6 +1,7 @@
 """Synthetic streams whose comparator has a closed form.
 
-All are built around x0 = ``domain.target()``, a point of the set away from where learners start. On a smooth stream
+All are built around x0 = ``domain.target()``, a point of the set away from where learners start; R(x0) is the largest
+distance of the set from x0. On a smooth stream
 with an interior optimum the noise of a private learner enters the regret to second order, so its regret saturates;
 only a kink at the comparator shows the logarithm of the theorems. Hence the kink families are marked tight.
 
@@ -32,7 +33,7 @@ DRIFT_CENTERS = 8
 class _QuadraticStream(Stream):
     """f_t(x) = (mu/2) |x - x0 - o_t|^2 with offsets |o_t| = spread.
 
-    Lipschitz constant mu (reach(x0) + spread): exact where the set's farthest point from x0 can be opposite to an
+    Lipschitz constant mu (R(x0) + spread): exact where the set's farthest point from x0 can be opposite to an
     offset, as on a ball; an upper bound otherwise.
     """
 
@@ -43,7 +44,7 @@ class _QuadraticStream(Stream):
         super().__init__(
             domain,
             strong_convexity=strong_convexity,
-            lipschitz=strong_convexity * (domain.reach(self.anchor) + spread),
+            lipschitz=strong_convexity * (domain.max_distance_from(self.anchor) + spread),
             smoothness=strong_convexity,
         )
 
@@ -144,7 +145,7 @@ class Directions(Stream):
 class RandomKink(Directions):
     """f_t(x) = |<u_t, x - x0>| + (mu/2) |x - x0|^2, u_t uniform on the unit sphere; tight.
 
-    x0 lies in the set and every loss is 0 there, so it is the comparator. Lipschitz constant 1 + mu reach(x0).
+    x0 lies in the set and every loss is 0 there, so it is the comparator. Lipschitz constant 1 + mu R(x0).
     """
 
     name = "random-kink"
@@ -155,7 +156,7 @@ class RandomKink(Directions):
 
     def __init__(self, domain: ConstraintSet, strong_convexity: float) -> None:
         self.fixed = domain.target(), strong_convexity
-        lipschitz = 1.0 + strong_convexity * domain.reach(domain.target())
+        lipschitz = 1.0 + strong_convexity * domain.max_distance_from(domain.target())
         super().__init__(domain, strong_convexity=strong_convexity, lipschitz=lipschitz, smoothness=np.inf)
 
     def _comparator(self, generators: Generators, checkpoints: Sequence[int]) -> Comparator:
@@ -169,7 +170,7 @@ class RandomKink(Directions):
 class RealizableDirection(Directions):
     """f_t(x) = (smoothness/2) <u_t, x - x0>^2, u_t uniform on the unit sphere.
 
-    Realizable and not tight: noise enters to second order. Lipschitz constant smoothness * reach(x0).
+    Realizable and not tight: noise enters to second order. Lipschitz constant smoothness * R(x0).
     """
 
     name = "realizable-direction"
@@ -181,7 +182,7 @@ class RealizableDirection(Directions):
     def __init__(self, domain: ConstraintSet, strong_convexity: float, smoothness: float = 1.0) -> None:
         positive(smoothness=smoothness)
         self.fixed = domain.target(), smoothness
-        lipschitz = smoothness * domain.reach(domain.target())
+        lipschitz = smoothness * domain.max_distance_from(domain.target())
         super().__init__(domain, strong_convexity=0.0, lipschitz=lipschitz, smoothness=smoothness)
 
 
@@ -222,7 +223,7 @@ class FixedNormKink(Constant):
     """f_t(x) = weight |x - x0|_2 + (mu/2) |x - x0|^2 in every round, the steepest kink there is; tight.
 
     It acts like an adaptive adversary that aligns each loss with the learner's error. The comparator is x0, with
-    loss 0. Lipschitz constant weight + mu reach(x0); the option ``lipschitz`` gives it instead of the weight, so that
+    loss 0. Lipschitz constant weight + mu R(x0); the option ``lipschitz`` gives it instead of the weight, so that
     mu can be swept alone.
     """
 
@@ -235,10 +236,10 @@ class FixedNormKink(Constant):
         self, domain: ConstraintSet, strong_convexity: float, weight: float = 1.0, lipschitz: float | None = None
     ) -> None:
         anchor = domain.target()
-        bend = strong_convexity * domain.reach(anchor)
+        bend = strong_convexity * domain.max_distance_from(anchor)
         if lipschitz is not None:
             if lipschitz <= bend:
-                raise ValueError(f"option lipschitz must be above mu reach(x0) = {bend:g}, got {lipschitz}")
+                raise ValueError(f"option lipschitz must be above mu R(x0) = {bend:g}, got {lipschitz}")
             weight = lipschitz - bend
         positive(weight=weight)
         self.loss = NormKink(anchor, weight, strong_convexity, self.radius)
@@ -261,7 +262,7 @@ class HuberKink(FixedNormKink):
 class RealizableQuadratic(Constant):
     """f_t(x) = (smoothness/2) |x - x0|^2 in every round; realizable.
 
-    Not tight: noise enters to second order. Lipschitz constant smoothness * reach(x0).
+    Not tight: noise enters to second order. Lipschitz constant smoothness * R(x0).
     """
 
     name = "realizable-quadratic"
@@ -271,5 +272,5 @@ class RealizableQuadratic(Constant):
     def __init__(self, domain: ConstraintSet, strong_convexity: float, smoothness: float = 1.0) -> None:
         positive(smoothness=smoothness)
         self.loss = Quadratic(domain.target(), smoothness)
-        lipschitz = smoothness * domain.reach(domain.target())
+        lipschitz = smoothness * domain.max_distance_from(domain.target())
         super().__init__(domain, strong_convexity=0.0, lipschitz=lipschitz, smoothness=smoothness)

@@ -104,7 +104,7 @@ class Steered:
     def violation(self, points: Array) -> Array:
         return np.zeros(points.shape[:-1])
 
-    def reach(self, point: Array) -> float:
+    def max_distance_from(self, point: Array) -> float:
         return 1.0
 
     inner_radius = lambda self: 1.0  # noqa: E731

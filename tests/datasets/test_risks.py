@@ -330,7 +330,7 @@ def refused(name: str, samples: int, **options: Any) -> object:
 REFUSED: list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any], str]] = [
     (make_stream, ("smoth-quadratic", BALL), {}, "did you mean 'smooth-quadratic'.*Allowed: .*smooth-quadratic"),
     (make_stream, ("random-kink", BALL), {"spread": 1.0}, "no option 'spread'; allowed: none"),
-    (make_stream, ("norm-kink", BALL), {"lipschitz": 0.3}, "lipschitz must be above mu reach"),
+    (make_stream, ("norm-kink", BALL), {"lipschitz": 0.3}, "lipschitz must be above mu R"),
     (make_stream, ("smooth-quadratic", BALL), {"strong_convexity": 0.0}, "strong_convexity"),
     (make_stream, ("drift", BALL), {"period": 20}, "multiple of 8"),
     (make_stream, ("digits", BALL), {}, "needs the option 'data_dir'"),

@@ -96,7 +96,7 @@ class FrankWolfe(ErmLearner):
 
     def _start_gap(self) -> float:
         """Bound on h_1 = L(theta_1) - min L."""
-        return self.risk.lipschitz * self.domain.reach(self.domain.center())
+        return self.risk.lipschitz * self.domain.max_distance_from(self.domain.center())
 
     def _choice_errors(self) -> list[float]:
         """Bound on the expected excess <s_t - s, grad L>, one a setting."""

@@ -140,7 +140,7 @@ class NoisyBatchFrankWolfe(OnePassLearner):
     def _bound(self, early: float, late: float) -> float:
         size, risk, eta = self.domain.dimension, self.risk, self.eta
         variance = risk.lipschitz**2 / self.batches.first + size * early**2
-        gap = risk.lipschitz * self.domain.reach(self.domain.center())
+        gap = risk.lipschitz * self.domain.max_distance_from(self.domain.center())
         for _ in range(self.batches.steps + 1):
             gap = (1 - eta) * gap + eta * (self.wide * math.sqrt(variance) + eta * risk.smoothness * self.wide**2 / 2)
             variance += self.change**2 / self.batches.later + size * late**2

@@ -91,7 +91,7 @@ class PerturbedObjective(ErmLearner):
         The first term is s G_C for Gaussian noise and at most s p r for norm-Gamma noise. For D-strongly convex risks
         the smaller of this and (sqrt(E|b|^2) + ridge r)^2 / (2 D).
         """
-        reach = self.domain.reach(self.domain.center())
+        reach = self.domain.max_distance_from(self.domain.center())
         width = gaussian_width(self.domain)[0] if self.distribution == "gaussian" else self.domain.dimension * reach
         size, convexity = root_mean_square_norm(self.distribution, self.domain.dimension), self.risk.strong_convexity
         bounds = []

@@ -48,7 +48,7 @@ class OnePassLeader(OnePassLearner):
         self.noise_plan = self.private_sums(self.variant, 2.0 * steep)  # line 1
         spread = self.noise_plan.expected_norm(rounds - 1).sum(axis=1)  # of sqrt(V_t)
         self._drift = 0.5 * rounds * steep**2 + steep * spread
-        self._reach = self.domain.reach(self.domain.center())
+        self._reach = self.domain.max_distance_from(self.domain.center())
         self.regularisation: Array = np.sqrt(2.0 * self._drift) / self._reach
 
     def fit(self, generators: Sequence[np.random.Generator]) -> Array:

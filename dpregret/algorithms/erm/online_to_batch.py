@@ -126,7 +126,7 @@ class OnlineToBatch(OnePassLearner):
     def prepare(self) -> None:
         super().prepare()
         self.choice, self.rounds = self.choices()[self.variant], self.fresh.samples
-        self.radius = self.domain.reach(self.domain.center())
+        self.radius = self.domain.max_distance_from(self.domain.center())
         self.moved = self.risk.lipschitz + 2 * self.risk.smoothness * self.domain.diameter  # M
         self.noise_plan = self.private_sums(self.choice.sums, 2 * self.moved)
         self.units = np.sqrt(np.square(self._sizes()).mean(axis=1))

@@ -75,7 +75,7 @@ class PrivateOfflineLearning(OnePassLearner):
             raise ValueError(f"{self.card.name} needs losses that are linear or (b/2) |theta - z|^2")
         if self.samples < 2:
             raise ValueError(f"{self.card.name} needs at least two records")
-        self.radius = self.domain.reach(self.domain.center())
+        self.radius = self.domain.max_distance_from(self.domain.center())
         tune = self.as_printed if self.variant == "printed" else self.tuned
         self.tunings = [tune(budget) for budget in self.budgets]
 

@@ -37,4 +37,4 @@ class StayAtZero(ErmLearner):
 
     def bound(self) -> list[float]:
         """Lipschitz constant times the largest distance to the center."""
-        return [self.risk.lipschitz * self.domain.reach(self.domain.center())] * len(self.budgets)
+        return [self.risk.lipschitz * self.domain.max_distance_from(self.domain.center())] * len(self.budgets)

@@ -54,7 +54,7 @@ class Ball(NormBall):
     def __init__(self, dimension: int, *, radius: float = 1.0):
         super().__init__(checked_dimension(self.name, dimension), radius)
 
-    def reach(self, point: Array) -> float:
+    def max_distance_from(self, point: Array) -> float:
         """|point|_2 + radius, exact."""
         return float(np.sqrt(vecdot(point, point))) + self.radius
 

@@ -128,7 +128,7 @@ class NormBall(ConstraintSet):
         point[0] = 0.5 * self.radius
         return point
 
-    def reach(self, point: Array) -> float:
+    def max_distance_from(self, point: Array) -> float:
         """sqrt(|y|^2 + R^2 + 2 max_{x in C} <x, y>), exact where all extreme points have |x|_2 = R."""
         support = max(float(vecdot(point, self.linear_oracle(-point))), 0.0)
         return float(np.sqrt(point @ point + self.radius**2 + 2.0 * support))
@@ -281,7 +281,7 @@ class CountedSet(ConstraintSet):
     reference_tolerance = _of_inner("reference_tolerance")
     center = _of_inner("center")
     target = _of_inner("target")
-    reach = _of_inner("reach")
+    max_distance_from = _of_inner("max_distance_from")
     violation = _of_inner("violation")
     cvxpy_constraints = _of_inner("cvxpy_constraints")
     equalities = _of_inner("equalities")

@@ -68,7 +68,7 @@ class Box(ConstraintSet):
         """Half-way from the center to the upper corner, an interior point (d,)."""
         return np.full(self.dimension, 0.25 * self.lower + 0.75 * self.upper)
 
-    def reach(self, point: Array) -> float:
+    def max_distance_from(self, point: Array) -> float:
         """Distance to the farthest corner, exact."""
         return float(np.linalg.norm(np.maximum(np.abs(point - self.lower), np.abs(self.upper - point))))
 

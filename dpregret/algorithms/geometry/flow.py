@@ -192,7 +192,7 @@ class FlowPolytope(SolvedProjection):
             point[path] += weight
         return point
 
-    def reach(self, point: Array) -> float:
+    def max_distance_from(self, point: Array) -> float:
         """Distance to the farthest path, exact."""
         cost, path = 2.0 * point - 1.0, np.empty_like(point)
         size = 1 + self.dimension

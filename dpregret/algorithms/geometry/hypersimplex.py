@@ -141,7 +141,7 @@ class Hypersimplex(Choices):
         point[: self.rank - halves] = 1.0
         return point
 
-    def reach(self, point: Array) -> float:
+    def max_distance_from(self, point: Array) -> float:
         """Distance to the farthest vertex, exact."""
         cost = 2.0 * point - 1.0
         return reach_of_binary(float(cost @ self.linear_oracle(cost)), point)

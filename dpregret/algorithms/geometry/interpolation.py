@@ -25,7 +25,7 @@ SETTLED = 4e-15
 class InterpolationBall(NormBall):
     """{x : (1 - a) |x|_1 + a |x|_2 <= radius}, a = `mixing` in [0, 1]: the l1 ball at 0, the l2 ball at 1.
 
-    `reach` is exact from the center and for a in {0, 1}, an upper bound otherwise.
+    `max_distance_from` is exact from the center and for a in {0, 1}, an upper bound otherwise.
     """
 
     name = "interpolation"

@@ -236,7 +236,7 @@ class Spectrahedron(ConstraintSet):
         """Diagonal, uniform on the first max(2, m // 4) entries; (3/4, 1/4) for m = 2, where that is the center."""
         return np.diag(self._eigenvalues.target()).ravel()
 
-    def reach(self, point: Array) -> float:
+    def max_distance_from(self, point: Array) -> float:
         """sqrt(1 + |Y|_F^2 - 2 lambda_min(symmetric part of Y)), exact."""
         smallest = float(symmetric(self._symmetric(point))[0][0])
         return float(np.sqrt(max(1.0 + float(point @ point) - 2.0 * smallest, 0.0)))

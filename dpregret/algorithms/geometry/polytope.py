@@ -63,7 +63,7 @@ class VertexPolytope(ConstraintSet):
         farthest = np.argmax(np.linalg.norm(self.vertices - center, axis=-1))
         return 0.5 * (center + self.vertices[farthest])
 
-    def reach(self, point: Array) -> float:
+    def max_distance_from(self, point: Array) -> float:
         """Distance to the farthest vertex, exact."""
         return float(np.linalg.norm(self.vertices - point, axis=-1).max())
 

@@ -79,7 +79,7 @@ def _mirror_step_euclidean(potential: Euclidean, state, gradient, scratch):
 
 
 def euclidean(constraint_set: ConstraintSet) -> Potential:
-    """|x - center|_2^2 / 2: projected gradient descent; modulus 1 in l2, maximum reach(center)^2 / 2.
+    """|x - center|_2^2 / 2: projected gradient descent; modulus 1 in l2, maximum half the square of the radius.
 
     Loops hold the set's data where its projection is compiled (the caller then counts calls); else they call the set.
     """
@@ -87,7 +87,7 @@ def euclidean(constraint_set: ConstraintSet) -> Potential:
     return Potential(
         name="euclidean",
         body=Ball(constraint_set.dimension),
-        maximum=0.5 * constraint_set.reach(center) ** 2,
+        maximum=0.5 * constraint_set.max_distance_from(center) ** 2,
         start=center,
         data=Euclidean(inner if type(inner) in project.kinds else by_methods(constraint_set)),
     )

@@ -209,7 +209,7 @@ class Simplex(FixedSum):
         """1 / sqrt(d (d - 1)), exact."""
         return 1 / float(np.sqrt(self.dimension * (self.dimension - 1)))
 
-    def reach(self, point: Array) -> float:
+    def max_distance_from(self, point: Array) -> float:
         """Distance to the farthest vertex, exact."""
         return reach_of_binary(float(np.min(2.0 * point - 1.0)), point)
 

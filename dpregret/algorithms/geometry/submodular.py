@@ -144,7 +144,7 @@ class BasePolytope(ConstraintSet):
         vertex = self.linear_oracle(np.arange(self.dimension, dtype=np.float64))
         return 0.5 * (self.center() + vertex)
 
-    def reach(self, point: Array) -> float:
+    def max_distance_from(self, point: Array) -> float:
         """The diameter plus the distance to the center: an upper bound."""
         return self.diameter + float(np.linalg.norm(point - self.center()))
 
@@ -165,7 +165,7 @@ class Permutahedron(FixedSum, BasePolytope):
         """(n + 1)/2 in every coordinate."""
         return np.full(self.dimension, (self.dimension + 1) / 2)
 
-    def reach(self, point: Array) -> float:
+    def max_distance_from(self, point: Array) -> float:
         """Distance to the farthest permutation, exact: |v| is the same for all, so the least <point, v> decides."""
         least = float(np.sort(point) @ self.weights)
         square = float(self.weights @ self.weights + point @ point - 2 * least)
@@ -234,9 +234,9 @@ class PartitionMatroid(Choices, BasePolytope):
         self._block = Hypersimplex(self.block, rank=self.rank)
         self.diameter = self._block.diameter * math.sqrt(self.dimension // self.block)
 
-    def reach(self, point: Array) -> float:
+    def max_distance_from(self, point: Array) -> float:
         """Farthest choice of every block, exact."""
-        return math.sqrt(sum(self._block.reach(part) ** 2 for part in self._parts(point)))
+        return math.sqrt(sum(self._block.max_distance_from(part) ** 2 for part in self._parts(point)))
 
 
 class SolvedPolytope(SolvedProjection, FixedSum, BasePolytope):

@@ -54,7 +54,7 @@ class EpochDescent(Learner):
 
     def prepare(self) -> None:
         self.center = self.domain.center()
-        self.reach = self.domain.reach(self.center)
+        self.reach = self.domain.max_distance_from(self.center)
         self.inverse_mu = np.array([1 / gaussian_mu(budget) for budget in self.budgets])
         self.walker = self.point.copy()  # A's own point
         self.total = np.zeros_like(self.point)

@@ -32,7 +32,7 @@ class GradientDescent(Learner):
 
     def prepare(self) -> None:
         self.center = self.domain.center()
-        self.reach = self.domain.reach(self.center)
+        self.reach = self.domain.max_distance_from(self.center)
         self.variance = np.zeros(len(self.settings))
         if self.card.private:
             sums = [NoisePerItem()] * len(self.settings)

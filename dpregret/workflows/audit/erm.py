@@ -34,7 +34,7 @@ class LinearRisk:
     samples, dimension = SAMPLES, DIMENSION
 
     def __init__(self, slopes: Array, domain: ConstraintSet, ridge: float):
-        reach = domain.reach(np.zeros(DIMENSION))
+        reach = domain.max_distance_from(np.zeros(DIMENSION))
         self.slopes, self.strong_convexity = slopes, ridge
         self.lipschitz = self.lipschitz_l1 = 1 + ridge * reach
         self.smoothness = ridge + 0.25  # larger than need be: learners may know a bound only

@@ -59,7 +59,7 @@ def _steepness(domain: ConstraintSet) -> float:
     """1 + R/r; NaN where the set has no gauge."""
     try:
         domain.gauge()
-        return 1 + domain.reach(domain.center()) / domain.inner_radius()
+        return 1 + domain.max_distance_from(domain.center()) / domain.inner_radius()
     except UnsupportedSet:
         return float("nan")
 

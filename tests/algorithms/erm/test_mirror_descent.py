@@ -72,7 +72,7 @@ def test_corrected_plan_balances_noise_and_gradients(learner: type[MirrorDescent
     risk = NormKink(domain.target(), 3000)
     built = make(learner, domain, risk, [BUDGET], cap=10**9)
     body, (plan,) = built.potential.body, built.plans
-    radius, width = body.reach(np.zeros(domain.dimension)), gaussian_width(body)[0]
+    radius, width = body.max_distance_from(np.zeros(domain.dimension)), gaussian_width(body)[0]
     assert plan.iterations == int(built.uncapped(BUDGET)) > 500
     assert plan.noise**2 * (width**2 + radius**2) == pytest.approx(radius**2, rel=0.003)
     assert plan.noise == pytest.approx(2 / 3000 * math.sqrt(plan.iterations - 1) / gaussian_mu(BUDGET))

@@ -181,7 +181,7 @@ def test_corrected_noise_is_private_on_the_line_and_printed_noise_is_not(budget:
 def test_bound_of_objective_perturbation_is_its_formula(domain: ConstraintSet) -> None:
     """Whether it covers the excess is in test_risk_contract.py."""
     built = make(ObjectivePerturbation, domain, logistic_data(1, 200, 4), [BUDGET])
-    width, reach = gaussian_width(domain)[0], domain.reach(domain.center())
+    width, reach = gaussian_width(domain)[0], domain.max_distance_from(domain.center())
     scale = built.ledger()[0].scale
     assert built.bound()[0] == pytest.approx(scale * width + 0.5 * 2 * 0.25 / 200 * reach**2, abs=1e-9)
 

@@ -95,7 +95,7 @@ def reduction_faults(domain: ConstraintSet, count: int, seed: int) -> int:
     played = outer / np.maximum(1.0, np.vecdot(normals, outer))[:, None]
     moved = corrected(gradients, outer, normals)
     lost = np.vecdot(gradients, played - points) - np.vecdot(moved, outer - points)
-    steep = 1 + domain.reach(domain.center()) / domain.inner_radius()
+    steep = 1 + domain.max_distance_from(domain.center()) / domain.inner_radius()
     longer = np.linalg.norm(moved, axis=1) - steep * np.linalg.norm(gradients, axis=1)
     assert (moved != gradients).any(axis=1).mean() > 0.1, "the correction is exercised"
     return int((lost > ROUNDING * domain.diameter).sum() + (longer > ROUNDING * steep).sum())
@@ -337,7 +337,7 @@ def test_the_ends_of_the_interpolation_are_the_l1_and_the_l2_ball(mixing, genera
     np.testing.assert_array_equal(mixture.linear_oracle(points), end.linear_oracle(points))
     supports = np.vecdot(points, end.linear_oracle(-points))
     np.testing.assert_allclose(1.2 * mixture.dual_norm(points), supports, rtol=1e-14)
-    assert mixture.reach(points[0]) == pytest.approx(end.reach(points[0]), rel=1e-14)
+    assert mixture.max_distance_from(points[0]) == pytest.approx(end.max_distance_from(points[0]), rel=1e-14)
 
 
 @pytest.mark.parametrize("far", [3.0, 281.0, 2000.0])

@@ -107,14 +107,14 @@ def test_diameter_and_reach_of_curved_sets_bound_all_distances_and_are_attained(
     assert distances.max() == pytest.approx(constraint_set.diameter, rel=1e-12)
     points = curved_case.sample(generator, 2000)
     for point in [constraint_set.center(), *points[:3], *generator.normal(size=(3, constraint_set.dimension))]:
-        assert np.linalg.norm(points - point, axis=-1).max() <= constraint_set.reach(point) + 1e-12
+        assert np.linalg.norm(points - point, axis=-1).max() <= constraint_set.max_distance_from(point) + 1e-12
         # Climbing along the distance to the point, from many starts, comes close.
         climbers = points[:300]
         for _ in range(50):
             climbers = constraint_set.linear_oracle(point - climbers)
         attained = np.linalg.norm(climbers - point, axis=-1).max()
         slack = 0.05 if constraint_set.name == "interpolation" else 1e-6
-        assert attained >= (1 - slack) * constraint_set.reach(point)
+        assert attained >= (1 - slack) * constraint_set.max_distance_from(point)
 
 
 def test_diameter_reach_and_center_are_those_of_the_vertices(polytope_case, generator):
@@ -126,8 +126,11 @@ def test_diameter_reach_and_center_are_those_of_the_vertices(polytope_case, gene
     inside, outside = polytope_case.sample(generator, 20), 2.0 * generator.normal(size=(20, domain.dimension))
     for point in [domain.center(), domain.target(), *inside, *outside]:
         farthest = np.linalg.norm(vertices - point, axis=-1).max()
-        assert farthest <= domain.reach(point) * (1 + 1e-13)
-        assert farthest >= domain.reach(point) * (1 - 1e-13) or domain.name in ("coverage", "spanning-trees")
+        assert farthest <= domain.max_distance_from(point) * (1 + 1e-13)
+        assert farthest >= domain.max_distance_from(point) * (1 - 1e-13) or domain.name in (
+            "coverage",
+            "spanning-trees",
+        )
     if domain.name == "coverage":  # the Shapley value
         costs = np.array(list(itertools.permutations(range(5))), dtype=float)
         np.testing.assert_allclose(domain.center(), domain.linear_oracle(costs).mean(axis=0), rtol=0, atol=1e-14)
@@ -308,7 +311,7 @@ def test_calls_are_counted_and_answers_are_those_of_the_set_inside(generator):
     counted.linear_oracles.add(7, 0.5)  # a loop that serves its own oracles says how many
     assert (counted.linear_oracles.calls, counted.linear_oracles.rows) == (3, 14)
     flow = CountedSet(make_set("flow", 12))  # which calls its linear oracle within
-    flow.reach(flow.center())
+    flow.max_distance_from(flow.center())
     assert flow.linear_oracles.calls == 0
 
 
