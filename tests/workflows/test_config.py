@@ -293,9 +293,10 @@ def test_a_mistake_in_the_texts_of_a_paper_is_refused(tmp_path: Path) -> None:
 
 def test_changes_of_another_form_are_refused_by_file(tmp_path: Path) -> None:
     assert load_changes(tmp_path) == {}
-    (tmp_path / CHANGES).write_text("a-b: [{commit: x}]\n")
-    with pytest.raises(ClaimsError, match=f"{CHANGES}: lists commits"):
-        load_changes(tmp_path)
+    for text in ("a-b: [{commit: x}]\n", "x: {date: y, whats: {law: [a-b]}}\n"):
+        (tmp_path / CHANGES).write_text(text)
+        with pytest.raises(ClaimsError, match=f"{CHANGES}: lists commits"):
+            load_changes(tmp_path)
     assert all("(2026-" in text for each in load_changes(PAPERS / "prefix_sums").values() for text in each)
 
 

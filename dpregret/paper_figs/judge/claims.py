@@ -220,14 +220,11 @@ class Claim(Swept):
         if isinstance(data, dict) and data.get("type") in IMPLY_BOUND:
             data = {"bound": "explicit", **data}
         if isinstance(data, dict) and SAYS not in data and data.get("type", "exponent") == "exponent":
-            with suppress(KeyError, ValueError):  # what is wrong is said of its own key
-                words = (
-                    data.get("response", "regret"),
-                    data["parameter"],
-                    parse(data["rate"]),
-                    data.get("side", "upper"),
-                )
-                data = {**data, SAYS: sentence(*words)}
+            said = ""  # where another key is missing or wrong, which has its own line
+            with suppress(KeyError, ValueError, TypeError):
+                rate, side = parse(data["rate"]), data.get("side", "upper")
+                said = sentence(data.get("response", "regret"), data["parameter"], rate, side)
+            data = {**data, SAYS: said}
         return _split_learner(data)
 
     @model_validator(mode="after")
@@ -712,6 +709,8 @@ def load_changes(folder: Path | str) -> Changes:
     try:
         for commit, change in (data or {}).items():
             date, what, removed = change["date"], change.get("what", {}), change.get("removed", {})
+            if change.keys() - {"date", "what", "removed"}:
+                raise KeyError
             lines = [(claim, text) for text, claims in what.items() for claim in claims]
             lines += [(claim, f"removed, {reason}") for claim, reason in removed.items()]
             for claim, text in lines:
