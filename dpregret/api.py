@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dpregret.workflows.mechanisms.own_mechanism import Verdict
     from dpregret.workflows.run.check import ClaimOf, Measured
     from dpregret.workflows.run.data import Read
-    from dpregret.workflows.run.load import Run
+    from dpregret.workflows.run.load_run import Run
     from dpregret.workflows.run.played import Played
     from dpregret.workflows.run.sweep import Swept
 
@@ -337,7 +337,7 @@ def compare(first: Played | Run | str | Path, second: Played | Run | str | Path)
         return compare_plays(first, second)
     if isinstance(first, Played) or isinstance(second, Played):
         raise ConfigError("compare: two plays or two runs, not one of each")
-    from dpregret.paper_figs.compare.compare import compare as compared
+    from dpregret.paper_figs.compare.two_runs import compare as compared
 
     return compared(_lines(first), _lines(second))
 
@@ -346,7 +346,7 @@ def _lines(run: Run | str | Path) -> pd.DataFrame:
     """The lines of a run that were measured."""
     from dpregret.core.arguments import path
     from dpregret.paper_figs.judge.vocabulary import NOT_RUN
-    from dpregret.workflows.run.load import Run, read_run
+    from dpregret.workflows.run.load_run import Run, read_run
 
     if isinstance(run, Run):
         return run.lines.loc[run.lines["verdict"] != NOT_RUN]
@@ -374,7 +374,7 @@ def load(place: str | Path = "reference") -> Run:
     >>> row["rate"], row["verdict"]
     ('ln T', 'reproduced')
     """
-    from dpregret.workflows.run.load import load as read
+    from dpregret.workflows.run.load_run import load as read
 
     return read(place)
 
@@ -467,8 +467,8 @@ def sets() -> pd.DataFrame:
     """
     import pandas as pd
 
-    from dpregret.workflows.plan.checks import local_oracles
     from dpregret.workflows.plan.facts import display_names
+    from dpregret.workflows.plan.semantic_checks import local_oracles
 
     titles = display_names()
     rows = [

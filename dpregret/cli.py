@@ -506,7 +506,7 @@ def compare(
         a, b = str(reference()), "results"
     if b is None:
         stop("compare: name two runs, or none")
-    hand_over("workflows.run.load:main", a=a, b=b, long=long, in_json=in_json)
+    hand_over("workflows.run.load_run:main", a=a, b=b, long=long, in_json=in_json)
 
 
 @command(RUNS, "workflows.advice:main")

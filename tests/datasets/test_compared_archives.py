@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from local_server import Handler, Place
 
-from dpregret.workflows.run import archive, load
+from dpregret.workflows.run import archive, load_run
 from dpregret.workflows.run.archive import lock
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,7 +47,7 @@ def test_a_folder_its_archive_and_the_address_of_that_are_one_run(
     monkeypatch.setitem(Handler.files, "run.tar.gz", file.read_bytes())
     url = f"{place.url}/moved/run.tar.gz"
     for one, other in ((run, file), (file, url)):
-        assert load.main(str(one), str(other)) == 0
+        assert load_run.main(str(one), str(other)) == 0
         told = capsys.readouterr()
     assert told.err == f"{url}: {file.stat().st_size} bytes, sha256 {hashlib.sha256(file.read_bytes()).hexdigest()}\n"
     assert list(scratch.iterdir()) == []
@@ -65,9 +65,9 @@ def test_what_is_no_whole_archive_is_refused_in_one_line(
     if how == "edited":  # after its list was written
         path = run / PAPER / "claims.csv"
         path.write_text(path.read_text().replace("reproduced", "violated", 1))
-    monkeypatch.setattr(load, "MOST_BYTES", 500_000)
+    monkeypatch.setattr(load_run, "MOST_BYTES", 500_000)
     monkeypatch.setitem(Handler.files, "run.tar.gz", packed(run).read_bytes())
-    assert load.main(str(KEPT), f"{place.url}/{how}/run.tar.gz") == 2
+    assert load_run.main(str(KEPT), f"{place.url}/{how}/run.tar.gz") == 2
     told = capsys.readouterr()
     assert (told.err.count("\n"), told.out) == (1, "")
     assert list(scratch.iterdir()) == []
@@ -75,5 +75,5 @@ def test_what_is_no_whole_archive_is_refused_in_one_line(
 
 @pytest.mark.parametrize("address", ["ftp://host/run.tar.gz", "file:///etc/passwd", "nowhere"])
 def test_only_folders_files_and_addresses_of_the_web_are_read(address: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert load.main(str(KEPT), address) == 2
+    assert load_run.main(str(KEPT), address) == 2
     assert capsys.readouterr().err.count("\n") == 1

@@ -6,11 +6,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from dpregret.paper_figs.compare import compare
+from dpregret.paper_figs.compare import two_runs
 from dpregret.paper_figs.judge.result_tables import AUTOMATIC
 from dpregret.paper_figs.judge.vocabulary import HOLDS
 from dpregret.paper_figs.tables import show
-from dpregret.paper_figs.tables.write import MORE
+from dpregret.paper_figs.tables.write_tables import MORE
 from dpregret.paper_figs.text import formats
 
 NAN = float("nan")
@@ -33,16 +33,16 @@ def write(folder: Path, *frames: pd.DataFrame, paper: str = "paper_2020") -> Pat
 
 def differences(tmp_path: Path, first: list[pd.DataFrame], second: list[pd.DataFrame]) -> pd.DataFrame:
     folders = write(tmp_path / "a", *first), write(tmp_path / "b", *second)
-    return compare.compare(*(compare.read_folder(folder) for folder in folders))
+    return two_runs.compare(*(two_runs.read_folder(folder) for folder in folders))
 
 
 @pytest.mark.parametrize(("change", "moved"), [(0.05, True), (0.05 - 1e-3, False), (-0.06, True)])
 def test_the_line_is_the_interval_of_the_difference(tmp_path: Path, change: float, moved: bool) -> None:
     """Half widths 0.04 and 0.03: sqrt(0.04^2 + 0.03^2) = 0.05."""
-    value = 0.5 + change + 2 * compare.SLACK
+    value = 0.5 + change + 2 * two_runs.SLACK
     other = claims(fitted=value, fitted_low=value - 0.03, fitted_high=value + 0.03)
     found = differences(tmp_path, [claims()], [other])
-    assert list(found["what"]) == ([compare.BEYOND] if moved else [])
+    assert list(found["what"]) == ([two_runs.BEYOND] if moved else [])
 
 
 def test_every_kind_of_difference_is_told_the_gravest_first(tmp_path: Path) -> None:
@@ -56,16 +56,16 @@ def test_every_kind_of_difference_is_told_the_gravest_first(tmp_path: Path) -> N
         claims(claim="gone", verdict="not run", fitted=NAN, fitted_low=NAN, fitted_high=NAN),
     ]
     found = differences(tmp_path, first, second)
-    kinds = [compare.BEYOND, compare.VERDICT, compare.OTHER, compare.ONLY_A, compare.ONLY_B]
+    kinds = [two_runs.BEYOND, two_runs.VERDICT, two_runs.OTHER, two_runs.ONLY_A, two_runs.ONLY_B]
     assert found["what"].tolist() == kinds
     assert found["claim"].tolist() == ["moved", "verdict", "other", "gone", "new"]
     assert (found["cells"].tolist()[:2], found["change"][0]) == (["same", "other"], "0.400")
-    a, b = (compare.read_folder(tmp_path / name) for name in "ab")
-    assert re.findall(r"\d+", compare.summary(a, b, found)) == ["4", "1", "1", "1", "1", "1"]
+    a, b = (two_runs.read_folder(tmp_path / name) for name in "ab")
+    assert re.findall(r"\d+", two_runs.summary(a, b, found)) == ["4", "1", "1", "1", "1", "1"]
 
 
 def test_a_folder_without_results_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert compare.main(tmp_path, tmp_path, compare.read_folder) == 2
+    assert two_runs.main(tmp_path, tmp_path, two_runs.read_folder) == 2
     assert capsys.readouterr().err.startswith(f"compare: {tmp_path}: ")
 
 
@@ -85,7 +85,7 @@ def test_a_damaged_table_is_one_line_and_no_traceback(
     folder = write(tmp_path, claims())
     file = folder / "paper_2020" / "claims.csv"
     file.write_bytes(file.read_text().replace(old, new, 1).encode("latin-1"))
-    assert compare.main(folder, folder, compare.read_folder) == 2
+    assert two_runs.main(folder, folder, two_runs.read_folder) == 2
     said = capsys.readouterr().err
     assert fault in said
     assert said.count("\n") == 1

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpregret.paper_figs.confirm import table as confirm
-from dpregret.paper_figs.confirm.table import Line
-from dpregret.paper_figs.confirm.write import write
+from dpregret.paper_figs.confirm import fresh_seeds as confirm
+from dpregret.paper_figs.confirm.fresh_seeds import Line
+from dpregret.paper_figs.confirm.write_confirmation import write
 from dpregret.paper_figs.judge import confirmed, fits
 from dpregret.paper_figs.judge import vocabulary as word
 from dpregret.paper_figs.judge.claims import Claim

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpregret.paper_figs.compare import compare, gate
+from dpregret.paper_figs.compare import gate, two_runs
 from dpregret.paper_figs.compare.gate import Tables
 from dpregret.paper_figs.judge.result_tables import FILES, JOBS, read_jobs, read_lines
 from dpregret.paper_figs.text import formats
@@ -195,7 +195,7 @@ def test_a_study_without_claims_is_compared_by_its_jobs(tmp_path: Path, capsys: 
     formats.write_csv(jobs.assign(noise_scale=jobs["noise_scale"] * 1.01), sides[0] / JOBS)
     assert gate.main(*sides) == gate.MOVED
     assert "scale of the noise was" in capsys.readouterr().out
-    assert compare.main(*sides, compare.read_folder) == 0
+    assert two_runs.main(*sides, two_runs.read_folder) == 0
     assert capsys.readouterr().out == "the two folders have no claim in common\n"
 
 

@@ -18,7 +18,7 @@ from dpregret.paper_figs.judge.claims import Claim, ClaimsError, FigureEntry, lo
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.paper_figs.judge.verdicts import judge, rate_text
 from dpregret.paper_figs.judge.vocabulary import STEEPER, STEEPER_HELD
-from dpregret.paper_figs.tables.write import write_tables
+from dpregret.paper_figs.tables.write_tables import write_tables
 from dpregret.paper_figs.validation.simulate import make_claim
 from dpregret.workflows.plan.read import PAPERS
 

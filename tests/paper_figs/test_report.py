@@ -34,13 +34,13 @@ from dpregret.paper_figs.report.page import (
 )
 from dpregret.paper_figs.report.provenance import gather, in_minutes, job_times, write_resources
 from dpregret.paper_figs.tables.show import lines_table
-from dpregret.paper_figs.tables.write import write_tables
+from dpregret.paper_figs.tables.write_tables import write_tables
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.formula import marked_up
 from dpregret.paper_figs.validation.simulate import Sweep
 from dpregret.paper_figs.winners.laws import Chosen, stored, stored_cells, with_fits
 from dpregret.paper_figs.winners.table import FOLDER, LAWS, ExperimentFacts, Facts, StreamFacts
-from dpregret.paper_figs.winners.write import write_winners
+from dpregret.paper_figs.winners.write_winners import write_winners
 from dpregret.workflows.plan.read import PAPERS
 
 PAPER = "lou_cheung_2020"

@@ -17,7 +17,7 @@ from dpregret.paper_figs.figures.style import MOST, CurveStyle, style_context
 from dpregret.paper_figs.judge.claims import ClaimsFile, FigureEntry, Table, load_claims, load_paper
 from dpregret.paper_figs.judge.result_tables import read_jobs, write_jobs
 from dpregret.paper_figs.judge.runs import COLUMNS, COST_COLUMNS, KEY, RunsError, check_columns, empty_row, read_runs
-from dpregret.paper_figs.tables.write import MORE, comparison_table, costs_table, write_errata, write_tables
+from dpregret.paper_figs.tables.write_tables import MORE, comparison_table, costs_table, write_errata, write_tables
 from dpregret.paper_figs.validation.simulate import Sweep
 from dpregret.workflows.plan.read import PAPERS
 

@@ -22,7 +22,7 @@ from dpregret.paper_figs.judge.result_tables import ExactLoss, gains, ratio, wri
 from dpregret.paper_figs.judge.runs import check_columns
 from dpregret.paper_figs.judge.verdicts import Judgement, decide, judge, judge_claims, rate_text
 from dpregret.paper_figs.judge.vocabulary import SEEN_HERE, STEEPER, STEEPER_HELD, VALUE_COLUMN
-from dpregret.paper_figs.tables.write import measure
+from dpregret.paper_figs.tables.write_tables import measure
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.validation.simulate import Sweep, make_claim
 

@@ -15,7 +15,7 @@ from dpregret.paper_figs.judge.fits import Estimate
 from dpregret.paper_figs.winners import table as measuring
 from dpregret.paper_figs.winners.laws import Law, coverage, setting
 from dpregret.paper_figs.winners.table import ExperimentFacts, Facts, StreamFacts, winners
-from dpregret.paper_figs.winners.write import profile_figure
+from dpregret.paper_figs.winners.write_winners import profile_figure
 
 ABOUT = ExperimentFacts({"kink": "full", "other": "full"}, {})
 FACTS = Facts(

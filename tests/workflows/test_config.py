@@ -25,7 +25,7 @@ from dpregret.datasets.fetch import Source
 from dpregret.paper_figs.judge.claims import CHANGES, ClaimsError, load_changes, load_claims, load_errata, load_paper
 from dpregret.workflows.audit.plan import load_settings
 from dpregret.workflows.families.online import OnlineExperiment
-from dpregret.workflows.plan import checks, config, load
+from dpregret.workflows.plan import config, load, semantic_checks
 from dpregret.workflows.plan.config import Config, Limits, bound_imports, parse_limits
 from dpregret.workflows.plan.cross_references import check_references, read_texts
 from dpregret.workflows.plan.load import check_options, file_schema, load_config
@@ -152,8 +152,8 @@ def test_what_is_too_large_is_refused_before_anything_is_made(
     def made(*_: object) -> None:
         raise AssertionError("something was made")
 
-    monkeypatch.setattr(checks, "experiment_mistakes", made)
-    monkeypatch.setattr(checks, "_refused_set", made)
+    monkeypatch.setattr(semantic_checks, "experiment_mistakes", made)
+    monkeypatch.setattr(semantic_checks, "_refused_set", made)
     monkeypatch.setattr(config, "machine_gb", lambda: 64.0)
     path = write(small("online", **changes))
     assert any(line.startswith(f"{path}:") and f": {WHERE}{key}: " in line for line in refused(path))
@@ -201,7 +201,7 @@ def test_limits_of_imports_hold_in_a_plan_its_jobs_and_commands_on_a_study(
         (OverflowError("too large"), ".learners.wdp-cocop-gamma[0]"),
         (SystemExit(0), ".learners.wdp-cocop-gamma[0]"),
         (MemoryError(), ""),
-        (checks.TooMuch(), ""),
+        (semantic_checks.TooMuch(), ""),
     ],
 )
 def test_whatever_making_a_learner_raises_is_a_refusal_with_its_key(
@@ -210,20 +210,20 @@ def test_whatever_making_a_learner_raises_is_a_refusal_with_its_key(
     def learner(*_: object) -> None:
         raise raises
 
-    monkeypatch.setattr(type(checks.FAMILIES["online"]), "learner", learner)
+    monkeypatch.setattr(type(semantic_checks.FAMILIES["online"]), "learner", learner)
     assert any(f": {WHERE}{key}" in line for line in refused(write(small("online"))))
 
 
 def endless() -> None:
-    with checks.guard(Limits(check_seconds=0.05)):
+    with semantic_checks.guard(Limits(check_seconds=0.05)):
         while True:
             pass
 
 
 def test_endless_and_greedy_making_is_ended() -> None:
-    with pytest.raises(checks.TooMuch):
+    with pytest.raises(semantic_checks.TooMuch):
         endless()
-    with pytest.raises(MemoryError), checks.guard(Limits(check_gb=0.25)):
+    with pytest.raises(MemoryError), semantic_checks.guard(Limits(check_gb=0.25)):
         bytearray(2**29)
     assert len(bytearray(2**29)) == 2**29, "the bound is gone"
 

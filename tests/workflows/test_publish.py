@@ -27,7 +27,7 @@ from dpregret.core import parquet
 from dpregret.core.errors import ConfigError
 from dpregret.core.files import checksum
 from dpregret.datasets import examples
-from dpregret.paper_figs.compare import compare, gate
+from dpregret.paper_figs.compare import gate, two_runs
 from dpregret.paper_figs.judge.result_tables import FILES, JOBS, read_jobs, read_lines
 from dpregret.paper_figs.judge.runs import RunsError, read_runs
 from dpregret.paper_figs.tables import show
@@ -35,7 +35,7 @@ from dpregret.paper_figs.text.formats import DamageError
 from dpregret.paper_figs.validation.simulate import Sweep
 from dpregret.workflows.plan import keys
 from dpregret.workflows.plan.fingerprint import ROOT, code_fingerprint
-from dpregret.workflows.run import archive, load, store
+from dpregret.workflows.run import archive, load_run, store
 from dpregret.workflows.run.archive import lock, origin
 
 pytestmark = pytest.mark.filterwarnings("default")  # of what reads damaged tables
@@ -338,7 +338,7 @@ def test_an_archive_holds_exactly_what_is_listed_the_list_and_the_lock(
         more.addfile(member(name))
     capsys.readouterr()
     assert verified(run.parent / "more.tar.gz", capsys) == (1, [name])
-    with pytest.raises(ConfigError, match="not listed"), load.opened(str(run.parent / "more.tar.gz")):
+    with pytest.raises(ConfigError, match="not listed"), load_run.opened(str(run.parent / "more.tar.gz")):
         pass
 
 
@@ -353,10 +353,10 @@ def finished(tmp_path: Path) -> Path:
 def test_load_reads_listed_papers(finished: Path) -> None:
     plant(*(finished / "evil_2026" / name for name in (*TOLD, "table_1.csv", "log")))
     plant(*(finished / beside / "claims.csv" for beside in archive.BESIDE))
-    found = load.load(finished)
+    found = load_run.load(finished)
     assert found.papers == (PAPER,)
     assert {name.partition("/")[0] for name in found.tables} == {PAPER}
-    assert set(load.read_run(str(finished))["paper"]) == {PAPER}
+    assert set(load_run.read_run(str(finished))["paper"]) == {PAPER}
     with pytest.raises(ConfigError, match="evil_2026"):
         found.rows("evil_2026")
 
@@ -364,7 +364,7 @@ def test_load_reads_listed_papers(finished: Path) -> None:
 @pytest.mark.parametrize("name", ["claims.csv", "jobs.csv", "table_1.csv"])
 def test_load_refuses_a_listed_table_that_is_another_one(finished: Path, name: str) -> None:
     edit(finished / PAPER / name)
-    for read in (load.load, lambda place: load.read_run(str(place))):
+    for read in (load_run.load, lambda place: load_run.read_run(str(place))):
         with pytest.raises(ValueError, match=f"{name}: changed"):
             read(finished)
 
@@ -372,13 +372,13 @@ def test_load_refuses_a_listed_table_that_is_another_one(finished: Path, name: s
 def test_load_refuses_a_table_that_is_not_listed_in_a_listed_paper(finished: Path) -> None:
     plant(finished / PAPER / "gains_of_mine.csv")
     with pytest.raises(ConfigError, match="not listed"):
-        load.load(finished)
+        load_run.load(finished)
 
 
 def test_load_reads_all_papers_where_there_is_no_list(finished: Path) -> None:
     (finished / archive.SUMS).unlink()
     plant(*(finished / "other_2026" / name for name in TOLD), finished / "store" / "claims.csv")
-    assert load.load(finished).papers == (PAPER, "other_2026")
+    assert load_run.load(finished).papers == (PAPER, "other_2026")
 
 
 HOSTILE = {
@@ -537,7 +537,7 @@ def test_a_damaged_table_is_refused_or_told(name: str, data: st.DataObject, side
                 for frame in ("lines", "jobs"):
                     assert len(getattr(lines[0], frame)) == len(getattr(lines[1], frame))
                 assert lines[0].lines["verdict"].tolist() == lines[1].lines["verdict"].tolist()
-            assert called(compare.main, now, kept, compare.read_folder)[0] in (0, 2)
+            assert called(two_runs.main, now, kept, two_runs.read_folder)[0] in (0, 2)
             assert called(show.main, KEPT.name, [side])[0] in (0, 2)
         finally:
             file.write_bytes(whole)

@@ -39,7 +39,7 @@ from dpregret.paper_figs.judge.claims import (
 from dpregret.paper_figs.judge.result_tables import read_lines
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN, VIOLATED
 from dpregret.paper_figs.tables.printed import environment
-from dpregret.paper_figs.tables.write import MEASURED
+from dpregret.paper_figs.tables.write_tables import MEASURED
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.escaping import from_plain
 from dpregret.paper_figs.text.formats import DASH, read_csv

@@ -42,7 +42,7 @@ from dpregret.paper_figs.report import findings
 from dpregret.paper_figs.report.findings import NOBODY, TEMPLATES, Names, Record, View, learner_name
 from dpregret.paper_figs.report.provenance import gather, in_minutes
 from dpregret.paper_figs.tables.printed import STYLE, fragment_of, slug
-from dpregret.paper_figs.tables.write import BOUND_LATEX, MEASURED, symbol_of
+from dpregret.paper_figs.tables.write_tables import BOUND_LATEX, MEASURED, symbol_of
 from dpregret.paper_figs.text import formats, formula
 from dpregret.paper_figs.text.formats import DASH, significant
 from dpregret.paper_figs.text.formula import unicode

@@ -21,8 +21,8 @@ import typer
 
 from dpregret.core import boundary
 from dpregret.core.errors import not_allowed
-from dpregret.paper_figs.confirm.table import counted, sentences
-from dpregret.paper_figs.confirm.table import read as read_confirmation
+from dpregret.paper_figs.confirm.fresh_seeds import counted, sentences
+from dpregret.paper_figs.confirm.fresh_seeds import read as read_confirmation
 from dpregret.paper_figs.figures.grammar import bare
 from dpregret.paper_figs.judge import result_tables
 from dpregret.paper_figs.judge.claims import (

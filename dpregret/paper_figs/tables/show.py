@@ -20,7 +20,7 @@ from dpregret.paper_figs.judge.verdicts import FACTOR
 from dpregret.paper_figs.judge.vocabulary import CLAIMS, HOLDS, NOT_RUN
 from dpregret.paper_figs.tables import printed
 from dpregret.paper_figs.tables.printed import PRINTED
-from dpregret.paper_figs.tables.write import MORE
+from dpregret.paper_figs.tables.write_tables import MORE
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.formats import DamageError, Form, folded, read_table
 

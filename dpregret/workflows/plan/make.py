@@ -22,10 +22,10 @@ from dpregret.paper_figs.judge.confirmed import FOLDER, TABLE
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Experiment
 from dpregret.workflows.plan import cross_references, facts, fingerprint, frozen, load
-from dpregret.workflows.plan.checks import predicted
 from dpregret.workflows.plan.config import AuditSize, Config, ValidationSize, parse_limits, results_of
 from dpregret.workflows.plan.keys import STORE, here, holds, key_of
 from dpregret.workflows.plan.read import ALL_VERSIONS, DIGITS, FORMAT, Item, Play, short_names, versions
+from dpregret.workflows.plan.semantic_checks import predicted
 
 PLAYS_PER_JOB: Final = 16
 """Unless a profile says another number: to start a job takes as long as one or two plays."""

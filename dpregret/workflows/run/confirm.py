@@ -30,8 +30,8 @@ from dpregret.core import child
 from dpregret.core.errors import ConfigError, printable
 from dpregret.core.files import atomic_write
 from dpregret.core.machine import processors
-from dpregret.paper_figs.confirm.table import JUDGED, OVER_RUNS, POWER, SHARE, Line, compare, sentences
-from dpregret.paper_figs.confirm.write import write
+from dpregret.paper_figs.confirm.fresh_seeds import JUDGED, OVER_RUNS, POWER, SHARE, Line, compare, sentences
+from dpregret.paper_figs.confirm.write_confirmation import write
 from dpregret.paper_figs.judge.cells import NotRun, collect_cells
 from dpregret.paper_figs.judge.claims import Claim, ClaimsFile
 from dpregret.paper_figs.judge.confirmed import FOLDER, TABLE
@@ -40,11 +40,11 @@ from dpregret.paper_figs.judge.verdicts import judge
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN
 from dpregret.paper_figs.text import formats
 from dpregret.workflows.plan import cross_references, fingerprint, frozen, make
-from dpregret.workflows.plan.checks import predicted
 from dpregret.workflows.plan.config import Config, results_of
 from dpregret.workflows.plan.keys import key_of
 from dpregret.workflows.plan.load import check_options, load_config
 from dpregret.workflows.plan.read import FORMAT, MADE, PROFILES, ExperimentPlays, Plan, paper_of, versions
+from dpregret.workflows.plan.semantic_checks import predicted
 from dpregret.workflows.run import check
 from dpregret.workflows.run.check import number_of, plays_of
 from dpregret.workflows.run.freshness import Record, contents

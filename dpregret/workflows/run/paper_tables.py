@@ -9,7 +9,7 @@ from dpregret.core.files import reference
 from dpregret.paper_figs.judge.claims import load_paper
 from dpregret.paper_figs.judge.confirmed import Confirmation
 from dpregret.paper_figs.judge.result_tables import ExactLoss
-from dpregret.paper_figs.tables.write import write_tables
+from dpregret.paper_figs.tables.write_tables import write_tables
 from dpregret.workflows.plan import frozen
 from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.read import PAPERS, Plan

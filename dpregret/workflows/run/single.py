@@ -25,9 +25,9 @@ from dpregret.core.yaml_source import KeyPath, Source, validate
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws, Experiment, Family, filled
 from dpregret.workflows.plan import keys, make
-from dpregret.workflows.plan.checks import experiment_sizes, predicted, within
 from dpregret.workflows.plan.config import CONFIG, Limits, parse_limits
 from dpregret.workflows.plan.read import Play
+from dpregret.workflows.plan.semantic_checks import experiment_sizes, predicted, within
 from dpregret.workflows.run import store
 from dpregret.workflows.run.account import account_of
 from dpregret.workflows.run.played import Played

@@ -25,8 +25,8 @@ from dpregret.core.machine import machine_gb, processors
 from dpregret.paper_figs.judge.fits import mean_interval
 from dpregret.paper_figs.text import formats
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.plan.checks import predicted
 from dpregret.workflows.plan.config import CONFIG, Limits
+from dpregret.workflows.plan.semantic_checks import predicted
 from dpregret.workflows.run.played import Played, without_noise
 from dpregret.workflows.run.single import PLAY, Job, job, lifted, named, posed
 

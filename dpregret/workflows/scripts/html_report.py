@@ -1,6 +1,6 @@
 """Write the report of a run."""
 
-from dpregret.workflows.run.page import report
+from dpregret.workflows.run.report_pages import report
 from dpregret.workflows.run.stage import Job, make
 
 

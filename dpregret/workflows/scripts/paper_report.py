@@ -1,6 +1,6 @@
 """Write the report of one paper."""
 
-from dpregret.workflows.run.page import report
+from dpregret.workflows.run.report_pages import report
 from dpregret.workflows.run.stage import Job, make
 
 

@@ -1,7 +1,7 @@
 """Find out who wins in every setting, from the runs of all papers."""
 
 from dpregret.paper_figs.winners.table import read_refutations
-from dpregret.paper_figs.winners.write import write_winners
+from dpregret.paper_figs.winners.write_winners import write_winners
 from dpregret.workflows.plan.facts import facts
 from dpregret.workflows.run.stage import Job, make
 

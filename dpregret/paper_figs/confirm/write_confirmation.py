@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from dpregret.paper_figs.confirm.table import NUMBERS, POWER, counted, deviations, scattered, sentences
+from dpregret.paper_figs.confirm.fresh_seeds import NUMBERS, POWER, counted, deviations, scattered, sentences
 from dpregret.paper_figs.figures import style
 from dpregret.paper_figs.figures.grammar import PanelFigure
 from dpregret.paper_figs.judge import fits

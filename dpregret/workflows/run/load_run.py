@@ -14,7 +14,7 @@ import pandas as pd
 
 from dpregret.core.errors import ConfigError, not_allowed, one_line, printable
 from dpregret.core.files import reference
-from dpregret.paper_figs.compare import compare, figures
+from dpregret.paper_figs.compare import figures, two_runs
 from dpregret.paper_figs.judge.result_tables import FILES, read_lines
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN
@@ -216,13 +216,13 @@ def _read(place: str, read: Callable[[Path], T]) -> T:
         with opened(place) as folder:
             where = str(folder)
             return read(folder)
-    except (ConfigError, compare.CompareError, DamageError) as fault:
-        raise compare.CompareError(str(fault).replace(where, place)) from None
+    except (ConfigError, two_runs.CompareError, DamageError) as fault:
+        raise two_runs.CompareError(str(fault).replace(where, place)) from None
 
 
 def _lines(folder: Path) -> pd.DataFrame:
     alone = folder / archive.CLAIMS
-    return compare.read_tables(folder, [alone] if alone.exists() else _claims(_tables(folder)))
+    return two_runs.read_tables(folder, [alone] if alone.exists() else _claims(_tables(folder)))
 
 
 def _tables(folder: Path) -> list[Path]:
@@ -264,4 +264,4 @@ def main(a: str, b: str, long: bool = False, in_json: bool = False) -> int:
         lines, drawn[place] = _read(place, lambda folder: (_lines(folder), figures.read_figures(folder)))
         return lines
 
-    return compare.main(a, b, read, long, in_json, drawn.__getitem__)
+    return two_runs.main(a, b, read, long, in_json, drawn.__getitem__)
