@@ -353,12 +353,25 @@ def test_a_claim_of_another_profile_is_not_run() -> None:
     [
         ("lou_chung", "thm3-T", r"unknown paper 'lou_chung'.*did you mean 'lou_cheung_2020'\?"),
         ("", "thm3-T", "unknown paper ''"),
-        ("lou_cheung", "thm3-X", r"lou_cheung_2020: unknown claim 'thm3-X'"),
+        ("lou_cheung", "thm3-t", r"unknown claim 'thm3-t'; did you mean 'thm3-T'\? `dpregret claims lou_cheung_2020`"),
+        ("lou_cheung", "*", r"lou_cheung_2020: unknown claim '\*'; `dpregret claims lou_cheung_2020` lists all"),
     ],
 )
 def test_a_claim_that_there_is_not_is_told(paper: str, name: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         dp.claim(paper, name)
+
+
+@pytest.mark.parametrize("figure", [".", "x" * 5000, "/proc/x.png", "file/x.png", "nowhere/../file/x.png"])
+def test_the_place_of_a_figure_is_judged_before_anything_is_played(
+    figure: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(check.ClaimOf, "_played", lambda *arguments: pytest.fail("something was played"))
+    Path("file").touch()
+    with pytest.raises(ConfigError) as caught:
+        dp.check("lou_cheung", "thm3-T", figure=figure)
+    assert len(caught.value.problems) == 1
 
 
 def test_an_audit_is_exact() -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -24,10 +25,11 @@ import numpy as np
 import pandas as pd
 
 from dpregret import study
-from dpregret.core.arguments import path
+from dpregret.core.arguments import path, printable_value
 from dpregret.core.boundary import FAILED, as_json
-from dpregret.core.errors import ConfigError, not_allowed, printable, printable_line
+from dpregret.core.errors import ConfigError, nearest, printable, printable_line
 from dpregret.core.files import reference
+from dpregret.core.machine import check_writable
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.cells import Cells, collect_cells, coordinate, log_factor, select_rows, setting
@@ -164,7 +166,7 @@ class ClaimOf:
             ConfigError: there is no such profile, or a mistake in its file.
             RunsError: a play cannot be trusted.
         """
-        figure = None if figure is None else path("figure", figure)
+        figure = None if figure is None else drawable(figure)
         if not (file := check_options({"profile": profile})).is_file():  # an exact claim reads none
             raise ConfigError(f"profile: {profile}: there is no such file")
         claim, exact = self.entry, None
@@ -250,8 +252,23 @@ def find(paper: str, claim: str) -> ClaimOf:
     name = paper_of(paper, papers())
     claims = {entry.id: entry for entry in claims_of(name)}
     if not isinstance(claim, str) or claim not in claims:
-        raise ConfigError(f"{name}: {not_allowed('claim', claim, claims)}")
+        near = nearest(claim, claims) or ";"
+        raise ConfigError(f"{name}: unknown claim {printable_value(claim)}{near} `dpregret claims {name}` lists all")
     return claims[claim]
+
+
+def drawable(figure: object) -> Path:
+    """The place of a figure, before anything is played for it. Raises ConfigError."""
+    place = path("figure", figure)
+    check_writable([place.parent.resolve()])
+    try:
+        problem = "is no plain file" if place.exists() and not place.is_file() else ""
+        problem = "may not be written" if place.is_file() and not os.access(place, os.W_OK) else problem
+    except OSError as error:
+        problem = str(error.strerror)
+    if problem:
+        raise ConfigError(f"figure: {printable_value(str(figure))}: {problem}")
+    return place
 
 
 def claims_of(paper: str) -> list[ClaimOf]:
