@@ -64,6 +64,7 @@ NAVIGATION = {
     "Privacy and security": ["The guarantee in words <docs/guarantee>", "docs/audit", "SECURITY"],
     "Development": [
         "docs/architecture",
+        "Speed beside other libraries <docs/speed>",
         "The engine <dpregret/numerics/README>",
         "CONTRIBUTING",
         "AGENTS",

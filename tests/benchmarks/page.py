@@ -27,8 +27,10 @@ HEAD = """# How fast, beside others
 
 Median CPU time of at least five calls, theirs over ours, at the same work with the same result (checked by
 [tests/benchmarks/test_speed.py](../tests/benchmarks/test_speed.py), which says what each call does; random numbers of
-OpenDP are secure, and those of jax_privacy from another generator, which ours are not). Above 1 the peer is slower.
-`make peers bench` writes this page.
+OpenDP are secure, and those of jax_privacy from another generator, which ours are not). Above 1 the peer is slower,
+below 1 it is faster. Loops in NumPy and numba are written by hand for that loss, set and mechanism alone, "by
+coordinates" with all in one loop; `dpregret.play` also checks its input, accounts for privacy, and finds the comparator
+and the bound. `make peers bench` writes this page.
 
 | work | peer | theirs / ours | ours, CPU ms |
 |---|---|---|---|
