@@ -24,8 +24,10 @@ try:
         ended,
         failures,
         not_made,
+        summary,
         write_list,
     )
+    from dpregret.workflows.run.progress import NAME, OURS
 except ModuleNotFoundError as error:
     sys.exit(f"{error}: run 'make setup' and start snakemake as .venv/bin/snakemake")
 
@@ -68,7 +70,7 @@ rule all:
         rules.html_report.output,
     localrule: True
     message:
-        "everything is there"
+        "all done"
 
 
 for paper in PAPERS:
@@ -81,7 +83,7 @@ for paper in PAPERS:
             expand(rules.paper_report.output, paper=paper),
         localrule: True
         message:
-            f"{paper} is there"
+            f"{paper} done"
 
 
 if WRONG := not_made(
@@ -96,6 +98,9 @@ if WRONG := not_made(
 onstart:
     present()
     begin(PLAN, len(workflow.dag))
+    logger.info(
+        f"dpregret: jobs by reason: {summary_of(requested_of(STALE))}", extra=OURS
+    )
 
 
 onsuccess:
@@ -105,12 +110,13 @@ onsuccess:
             PLAN,
             [file for job in workflow.dag.jobs for file in job.output],
             time.monotonic() - BEGAN,
-        )
+        ),
+        extra=OURS,
     )
 
 
 onerror:
     stop_timers()
     for line in failures(PLAN):
-        logger.info(line)
-    logger.info("dpregret: not finished. The same command resumes.")
+        logger.info(line, extra=OURS)
+    logger.info("dpregret: not finished. The same command resumes.", extra=OURS)

@@ -216,8 +216,8 @@ def run(
       dpregret run -n                            what would be done, and why
       dpregret run --profile mine.yaml           an experiment of your own
 
-    What is finished is not done again; kill a run anywhere, the same command resumes. Further options are
-    Snakemake's, whose command is printed.
+    Runs can be interrupted; repeat the command to resume. Further options are Snakemake's, whose command is printed;
+    with one of them it reports in its own words.
     """
     root = workplace()
     arguments = [*(requested or []), *context.args]
@@ -245,7 +245,8 @@ def run(
             raise typer.Exit(code)
     typer.echo(f"$ {shlex.join(command)}", err=True)
     os.chdir(root)
-    interrupt.go_on(*command)  # signals and the exit code are Snakemake's
+    module = "snakemake" if further else "dpregret.workflows.run.progress"
+    interrupt.go_on(module, *command[1:])  # signals and the exit code are Snakemake's
 
 
 @app.command(rich_help_panel=RUNS)

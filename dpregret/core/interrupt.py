@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import runpy
 import signal
@@ -17,7 +18,8 @@ _SIGNALS = {signal.SIGINT}
 
 def _end(kind: type[BaseException], error: BaseException, trace: object) -> None:
     if issubclass(kind, KeyboardInterrupt):
-        os.write(2, b"dpregret: interrupted\n")
+        with contextlib.suppress(AttributeError, OSError, ValueError):  # there may be no standard error
+            os.write(sys.stderr.fileno(), b"dpregret: interrupted\n")
         os._exit(130)
     sys.__excepthook__(kind, error, trace)  # type: ignore[arg-type]
 

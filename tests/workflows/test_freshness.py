@@ -225,7 +225,7 @@ def listed() -> set[str]:
 
 def test_a_finished_run_is_listed_and_one_at_work_is_not(plan: Plan) -> None:
     publish.begin(plan, 3)
-    assert publish.ended(plan, [], 60.0).startswith("dpregret: done in 1.0 minutes")
+    assert publish.ended(plan, [], 60.0).startswith("dpregret: done in 1.0 minutes by the clock, ")
     assert archive.faults(RESULTS) == []
     assert listed() == {
         "p/claims.csv", "p/table_2.csv", "p/figures/a.png", "p/figures/sub/b.csv", "report.html", "plan.json",

@@ -475,6 +475,20 @@ def markdown(findings: Sequence[Headline]) -> str:
     return "".join(text)
 
 
+def in_terminal(findings: Sequence[Headline]) -> str:
+    """The findings as lines of a terminal; one line where there are none."""
+    if not findings:
+        return "Findings: none, for the claims on which they rest were not run, or came out otherwise"
+    lines = ["Findings of this run"]
+    for finding in findings:
+        lines += formats.folded(f"* {unicode(finding.title)}", indent="  ")
+        lines += formats.folded(unicode(finding.text), indent="    ")
+        for item in finding.items:
+            first, *more = formats.folded(unicode(f"{item.place}: {item.found}"), indent=" " * 6)
+            lines += [f"    - {first.lstrip()}", *more]
+    return "\n".join(lines)
+
+
 def _losses(items: Sequence[Item]) -> str:
     """What is lost for what is claimed, by paper; the most frequent delta is stated once."""
     deltas = [setting for item in items for setting in re.findall(rf", ({_DELTA})$", item.found)]

@@ -38,7 +38,7 @@ rule planted:
         key=key("audit/planted"),
         why=why("audit/planted"),
     message:
-        "audit planted mistakes{params.why}"
+        "audit injected bugs{params.why}"
     script:
         "../scripts/planted.py"
 
@@ -120,4 +120,4 @@ rule audit:
         rules.audit_tables.output,
     localrule: True
     message:
-        "the audit is there"
+        "audit done"

@@ -35,6 +35,14 @@ def why(name):
     )
 
 
+def requested_of(items):
+    """Those of some items that the jobs of this run make."""
+    keys = {job.params.get("key") for job in workflow.dag.needrun_jobs()}
+    return {
+        name: value for name, value in items.items() if PLAN.items[name].key in keys
+    }
+
+
 def present():
     """Date what is of the future to now: all is decided, and Snakemake fails a job with an input of the future."""
     outputs = [
@@ -101,3 +109,10 @@ def settle():
         if not len(workflow.dag):
             begin(PLAN, 0)
             write_list(PLAN, STALE)
+            if NAME in workflow.output_settings.log_handler_settings:
+                rules_of = {rule.name for rule in workflow.dag.targetrules}
+                papers = [paper for paper in PAPERS if PAPERS[paper] in rules_of]
+                print(
+                    f"dpregret: nothing to do\n{summary(PLAN, papers or PAPERS)}",
+                    file=sys.stderr,
+                )

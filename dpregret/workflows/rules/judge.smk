@@ -88,7 +88,7 @@ rule further_tables:
     conda:
         CONDA
     message:
-        "look for {output}"
+        "find {output}"
     shell:
         "test -e {output:q} 2> {log:q}"
 
@@ -136,7 +136,7 @@ rule complete:
         key=key("{paper}/complete"),
         why=why("{paper}/complete"),
     message:
-        "look whether every play of {wildcards.paper} ended well{params.why}"
+        "check that all runs of {wildcards.paper} finished{params.why}"
     script:
         "../scripts/complete.py"
 

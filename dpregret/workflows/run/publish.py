@@ -26,7 +26,7 @@ from dpregret.core.files import RECORDS, atomic_write, checksum, opened, remove
 from dpregret.core.machine import cpu_seconds
 from dpregret.paper_figs.judge.vocabulary import CLAIMS, NOT_RUN
 from dpregret.workflows.plan import keys
-from dpregret.workflows.plan.read import DIGITS, MADE, Plan
+from dpregret.workflows.plan.read import DIGITS, MADE, PAPERS, Plan
 from dpregret.workflows.run import freshness
 
 PLAN, SUMS, ORIGIN = "plan.json", "SHA256SUMS", "origin.json"
@@ -109,7 +109,9 @@ def ended(plan: Plan, outputs: Iterable[str], seconds: float) -> str:
             f"dpregret: not done: {len(missing)} outputs are missing, outdated or of failed plays, such as {missing[0]}"
         )
     write_list(plan, stale)
-    return summary(plan, seconds)
+    took = f"dpregret: done in {seconds / 60:.1f} minutes by the clock, {cpu_seconds() / 60:.1f} CPU minutes"
+    below = {Path(file).relative_to(plan.results).parts[0] for file in outputs if file.startswith(f"{plan.results}/")}
+    return f"{took}\n{summary(plan, [paper for paper in plan.parts if paper in below])}".rstrip()
 
 
 def write_list(plan: Plan, stale: Mapping[str, str]) -> None:
@@ -136,23 +138,28 @@ def write_list(plan: Plan, stale: Mapping[str, str]) -> None:
     archive.write_sums(results, [*sums, PLAN], origin if whole else origin | {"part": True})
 
 
-def summary(plan: Plan, seconds: float) -> str:
-    """The results of a run, and where they are: the table of a single paper, counts of verdicts, and the reports."""
+def summary(plan: Plan, papers: Sequence[str]) -> str:
+    """The results of a run of some papers, and where they are: the table of a single paper, the findings, counts of
+    verdicts, and the reports."""
     results = Path(plan.results)
-    lines = [f"dpregret: done in {seconds / 60:.1f} minutes, {cpu_seconds() / 60:.1f} CPU minutes"]
-    judged = [paper for paper in plan.parts if (results / paper / "table_1.csv").exists()]
+    lines: list[str] = []
+    judged = [paper for paper in papers if (results / paper / "table_1.csv").exists()]
     if len(judged) == 1:
         from dpregret.paper_figs.tables.show import printed_table, protecting_more
 
-        lines.insert(0, printed_table(results / judged[0]))
+        lines.append(printed_table(results / judged[0]))
         if study.FOLDER is not None and (more := protecting_more(results / judged[0])):
             lines.append(f"  protect all rounds, more than the window asked for: {'; '.join(more)}")
-    for paper in plan.parts:
+    if judged and study.FOLDER is None:
+        from dpregret.paper_figs.report.findings import headlines, in_terminal
+
+        lines.append(in_terminal(headlines(results, PAPERS, judged)))
+    for paper in papers:
         counts = [_counted(results / paper / name) for name in ("claims.csv", "checks.csv")]
         if counts[0]:
             lines += [f"  {paper}: {counts[0]}", *([f"    checks: {counts[1]}"] if counts[1] else [])]
             lines.append(f"    table: {results / paper}/table_1.md")
-    pages = [results / "report.html", *(results / paper / "report.html" for paper in plan.parts)]
+    pages = [results / "report.html", *(results / paper / "report.html" for paper in papers)]
     lines += [f"  report: {page}  (dpregret report --open)" for page in pages if page.exists()]
     return "\n".join(lines)
 
