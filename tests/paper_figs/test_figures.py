@@ -103,6 +103,8 @@ def test_any_number_of_curves_has_names_and_no_text_on_another(count: int) -> No
         assert list(faults(figure)) == []
     assert len(figure.mpl_figure.legends[0].texts) == (count if count <= 8 else 0)
     assert all(len(panel.axis.texts) == count for panel in figure.panels)
+    beside = [[line for line in panel.axis.lines if not line.get_clip_on()] for panel in figure.panels]
+    assert [len(marks) for marks in beside] == [count if count > 8 else 0] * 2  # a name has the marker of its curve
 
 
 def test_numbers_of_a_caption_are_written_as_a_reader_expects() -> None:

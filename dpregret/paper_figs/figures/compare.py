@@ -175,7 +175,6 @@ def drift(source: Source) -> PanelFigure:
     for panel, learner in ((third, FORGETS), (fourth, EXPIRES)):
         ticks = sorted(set(final.loc[final["learner"] == learner, "window"].astype(float)))
         style.log_axis(panel.axis, "x", ticks, base=2)
-        panel.axis.set_xticks(ticks, [*style.one_kind(ticks[:-1]), "never"])
     for budget, curve_style in styles.items():
         figure.key(_budget(budget), color=curve_style.colour, marker=curve_style.marker, linestyle=curve_style.dash)
     figure.key("the learner forgets", color=style.INK, marker="o", linestyle=style.DASHED, markerfacecolor="white")

@@ -185,6 +185,7 @@ class Label(NamedTuple):
     name: str
     note: str
     colour: Any
+    marker: str = ""
 
     def text(self, named: bool) -> str:
         """With its name or without; a law has no name."""
@@ -247,7 +248,8 @@ class Panel:
             self.drawn.add(label)
         if (label or note) and visible.any():
             end = np.flatnonzero(visible)[np.argmax(x[visible])]
-            self.labels.append(Label(float(x[end]), float(y[end]), label, note, shaded(style.colour, -0.3)))
+            at = float(x[end]), float(y[end])
+            self.labels.append(Label(*at, label, note, shaded(style.colour, -0.3), style.marker))
         self.keep(name, x, y, *ends, what)
         if hollow.any():
             self.keep(name, x[hollow], y[hollow], what=f"{what}, not fitted (hollow)")
@@ -296,10 +298,13 @@ class Panel:
             label, text = texts[one]
             arrow: Style = {"arrowstyle": "-", "linewidth": 0.4, "color": label.colour, "shrinkA": 0, "shrinkB": 1}
             arrow["relpos"] = (0.0, 0.5)
+            if marked := named and label.marker:  # before a name, as in a legend
+                beside: Style = {"transform": self.axis.transAxes, "clip_on": False, "linestyle": "none"}
+                self.axis.plot(1.05, place, marker=label.marker, color=label.colour, **beside)
             self.axis.annotate(
                 text,
                 (label.x, min(max(label.y, self.axis.get_ylim()[0]), self.axis.get_ylim()[1])),
-                (1.04, place),
+                (1.08 if marked else 1.04, place),
                 textcoords="axes fraction",
                 ha="left",
                 va="center",

@@ -163,5 +163,5 @@ def main(
             continue
         print(text)
         return 0
-    print(f"show: {'; '.join(faults)}", file=sys.stderr)
+    print(f"dpregret: {'; '.join(faults)}", file=sys.stderr)
     return 2

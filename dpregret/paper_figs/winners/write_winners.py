@@ -137,7 +137,8 @@ def profile_figure(table: pd.DataFrame, theme: Theme) -> PanelFigure:
             taus = np.unique([1.0, *steps[steps <= WIDEST], WIDEST])
             shares = (values[:, None] <= taus).mean(axis=0)
             figure.key(text, own=True, **options)
-            panel.labels.append(Label(widest, float((values <= widest).mean()), text, "", curve_style.colour))
+            end = float((values <= widest).mean())
+            panel.labels.append(Label(widest, end, text, "", curve_style.colour, curve_style.marker))
             panel.keep(f"{text} ({count})", taus, shares, what="share of its problems within the factor")
             first.append((count, float(shares[0]), text, title))
     if first:
