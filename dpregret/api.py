@@ -350,7 +350,9 @@ def _lines(run: Run | str | Path) -> pd.DataFrame:
 
     if isinstance(run, Run):
         return run.lines.loc[run.lines["verdict"] != NOT_RUN]
-    return read_run(str(path("compare: a run", run)))
+    if not isinstance(run, str | Path):
+        raise ConfigError(f"compare: must be a play, a run, or the path of a run, not {type(run).__name__}")
+    return read_run(str(path("compare", run)))
 
 
 def load(place: str | Path = "reference") -> Run:

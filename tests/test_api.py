@@ -495,8 +495,11 @@ def test_numbers_that_json_has_not_are_null() -> None:
     [
         *((lambda file=file: dp.records(file, label="y", norm=1.0), "records: file: must be a path") for file in (
             None, 5, b"x", ["x"], math.nan, "", "\0", object())),
-        (lambda: dp.compare(5, "reference"), "compare: a run: must be a path"),
-        (lambda: dp.compare("reference", pd.DataFrame()), "compare: a run: must be a path"),
+        (lambda: dp.compare(5, "reference"), "compare: must be a play, a run, or the path of a run, not int"),
+        (lambda: dp.compare("reference", pd.DataFrame()), "compare: .* not DataFrame"),
+        (lambda: dp.load().table("lou", []), "table: number: must be a whole number"),
+        (lambda: dp.load().table("lou", 1, "no"), "table: all_columns: must be True or False"),
+        (lambda: dp.sweep("ftal", stream="norm-kink", rounds=8, dimension=2, runs=2).plot(x=np.eye(2)), "plot: x: unk"),
         (lambda: dp.compare("x" * 5000, "reference"), "name too long"),
         (lambda: dp.load("x" * 5000), "name too long"),
         (lambda: dp.check("lou_cheung", "thm1-printed", figure=5), "figure: must be a path"),

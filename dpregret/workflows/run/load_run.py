@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 
 import pandas as pd
 
+from dpregret.core.arguments import truth, whole
 from dpregret.core.errors import ConfigError, not_allowed, one_line, printable
 from dpregret.core.files import reference
 from dpregret.paper_figs.compare import figures, two_runs
@@ -117,6 +118,7 @@ class Run:
             ConfigError: the run has no such paper, or no table of that number.
         """
         paper = self._named(paper)
+        number, all_columns = whole("table: number", number), truth("table: all_columns", all_columns)
         name = f"{paper}/table_{number}{'_all' if all_columns and number == 1 else ''}"
         if name not in self.tables:
             known = [table for table in self.tables if table.startswith(f"{paper}/table_")]

@@ -138,8 +138,8 @@ class Swept:
         from dpregret.paper_figs.figures.plays import PARAMETERS, draw_plays
         from dpregret.workflows.plan.facts import display_names
 
-        x = x or next(iter(self.varied), "rounds")
-        if x not in PARAMETERS:
+        x = next(iter(self.varied), "rounds") if x is None else x
+        if not isinstance(x, str) or x not in PARAMETERS:
             raise ConfigError(f"plot: x: {not_allowed('parameter', x, PARAMETERS)}")
         if x != "rounds" and x not in self.varied:
             raise ConfigError(
