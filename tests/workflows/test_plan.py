@@ -16,6 +16,7 @@ from checkout import ROOT, make_checkout
 from plays import small
 
 from dpregret.core.errors import ConfigError
+from dpregret.core.files import checksum
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.plan import fingerprint, make, read
 from dpregret.workflows.plan.make import planned
@@ -320,6 +321,62 @@ def test_a_kept_plan_is_not_used_where_the_reference_or_a_library_is_another(
 
 
 # Files that count
+
+
+@pytest.fixture
+def theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder of a study whose learners lie elsewhere, behind a link; one is a package with a file of numbers."""
+    folder, code = tmp_path / "mine", tmp_path / "elsewhere"
+    (code / "online" / "pack").mkdir(parents=True)
+    folder.mkdir()
+    (folder / "algorithms").symlink_to(code)
+    (code / "online" / "pack" / "__init__.py").write_text('"""A package."""\n')
+    (code / "online" / "pack" / "learner.py").write_text(
+        'from pathlib import Path\n\nWEIGHTS = Path(__file__).with_name("weights.npy")\n'
+    )
+    (code / "online" / "pack" / "weights.npy").write_bytes(b"1")
+    monkeypatch.setattr(fingerprint, "STUDY", folder)
+    monkeypatch.setattr(read, "STUDY", folder)
+    monkeypatch.setattr(read, "PAPERS", tmp_path)
+    fingerprint.module_file.cache_clear()
+    yield folder
+    fingerprint.module_file.cache_clear()
+
+
+def test_all_files_of_a_learner_of_a_study_are_in_the_keys_of_its_plays_and_of_audits(theirs: Path) -> None:
+    package = theirs / "algorithms" / "online" / "pack"
+    files = {package / name for name in ("__init__.py", "learner.py", "weights.npy")}
+    assert files <= set(fingerprint.play_files("online", "dpregret.algorithms.online.pack.learner"))
+    assert files <= set(fingerprint.stage_files("audit_family"))
+    maker = make._PlanMaker.__new__(make._PlanMaker)
+    maker.code = {"0123": [fingerprint.ROOT / "dpregret" / "cli.py", package / "weights.npy"]}
+    assert maker._read_of_study() == {str(package / "weights.npy"): checksum(package / "weights.npy")}
+
+
+def test_a_kept_plan_is_not_used_where_a_file_of_the_study_is_new_or_another(theirs: Path) -> None:
+    """Behind a link too, and beside the study; a link to nothing is no file, and one that leads back ends."""
+    (theirs / "algorithms" / "online" / "back").symlink_to(theirs / "algorithms")
+    (theirs / ".#experiments.yaml").symlink_to("nowhere")
+    seen = {read.sources()}
+    for path in (
+        theirs / "algorithms" / "online" / "pack" / "learner.py",
+        theirs / "algorithms" / "online" / "new.py",
+        theirs / "errata.yaml",
+        theirs.parent / "findings.yaml",
+    ):
+        path.write_text("VALUE = 1\n")
+        seen.add(read.sources())
+    assert len(seen) == 5
+    assert read.sources() in seen
+
+
+def test_a_package_goes_before_a_module_of_its_name(tree: Path, anew: Callable[[], None]) -> None:
+    """As in Python."""
+    core = tree / "dpregret" / "core"
+    (core / "files").mkdir()
+    (core / "files" / "__init__.py").touch()
+    anew()
+    assert fingerprint.module_file("dpregret.core.files") == core / "files" / "__init__.py"
 
 
 ONLINE = "dpregret.algorithms.online"

@@ -17,7 +17,7 @@ from dpregret.core.files import atomic_write
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGE = "dpregret"
 FOLDERS = ("numerics", "core", "algorithms", "datasets", "paper_figs", "workflows")
-COMPILED = "__pycache__"
+COMPILED, INIT = "__pycache__", "__init__.py"
 PAPER_FILES = "PAPER_FILES"
 """The constant of a module that names the files of a paper's folder which it reads."""
 BESIDE = frozenset({"Path(__file__).with_name", "Path(__file__).resolve().with_name"})
@@ -46,9 +46,9 @@ def module_file(module: str) -> Path | None:
     parts = module.split(".")
     if parts[0] != PACKAGE or len(parts) < 2 or parts[1] not in FOLDERS:
         return None
-    path = ROOT.joinpath(*parts)
-    in_study = [STUDY.joinpath(*parts[1:]).with_suffix(".py")] if STUDY else []
-    return next(filter(Path.is_file, (path.with_suffix(".py"), path / "__init__.py", *in_study)), None)
+    places = [ROOT.joinpath(*parts), *([STUDY.joinpath(*parts[1:])] if STUDY else [])]
+    files = (file for place in places for file in (place / INIT, place.with_suffix(".py")))  # as Python looks for them
+    return next(filter(Path.is_file, files), None)
 
 
 @functools.cache
@@ -153,7 +153,14 @@ def imported_files(modules: Iterable[str], without: Path | None = None) -> set[P
         if path not in files and path != without and path.parent != WORKFLOWS / "plan":
             files.add(path)
             todo += [imported for imported in map(module_file, imports_of(path)) if imported]
+            todo += _packages_around(path)
     return files
+
+
+def _packages_around(path: Path) -> list[Path]:
+    """The `__init__.py` of packages of the study that a file lies in; those of the tree hold a sentence and a guard."""
+    inside = (folder for folder in path.parents if STUDY and folder.is_relative_to(STUDY))
+    return [file for folder in inside if (file := folder / INIT).is_file()]
 
 
 def forget() -> None:
@@ -216,14 +223,14 @@ def play_files(family: str, learner: str, *streams: str) -> list[Path]:
     """The code that decides the rows of a play: learner and streams are modules.
 
     That is: the modules of the family, everything shared (learner loop, privacy, geometry) and, of the folders of
-    learners and streams, only what these modules and the family's import. How a configuration is read and checked does
-    not count: its content is part of the key, and a play reads no other YAML.
+    learners and streams, only what these modules and the family's import, and the files that they name beside
+    themselves. How a configuration is read and checked does not count: its content is part of the key.
     """
     shared = [ROOT / PACKAGE / "algorithms" / name for name in ("learner.py", "privacy", "geometry")]
     families = [f"families/{name}.py" for name in ("base", family)]
     makers = [name for name in imports_of(WORKFLOWS / families[1]) if name.startswith(f"{PACKAGE}.datasets.")]
     files, reader = [WORKFLOWS / name for name in families], ROOT / PACKAGE / "core" / "yaml_source.py"
-    return spread([*shared, *files, *imported_files([learner, *streams, *makers], without=reader)])
+    return spread([*shared, *files, *_with_beside(imported_files([learner, *streams, *makers], without=reader))])
 
 
 def stage_files(stage: str, *papers: str) -> list[Path]:
@@ -238,7 +245,13 @@ def stage_files(stage: str, *papers: str) -> list[Path]:
     names = [f"{paper}/{name}" for paper in papers for path in code for name in paper_files(path)]
     files = [*code, *filter(Path.exists, {PAPERS / os.path.normpath(name) for name in names})]
     if WORKFLOWS / "families" / "__init__.py" in code:  # which imports whatever lies in these folders
-        folders = (ROOT / PACKAGE / "algorithms", WORKFLOWS / "families", WORKFLOWS / "audit")
+        folders = [ROOT / PACKAGE / "algorithms", WORKFLOWS / "families", WORKFLOWS / "audit"]
+        folders += [STUDY / room for room in study.ROOMS] if STUDY else []
         found = [path for folder in folders for path in folder.rglob("*.py")]
-        files += [*found, *imported_files(".".join(path.relative_to(ROOT).with_suffix("").parts) for path in found)]
-    return spread([*files, *(file for path in files if path.suffix == ".py" for file in beside(path))])
+        files += [*found, *imported_files(".".join(Path(name_of(path)).with_suffix("").parts) for path in found)]
+    return spread(_with_beside(files))
+
+
+def _with_beside(files: Iterable[Path]) -> list[Path]:
+    """Files, and the files and folders that modules among them name beside themselves."""
+    return [each for path in files for each in (path, *(beside(path) if path.suffix == ".py" else ()))]

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import sys
@@ -167,7 +168,7 @@ class _PlanMaker:
             "profile": self.config.profile,
             "results": self.results,
             "config": self.config.to_json(),
-            "read": {_relative(name): digest for name, digest in read.items()},
+            "read": {_relative(name): digest for name, digest in {**read, **self._read_of_study()}.items()},
             "papers": short_names(papers),
             "families": list(FAMILIES),
             "audit": self.config.audit is not None,
@@ -181,6 +182,12 @@ class _PlanMaker:
             "everything": everything,
             **listed_code(self.code),
         }
+
+    def _read_of_study(self) -> dict[str, str]:
+        """The files that are part of keys and lie outside of the package, each with its SHA-256."""
+        files = {path for paths in self.code.values() for path in paths}
+        theirs = [path for path in files if not path.is_relative_to(fingerprint.ROOT / fingerprint.PACKAGE)]
+        return {str(path): hashlib.sha256(fingerprint.content(path)).hexdigest() for path in sorted(theirs)}
 
     def _note(self, files: list[Path]) -> str:
         code = fingerprint.fingerprint(files)

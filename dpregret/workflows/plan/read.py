@@ -62,7 +62,7 @@ VERSIONS = ("numpy", "scipy", "numba", "llvmlite", "cvxpy", "dp-accounting", "sc
 ALL_VERSIONS = (*VERSIONS, "jinja2", "latex2mathml", "matplotlib", "pandas", "pyarrow", "seaborn", "tabulate")
 """And those whose version can decide what is made of plays."""
 OF_STUDIES = frozenset({".py", ".yaml", ".json"})
-"""Files of a study that decide its plan; the plan names the data sets that it reads."""
+"""Files of a study that decide its plan by being there; the plan names what it reads."""
 COMPARED = ("reference/**/*",)
 """Files of results that are part of keys."""
 
@@ -261,13 +261,20 @@ def sources() -> str:
     digest = hashlib.sha256(f"{sys.version} {versions(ALL_VERSIONS)} {FORMAT}".encode())
     for compared in sorted(path for pattern in COMPARED for path in Path("results").glob(pattern) if path.is_file()):
         digest.update(f"{compared} {checksum(compared)} ".encode())
-    package = str(ROOT / PACKAGE)
-    walks = [os.walk(top) for top in (package, STUDY) if top]
+    package, walked = str(ROOT / PACKAGE), set[str]()
+    walks: list[Iterable[tuple[str, list[str], list[str]]]] = [os.walk(package, followlinks=True)]
+    if STUDY:  # only its folders of code may be links; texts of a paper may lie beside it
+        rooms = [os.walk(STUDY / room, followlinks=True) for room in study.ROOMS]
+        walks += [os.walk(STUDY), *rooms, [(str(PAPERS), [], [path.name for path in PAPERS.glob("*.yaml")])]]
     for folder, below, names in itertools.chain.from_iterable(walks):
-        below[:] = sorted(name for name in below if name not in (COMPILED, "cache", "results", ".snakemake"))
-        for name in sorted(names):
-            if folder.startswith(package) or os.path.splitext(name)[1] in OF_STUDIES:
-                path = os.path.join(folder, name)
+        again = (real := os.path.realpath(folder)) in walked
+        walked.add(real)
+        passed = below if again else (COMPILED, "cache", "results", ".snakemake")
+        below[:] = sorted(name for name in below if name not in passed)
+        for name in () if again else sorted(names):
+            path = os.path.join(folder, name)
+            counts = folder.startswith(package) or os.path.splitext(name)[1] in OF_STUDIES
+            if counts and os.path.isfile(path):  # no link to nothing, as an editor leaves beside an open file
                 digest.update(os.path.relpath(path, ROOT).encode() + b"\0")
                 with open(path, "rb") as file:
                     digest.update(file.read() + b"\0")
