@@ -41,6 +41,7 @@ from dpregret.paper_figs.judge.vocabulary import (
 from dpregret.paper_figs.report import findings
 from dpregret.paper_figs.report.findings import NOBODY, TEMPLATES, Names, Record, View, learner_name
 from dpregret.paper_figs.report.provenance import gather, in_minutes
+from dpregret.paper_figs.report.readme import by_statement
 from dpregret.paper_figs.tables.printed import STYLE, fragment_of, slug
 from dpregret.paper_figs.tables.write_tables import BOUND_LATEX, MEASURED, symbol_of
 from dpregret.paper_figs.text import formats, formula
@@ -534,6 +535,7 @@ def write_report(
         findings=findings.headlines(results, texts, list(papers)),
         refuted=[(view, line) for view, line in tested if line["refutes"]],
         pictures={(view["paper"], figure["name"]): figure for view in views for figure in view["figures"]},
+        statements=_statements(tested, len(findings.refutations(results, texts, list(papers)))),
         counts=counted(line for _, line in tested),
         verdicts={line["verdict"] for _, line in tested},
         privacy=[(view, sentence) for view in views if (sentence := _privacy(view))],
@@ -611,6 +613,13 @@ def _labels(views: Sequence[View], names: Names) -> dict[str, Mapping[str, Any]]
         "learner": {name: names[name] for name in learners if name in names},
         "parameter": {line["claim"].parameter: f"{line['symbol']} ({line['claim'].parameter})" for line in lines},
     }
+
+
+def _statements(tested: Sequence[tuple[View, View]], guarantees: int) -> str:
+    """The claims on printed texts counted by statement, as in the README; empty where none was tested."""
+    kind = next(iter(KINDS))
+    stated = [{"paper": view["paper"], **line["record"]} for view, line in tested if line["kind"] == kind]
+    return by_statement(pd.DataFrame(stated), guarantees) if stated else ""
 
 
 def _privacy(view: View) -> str:
