@@ -100,6 +100,14 @@ def results_of(profile: str) -> Path:
     return Path("results") if name == "full" else Path("results") / name
 
 
+def played(profile: str) -> Path:
+    """`results_of` a profile that has results, or whose file exists. Raises ConfigError for any other."""
+    folder = results_of(profile)
+    if not (workplace() / folder).is_dir() and not profile_path(profile).is_file():
+        raise ConfigError(f"profile: {profile}: no such file")
+    return folder
+
+
 def targets() -> set[str]:
     """Valid targets besides files: papers, and rules that make one thing."""
     return {"all", *TARGETS, *papers(), *paper_names()}
@@ -288,6 +296,8 @@ def figure(
       dpregret figure lou printed_errata     of the newest run
       dpregret figure lou printed_errata --profile quick --to my_paper
     """
+    if profile:
+        played(profile)
     if names:
         again("redraw", paper, profile, to, names)
     from dpregret.workflows.run.again import listed
@@ -306,10 +316,9 @@ def again(function: str, paper: str, profile: str | None, to: Path, *arguments: 
     from dpregret.workflows.run import again as making
 
     name, start = named(paper), Path.cwd()
+    chosen = played(profile) if profile else None
     os.chdir(workplace())
-    if profile and not results_of(profile).is_dir():
-        profile_path(profile)  # raises for an unknown name
-    results = making.finished(name, [results_of(profile)] if profile else [Path("results"), *Path("results").glob("*")])
+    results = making.finished(name, [chosen] if chosen else [Path("results"), *Path("results").glob("*")])
     paths = getattr(making, function)(name, results, start / to, *arguments)
     inside = [path.relative_to(start) if path.is_relative_to(start) else path for path in paths]
     typer.echo("\n".join(map(str, inside)))
@@ -336,11 +345,10 @@ def claims(
 
 def show(paper: str, profile: str | None, **options: Any) -> NoReturn:
     """A table on the terminal, of the newest run (of a profile, if one is named), else of the reference."""
+    chosen = played(profile) if profile else None
     os.chdir(workplace())
-    if profile:
-        if not results_of(profile).is_dir():
-            profile_path(profile)  # raises for an unknown name
-        folders = [results_of(profile), reference(results_of(profile))]
+    if chosen:
+        folders = [chosen, reference(chosen)]
     else:
         files = [file for part in ("", "*/") for file in Path("results").glob(f"{part}*/claims.csv")]
         runs = [file for file in files if file.parent.name.startswith(paper)]
@@ -364,7 +372,7 @@ def report(
     """
     root = workplace()
     results = root / "results"
-    folders = [root / results_of(profile)] if profile else [results, *results.glob("*")]
+    folders = [root / played(profile)] if profile else [results, *results.glob("*")]
     known = papers()
     names = [paper] if paper in known else [name for name in known if name.startswith(paper)] if paper else ["", *known]
     if not names:

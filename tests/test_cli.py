@@ -54,6 +54,16 @@ def test_the_name_of_a_profile_leads_to_no_other_folder(words: list[str], profil
     assert str(found.exception).startswith("profile: ")
 
 
+@pytest.mark.parametrize("profile", ["ful", "./no.yaml", "no/where"])
+@pytest.mark.parametrize(
+    "words", [["table", "lou"], ["claims", "lou"], ["report"], ["figure", "lou"], ["figure", "lou", "name"]]
+)
+def test_a_profile_that_there_is_not_is_refused_by_what_reads_results(words: list[str], profile: str) -> None:
+    found = call(*words, "--profile", profile)
+    assert isinstance(found.exception, ConfigError)
+    assert str(found.exception).startswith("profile: ")
+
+
 def test_records_are_those_of_the_study_that_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     studies.write(tmp_path / "mine")
     for words, expected in (

@@ -59,6 +59,18 @@ def test_a_label_that_is_not_named_is_a_question(study_folder: Path) -> None:
     assert "Columns of two values: job, paid" in (study_folder / "mine" / "data.yaml").read_text()
 
 
+def test_the_only_column_of_two_values_is_no_feature(study_folder: Path) -> None:
+    """Answers alone then make a study: neither levels nor the dimension must be taken back."""
+    path, folder = study_folder / "one.csv", study_folder / "mine"
+    path.write_text("age,job,paid\n" + "".join(f"{20 + n},{'abc'[n % 3]},{('no', 'yes')[n % 2]}\n" for n in range(9)))
+    assert questions.write(folder, path, None) == ["label", "positive", "ranges.age"]
+    text = (folder / "data.yaml").read_text()
+    assert "Columns of two values: paid (left out below)" in text
+    assert "becomes +1? The file has 'no' (5), 'yes' (4)" in text
+    assert "dimension: [3]" in (folder / "experiments.yaml").read_text()
+    assert "paid:" not in text
+
+
 def test_what_cannot_be_read_is_one_line_and_writes_nothing(study_folder: Path) -> None:
     path = study_folder / "Pay 2020.csv"
     for content, label in ((TEXT, "payed"), ("a,b\n1,2,3\n", None), ("", None)):

@@ -50,6 +50,8 @@ def find_paper(name: str, results: Path) -> Path:
     matches = [paper for paper in papers if paper == name] or [paper for paper in papers if paper.startswith(name)]
     if len(matches) == 1 and name:
         return results / matches[0]
+    if not papers:
+        raise LookupError(f"{results}: no results, which `dpregret run` makes")
     raise LookupError(f"{results}: {not_allowed('paper with results', name, papers)}")
 
 

@@ -220,7 +220,7 @@ def of_record(planned: Planned) -> str:
 def main(names: Sequence[str] = (), in_json: bool = False) -> int:
     """The command `dpregret data`: print the pages of a study's data sets."""
     if study.FOLDER is None:
-        raise ConfigError("data: name the folder of a study, as in `dpregret data ./my_study`")
+        raise ConfigError("data: name the folder of a study; `dpregret new pay --data my.csv` writes one of a CSV file")
     try:
         found = pages(names)
     except ConfigError as error:

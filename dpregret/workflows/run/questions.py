@@ -138,18 +138,19 @@ def _declared(
     elif commas:
         questions.append("decimal")
         lines.append(f'  decimal: # is {commas[0]} above a thousand? Take its commas out of the file, else write ","')
-    number = _with_point if commas else number_in
+    number, left = _with_point if commas else number_in, label
     if label is None:
         two = [column for column, values in columns.items() if len(values) == 2]
+        left = two[0] if len(two) == 1 else None
         questions.append("label")
         listed = ", ".join((two or list(columns))[:MOST_LEVELS])
         lines.append(
-            f"  label: # which column is to be predicted? {'Columns of two values' if two else 'Columns'}: {listed}; "
-            "take it out of what follows"
+            f"  label: # which column is to be predicted? {'Columns of two values' if two else 'Columns'}: {listed}"
+            + (" (left out below)" if left else "; take it out of what follows, and count the features anew")
         )
     else:
         lines.append(f"  label: {quoted(label)}")
-    values = columns.get(label or "", Counter())
+    values = columns.get(left or "", Counter())
     listed = ", ".join(f"{value!r} ({count})" for value, count in values.most_common(MOST_LEVELS))
     if label is not None and len(values) > MOST_LEVELS and all(number(value) is not None for value in values):
         questions.append("range")
@@ -162,7 +163,7 @@ def _declared(
             lines.append("  negative: # the values that become -1, as a list")
     ranges, levels, drop = [], [], []
     for column, found in columns.items():
-        if column == label:
+        if column == left:
             continue
         present = sorted(value for value in found if not is_missing(value))
         lacking = sum(count for value, count in found.items() if is_missing(value))
