@@ -121,8 +121,25 @@ def test_coverage_between_seeds_is_that_of_honest_intervals(error: float, least:
 def test_intervals_that_are_too_narrow_are_named(error: float, least: int, most: int) -> None:
     found = confirm.scattered(simulated(error))
     assert least <= len(found) <= most
-    assert (found["rms"] > confirm.WIDE).all()
-    assert found["rms"].is_monotonic_decreasing
+    assert found["times"].is_monotonic_decreasing
+    assert (found["chance"] < confirm.CHANCE).all()
+
+
+@pytest.mark.parametrize("runs", [4, 8, 64])
+def test_lines_of_right_intervals_are_named_at_the_stated_rate(runs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However few the runs behind each error are, whose own scatter a fixed border would take for the numbers'."""
+    draws = np.random.default_rng(8)
+    lines = [
+        (
+            {"paper": "p", "claim": str(line), "runs": runs},
+            draws.normal(size=5),
+            np.sqrt(draws.chisquare(runs - 1, 5) / (runs - 1)),
+        )
+        for line in range(4000)
+    ]
+    monkeypatch.setattr(confirm, "_fitted", lambda _: lines)
+    monkeypatch.setattr(confirm, "CHANCE", 0.05)
+    assert len(confirm.scattered(pd.DataFrame())) / 4000 == pytest.approx(0.05, abs=0.011)  # three standard errors
 
 
 def test_counts_add_up_and_the_page_lists_what_differs(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ opposite. An inconclusive seed is no flip and is counted apart. Lines that no se
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -45,9 +46,8 @@ MOVED: Final = "the numbers differ by more than chance: look for a mistake"
 ENDS: Final = "another rule than the number: see the reasons"
 BEYOND: Final = 4.0
 """Standard errors beyond which two of several hundred numbers differ by more than chance."""
-WIDE: Final = 2.0
-"""Scatter between seeds in units of what intervals say, beyond which a line is named; of five seeds and right intervals
-one line in 800 is beyond."""
+CHANCE: Final = 0.01
+"""Of right intervals this share of lines scatters so much between seeds that it is named."""
 ROUNDING: Final = 1e-6
 """Numbers of a table that differ by no more are equal."""
 
@@ -155,21 +155,25 @@ def deviations(table: pd.DataFrame) -> pd.DataFrame:
     z: the number minus the mean on the other fresh seeds, over its standard error; covered: whether an interval of 95 %
     about z covers zero.
     """
-    count = int(table["seeds"].max()) if len(table) else 0
-    fitted = table.loc[(table["quantity"] == POWER) & (table["over"] == OVER_RUNS) & (table["status"] != DETERMINISTIC)]
     rows = []
-    for row in fitted.to_dict("records") if count > 1 else ():
-        numbers = np.array([[float(row[f"{name}_{seed}"]) for name in NUMBERS] for seed in range(1, count + 1)])
-        errors = _errors(numbers, float(row["runs"]))
-        if not np.isfinite(numbers).all() or not (errors > ROUNDING).all():
-            continue
-        for seed, (number, error) in enumerate(zip(numbers[:, 0], errors, strict=True)):
-            others = np.delete(np.arange(count), seed)
-            rest = numbers[others, 0].mean()
-            z = (number - rest) / np.hypot(error, np.sqrt((errors[others] ** 2).sum()) / len(others))
+    for row, numbers, errors in _fitted(table):
+        for seed, (number, error) in enumerate(zip(numbers, errors, strict=True)):
+            others = np.delete(np.arange(len(numbers)), seed)
+            z = (number - numbers[others].mean()) / np.hypot(error, np.sqrt((errors[others] ** 2).sum()) / len(others))
             covered = abs(z) <= float(fits.t_quantile(float(row["runs"])))
             rows.append({"paper": row["paper"], "claim": row["claim"], "seed": seed + 1, "z": z, "covered": covered})
     return pd.DataFrame(rows, columns=["paper", "claim", "seed", "z", "covered"])
+
+
+def _fitted(table: pd.DataFrame) -> Iterator[tuple[dict[Any, Any], Array, Array]]:
+    """The lines that seeds can move and whose intervals are over runs, with numbers and errors (fresh seeds,)."""
+    count = int(table["seeds"].max()) if len(table) else 0
+    fitted = table.loc[(table["quantity"] == POWER) & (table["over"] == OVER_RUNS) & (table["status"] != DETERMINISTIC)]
+    for row in fitted.to_dict("records") if count > 1 else ():
+        numbers = np.array([[float(row[f"{name}_{seed}"]) for name in NUMBERS] for seed in range(1, count + 1)])
+        errors = _errors(numbers, float(row["runs"]))
+        if np.isfinite(numbers).all() and (errors > ROUNDING).all():
+            yield row, numbers[:, 0], errors
 
 
 def counted(table: pd.DataFrame, by: str) -> pd.DataFrame:
@@ -199,13 +203,20 @@ def _reworded(rows: pd.DataFrame) -> pd.Series:
 
 
 def scattered(table: pd.DataFrame) -> pd.DataFrame:
-    """Lines whose numbers scatter more between seeds than `WIDE` times what their intervals say, the worst first.
+    """Lines whose numbers scatter between seeds more than an F test at `CHANCE` allows, the worst first.
 
-    rms: root mean square of the standardised differences of `deviations`.
+    The variance of k numbers over the mean square of their errors, each of n runs, has F(k - 1, k (n - 1)) where
+    intervals are right and means normal. times: its root; runs: n; chance: the probability of as much.
     """
-    moved = deviations(table)
-    rms = moved["z"].pow(2).groupby([moved["paper"], moved["claim"]]).mean().pow(0.5).rename("rms")
-    return rms[rms > WIDE].sort_values(ascending=False, kind="stable").reset_index()
+    from scipy import special
+
+    rows = []
+    for row, numbers, errors in _fitted(table):
+        ratio, seeds, runs = float(numbers.var(ddof=1) / (errors**2).mean()), len(numbers), int(row["runs"])
+        chance = float(special.fdtrc(seeds - 1, seeds * (runs - 1), ratio))
+        rows.append((row["paper"], row["claim"], runs, math.sqrt(ratio), chance))
+    found = pd.DataFrame(rows, columns=["paper", "claim", "runs", "times", "chance"])
+    return found[found["chance"] < CHANCE].sort_values("chance", kind="stable", ignore_index=True)
 
 
 def sentences(table: pd.DataFrame, seeds: int) -> list[str]:

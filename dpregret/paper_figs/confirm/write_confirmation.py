@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from dpregret.paper_figs.confirm.fresh_seeds import NUMBERS, POWER, counted, deviations, scattered, sentences
+from dpregret.paper_figs.confirm.fresh_seeds import CHANCE, NUMBERS, POWER, counted, deviations, scattered, sentences
 from dpregret.paper_figs.figures import style
 from dpregret.paper_figs.figures.grammar import PanelFigure
 from dpregret.paper_figs.judge import fits
@@ -61,14 +61,17 @@ def page(table: pd.DataFrame, seeds: Sequence[int], profile: str) -> str:
     ]
     listed = formats.markdown(pd.DataFrame(shown)) if shown else "None.\n"
     wide = scattered(table)
-    named = wide.assign(rms=wide["rms"].map("{:.1f}".format)).set_axis(["paper", "claim or check", "times"], axis=1)
+    named = wide.assign(times=wide["times"].map("{:.1f}".format), chance=wide["chance"].map("{:.1g}".format))
+    named = named.rename(columns={"claim": "claim or check"})
     return "\n".join(
         [
             *parts,
             f"## Claims and checks on which a fresh seed differs\n\n{listed}",
-            "## Intervals that are too narrow\n",
-            "Numbers that scatter between seeds more than twice as much as their intervals, which are over the runs of "
-            "one seed, say. Claims of one experiment share their plays.\n",
+            "## Numbers that scatter more than their intervals say\n",
+            "An interval is over the runs of one seed, on the cells that this seed fits. Lines that an F test at "
+            f"{CHANCE:.0%} refuses: the standard deviation between seeds in units of that stated, and the probability "
+            "of as much by chance. All plays of a seed share random numbers, so that lines are not independent "
+            "([does the formula cover?](../../../docs/method.md#confirmation)).\n",
             formats.markdown(named) if len(named) else "None.\n",
         ]
     )
