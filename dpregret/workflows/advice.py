@@ -497,7 +497,8 @@ def _of_study(name: str) -> OfStudy:
     files = declared()
     if not files:
         raise ConfigError(
-            "advise: --data: name the folder of a study with records; `dpregret new pay --data my.csv` writes one of a CSV file"
+            "advise: --data: name the folder of a study with records; `dpregret new pay --data my.csv` writes one of a "
+            "CSV file"
         )
     if name and name not in files:
         raise ConfigError(f"advise: --data: {not_allowed('data set', name, files)}")
