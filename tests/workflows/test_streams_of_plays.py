@@ -36,6 +36,7 @@ from dpregret.workflows.families.base import Draws
 from dpregret.workflows.plan import fingerprint
 from dpregret.workflows.plan.facts import VARIANTS, display_names
 from dpregret.workflows.plan.load import load_config, read_profile
+from dpregret.workflows.run import contracts
 
 SEED, RUNS = 20260, 2
 COMMON: dict[str, Any] = {"title": "One play", "sweep": "none", "delta": 1e-6, "runs": RUNS, "epsilon": (4.0,)}
@@ -190,6 +191,19 @@ def test_all_streams_of_a_play_are_distinct(family: str, name: str) -> None:
     for purpose in {named[root] for root in roots} | told:
         runs = {entropy[2] for entropy, _ in named if named[entropy, ()] == purpose}
         assert runs == set(range(RUNS)), "every run has streams of its own"
+
+
+@pytest.mark.parametrize(("family", "name"), EVERY)
+def test_every_variant_keeps_the_contracts_of_studies(family: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But for budgets of variants that follow a paper to the letter."""
+    monkeypatch.setattr(contracts, "COINS", 300)
+    kind, settings = FAMILIES[family].learners[name], next(experiments(family, name))
+    if family == "online" and "net" not in name and name != "pocp-giga":  # which are slow
+        settings = settings.model_copy(update={"horizon": (71,)})  # more than a block of noise, many windows
+    for variant in kind.card.variants:
+        faults = list(contracts.learner_faults(contracts.Played(FAMILIES[family], settings, kind, variant, Path())))
+        letter = variant.startswith(("printed", "paper", "kst"))  # or for other neighbours
+        assert [fault for fault in faults if not (letter and fault.startswith("budget"))] == [], variant
 
 
 NOISY = {"online": "pftal", "experts": "private-ftrl", "bandits": "thakurta-smith-gaussian", "erm": "noisy-gd"}

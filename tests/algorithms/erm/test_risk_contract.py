@@ -40,16 +40,6 @@ def made(name: str, variant: str, runs: int, budgets: Sequence[Budget] = BUDGETS
 
 
 @pytest.mark.parametrize(("name", "variant"), EVERY)
-def test_runs_and_settings_do_not_disturb_each_other(name: str, variant: str) -> None:
-    together = made(name, variant, 3).fit(generators(3, 5))
-    fewer = made(name, variant, 2).fit(generators(2, 5))
-    np.testing.assert_allclose(fewer, together[:, :2], rtol=0, atol=1e-9)
-    for place, budget in enumerate(BUDGETS):
-        alone = made(name, variant, 3, [budget]).fit(generators(3, 5))
-        np.testing.assert_allclose(alone[0], together[place], rtol=0, atol=1e-9)
-
-
-@pytest.mark.parametrize(("name", "variant"), EVERY)
 def test_points_lie_in_the_set_and_the_bound_covers_their_mean_excess(name: str, variant: str) -> None:
     runs = 16
     learner = made(name, variant, runs)

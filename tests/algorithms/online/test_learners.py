@@ -20,12 +20,6 @@ from dpregret.datasets.streams import make_stream
 
 PRIVATE = Setting(4, Budget(2.0, 1e-5))
 CLEAN = Setting(4, Budget(math.inf, 1e-5))
-LONG = 71  # rounds: more than a block of noise, many windows
-
-
-def long(name):
-    """Rounds of a long play; those of GIGA take more and more vertices."""
-    return 9 if name == "pocp-giga" else LONG
 
 
 def stream_for(kind, domain, name=None, **options):
@@ -75,30 +69,6 @@ def trajectory(learner, losses, rounds, runs, seed=0, observe=None):
 
 
 ALL = [(name, variant) for name, kind in learners("online").items() for variant in kind.card.variants]
-
-
-@pytest.mark.parametrize(
-    ("name", "variant", "set_name", "dimension"),
-    [(*each, *(("ball", 1), ("l1-ball", 3), ("simplex", 4))[place % 3]) for place, each in enumerate(ALL)],
-)
-def test_contract(name, variant, set_name, dimension):
-    """Plays points of the set; neither settings nor runs disturb each other; one setting has one round only."""
-    kind, rounds = learners("online")[name], long(name)
-    domain = make_set(*place(name, set_name, dimension))
-    losses = stream_for(kind, domain)
-    problem = problem_of(domain, rounds, losses)
-
-    def played(settings, runs):
-        learner = kind(problem, settings, runs, variant)
-        return learner, play(learner, losses.rounds(generators(runs), rounds), generators(runs), [1, 7, rounds])
-
-    mixed = [CLEAN, Setting(16, Budget(1.0, 1e-6)), PRIVATE]
-    learner, together = played(mixed, 3)
-    assert (together.violation < 1e-9).all()
-    bound = learner.bound(rounds)
-    assert (bound[:, 1:] >= bound[:, :-1]).all() or np.isnan(bound).all()
-    for index, setting in enumerate(mixed):
-        assert np.array_equal(played([setting], 2)[1].losses[0], together.losses[index, :2])
 
 
 @pytest.mark.parametrize(("name", "variant"), ALL)
