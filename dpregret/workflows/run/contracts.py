@@ -87,7 +87,7 @@ def keeps_runs_apart(played: Played) -> str | None:
 
 def keeps_settings_apart(played: Played) -> str | None:
     """A privacy setting, a budget with a window, does not change where another setting is played beside it."""
-    several: dict[str, tuple[float, ...]] = {"epsilon": (1.0, 4.0)} if played.kind.card.private else {}
+    several: dict[str, Any] = {"epsilon": (1.0, 4.0)} if played.kind.card.private else {}
     if getattr(played.small, "window", None):
         several["window"] = (4, 8)
     both, alone = (played.rows(**{name: each[first:] for name, each in several.items()}) for first in (0, -1))
