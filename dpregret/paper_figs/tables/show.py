@@ -52,6 +52,8 @@ def find_paper(name: str, results: Path) -> Path:
         return results / matches[0]
     if not papers:
         raise LookupError(f"{results}: no results, which `dpregret run` makes")
+    if len(matches) > 1 and name:
+        raise LookupError(f"{results}: paper {name!r} may be any of {', '.join(matches)}: write more of the name")
     raise LookupError(f"{results}: {not_allowed('paper with results', name, papers)}")
 
 

@@ -221,6 +221,8 @@ def paper_of(word: object, names: Sequence[str]) -> str:
         found = [name for name in names if word in (name, short[name])] or [n for n in names if n.startswith(word)]
         if len(found) == 1:
             return found[0]
+        if found:
+            raise ConfigError(f"paper {word!r} may be any of {', '.join(found)}: write more of the name")
     raise ConfigError(not_allowed("paper", word, names))
 
 
