@@ -9,7 +9,7 @@ import pytest
 from dpregret.paper_figs.judge.claims import ClaimsError, load_paper, numbered
 from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS
 from dpregret.paper_figs.report import readme
-from dpregret.paper_figs.report.findings import headlines, load_findings, markdown, refutations
+from dpregret.paper_figs.report.findings import by_statement, headlines, load_findings, markdown, refutations
 from dpregret.paper_figs.tables.printed import brief
 from dpregret.workflows.plan.read import PAPERS
 
@@ -344,11 +344,11 @@ def test_refuted_statements_are_counted_once() -> None:
     stated = pd.DataFrame(
         [(*where, verdict) for where, verdict in found.items()], columns=["paper", "source", "type", "verdict"]
     )
-    assert readme.by_statement(stated, 1) == (
+    assert by_statement(stated, 1) == (
         "Of 5 statements that 2 papers print, 1 are met by every claim on them, and 3 are refuted (1 privacy "
         "guarantees of learners, 1 quoted from one of these, 1 others)."
     )
-    assert readme.by_statement(stated.loc[stated["verdict"] != "violated"], 0).endswith("and 0 are refuted.")
+    assert by_statement(stated.loc[stated["verdict"] != "violated"], 0).endswith("and 0 are refuted.")
 
 
 @pytest.mark.parametrize(

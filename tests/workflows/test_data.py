@@ -76,8 +76,9 @@ def test_codes_and_labels_of_one_value_are_noted(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_text("zip,much,y\n01234,1e308,7\n 99999,-1e308,7\n")
     notes = dp.records(file, label="y", range=(0, 5), norm=9).overview.notes
-    assert notes[0].startswith("zip: has '01234', with zeros before it: a code, no")
-    assert notes[1:3] == ("label y: 100% of its values are outside of its range", "label y: has one value only")
+    assert notes[0].startswith("much: has whole numbers beyond 2^53")
+    assert notes[1].startswith("zip: has '01234', with zeros before it: a code, no")
+    assert notes[2:4] == ("label y: 100% of its values are outside of its range", "label y: has one value only")
     assert "much is 1e+303 times as large as zip" in notes[-1]
 
 

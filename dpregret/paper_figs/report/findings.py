@@ -34,10 +34,11 @@ from dpregret.paper_figs.judge.claims import (
     PaperTexts,
     Strict,
     load_paper,
+    numbered,
     source_of,
 )
 from dpregret.paper_figs.judge.result_tables import read_lines
-from dpregret.paper_figs.judge.vocabulary import NOT_RUN, VIOLATED
+from dpregret.paper_figs.judge.vocabulary import NOT_RUN, REPRODUCED, SEEN_HERE, UP_TO_LOGS, VIOLATED
 from dpregret.paper_figs.tables.printed import environment
 from dpregret.paper_figs.tables.write_tables import MEASURED
 from dpregret.paper_figs.text import formats
@@ -47,6 +48,7 @@ from dpregret.paper_figs.text.formula import marked_up, unicode
 
 Names = Mapping[str, str]
 """Identifier -> displayed name; the identifiers are `learner`, `learner.variant`, `stream:name` and `set:name`."""
+MET: Final = (REPRODUCED, UP_TO_LOGS, SEEN_HERE)
 NOBODY: Final[Names] = MappingProxyType({})
 
 
@@ -137,6 +139,31 @@ def _gravity(entry: View) -> tuple[int, ...]:
     of = classes.index(erratum.of if erratum.printed_mistake else None)
     shown = bool(entry["effect"]) or any(VIOLATED in claim for claim in entry["claims"])
     return of if of > 1 else 0, not shown, of, erratum.provenance != "printed", [*KINDS].index(erratum.kind)
+
+
+def by_statement(stated: pd.DataFrame, guarantees: int) -> str:
+    """How many statements of the papers were measured, on how many every claim is met, and how many are refuted.
+
+    guarantees: how many refuted privacy guarantees of learners there are, quotations of one not counted.
+    """
+    stated = stated.loc[stated["verdict"] != NOT_RUN]
+    places = [stated["paper"] + ": " + [statement_named(source) for source in stated["source"]]]
+    met = stated["verdict"].isin(MET).groupby(places).all()
+    refuted = (stated["verdict"] == VIOLATED).groupby(places).any()
+    private = ((stated["verdict"] == VIOLATED) & (stated["type"] == "private")).groupby(places).any().sum()
+    quoted, others = private - guarantees, refuted.sum() - private
+    parts = {"privacy guarantees of learners": guarantees, "quoted from one of these": quoted, "others": others}
+    counted = ", ".join(f"{number} {name}" for name, number in parts.items() if number)
+    papers = stated["paper"].nunique()
+    return (
+        f"Of {len(met)} statements that {papers} papers print, {met.sum()} are met by every claim on them, "
+        f"and {refuted.sum()} are refuted{f' ({counted})' if counted else ''}."
+    )
+
+
+def statement_named(source: str) -> str:
+    """The statement that the source of a claim names first: a numbered one, a row of a table, an equation."""
+    return ", ".join(numbered(source)) or re.split(r", (?!row )", source)[0]
 
 
 def mistakes_in_words(counted: Iterable[Mapping[str, int]]) -> str:

@@ -41,7 +41,6 @@ from dpregret.paper_figs.judge.vocabulary import (
 from dpregret.paper_figs.report import findings
 from dpregret.paper_figs.report.findings import NOBODY, TEMPLATES, Names, Record, View, learner_name
 from dpregret.paper_figs.report.provenance import gather, in_minutes
-from dpregret.paper_figs.report.readme import by_statement
 from dpregret.paper_figs.tables.printed import STYLE, fragment_of, slug
 from dpregret.paper_figs.tables.write_tables import BOUND_LATEX, MEASURED, symbol_of
 from dpregret.paper_figs.text import formats, formula
@@ -619,7 +618,7 @@ def _statements(tested: Sequence[tuple[View, View]], guarantees: int) -> str:
     """The claims on printed texts counted by statement, as in the README; empty where none was tested."""
     kind = next(iter(KINDS))
     stated = [{"paper": view["paper"], **line["record"]} for view, line in tested if line["kind"] == kind]
-    return by_statement(pd.DataFrame(stated), guarantees) if stated else ""
+    return findings.by_statement(pd.DataFrame(stated), guarantees) if stated else ""
 
 
 def _privacy(view: View) -> str:

@@ -42,13 +42,11 @@ from dpregret.paper_figs.judge.vocabulary import (
     NOT_RUN,
     ORDER,
     REPRODUCED,
-    SEEN_HERE,
-    UP_TO_LOGS,
     VIOLATED,
     parse,
 )
 from dpregret.paper_figs.report import findings
-from dpregret.paper_figs.report.findings import headlines, markdown, refutations
+from dpregret.paper_figs.report.findings import MET, by_statement, headlines, markdown, refutations, statement_named
 from dpregret.paper_figs.tables.printed import PRINTED, brief
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.formats import DamageError, read_table
@@ -153,26 +151,6 @@ def totals(reference: Path, papers: Path) -> str:
     )
 
 
-def by_statement(stated: pd.DataFrame, guarantees: int) -> str:
-    """How many statements of the papers were measured, on how many every claim is met, and how many are refuted.
-
-    guarantees: how many refuted privacy guarantees of learners there are, quotations of one not counted.
-    """
-    stated = stated.loc[stated["verdict"] != NOT_RUN]
-    places = [stated["paper"] + ": " + [_place(source) for source in stated["source"]]]
-    met = stated["verdict"].isin(MET).groupby(places).all()
-    refuted = (stated["verdict"] == VIOLATED).groupby(places).any()
-    private = ((stated["verdict"] == VIOLATED) & (stated["type"] == "private")).groupby(places).any().sum()
-    quoted, others = private - guarantees, refuted.sum() - private
-    parts = {"privacy guarantees of learners": guarantees, "quoted from one of these": quoted, "others": others}
-    counted = ", ".join(f"{number} {name}" for name, number in parts.items() if number)
-    papers = stated["paper"].nunique()
-    return (
-        f"Of {len(met)} statements that {papers} papers print, {met.sum()} are met by every claim on them, "
-        f"and {refuted.sum()} are refuted{f' ({counted})' if counted else ''}."
-    )
-
-
 def _confirmed(stated: pd.DataFrame) -> str:
     """How many verdicts fresh seeds confirm; empty where nothing was confirmed."""
     same, judged, seeds = tally(stated)
@@ -214,23 +192,15 @@ def gallery(reference: Path, papers: Path, pages: Path) -> str:
     return "\n".join(parts)
 
 
-MET: Final = (REPRODUCED, UP_TO_LOGS, SEEN_HERE)
-
-
 def statements(reference: Path, papers: Path, paper: str) -> str:
     """A table of what a paper states: each statement, how many of its claims are met, and the others by verdict."""
     lines = _stated(reference, papers, paper)
     rows = []
-    for place, group in lines.groupby([_place(source) for source in lines["source"]], sort=False):
+    for place, group in lines.groupby([statement_named(source) for source in lines["source"]], sort=False):
         reached, others = _by_outcome(group)
         number = f"{len(reached)} of {len(group)}"
         rows.append({"statement": place, "met": number, "claims met": ", ".join(reached), "others": "; ".join(others)})
     return formats.markdown(pd.DataFrame(rows)) if rows else ""
-
-
-def _place(source: str) -> str:
-    """The statement that the source of a claim names first: a numbered one, a row of a table, an equation."""
-    return ", ".join(numbered(source)) or re.split(r", (?!row )", source)[0]
 
 
 def _by_outcome(lines: pd.DataFrame) -> tuple[list[str], list[str]]:
