@@ -121,6 +121,15 @@ def test_every_link_and_reference_stays_inside_and_leads_somewhere(page: Path) -
     assert inside <= anchors
 
 
+def test_no_table_has_the_name_of_a_column_as_its_head(page: Path) -> None:
+    text = re.sub(r"<script.*?</script>", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    heads = [re.sub("<[^>]+>", "", head).strip() for head in re.findall(r"<th\b.*?</th>", text, flags=re.DOTALL)]
+    assert len(heads) > 50
+    raw = re.compile(r"[a-z0-9]+(_[a-z0-9]+)+")
+    assert raw.fullmatch("resolution_log")
+    assert [head for head in heads if raw.fullmatch(head)] == []
+
+
 def test_a_claim_has_the_same_number_on_cards_in_tables_errata_and_the_command(results: Path, page: Path) -> None:
     judged, text = read_lines(results / PAPER, text=True).set_index("claim"), page.read_text(encoding="utf-8")
     found = {str(claim): result_tables.claim_value(row) for claim, row in judged.T.to_dict().items()}
