@@ -8,9 +8,10 @@ bits.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from dpregret.core.errors import ConfigError
 
@@ -25,6 +26,31 @@ if TYPE_CHECKING:
     from dpregret.workflows.run.sweep import Swept
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _door(function: Callable[P, R]) -> Callable[P, R]:
+    """Refuse values that no message could show: what contains itself, and classes that fail to write themselves."""
+
+    @functools.wraps(function)
+    def call(*args: P.args, **given: P.kwargs) -> R:
+        from dpregret.core.arguments import plain, printable_value
+
+        for name, value in (*zip(function.__code__.co_varnames, args, strict=False), *given.items()):
+            try:
+                repr(plain(value) if isinstance(value, list | tuple | dict) else value)
+            except RecursionError:
+                raise ConfigError(f"{function.__name__}: {name}: contains itself, or has too many levels") from None
+            except Exception as error:
+                if not isinstance(value, int):  # of thousands of digits: its own message follows
+                    raise ConfigError(f"{function.__name__}: {name}: is {printable_value(value)}") from error
+        return function(*args, **given)
+
+    return call
+
+
+@_door
 def play(
     learner: str | type[Any],
     *,
@@ -88,6 +114,7 @@ def play(
     return play_one(learner, stream, rounds, dimension, window, epsilon, delta, runs, set, seed, options, limits, data)
 
 
+@_door
 def sweep(
     learners: str | type[Any] | Sequence[str | type[Any]],
     *,
@@ -152,6 +179,7 @@ def sweep(
     return swept(learners, stream, *grid, delta, runs, set, seed, options, limits, data, cores, progress, keep)
 
 
+@_door
 def claim(paper: str, name: str) -> ClaimOf:
     """One claim of a paper, or a consistency check: its statement, and `measure()` to decide it.
 
@@ -181,6 +209,7 @@ def claim(paper: str, name: str) -> ClaimOf:
     return find(paper, name)
 
 
+@_door
 def check(paper: str, name: str, profile: str | Path = "full", figure: str | Path | None = None) -> Measured:
     """The command `dpregret check PAPER CLAIM`: `claim(paper, name).measure()`, and its figure.
 
@@ -205,6 +234,7 @@ def check(paper: str, name: str, profile: str | Path = "full", figure: str | Pat
     return checked(paper, name, profile, figure)
 
 
+@_door
 def audit(
     mechanism: str | Callable[..., Any] | object,
     rounds: int = 512,
@@ -260,6 +290,7 @@ def audit(
     return own_mechanism.audited(mechanism, claim, sums)
 
 
+@_door
 def records(
     file: str | Path,
     *,
@@ -355,6 +386,7 @@ def _lines(run: Run | str | Path) -> pd.DataFrame:
     return read_run(str(path("compare", run)))
 
 
+@_door
 def load(place: str | Path = "reference") -> Run:
     """The tables of a finished run as frames.
 
@@ -479,6 +511,7 @@ def sets() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+@_door
 def claims(paper: str | None = None) -> pd.DataFrame:
     """The claims of a paper, or of all; `claim(paper, name)` decides one, `load().claims` has those measured.
 
@@ -506,6 +539,7 @@ def claims(paper: str | None = None) -> pd.DataFrame:
     return pd.DataFrame([{name: getattr(row, field) for name, field in columns.items()} for row in rows])
 
 
+@_door
 def errata(paper: str | None = None) -> pd.DataFrame:
     """The errata of a paper, or of all, as measured for this version.
 

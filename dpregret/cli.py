@@ -108,6 +108,17 @@ def played(profile: str) -> Path:
     return folder
 
 
+def no_target(path: Path, word: str) -> str:
+    """Why a run makes no file or folder outside of its results, and what to type instead."""
+    if path.is_dir():
+        return f"is no study: it has no {study.NEEDED[0]}; `dpregret new NAME` writes an example"
+    if not path.is_file():
+        return "no such file or folder, and a run makes files below results only"
+    if path.suffix in (".yaml", ".yml"):
+        return f"a profile is named by --profile {shlex.quote(word)}"
+    return f"a run takes no data: `dpregret new my_study --data {shlex.quote(word)}` makes a study of the file"
+
+
 def targets() -> set[str]:
     """Valid targets besides files: papers, and rules that make one thing."""
     return {"all", *TARGETS, *papers(), *paper_names()}
@@ -237,6 +248,8 @@ def run(
     for goal in goals:
         if not re.search(r"[/.]", goal) and goal not in known_targets:
             stop(not_allowed("paper or target", goal, [*paper_names(), "all", "audit", "html_report"]))
+        if re.search(r"[/.]", goal) and os.path.normpath(goal).split(os.sep)[0] != "results":
+            stop(f"{goal}: {no_target(root / goal, goal)}")
     short = short_names(papers())
     goals = [short.get(goal, goal) for goal in goals]
     profile = seen_from(root, profile)

@@ -184,6 +184,9 @@ def test_a_subfolder_will_do_and_files_are_named_from_there(
     ("words", "name"),
     [(["run", "lou_chung"], "lou_cheung"), (["run", "-p", "fulll"], "full"), (["run", "-p", "no.yaml"], "no.yaml"),
      (["run", "--config", "profile=ci", "lou_cheung"], "--profile"), (["table", "nobody"], "nobody"),
+     (["run", "pyproject.toml"], "new my_study --data pyproject.toml"), (["run", "./docs/examples"], "no study"),
+     (["run", "nowhere/my.csv"], "no such file"), (["run", "lou_cheung", "CITATION.cff", "-n"], "--data CITATION.cff"),
+     (["run", "dpregret/workflows/config/ci.yaml"], "--profile"),
      (["table", "lou", "--number", "7"], "unknown table '7'"), (["verify", "nowhere"], "nowhere")],
 )  # fmt: skip
 def test_a_mistake_is_told_at_once_with_what_to_type(become: list[str], words: list[str], name: str) -> None:

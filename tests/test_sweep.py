@@ -259,6 +259,16 @@ def swept_with(learners: Any, **given: Any) -> Callable[[], Any]:
     return lambda: dp.sweep(learners, **{**SMALL, "cores": 1, **given})
 
 
+class Mute:
+    """An object that fails to write itself."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("mute")
+
+
+ENDLESS: list[Any] = []
+ENDLESS.append(ENDLESS)
+
 MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "rounds of a year": (play(rounds=2**40), "play: .* more than the limit memory_gb"),
     "dimension of a billion": (play(dimension=10**9), "play: dimension: must be less than or equal to 16777216"),
@@ -317,6 +327,17 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "a picture of nothing": (lambda: dp.sweep(Still, **SMALL, cores=1).plot("T"), "plot: x: unknown parameter 'T'"),
     "axes as number": (lambda: dp.play(Still, **SMALL).plot(ax=3), "plot: ax: must be axes of matplotlib"),
     "a number as paper": (lambda: dp.claims(3), "unknown paper 3"),
+    "a card of one's own": (play(learner=type("Odd", (Still,), {"card": {"name": "odd"}})), "play: learner: Odd needs"),
+    "bytes as group": (swept_with(b"private"), "sweep: learner: b'private' is no name"),
+    "learners without order": (swept_with({"ftal", "private"}), "sweep: learners: must be a name, a class, a list"),
+    "a list in itself": (swept_with("ftal", epsilon=ENDLESS), "sweep: epsilon: contains itself"),
+    "a list in itself as option": (play(weight={"a": ENDLESS}), "play: weight: contains itself"),
+    "a mute object": (play(strong_convexity=Mute()), "play: strong_convexity: is a Mute that cannot be shown"),
+    "a mute object in a list": (play(weight=[Mute()]), "play: weight: is a list that cannot be shown"),
+    "a mute budget of an audit": (lambda: dp.audit(lambda g: None, 8, None, Mute()), "audit: epsilon: is a Mute"),  # type: ignore[arg-type]
+    "a mute paper": (lambda: dp.claim(Mute(), "x"), "claim: paper: is a Mute"),  # type: ignore[arg-type]
+    "a mute class of records": (lambda: dp.records("x.csv", label="y", norm=1, positive=Mute()), "records: positive"),
+    "a label as bytes": (lambda: dp.records("x.csv", label=b"y", norm=1), "records: label: must be text"),  # type: ignore[arg-type]
     "no place": (lambda: dp.load(""), "load: place: must be"),
 }
 

@@ -78,6 +78,9 @@ class Read:
 def read(file: str | Path, options: dict[str, Any]) -> Read:
     """See `dpregret.records`."""
     place = arguments.path("records: file", file)
+    for name, value in options.items():
+        if isinstance(value, bytes):  # which would be read as text
+            raise ConfigError(f"records: {name}: must be text or a number, not {value!r}")
     data = {"file": str(place.absolute()), **arguments.plain(options)}
     declared = validate(records.RecordFile, _Call("records", data, {}))
     found = declared.records()

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import numpy as np
 import pandas as pd
 
+from dpregret.algorithms.learner import Card
 from dpregret.core.arguments import plain, printable_value, real, whole
 from dpregret.core.errors import NAME_PATTERN, NAME_RULE, ConfigError, not_allowed, raised
 from dpregret.core.machine import STARTED
@@ -307,7 +308,7 @@ def named(learner: str | type[Any]) -> tuple[Family[Any, Any, Any], type[Any], s
             raise ConfigError(f"{PLAY}: learner: {not_allowed('variant', variant, kind.card.variants)}")
     else:
         family, kind, variant = family_of_class(learner), learner, ""
-        if not hasattr(kind, "card"):
+        if not isinstance(getattr(kind, "card", None), Card):
             raise ConfigError(f"{PLAY}: learner: {kind.__name__} needs a class attribute `card`, a `Card`")
     variant = variant or kind.card.usual
     if variant not in kind.card.variants:

@@ -362,8 +362,9 @@ def _in_own_words() -> Iterator[None]:
 
 def _chosen(learners: Any, stream: Any, jobs_of: Callable[[Any], list[Job]]) -> tuple[list[Job], dict[str, str]]:
     """The jobs of learners that were named, and of groups those that can be played; why the others cannot."""
-    listed = [learners] if isinstance(learners, str | type) or not isinstance(learners, Iterable) else list(learners)
-    if not listed:
+    alone = isinstance(learners, str | bytes | type) or not isinstance(learners, Iterable)
+    listed = [learners] if alone else list(learners)
+    if not listed or isinstance(learners, set | frozenset):  # which has no order
         raise ConfigError(f"{PLAY}: learners: must be a name, a class, a list of them or one of {', '.join(GROUPS)}")
     chosen: list[Job] = []
     left_out: dict[str, str] = {}
