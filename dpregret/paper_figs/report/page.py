@@ -345,7 +345,7 @@ def _plain(value: Any) -> str | float | int | None:
     return int(number) if number.is_integer() and abs(number) < 2**53 else float(f"{number:.5g}")
 
 
-FILTERS: Final = {"feedback": "feedback", "losses": "loss class", "set": "set", "epsilon": "eps"}
+FILTERS: Final = {"feedback": "feedback", "losses": "loss class", "set": "set", "epsilon": "ε"}
 """Column -> label of its filter."""
 SHOWN: Final = {
     "stream": "stream", "set": "set", "dimension": "d", "rounds": "T or n", "window": "W", "epsilon": "eps",
