@@ -362,13 +362,16 @@ def test_a_claim_that_there_is_not_is_told(paper: str, name: str, said: str) -> 
         dp.claim(paper, name)
 
 
-@pytest.mark.parametrize("figure", [".", "x" * 5000, "/proc/x.png", "file/x.png", "nowhere/../file/x.png"])
+@pytest.mark.parametrize(
+    "figure", [".", "x.docx", "x" * 5000 + ".png", "/proc/x.png", "folder.png", "file/x.png", "nowhere/../file/x.png"]
+)
 def test_the_place_of_a_figure_is_judged_before_anything_is_played(
     figure: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(check.ClaimOf, "_played", lambda *arguments: pytest.fail("something was played"))
     Path("file").touch()
+    Path("folder.png").mkdir()
     with pytest.raises(ConfigError) as caught:
         dp.check("lou_cheung", "thm3-T", figure=figure)
     assert len(caught.value.problems) == 1

@@ -157,7 +157,7 @@ class ClaimOf:
         Args:
             profile: name of a profile, or path of one (YAML), whose experiment is played. Plays go into results/store
                 of the working folder.
-            figure: a PNG to draw (None: no figure).
+            figure: the PNG to draw, a name that ends in .png (None: no figure).
 
         Returns:
             Number, 95 % interval and verdict.
@@ -260,6 +260,8 @@ def find(paper: str, claim: str) -> ClaimOf:
 def drawable(figure: object) -> Path:
     """The place of a figure, before anything is played for it. Raises ConfigError."""
     place = path("figure", figure)
+    if place.suffix.lower() != ".png":
+        raise ConfigError(f"figure: {printable_value(str(figure))}: must end in .png")
     check_writable([place.parent.resolve()])
     try:
         problem = "is no plain file" if place.exists() and not place.is_file() else ""
