@@ -530,7 +530,7 @@ def claims(paper: str | None = None) -> pd.DataFrame:
     """
     import pandas as pd
 
-    from dpregret.workflows.plan.read import paper_of
+    from dpregret.core.paper_names import paper_of
     from dpregret.workflows.run.check import claims_of
 
     names = papers() if paper is None else (paper_of(paper, papers()),)
@@ -559,7 +559,7 @@ def errata(paper: str | None = None) -> pd.DataFrame:
     """
     import pandas as pd
 
-    from dpregret.workflows.plan.read import paper_of
+    from dpregret.core.paper_names import paper_of
 
     wanted = None if paper is None else paper_of(paper, papers())
     tables = load().tables

@@ -25,7 +25,8 @@ from dpregret.core import boundary, interrupt
 from dpregret.core.errors import NAME_PATTERN, NAME_RULE, ConfigError, not_allowed
 from dpregret.core.files import reference
 from dpregret.core.machine import processors
-from dpregret.workflows.plan.read import TARGETS, offered_profiles, paper_of, papers, profile_path, short_names
+from dpregret.core.paper_names import paper_of, short_names
+from dpregret.workflows.plan.read import TARGETS, offered_profiles, papers, profile_path
 
 PACKAGE: Final = Path(__file__).resolve().parent
 OWN: Final = PACKAGE.parent

@@ -20,6 +20,7 @@ from plays import SMALL, small
 from dpregret import study
 from dpregret.core import discovery
 from dpregret.core.errors import ConfigError
+from dpregret.core.paper_names import short_names
 from dpregret.core.yaml_source import expand
 from dpregret.datasets.fetch import Source
 from dpregret.paper_figs.judge.claims import CHANGES, ClaimsError, load_changes, load_claims, load_errata, load_paper
@@ -29,7 +30,7 @@ from dpregret.workflows.plan import config, load, semantic_checks
 from dpregret.workflows.plan.config import Config, Limits, bound_imports, parse_limits
 from dpregret.workflows.plan.cross_references import check_references, read_texts
 from dpregret.workflows.plan.load import check_options, file_schema, load_config
-from dpregret.workflows.plan.read import PAPERS, PROFILES, papers, short_names
+from dpregret.workflows.plan.read import PAPERS, PROFILES, papers
 
 Write = Callable[[Any], Path]
 WHERE = "papers.lou_cheung_2020.experiments.small"

@@ -13,10 +13,11 @@ import pytest
 from plays import small
 
 from dpregret.core.errors import ConfigError
+from dpregret.core.paper_names import paper_of
 from dpregret.paper_figs.judge.claims import ClaimsFile
 from dpregret.workflows.plan import frozen
 from dpregret.workflows.plan.config import Config
-from dpregret.workflows.plan.read import Plan, paper_of
+from dpregret.workflows.plan.read import Plan
 from dpregret.workflows.run import confirm
 from dpregret.workflows.run.freshness import Record, contents
 

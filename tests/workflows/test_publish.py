@@ -379,6 +379,9 @@ def test_load_reads_all_papers_where_there_is_no_list(finished: Path) -> None:
     (finished / archive.SUMS).unlink()
     plant(*(finished / "other_2026" / name for name in TOLD), finished / "store" / "claims.csv")
     assert load_run.load(finished).papers == (PAPER, "other_2026")
+    (finished / "other_2026" / "jobs.csv").unlink()
+    with pytest.raises(ConfigError, match=f"^{finished}: no results of dpregret: other_2026/jobs.csv is missing$"):
+        load_run.load(finished)
 
 
 HOSTILE = {

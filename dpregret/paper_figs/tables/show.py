@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 
 from dpregret.core.boundary import as_json
-from dpregret.core.errors import not_allowed
+from dpregret.core.errors import ConfigError, not_allowed
 from dpregret.core.files import reference
+from dpregret.core.paper_names import paper_of
 from dpregret.paper_figs.judge.result_tables import AUTOMATIC, FILES, FORMS, NUMBER, claim_value
 from dpregret.paper_figs.judge.universal import counts_in_words
 from dpregret.paper_figs.judge.verdicts import FACTOR
@@ -41,20 +42,15 @@ COLUMNS: Final = (
 """Columns that a page shows, of those that the table has."""
 
 
-def find_paper(name: str, results: Path) -> Path:
-    """The folder of a paper by its name or the beginning of it: `lou`, `lou_cheung`, `lou_cheung_2020`.
-
-    Raises LookupError in one line that names what there is.
-    """
+def _folder_of(paper: str, results: Path) -> Path:
+    """The folder of a paper with results. Raises ConfigError in one line that names what there is."""
     papers = sorted(path.parent.name for path in results.glob(f"*/{FILES['claim']}"))
-    matches = [paper for paper in papers if paper == name] or [paper for paper in papers if paper.startswith(name)]
-    if len(matches) == 1 and name:
-        return results / matches[0]
     if not papers:
-        raise LookupError(f"{results}: no results, which `dpregret run` makes")
-    if len(matches) > 1 and name:
-        raise LookupError(f"{results}: paper {name!r} may be any of {', '.join(matches)}: write more of the name")
-    raise LookupError(f"{results}: {not_allowed('paper with results', name, papers)}")
+        raise ConfigError(f"{results}: no results, which `dpregret run` makes")
+    try:
+        return results / paper_of(paper, papers)
+    except ConfigError as error:
+        raise ConfigError(f"{results}: {error}") from None
 
 
 def lines_table(lines: pd.DataFrame, long: bool = False) -> pd.DataFrame:
@@ -101,7 +97,7 @@ def _table_text(folder: Path, number: int, kind: str | None, long: bool, in_json
         file, form = folder / ALL, PLAIN
     if not kind and not file.is_file():
         found = [name for path in folder.glob("table_*.csv") if (name := path.stem.removeprefix("table_")).isdecimal()]
-        raise LookupError(f"{folder}: {not_allowed('table', str(number), sorted(found, key=int))}")
+        raise ConfigError(f"{folder}: {not_allowed('table', str(number), sorted(found, key=int))}")
     table = read_table(file, form, text=not (in_json and kind))
     if form is PRINTED and (means := _means_instead(folder, table)) is not None:
         file, form, table = folder / ALL, PLAIN, means
@@ -161,8 +157,8 @@ def main(
     faults = []
     for folder in results:
         try:
-            text = _table_text(find_paper(paper, folder), number, lines, long, in_json)
-        except (LookupError, OSError, DamageError) as fault:
+            text = _table_text(_folder_of(paper, folder), number, lines, long, in_json)
+        except (ConfigError, OSError, DamageError) as fault:
             faults.append(str(fault))
             continue
         print(text)

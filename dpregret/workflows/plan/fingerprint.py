@@ -6,6 +6,7 @@ import ast
 import contextlib
 import functools
 import hashlib
+import itertools
 import json
 import os
 from collections.abc import Iterable
@@ -158,8 +159,9 @@ def imported_files(modules: Iterable[str], without: Path | None = None) -> set[P
 
 
 def _packages_around(path: Path) -> list[Path]:
-    """The `__init__.py` of packages of the study that a file lies in; those of the tree hold a sentence and a guard."""
-    inside = (folder for folder in path.parents if STUDY and folder.is_relative_to(STUDY))
+    """The `__init__.py` of the packages around a file, which Python runs first; not that of the API."""
+    roots = (ROOT / PACKAGE, STUDY)
+    inside = itertools.takewhile(lambda folder: folder not in roots, path.parents)
     return [file for folder in inside if (file := folder / INIT).is_file()]
 
 

@@ -17,6 +17,7 @@ from typing import Any, Final
 from dpregret.core import child
 from dpregret.core.errors import ConfigError, fault
 from dpregret.core.files import checksum, reference
+from dpregret.core.paper_names import short_names
 from dpregret.datasets import records
 from dpregret.paper_figs.judge.claims import ClaimsFile
 from dpregret.paper_figs.judge.confirmed import FOLDER, TABLE
@@ -25,7 +26,7 @@ from dpregret.workflows.families.base import Experiment
 from dpregret.workflows.plan import cross_references, facts, fingerprint, frozen, load
 from dpregret.workflows.plan.config import AuditSize, Config, ValidationSize, parse_limits, results_of
 from dpregret.workflows.plan.keys import STORE, here, holds, key_of
-from dpregret.workflows.plan.read import ALL_VERSIONS, DIGITS, FORMAT, Item, Play, short_names, versions
+from dpregret.workflows.plan.read import ALL_VERSIONS, DIGITS, FORMAT, Item, Play, versions
 from dpregret.workflows.plan.semantic_checks import predicted
 
 PLAYS_PER_JOB: Final = 16

@@ -16,10 +16,9 @@ import itertools
 import json
 import os
 import platform
-import re
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -201,29 +200,6 @@ def papers() -> tuple[str, ...]:
     if study.FOLDER:
         return (study.FOLDER.name,)
     return tuple(sorted(path.parent.name for path in PAPERS.glob("*/claims.yaml")))
-
-
-def short_names(names: Sequence[str]) -> dict[str, str]:
-    """Return what each paper may be called: its name without year and et al., where that distinguishes it from the
-    others."""
-    short = {name: re.sub(r"(_et_al)?_\d+$", "", name) for name in names}
-    taken = list(short.values())
-    return {name: shorter if taken.count(shorter) == 1 else name for name, shorter in short.items()}
-
-
-def paper_of(word: object, names: Sequence[str]) -> str:
-    """Return the paper that a word means: the one that it names, in full or in short, else the only one that it begins.
-
-    Raises ConfigError in one line.
-    """
-    short = short_names(names)
-    if isinstance(word, str) and word:
-        found = [name for name in names if word in (name, short[name])] or [n for n in names if n.startswith(word)]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise ConfigError(f"paper {word!r} may be any of {', '.join(found)}: write more of the name")
-    raise ConfigError(not_allowed("paper", word, names))
 
 
 def profile_names() -> list[str]:

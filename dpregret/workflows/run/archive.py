@@ -42,7 +42,7 @@ from dpregret.core.errors import one_line, printable_line
 from dpregret.core.files import atomic_write, checksum
 from dpregret.core.files import opened as plain_file
 from dpregret.core.machine import machine
-from dpregret.paper_figs.judge.result_tables import FILES
+from dpregret.paper_figs.judge.result_tables import FILES, JOBS
 from dpregret.paper_figs.report.provenance import git
 from dpregret.workflows.plan.fingerprint import ROOT, code_fingerprint
 
@@ -52,6 +52,8 @@ BESIDE: Final = ("log", "benchmark", "store", "made", "reference", "check", "con
 MARK: Final = ".snakemake_timestamp"
 CLAIMS: Final = FILES["claim"]
 """The table of a paper's claims."""
+WITH_CLAIMS: Final = (FILES["check"], JOBS)
+"""Tables that every run writes beside it."""
 _LINE: Final = re.compile(r"([0-9a-f]{64})  (.+)")
 INSIDE: Final = "results"
 """Where the folder of results is in an archive."""
@@ -217,7 +219,7 @@ def tables(folder: Path) -> list[Path]:
     """The CSV files of the papers in a folder of results: of those listed, or of all where the folder has no list.
 
     A paper is a folder with a table of claims. Raises UnreadableError for a list that is edited, for a listed table
-    that is another one, and for one beside them that is not listed.
+    that is another one, for one beside them that is not listed, and, without a list, for a folder with claims alone.
     """
     files = sorted(path for path in folder.glob("*/*.csv") if path.parent.name not in BESIDE)
     papers = {path.parent for path in files if path.name == CLAIMS}
@@ -229,6 +231,8 @@ def tables(folder: Path) -> list[Path]:
         for name in sorted(names):
             if fault := _fault(folder, name, sums[name]) if name in sums else "not listed":
                 raise UnreadableError(f"{name}: {fault}")
+    elif missing := [paper / name for paper in sorted(papers) for name in WITH_CLAIMS if not (paper / name).is_file()]:
+        raise UnreadableError(f"no results of dpregret: {missing[0].relative_to(folder)} is missing")
     return [path for path in files if path.parent in papers]
 
 

@@ -30,6 +30,7 @@ from dpregret.core.boundary import FAILED, as_json
 from dpregret.core.errors import ConfigError, nearest, printable, printable_line
 from dpregret.core.files import reference
 from dpregret.core.machine import check_writable
+from dpregret.core.paper_names import paper_of
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.cells import Cells, collect_cells, coordinate, log_factor, select_rows, setting
@@ -51,7 +52,7 @@ from dpregret.paper_figs.text import formats
 from dpregret.workflows.plan.config import Config, results_of
 from dpregret.workflows.plan.frozen import settings_of
 from dpregret.workflows.plan.load import check_options, load_config
-from dpregret.workflows.plan.read import FORMAT, PAPERS, ExperimentPlays, Plan, paper_of, papers
+from dpregret.workflows.plan.read import FORMAT, PAPERS, ExperimentPlays, Plan, papers
 
 FIGURES: Final = Path("results") / "check"
 """Where figures of single claims go: PAPER/CLAIM.png below it."""

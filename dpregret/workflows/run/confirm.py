@@ -30,6 +30,7 @@ from dpregret.core import child
 from dpregret.core.errors import ConfigError, printable
 from dpregret.core.files import atomic_write
 from dpregret.core.machine import processors
+from dpregret.core.paper_names import paper_of
 from dpregret.paper_figs.confirm.fresh_seeds import JUDGED, OVER_RUNS, POWER, SHARE, Line, compare, sentences
 from dpregret.paper_figs.confirm.write_confirmation import write
 from dpregret.paper_figs.judge.cells import NotRun, collect_cells
@@ -43,7 +44,7 @@ from dpregret.workflows.plan import cross_references, fingerprint, frozen, make
 from dpregret.workflows.plan.config import Config, results_of
 from dpregret.workflows.plan.keys import key_of
 from dpregret.workflows.plan.load import check_options, load_config
-from dpregret.workflows.plan.read import FORMAT, MADE, PROFILES, ExperimentPlays, Plan, paper_of, versions
+from dpregret.workflows.plan.read import FORMAT, MADE, PROFILES, ExperimentPlays, Plan, versions
 from dpregret.workflows.plan.semantic_checks import predicted
 from dpregret.workflows.run import check
 from dpregret.workflows.run.check import number_of, plays_of

@@ -15,6 +15,7 @@ import pandas as pd
 from dpregret.core.arguments import truth, whole
 from dpregret.core.errors import ConfigError, not_allowed, one_line, printable
 from dpregret.core.files import reference
+from dpregret.core.paper_names import paper_of
 from dpregret.paper_figs.compare import figures, two_runs
 from dpregret.paper_figs.judge.result_tables import FILES, read_lines
 from dpregret.paper_figs.judge.runs import read_runs
@@ -153,13 +154,11 @@ class Run:
         return rows.loc[rows["experiment"] == experiment].reset_index(drop=True)
 
     def _named(self, paper: object) -> str:
-        """The name of a paper, of which the beginning may be given. Raises ConfigError."""
-        start = paper if isinstance(paper, str) and paper else None
-        starts = [name for name in self.papers if start and name.startswith(start)]
-        matches = [name for name in starts if name == start] or starts
-        if len(matches) != 1:
-            raise ConfigError(f"{self.place}: {not_allowed('paper', paper, self.papers)}")
-        return matches[0]
+        """The name of a paper. Raises ConfigError."""
+        try:
+            return paper_of(paper, self.papers)
+        except ConfigError as error:
+            raise ConfigError(f"{self.place}: {error}") from None
 
     def __repr__(self) -> str:
         counts = self.claims.loc[self.claims["verdict"] != NOT_RUN, "verdict"].value_counts()
