@@ -372,7 +372,7 @@ def _advised(
         return "not among the learners of this version"
     usable = cells.loc[cells["barred"] == ""]
     if variant.startswith(AS_PRINTED) and not learner_class.card.usual.startswith(AS_PRINTED):
-        return f"as printed: {name}.{learner_class.card.usual} is corrected"
+        return f"not corrected, as {name}.{learner_class.card.usual} is"
     if usable.empty:
         return f"not private as claimed: {cells['barred'].iloc[0]}"
     if request.delta == 0 and not pure:

@@ -75,7 +75,7 @@ def test_one_is_recommended_and_no_guess_or_loser_stands_above_the_rule(few: Tab
     assert all(each.regret < found.constant for each in found.learners)
     page = advice._text(found, why=False)
     assert page.index("Predicted on the stream norm-kink") < page.index(f"Recommended: {best.learner}")
-    assert "as printed: wdp-cocop-gamma.corrected" in found.left_out["wdp-cocop-gamma.printed"]
+    assert "not corrected, as wdp-cocop-gamma.corrected" in found.left_out["wdp-cocop-gamma.printed"]
     learner = WdpCocopGaussian.card
     assert best.learner == f"{learner.name}.corrected"
     alone = dp.play(best.learner, stream="norm-kink", rounds=2048, dimension=32, window=1024, runs=2)

@@ -30,6 +30,7 @@ from dpregret.datasets.losses import RidgeSquared
 from dpregret.datasets.pool_streams import PoolStream
 from dpregret.datasets.streams import Stream, make_stream
 from dpregret.paper_figs.figures.style import DOTTED, PLAIN, CurveStyle, CurveStyles
+from dpregret.paper_figs.judge.claims import load_claims
 from dpregret.paper_figs.judge.runs import check_columns, check_runs
 from dpregret.workflows.families import FAMILIES, base, online
 from dpregret.workflows.families.base import Draws
@@ -403,7 +404,18 @@ def test_every_learner_has_a_name_of_its_own_that_fits_a_legend() -> None:
             assert not [name for name, count in Counter(found).items() if count > 1]
         assert max(map(len, learners)) <= 32, max(learners, key=len)
         assert max(map(len, full)) <= 48, max(full, key=len)
-    assert [variant for variant in VARIANTS if f".{variant}" not in names] == [], "words of a variant that is not there"
+    assert not {*VARIANTS} - {name.removeprefix(".") for name in names}, "words of a variant that is not there"
+
+
+def test_only_a_variant_whose_text_was_read_is_called_printed() -> None:
+    names, told = display_names(), set()
+    for folder in filter(Path.is_dir, Path("workflows/papers").iterdir()):
+        for claim in load_claims(folder / "claims.yaml").claims:
+            if claim.variant.startswith("printed"):
+                told.add((f"{claim.learner}.{claim.variant}", claim.provenance))
+    assert len({played for played, _ in told}) == len(told) > 20, "of one variant both"
+    for played, provenance in told:
+        assert provenance in names[played], played
 
 
 def test_learners_of_an_experiment_never_look_alike() -> None:

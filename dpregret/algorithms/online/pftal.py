@@ -27,7 +27,7 @@ class Pftal(FollowTheApproximateLeader):
         reference="as described in Lou & Cheung 2020, III.A",
         variants={
             "corrected": "log2 T + 1 nodes an item, sensitivity 2 L",
-            "printed": "log2 T nodes an item, sensitivity L + mu D",
+            "printed": "reconstructed: log2 T nodes an item, sensitivity L + mu D",
             "blocks": PURE_ALTERNATIVES["blocks"],
         },
         anytime=False,

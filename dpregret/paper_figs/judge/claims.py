@@ -485,14 +485,18 @@ class ClaimsFile(Strict):
         return self
 
     def with_claims_of_learners(self) -> ClaimsFile:
-        """A copy in which rows without claims get those of their learner.variant, if no other row has it.
+        """A copy in which rows without claims get those of their learner.variant, if no other row has it, and the group
+        of a row whose text was not read is not called printed.
 
         `exponents` then has, for every parameter, the first claim that states a rate of the regret or excess risk or of
         its slope in ln T; `also` has all other claims, in the order of the file.
         """
         rows = Counter((row.learner, row.variant) for row in self.rows)
+        unread = {(claim.learner, claim.variant) for claim in self.claims if claim.provenance != "printed"}
 
         def completed(row: TableRow) -> TableRow:
+            if (row.learner, row.variant) in unread:
+                row = row.model_copy(update={"group": row.group.replace("printed", "reconstructed")})
             if rows[row.learner, row.variant] > 1:
                 return row
             claims = [claim for claim in self.claims if (claim.learner, claim.variant) == (row.learner, row.variant)]

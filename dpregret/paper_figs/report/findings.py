@@ -217,7 +217,7 @@ def _entry(
         ratio = "" if row["ratio"] == DASH else f" (ratio {row['ratio']})"
         where = f" ({row['setting']})" if row.get("setting", DASH) not in ("", DASH) else ""
         printed, corrected = row["as printed"], row["corrected"]
-        effect = f"{row['quantity']}: {printed} as printed, {corrected} in {row['against']}{ratio}{where}"
+        effect = f"{row['quantity']}: {printed} as {erratum.provenance}, {corrected} in {row['against']}{ratio}{where}"
         figures = [figure.name for figure in claims.figures if figure.experiment == erratum.experiment]
         links = [f"{claims.paper}/figures/{name}.png" for name in figures]
         links.append(f"{claims.paper}/runs/{erratum.experiment}.parquet")

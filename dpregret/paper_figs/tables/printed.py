@@ -12,7 +12,7 @@ HTML: one screen wide, formulas as MathML, every number a link to its claim; pag
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
@@ -61,14 +61,14 @@ COLUMNS: Final = (
 """Columns of the CSV. A printed cell without a number has one line, any other a line for each claim beneath it."""
 PRINTED: Final = formats.Form(needed=COLUMNS, rows=True)
 """The required form of this CSV."""
-SIDES: Final = {"as printed": "as printed", "corrected": "corrected"}
-"""Column of `brief` -> the beginning of the names of its sides."""
+WORDS: Final = ("as printed", "reconstructed")
+"""The form of an algorithm to the letter of a text that was read, and of one that was not."""
 LEGEND: Final = {
     "✓": "all claims of the cell hold; checks are not counted",
     "↓": "so many claims grow more slowly than their bound",
     "?": "so many are undecided, or faster without contradicting an explicit bound",
     "✗": "refuted: privacy is lost beyond the claim, or regret grows like this power of T",
-    "–": "not judged: its noise is reconstructed here",
+    "–": "not judged: its text is reconstructed here",
 }
 """Sign of a cell of `brief` -> its meaning."""
 UNDECIDED: Final = (word.INCONCLUSIVE, word.STEEPER, word.STEEPER_HELD)
@@ -183,8 +183,13 @@ def load_printed(
 
 
 def _selected(table: PrintedTable, claims: Sequence[Claim]) -> tuple[PrintedTable, list[tuple[KeyPath, str]]]:
-    """The table with the claims that its selections take, and those selections that take none."""
+    """The table with the claims that its selections take, and those selections that take none; a side as printed of a
+    text that was not read is called reconstructed."""
     faults: list[tuple[KeyPath, str]] = []
+    unread = {claim.id for claim in claims if claim.provenance != "printed"}
+
+    def called(side: str, entries: Iterable[Beneath]) -> str:
+        return side.replace(*WORDS) if any(entry.claim in unread for entry in entries) else side
 
     def taken(entry: Beneath, named: Collection[str], key_path: KeyPath) -> list[Beneath]:
         if entry.claim:
@@ -208,6 +213,7 @@ def _selected(table: PrintedTable, claims: Sequence[Claim]) -> tuple[PrintedTabl
                     side: tuple(each for entry in entries for each in taken(entry, named, (*key_path, side)))
                     for side, entries in part.measured.items()
                 }
+                measured = {called(side, entries): entries for side, entries in measured.items()}
                 parts.append(part.model_copy(update={"measured": measured}))
             cells.append(tuple(parts))
         rows.append(tuple(cells))
@@ -376,12 +382,14 @@ def brief(lines: pd.DataFrame) -> str:
 
 
 def brief_frame(lines: pd.DataFrame) -> pd.DataFrame:
-    """The paper's rows and columns, one verdict as printed, and one as corrected."""
+    """The paper's rows and columns, one verdict as printed (of a paper that was not read: reconstructed), and one as
+    corrected."""
+    letter = next((word for word in WORDS if lines["side"].str.startswith(word).any()), WORDS[0])
     heads = list(dict.fromkeys(lines["column"]))
     rows = []
     for _, row in lines.groupby("row", sort=False):
         run = _measured(row)
-        verdicts = {name: _verdict(run, side) for name, side in SIDES.items()}
+        verdicts = {side: _verdict(run, side) for side in (letter, "corrected")}
         rows.append({head: _printed(row, head) for head in heads} | verdicts)
     return pd.DataFrame(rows)
 

@@ -43,7 +43,8 @@ def display_names() -> dict[str, str]:
         for name, learner in family.learners.items():
             names[name] = learner.card.title
             for variant in learner.card.variants:
-                label = names[f".{variant}"] = VARIANTS.get(variant, _spaced(variant))
+                names[f".{variant}"] = VARIANTS.get(variant, _spaced(variant))
+                label = VARIANTS.get(f"{name}.{variant}", names[f".{variant}"])
                 shown = variant != "corrected" or any("printed" in name for name in learner.card.variants)
                 names[f"{name}.{variant}"] = f"{names[name]}, {label}" if label and shown else names[name]
     return names

@@ -20,7 +20,7 @@
 
   const read = () => [...document.querySelectorAll("[data-what]")].map((source) => ({
     id: source.id, title: source.dataset.title, absent: "absent" in source.dataset,
-    says: source.querySelector(".says, dd") || source.querySelector("td:nth-child(8)"),
+    says: source.querySelector(".says, dd") || source.querySelector("td:nth-child(7)"),
     text: `${source.dataset.title} ${source.dataset.learner || ""} ${source.textContent}`.toLowerCase(),
     colour: source.querySelector(".badge")?.className || "badge none",
     ...Object.fromEntries(FACETS.map((name) => [name, source.dataset[name] || ""])),
