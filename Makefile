@@ -123,7 +123,7 @@ build/trial: requirements/trial.txt
 	@rm -rf $@
 	@$(PIP) --no-deps --require-hashes --target $@ -r $< && touch $@
 
-nightly: setup build/trial ## the tests that take minutes: planted mistakes, each caught by the test that names it
+nightly: setup build/trial ## the tests that take minutes: injected mistakes, each caught by the test that names it
 	$(PY) pytest -m nightly --benchmark-disable tests $(PYTEST)
 
 slurm-check: setup ## run the smoke profile through a Slurm of one node, with kills (root; slurm-wlm and munge)

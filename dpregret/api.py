@@ -105,7 +105,7 @@ def play(
     regret 1147 [1133, 1161] (95 % over 16 runs); fixed-point baseline 2560; upper bound 3028
     accounted eps = 1 at delta = 1e-06
     >>> result.curve.columns.to_list()
-    ['rounds', 'regret', 'low', 'high', 'stay', 'bound']
+    ['rounds', 'regret', 'low', 'high', 'baseline', 'bound']
 
     Source of this learner: Lou & Cheung 2020, Algorithm 1 with Gaussian noise.
     """
@@ -216,7 +216,7 @@ def check(paper: str, name: str, profile: str | Path = "full", figure: str | Pat
     Args:
         paper: as in `claim`.
         name: as in `claim`.
-        profile: whose experiment is played.
+        profile: the profile to run.
         figure: the PNG file to draw, results/check/PAPER/CLAIM.png where none is given.
 
     Returns:

@@ -194,7 +194,7 @@ def test_the_usual_variant_keeps_its_budget(name: str, rounds: int) -> None:
     options = {"best_loss": [1.0]} if name == "sparse-vector" else {}
     for epsilon in (0.5, 8.0):
         played = dp.play(name, stream="bernoulli", rounds=rounds, dimension=3, epsilon=epsilon, runs=2, **options)
-        assert played.delivered_epsilon <= epsilon
+        assert played.accounted_epsilon <= epsilon
         assert "asked" not in repr(played)
 
 
@@ -222,7 +222,7 @@ def test_the_epsilon_of_a_record_stands_beside_that_of_a_round() -> None:
     tree = dp.play("dp-ftrl", rounds=256, pool_size=1, **setting)
     assert "a record is in 256 rounds: at most eps = " in repr(tree)
     once = dp.play("noise-per-gradient", rounds=256, pool_size=256, **setting)
-    assert (once.participations, once.record_epsilon) == (1, once.delivered_epsilon)
+    assert (once.participations, once.record_epsilon) == (1, once.accounted_epsilon)
     assert "record" not in repr(once)
 
 
@@ -231,11 +231,11 @@ def test_a_play_has_its_interval_its_curve_and_its_ledger() -> None:
     assert played.regret.low <= played.regret.value <= played.regret.high
     assert played.regret.value == pytest.approx(played.last["regret"].mean())
     assert list(played.curve["rounds"]) == [16, 32, 64, 128]
-    assert played.delivered_epsilon == pytest.approx(8.0, rel=1e-6)
+    assert played.accounted_epsilon == pytest.approx(8.0, rel=1e-6)
     free = dp.play("ftal", **SMALL)
     assert math.isinf(free.epsilon)
     assert free.window == 0
-    assert math.isinf(free.delivered_epsilon)
+    assert math.isinf(free.accounted_epsilon)
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def test_learners_are_ranked_in_every_setting_and_copies_are_said(swept: Any) ->
         assert part.set_index("learner").loc["twin.plain", "same_as"] == "still-here.plain"
     private = ranking.loc[ranking["protects"] != "nothing"]
     assert (private["protects"] == private["window"].map("last {}".format)).all()
-    assert (ranking.loc[ranking["learner"] == "twin.plain", "of_stay"] == 1).all()
+    assert (ranking.loc[ranking["learner"] == "twin.plain", "of_baseline"] == 1).all()
     assert "same as" in repr(swept)
     assert swept._repr_html_().count("<table") == 1
 
@@ -153,7 +153,7 @@ def test_a_play_draws_its_course_and_says_what_it_guarantees() -> None:
         assert part in play.guarantee
     assert play.guarantee.count(". ") == 0
     assert play.frame.to_dict("records")[0] | {"regret": 0} == play.frame.iloc[0].to_dict() | {"regret": 0}
-    assert {"stay", "bound", "delivered_epsilon", "noise_scale"} <= {*play.frame}
+    assert {"baseline", "bound", "accounted_epsilon", "noise_scale"} <= {*play.frame}
     assert hash(play) == hash(play)
     assert "&lt;" not in play._repr_html_()
 

@@ -7,7 +7,7 @@ is right. Nothing in the default run calls this.
 Files as their publishers made them are turned into features and labels by public constants only. Nothing is read off
 the data: ranges come from the meaning of a column, levels from the published dictionary of a set, the hash of columns
 from their numbers. Each record is treated by itself, so neighbouring data stay neighbouring and a learner's guarantee
-is one for the records as published. What lies outside a range is clipped to it.
+is one for the records as their publisher scaled them. What lies outside a range is clipped to it.
 """
 
 from __future__ import annotations

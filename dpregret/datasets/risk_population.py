@@ -72,7 +72,7 @@ class LinearPopulation(PopulationRisk):
     """Loss <theta, z>, z in {-1, 1}^p / sqrt(p) with independent coordinates of mean length q: L = 1, smooth.
 
     E z = q (1, .., 1) / sqrt(p), so F(theta) = <theta, E z> and its minimum is that of the linear oracle; on the unit
-    ball it is -q, and q is the excess of the trivial point. Which q is hard depends on n and on the budget:
+    ball it is -q, and q is the excess of the fixed point 0. Which q is hard depends on n and on the budget:
 
         q = min(1, strength max(1 / sqrt(n), (sqrt(p) / (mu n))^power)),
 

@@ -147,10 +147,10 @@ def test_records_are_played_without_a_study(tmp_path: Path) -> None:
     points = np.linspace(-1.0, 1.0, 200001)
     best = np.logaddexp(0.0, -(labels * features)[:, None] * points).sum(axis=0).min()
     assert (played.stream, played.rounds, played.dimension, played.participations) == ("records-logistic", 5, 1, 1)
-    assert played.stay == pytest.approx(5 * np.log(2.0) - best, abs=1e-8)
+    assert played.baseline == pytest.approx(5 * np.log(2.0) - best, abs=1e-8)
     longer = dp.play("dp-ftrl-lipschitz", data=read, rounds=12, runs=2)
     assert longer.participations == 3
-    assert longer.record_epsilon > longer.delivered_epsilon
+    assert longer.record_epsilon > longer.accounted_epsilon
 
 
 @pytest.mark.parametrize(

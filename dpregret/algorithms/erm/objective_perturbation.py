@@ -15,7 +15,7 @@ Privacy     Unit: one record; neighbours: it is replaced by another. That moves 
             constants need hold on the set only. All this assumes the exact minimiser; here it is certified to
             TOLERANCE in the objective, on the set, and what that leaves is not in the ledger.
 Guarantee   See `PerturbedObjective.bound`: Theorem 4.1 with constants.
-Deviations  corrected: the smallest s for which the delivered epsilon is that of the budget.
+Deviations  corrected: the smallest s for which the accounted epsilon is that of the budget.
             printed: s = L sqrt(2 ln(1/delta)) / (n epsilon).
             kst: s = L sqrt(8 ln(2/delta) + 4 epsilon) / (n epsilon), Kifer, Smith & Thakurta 2012, Alg. 1 and Thm 2, as
             printed there: their neighbours are one record apart (|D sym. diff. D'| = 1), and b moves by L / n.

@@ -1,4 +1,4 @@
-"""The trivial learner.
+"""The fixed point, a baseline.
 
 Algorithm   Release the set's center, whatever the data.
 Privacy     Perfect: no record is read.
@@ -21,7 +21,7 @@ class StayAtZero(ErmLearner):
         name="stay-at-zero",
         title="centre of the set",
         paper="baseline",
-        reference="trivial learner",
+        reference="fixed-point baseline",
         variants={"plain": "the set's center: zero, or the mean of the vertices"},
         private=False,
     )

@@ -1,4 +1,4 @@
-"""Baselines: simple ways to be private that any mechanism must beat, and the constant learner.
+"""Baselines: simple ways to be private that any mechanism must beat, and the fixed point.
 
 Algorithm   FTAL of ftal.py, where every gradient (`NoisePerGradient`) or every sum of gradients (`NoisePerSum`) gets
             fresh Gaussian noise; `Stay` plays x_1 in every round.
@@ -66,7 +66,7 @@ class Stay(Learner):
         name="stay",
         title="fixed point",
         paper="baseline",
-        reference="trivial learner",
+        reference="fixed-point baseline",
         variants={"plain": "x_t = x_1"},
         private=False,
         convex=True,

@@ -224,7 +224,7 @@ def gaussian_mu(budget: Budget) -> float:
         mu > 0. Noise of standard deviation sensitivity / mu on one release keeps the budget.
 
     Raises:
-        ValueError: delta = 0, which no Gaussian noise delivers.
+        ValueError: delta = 0, which no Gaussian noise keeps.
     """
     if math.isinf(budget.epsilon):
         return math.inf
@@ -234,7 +234,7 @@ def gaussian_mu(budget: Budget) -> float:
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
-    """The epsilon that mu-GDP delivers at delta, from above.
+    """The epsilon that mu-GDP implies at delta, from above.
 
     Args:
         mu: the parameter of Gaussian differential privacy; 0: nothing is released.

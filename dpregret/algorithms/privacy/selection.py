@@ -138,7 +138,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 def largest_rho(budget: Budget) -> float:
     """The largest rho whose `zcdp_epsilon` at the budget's delta is its epsilon, from below; inf for epsilon = inf.
 
-    Raises ValueError when delta = 0, which zCDP never delivers.
+    Raises ValueError when delta = 0, which zCDP never implies.
     """
     if math.isinf(budget.epsilon):
         return math.inf

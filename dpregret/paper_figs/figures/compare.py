@@ -26,7 +26,7 @@ from dpregret.paper_figs.text.formats import read_csv
 def winners(source: Source) -> PanelFigure:
     """Which private learner has the smallest mean regret, on a map of T and d, one panel per stream; raises NotRun.
 
-    A cell names its winner by colour and shows its regret as a share of the trivial regret: 1.00 means that no private
+    A cell names its winner by colour and shows its regret as a share of the baseline's: 1.00 means that no private
     learner does better than a fixed expert.
     """
     theme, rows = source.theme, curves.rows_of(source.runs, source.entry.experiment)
@@ -68,7 +68,7 @@ def winners(source: Source) -> PanelFigure:
 
 @figure_type("privacy-cost", "experiment")
 def privacy_cost(source: Source) -> PanelFigure:
-    """The cost of privacy on each data set: every learner's response beside the trivial point; raises NotRun.
+    """The cost of privacy on each data set: every learner's response beside the fixed-point baseline; raises NotRun.
 
     One colour and marker per privacy budget; learners without privacy are grey. Ordered by the response at the
     largest budget.

@@ -69,7 +69,7 @@ def draw_curve(play: Played, names: Mapping[str, str], ax: Axes | None = None) -
     theme = _theme([play], names)
     with _axes(ax) as axes:
         _curve(axes, play.curve.rename(columns={"rounds": "x"}), _style(theme, play), theme.name(play.learner))
-        _baseline(axes, play.curve["rounds"], play.curve["stay"])
+        _baseline(axes, play.curve["rounds"], play.curve["baseline"])
         if play.curve["bound"].notna().all():
             axes.plot(play.curve["rounds"], play.curve["bound"], color=GUIDE, linestyle=DOTTED, label="explicit bound")
         _finish(axes, play.family, "rounds")
@@ -109,10 +109,11 @@ def draw_plays(
                 _curve(axes, curve, style, label, band=courses or len(order) <= FEW)
             else:  # an algorithm without this parameter has one value
                 axes.axhline(float(curve["regret"].iloc[0]), color=style.colour, linestyle=style.dash, label=label)
-        stays = plays[0].curve.rename(columns={"rounds": "x"}) if courses else frame.rename(columns={x: "x"})
-        stays = stays.loc[np.isfinite(stays["x"]) & (stays["x"] > 0)].groupby("x")["stay"].agg(["min", "max"])
-        if len(stays) > 1 and np.allclose(stays["min"], stays["max"]):
-            _baseline(axes, stays.index, stays["max"])
+        baselines = plays[0].curve.rename(columns={"rounds": "x"}) if courses else frame.rename(columns={x: "x"})
+        baselines = baselines.loc[np.isfinite(baselines["x"]) & (baselines["x"] > 0)]
+        baselines = baselines.groupby("x")["baseline"].agg(["min", "max"])
+        if len(baselines) > 1 and np.allclose(baselines["min"], baselines["max"]):
+            _baseline(axes, baselines.index, baselines["max"])
         ticks = [] if courses else _values(frame, [x])
         _finish(axes, plays[0].family, x, [value for (value,) in ticks if 0 < value < math.inf])
         return axes
@@ -154,9 +155,9 @@ def _curve(ax: Axes, curve: pd.DataFrame, style: CurveStyle, label: str, band: b
         ax.vlines(shown["x"], low, shown["high"], color=style.colour, linewidth=0.8)
 
 
-def _baseline(ax: Axes, x: Any, stay: Any) -> None:
-    """The point that never moves."""
-    ax.plot(x, stay, color=GUIDE, linewidth=0.9, linestyle=DASHED, label="fixed-point baseline")
+def _baseline(ax: Axes, x: Any, regret: Any) -> None:
+    """The fixed-point baseline."""
+    ax.plot(x, regret, color=GUIDE, linewidth=0.9, linestyle=DASHED, label="fixed-point baseline")
 
 
 def _finish(ax: Axes, family: str, x: str, values: Sequence[float] = ()) -> None:

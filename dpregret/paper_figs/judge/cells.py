@@ -21,7 +21,7 @@ from dpregret.paper_figs.judge.runs import ORACLES, SLOPE_SPAN, crashes
 from dpregret.paper_figs.judge.vocabulary import COUNTED, VALUE_COLUMN, Rate
 
 SATURATED_SHARE: Final = 0.5
-"""A cell is saturated when its mean regret exceeds this share of the trivial regret, ..."""
+"""A cell is saturated when its mean regret exceeds this share of the fixed-point baseline, ..."""
 SATURATED_DISPLACEMENT: Final = 1.0
 """... or when the noise displaces the minimiser by more than this many radii of the set."""
 

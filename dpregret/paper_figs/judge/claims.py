@@ -247,7 +247,7 @@ class Claim(Swept):
         if self.unit == "record" and self.type != "private":
             raise ValueError(f"type {self.type} takes no unit")
         if self.response == "overhead" and self.counterpart is None:
-            raise ValueError("response overhead needs counterpart")
+            raise ValueError("response `overhead` needs counterpart")
         if self.response not in ("overhead", "log_slope") and self.counterpart is not None:
             raise ValueError(f"response {self.response} takes no counterpart")
         if self.parameter in (ONLINE_ONLY if self.response == "excess" else ERM_ONLY):
@@ -259,7 +259,7 @@ class Claim(Swept):
     def _check_rate(self, rate: Rate) -> None:
         swept, symbol = self.parameter, labels_of(self.response).symbols[self.parameter]
         if rate.power == rate.log_power == 0 and (swept, self.response) == ("horizon", "log_slope"):
-            raise ValueError("a constant rate has no log slope over T: use response regret or overhead")
+            raise ValueError("a constant rate has no log slope over T: use response regret or `overhead`")
         if rate.symbol not in ("", symbol):
             raise ValueError(f"rate {str(rate)!r} is in {rate.symbol}, where parameter {swept} sweeps {symbol}")
         if rate.log_power and swept not in LOG_ARGUMENTS:

@@ -111,8 +111,8 @@ JOBS_FORM: Final = Form(
 def write_jobs(runs: pd.DataFrame, out: Path, profile: str) -> None:
     """Write jobs.csv from the checked rows of a paper.
 
-    status: `ok`, or what failed. level: the mean over the ends of plays of regret / trivial regret (of excess risk
-    likewise), with its interval over runs; largest_run: the share of one run in its spread. violation: the largest.
+    status: `ok`, or what failed. level: the mean over the ends of plays of regret / fixed-point baseline (of excess
+    risk likewise), with its interval over runs; largest_run: the share of one run in its spread. violation: the worst.
     delivered: the largest accounted eps over the eps that was requested; none where nothing is promised.
     delivered_record: that of a record in all its rounds, where records repeat. noise_scale: its geometric mean over
     cells.

@@ -524,9 +524,9 @@ def _matched(claim: Claim, rate: Rate, tight: bool, resolved: float, reason: str
 def _outgrown(runs: pd.DataFrame, claim: Claim, cells: Cells, law: Array) -> tuple[str, str]:
     """A slope beyond its law: the runs' explicit bound is crossed, or holds in every cell, or neither is shown.
 
-    The bound is that of the total regret (or excess risk), of which an overhead is a part; for a lower bound, the
-    stream's. A bound that grows faster than the claimed law (`law`: its logarithm in the fitted cells) by more than the
-    tolerance is another statement's.
+    The bound is that of the total regret (or excess risk), of which the cost of privacy is a part; for a lower bound,
+    the stream's. A bound that grows faster than the claimed law (`law`: its logarithm in the fitted cells) by more than
+    the tolerance is another statement's.
     """
     lower = claim.side == "lower"
     if lower and claim.response != "noise":
@@ -595,4 +595,4 @@ def _too_few(claim: Claim, cells: Cells) -> str:
     if not math.isfinite(rounds):  # at any length some cell is saturated
         return text
     length = word.labels_of(claim.response).length
-    return f"{text}; it would take {length} of about 2^{math.ceil(np.log2(max(rounds, 2)))}"
+    return f"{text}; it would need {length} of about 2^{math.ceil(np.log2(max(rounds, 2)))}"

@@ -68,7 +68,7 @@ LEGEND: Final = {
     "↓": "so many claims grow more slowly than their bound",
     "?": "so many are undecided, or faster without contradicting an explicit bound",
     "✗": "refuted: privacy is lost beyond the claim, or regret grows like this power of T",
-    "–": "not judged: its text is reconstructed here",
+    "–": "not tested as printed: its text is reconstructed here",
 }
 """Sign of a cell of `brief` -> its meaning."""
 UNDECIDED: Final = (word.INCONCLUSIVE, word.STEEPER, word.STEEPER_HELD)

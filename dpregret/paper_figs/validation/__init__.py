@@ -1,1 +1,1 @@
-"""Validation of fits and verdicts by simulated results with planted laws."""
+"""Validation of fits and verdicts by simulated results with known laws."""

@@ -1,7 +1,7 @@
-"""Validation of the fits: simulations with planted rates and planted failures, and tables of their results.
+"""Validation of the fits: simulations with known rates and known failures, and tables of their results.
 
-`Sweep` has synthetic results with a planted law, in the columns of real ones. `intervals` says how often a 95 %
-interval holds the true exponent, `verdicts` how often planted curves get the verdict that they deserve, `resolutions`
+`Sweep` has synthetic results with a known law, in the columns of real ones. `intervals` says how often a 95 %
+interval holds the true exponent, `verdicts` how often curves get the verdict that they deserve, `resolutions`
 how often a law that is off by the stated resolution is detected.
 """
 
@@ -129,7 +129,7 @@ class Sweep:
 def make_claim(**changes: object) -> Claim:
     """A claim of regret T^0.5 from T = 256 on, with changes."""
     base: dict[str, object] = {
-        "id": "test", "source": "nowhere", "says": "a planted law", "learner": "wdp-cocop-gamma",
+        "id": "test", "source": "nowhere", "says": "a known law", "learner": "wdp-cocop-gamma",
         "variant": "corrected", "experiment": "horizon", "stream": "norm-kink", "parameter": "horizon",
         "rate": "T^0.5", "from": 256,
     }  # fmt: skip
@@ -145,10 +145,10 @@ BATCH: Final = 500
 OFFSETS: Final = (0.0, 0.05)
 """Slopes of response / bound under the claimed law, inside the tolerance."""
 CAPTIONS: Final = {
-    "intervals": "Planted laws T^0.5 ln T with log-normal noise, half of its variance common to a run's cells: mean "
+    "intervals": "Simulated laws T^0.5 ln T with log-normal noise, half of its variance common to a run's cells: mean "
     "error of the log-aware exponent, and how often its 95 % interval holds the truth.",
-    "verdicts": "Planted curves under the claim T^0.5, 16 runs a cell: how often they get the verdict they deserve.",
-    "resolution": "Planted laws T^0.5 ln T that are off by exactly the resolution which an earlier play of the "
+    "verdicts": "Simulated curves under the claim T^0.5, 16 runs a cell: how often they get the right verdict.",
+    "resolution": "Simulated laws T^0.5 ln T that are off by exactly the resolution which an earlier play of the "
     "experiment stated, in the power or in the power of the logarithm, under runs that are log-normal (spread: "
     "standard deviation of the logarithm) and that have a slope of their own inside the tolerance (offset): mean "
     "resolution, and how often the change is noticed in the direction in which it is noticed less often (stated: at "
@@ -158,7 +158,7 @@ CAPTIONS: Final = {
 
 @dataclass(frozen=True)
 class Case:
-    """A planted curve, the verdict that it deserves, and a phrase that the reason contains.
+    """A curve, the verdict that it deserves, and a phrase that the reason contains.
 
     `sweep` and `claim` hold what differs from an ordinary sweep and from the claim T^0.5.
     """
@@ -210,7 +210,7 @@ CASES: Final[Mapping[str, Case]] = MappingProxyType(
         "at the edge of the tolerance": Case(_power(0.6), word.INCONCLUSIVE, "straddles"),
         "saturated": Case(_power(1.0, 0.45), word.INCONCLUSIVE, "12 saturated"),
         "noise larger than the set until T = 2^13": Case(
-            _power(0.5), word.INCONCLUSIVE, "it would take", {"displacement": _power(-1.0, 8192)}
+            _power(0.5), word.INCONCLUSIVE, "it would need", {"displacement": _power(-1.0, 8192)}
         ),
         "faster by 0.2, beside a constant of 0.2 of the last cell": Case(
             lambda checkpoints, value: 1 + 4 * (checkpoints / HORIZONS[-1]) ** 0.7,

@@ -225,7 +225,7 @@ VERDICTS: Final[Mapping[str, str]] = {
     "wrong, and more if they are skewed",
     LEADS: "least mean, not significantly",
     TIED: "the two least means are equal",
-    ALONE: "nobody else was measured under this guarantee",
+    ALONE: "no other learner was measured under this guarantee",
     USELESS: "worse than a fixed point",
 }
 OWN: Final = "own variants only"

@@ -33,7 +33,7 @@ CELL_COLUMNS: Final = (
 """Columns of the table of cells, from which `dpregret advise` predicts."""
 COUNTED: Final = (
     "Settings (problem and guarantee) by the private learner of least mean regret among those that keep the same "
-    "guarantee: {verdicts}. 'own variants only': nobody but variants of the same algorithm competed. {settings} "
+    "guarantee: {verdicts}. 'own variants only': no competitor but variants of the same algorithm. {settings} "
     "settings, {contested} with at least two algorithms."
 )
 PROFILED: Final = (

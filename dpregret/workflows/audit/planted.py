@@ -1,4 +1,4 @@
-"""Bugs planted on purpose: does the audit see them, and leave the right code alone?
+"""Injected bugs: does the audit detect them, and accept the correct code?
 
 Every case is a mechanism of this project made twice, as it should be and with one mistake that has been made
 somewhere. One generator draws all runs at once, as independent coordinates of one vector of noise.

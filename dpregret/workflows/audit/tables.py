@@ -1,6 +1,6 @@
 """Findings of the audit: as text, as tables, and the gate that fails where one is a mistake of this project.
 
-`audit` has one row a learner and variant, `audit_pairs` one a pair of neighbouring inputs, `planted` one a planted bug.
+`audit` has one row a learner and variant, `audit_pairs` one a pair of neighbouring inputs, `planted` one a bug.
 """
 
 from __future__ import annotations
@@ -72,13 +72,13 @@ def finding(claimed: float, accounted: float, exact: float, audited: float, reac
         return f"{BROKEN}: {reached:.3g} times the noise of its plan reaches what is played"
     if accounted > claimed * (1 + ROUNDING):
         above = {"exact": exact, "audited": audited}
-        shown = [f"{lost / claimed:.3g} times, {how}" for how, lost in above.items() if lost > claimed]
+        shown = [f"{how} loss {lost / claimed:.3g} times" for how, lost in above.items() if lost > claimed]
         if shown:
-            return f"violates its claim: {'; '.join([*shown, f'{accounted / claimed:.3g} times proved'])}"
+            return f"violates its claim: {', '.join([*shown, f'accounted {accounted / claimed:.3g} times'])}"
         return f"not proved: accounted eps is {accounted / claimed:.3g} times its claim"
     attained = np.fmax(exact, audited)
     text = "keeps its claim" if attained >= TELLING * accounted else UNINFORMATIVE
-    return text if accounted >= 0.9 * claimed else f"{text}, spends {accounted / claimed:.2g} of it"
+    return text if accounted >= 0.9 * claimed else f"{text}, spends {accounted / claimed:.2g} of its budget"
 
 
 def write_audit(families: Sequence[Path], planted: Path, out: Path) -> None:

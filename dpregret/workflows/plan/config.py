@@ -63,7 +63,7 @@ class Paper(Settings):
 
 
 class AuditSize(Settings):
-    """How much evidence the privacy audit collects: runs of each learner, and repetitions of each planted bug.
+    """How much evidence the privacy audit collects: runs of each learner, and repetitions of each injected bug.
 
     A mechanism that keeps its claim is never accused more often than once in a million, however many runs.
     """
@@ -73,7 +73,7 @@ class AuditSize(Settings):
 
 
 class ValidationSize(Settings):
-    """How long the fits and the verdicts are simulated on planted laws."""
+    """How long the fits and the verdicts are simulated on known laws."""
 
     simulations: Annotated[int, Field(ge=20, le=MOST_RUNS)] = 4000
 

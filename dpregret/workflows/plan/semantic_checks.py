@@ -207,12 +207,12 @@ def _combinations(experiment: Experiment, family: Family[Any, Any, Any]) -> Iter
         if "local-oracle" in needs and isinstance(experiment, ExperimentOnSets):
             suitable = sorted(name for name, has_oracle in local_oracles().items() if has_oracle)
             for name in [set_name for set_name in experiment.sets if set_name not in suitable]:
-                message = f"needs a local linear optimisation oracle, which the set {name!r} has not"
+                message = f"needs a local linear optimisation oracle, which the set {name!r} does not have"
                 yield ("learners", learner), f"{message}; sets that have one: {', '.join(suitable)}"
         for need in sorted(needs):
             suitable = sorted(name for name, stream in family.streams.items() if need in stream.traits)
             for name in [stream for stream in experiment.streams if suitable and stream not in suitable]:
-                message = f"needs {need} losses, which the stream {name!r} has not"
+                message = f"needs {need} losses, which the stream {name!r} does not have"
                 yield ("learners", learner), f"{message}; streams that have them: {', '.join(suitable)}"
 
 

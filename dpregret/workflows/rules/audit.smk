@@ -1,4 +1,4 @@
-# The privacy audit: of all private learners, of planted mistakes, and exact losses.
+# The privacy audit: of all private learners, of injected bugs, and exact losses.
 
 
 rule audit_family:

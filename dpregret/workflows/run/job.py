@@ -81,7 +81,7 @@ RECEIPT: Final = ("experiment", "learner", "variant", "fault")
 
 
 def play_batch(plan: Plan, parts: Sequence[ExperimentPlays], receipt: Path, log: Path | None = None) -> bool:
-    """Play what the store lacks of some parts, and write a receipt of all plays; whether all ended well."""
+    """Play what the store lacks of some parts, and write a receipt of all plays; whether none failed."""
     rows = [
         (part.experiment, play.learner, play.variant, printable(fault))
         for part in parts

@@ -61,7 +61,7 @@ class Played:
         return mean_interval(self._last["regret"].to_numpy(dtype=float))
 
     @property
-    def stay(self) -> float:
+    def baseline(self) -> float:
         """Mean regret of the fixed-point baseline, on the same losses."""
         return float(self._last["trivial_regret"].mean())
 
@@ -71,7 +71,7 @@ class Played:
         return float(self._last["bound"].mean())
 
     @property
-    def delivered_epsilon(self) -> float:
+    def accounted_epsilon(self) -> float:
         """The epsilon that the privacy ledger proves at `delta`; inf without privacy."""
         return float(self._last["delivered_epsilon"].max())
 
@@ -82,14 +82,14 @@ class Played:
 
     @property
     def record_epsilon(self) -> float:
-        """An epsilon of a record in all its rounds, at `delta`; `delivered_epsilon` is that of one round."""
-        return float(self._last["record_epsilon"].max()) if "record_epsilon" in self._last else self.delivered_epsilon
+        """An epsilon of a record in all its rounds, at `delta`; `accounted_epsilon` is that of one round."""
+        return float(self._last["record_epsilon"].max()) if "record_epsilon" in self._last else self.accounted_epsilon
 
     @property
     def curve(self) -> pd.DataFrame:
-        """One row a checkpoint: rounds, regret with low and high (95 %), stay, bound."""
+        """One row a checkpoint: rounds, regret with low and high (95 %), baseline, bound."""
         means = by_checkpoint(self.rows, "regret", ["trivial_regret", "bound"])
-        return means.rename(columns={"trivial_regret": "stay"})
+        return means.rename(columns={"trivial_regret": "baseline"})
 
     @property
     def noise_scale(self) -> float:
@@ -113,24 +113,24 @@ class Played:
         if math.isinf(self.epsilon):
             return "No privacy: this algorithm is played on the losses themselves."
         reason = refuted(self.learner)
-        if reason or math.isinf(self.delivered_epsilon):
+        if reason or math.isinf(self.accounted_epsilon):
             return f"No guarantee: {reason or 'no finite epsilon is accounted'}."
-        accounted, records = self.delivered_epsilon, (self.participations, self.record_epsilon)
+        accounted, records = self.accounted_epsilon, (self.participations, self.record_epsilon)
         return sentence(self.family, self.account, accounted, self.delta, self.window, self.epsilon, records)
 
     @property
     def _overspent(self) -> bool:
-        return self.delivered_epsilon > self.epsilon * (1 + PRIVACY_ROUNDING)
+        return self.accounted_epsilon > self.epsilon * (1 + PRIVACY_ROUNDING)
 
     @property
     def frame(self) -> pd.DataFrame:
-        """One row: the setting, the number of runs, regret with low and high (95 %), stay, bound, delivered_epsilon,
-        noise_scale."""
+        """One row: the setting, the number of runs, regret with low and high (95 %), baseline, bound,
+        accounted_epsilon, noise_scale."""
         setting = ("learner", "stream", "set", "rounds", "dimension", "window", "epsilon", "delta")
         regret = self.regret
         row: dict[str, Any] = {name: getattr(self, name) for name in setting}
         row |= {"runs": self._last["run"].nunique(), "regret": regret.value, "low": regret.low, "high": regret.high}
-        row |= {name: getattr(self, name) for name in ("stay", "bound", "delivered_epsilon", "noise_scale")}
+        row |= {name: getattr(self, name) for name in ("baseline", "bound", "accounted_epsilon", "noise_scale")}
         return pd.DataFrame([row])
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -162,11 +162,11 @@ class Played:
             f"{self.learner} on {self.stream}, set {self.set}: {'n' if self.family == 'erm' else 'T'} = {self.rounds}, "
             f"d = {formats.size(self.dimension)}{window}{private}",
             f"{word} {formats.significant_interval(self.regret)} (95 % over {runs} runs); fixed-point baseline "
-            f"{formats.significant(self.stay)}; {proved}",
+            f"{formats.significant(self.baseline)}; {proved}",
         ]
         if private:
             of_round = " of a round" if self.participations > 1 else ""
-            lines.append(f"accounted eps = {self.delivered_epsilon:.4g}{of_round} at delta = {self.delta:g}")
+            lines.append(f"accounted eps = {self.accounted_epsilon:.4g}{of_round} at delta = {self.delta:g}")
             if self._overspent:
                 lines[-1] += f": more than the {self.epsilon:g} that was asked for"
             if reason := refuted(self.learner):

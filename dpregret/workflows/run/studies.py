@@ -37,7 +37,7 @@ HIDDEN: Final = "gitignore"
 """A file that no package would carry under its own name, which begins with a dot."""
 REFERENCE: Final = "reference"
 MARK: Final = "complete.txt"
-"""What a run leaves when all plays of the study ended well."""
+"""The file of a run of which no play failed."""
 TABLES: Final = (*FILES.values(), JOBS)
 """What is compared with the reference, in the folder of the study's results."""
 STEPS: Final[Mapping[str, str]] = {

@@ -84,22 +84,22 @@ class Swept:
     def __iter__(self) -> Iterator[Played]:
         return iter(self.plays)
 
-    def ranking(self) -> pd.DataFrame:
+    def ranking(self) -> Ranking:
         """Learners by mean regret, in every setting of what varies.
 
         Returns:
             One row a setting and learner: what varies, rank (from 1), learner, protects (`last 64`, `all rounds` or
             `nothing`), regret with low and high (units of the loss; 95 % over runs), behind (mean difference to the
-            first, run by run on the same losses) with behind_low and behind_high, of_stay (regret over that of the
-            fixed-point baseline), delivered_epsilon, same_as (a learner above with the same regret in every run but for
-            rounding: the two are one algorithm here).
+            first, run by run on the same losses) with behind_low and behind_high, of_baseline (regret over that of the
+            fixed-point baseline), accounted_epsilon, same_as (a learner above with the same regret in every run but for
+            rounding: the two are one algorithm here). Printed, it is text of 80 columns at most.
         """
         rows: list[dict[str, Any]] = []
         for setting, plays in self._settings().items():
             ordered = sorted(plays, key=lambda play: play.regret.value)
             for rank, play in enumerate(ordered, 1):
                 rows.append(dict(zip(self.varied, setting, strict=True)) | _ranked(rank, play, ordered))
-        return pd.DataFrame(rows)
+        return Ranking(rows)
 
     def _settings(self) -> dict[tuple[float, ...], list[Played]]:
         """Values of what varies -> plays; a learner without a parameter takes part at all of its values."""
@@ -190,24 +190,16 @@ class Swept:
         return f"{first.stream}, set {first.set}: {', '.join(parts)}; {self._word}, mean of {runs} runs"
 
     def _notes(self) -> list[str]:
-        stays = {formats.significant(play.stay) for play in self.plays}
-        notes = [f"fixed-point baseline: {stays.pop()}"] if len(stays) == 1 else []
+        baselines = {formats.significant(play.baseline) for play in self.plays}
+        notes = [f"fixed-point baseline: {baselines.pop()}"] if len(baselines) == 1 else []
         notes += self.remarks
         notes += [f"not played: {name}: {reason}" for name, reason in self.left_out.items()]
         return notes
 
     def _text(self) -> pd.DataFrame:
-        """The ranking as text."""
+        """The ranking as text, of several settings the first learners of each."""
         ranking = self.ranking()
-        ranking = ranking.loc[(ranking["rank"] <= _FEW) | (len(self.varied) == 0)]
-        text = {SHOWN[name]: ranking[name].map("{:g}".format) for name in self.varied}
-        text |= {"": ranking["rank"].astype(str), "algorithm": ranking["learner"]}
-        intervals = zip(*(ranking[name].map(formats.significant) for name in ("regret", "low", "high")), strict=True)
-        text[self._word] = pd.Series([f"{value} [{low}, {high}]" for value, low, high in intervals], ranking.index)
-        text["protects"] = ranking["protects"]
-        if (ranking["same_as"] != "").any():
-            text["same as"] = ranking["same_as"]
-        return pd.DataFrame(text)
+        return _as_text(ranking.loc[(ranking["rank"] <= _FEW) | (len(self.varied) == 0)], self._word)
 
     def __repr__(self) -> str:
         lines = [formats.terminal(self._text(), self._title).rstrip("\n")]
@@ -219,6 +211,24 @@ class Swept:
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in self._notes())
         table = self._text().to_html(index=False, escape=True, border=0)
         return f"<div><b>{html.escape(self._title)}</b>{table}<ul>{notes}</ul></div>"
+
+
+class Ranking(pd.DataFrame):
+    """A ranking of learners; printed, text of the columns that have room on a terminal."""
+
+    def __repr__(self) -> str:
+        return formats.terminal(_as_text(self), "").rstrip("\n")
+
+
+def _as_text(ranking: pd.DataFrame, word: str = "regret") -> pd.DataFrame:
+    text = {shown: ranking[name].map("{:g}".format) for name, shown in SHOWN.items() if name in ranking}
+    text |= {"": ranking["rank"].astype(str), "algorithm": ranking["learner"]}
+    intervals = zip(*(ranking[name].map(formats.significant) for name in ("regret", "low", "high")), strict=True)
+    text[word] = pd.Series([f"{value} [{low}, {high}]" for value, low, high in intervals], ranking.index)
+    text["protects"] = ranking["protects"]
+    if (ranking["same_as"] != "").any():
+        text["same as"] = ranking["same_as"]
+    return pd.DataFrame(text)
 
 
 _SYMBOL: Final = {"rounds": "T", "dimension": "d", "window": "W", "epsilon": r"\varepsilon"}
@@ -243,8 +253,8 @@ def _ranked(rank: int, play: Played, ordered: Sequence[Played]) -> dict[str, Any
         "behind": behind.value,
         "behind_low": behind.low,
         "behind_high": behind.high,
-        "of_stay": play.regret.value / play.stay if play.stay else float("nan"),
-        "delivered_epsilon": play.delivered_epsilon,
+        "of_baseline": play.regret.value / play.baseline if play.baseline else float("nan"),
+        "accounted_epsilon": play.accounted_epsilon,
         "same_as": "" if same is None else same.learner,
     }
 

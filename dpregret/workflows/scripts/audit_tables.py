@@ -5,7 +5,7 @@ from dpregret.workflows.run.stage import Job, make
 
 
 def audit_tables(job: Job) -> None:
-    """The audit of all families, and of planted mistakes."""
+    """The audit of all families, and of injected bugs."""
     (planted,) = job.of("planted")
     write_audit(job.of("families"), planted, job.out)
 

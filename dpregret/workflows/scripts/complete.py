@@ -8,7 +8,7 @@ from dpregret.workflows.run.stage import Job, make
 
 
 def complete(job: Job) -> None:
-    """How many plays there are, all of which ended well."""
+    """How many plays there are, none of which failed."""
     files = [Path(part.file) for part in job.plan.parts[job.paper].values()]
     rows = [parquet.read(file, ["experiment", "learner", "variant", "status"]) for file in files]
     plays = [row for frame in rows for row in frame.drop_duplicates().itertuples()]
@@ -16,7 +16,7 @@ def complete(job: Job) -> None:
     if broken:
         logging.error("failed; the next command plays them again:\n%s", "\n".join(broken))
         raise SystemExit(1)
-    job.file.write_text(f"{len(plays)} plays ended well\n")
+    job.file.write_text(f"{len(plays)} plays finished\n")
 
 
 make(snakemake, complete)

@@ -1,4 +1,4 @@
-"""Does the audit see mistakes that were made on purpose?"""
+"""Does the audit detect injected bugs?"""
 
 from dpregret.core import parquet
 from dpregret.workflows.audit.planted import planted_rows
@@ -6,7 +6,7 @@ from dpregret.workflows.run.stage import Job, make
 
 
 def planted(job: Job) -> None:
-    """One row a planted mistake."""
+    """One row an injected bug."""
     sizes = job.plan.content["sizes"]
     parquet.write(planted_rows(sizes["seed"], sizes["repeats"]), job.file, job.stamp)
 

@@ -1,4 +1,4 @@
-"""Are fits and verdicts to be trusted? Simulate them on planted laws."""
+"""Are fits and verdicts to be trusted? Simulate them on known laws."""
 
 from dpregret.paper_figs.validation.simulate import write_validation
 from dpregret.workflows.run.stage import Job, make
