@@ -65,12 +65,6 @@ class Sections(TyperGroup):
 app = typer.Typer(cls=Sections, help=ABOUT, **boundary.PARSER)
 
 
-def stop(message: str) -> NoReturn:
-    """One line, exit code 2."""
-    typer.echo(f"dpregret: {message}", err=True)
-    raise typer.Exit(2)
-
-
 def workplace() -> Path:
     """The folder that results lie in: the clone around the working folder, else that folder itself.
 
@@ -82,7 +76,7 @@ def workplace() -> Path:
     for folder in (here, *here.parents):
         if (folder / "Snakefile").is_file() and (folder / "workflows" / "papers").is_dir():
             if folder.resolve() != OWN:
-                stop(f"this command belongs to {OWN}; here start {folder}/.venv/bin/dpregret")
+                raise ConfigError(f"this command belongs to {OWN}; here start {folder}/.venv/bin/dpregret")
             return folder
     return here
 
@@ -189,7 +183,7 @@ def hand_over(function: str, **arguments: Any) -> NoReturn:
 def bound(limits: str | None) -> None:
     """Limits of a command on a study hold in all of its processes."""
     if limits is not None and not study.FOLDER:
-        stop("--limits: are those of a study: name its folder")
+        raise ConfigError("--limits: are those of a study: name its folder")
     if study.FOLDER:
         from dpregret.workflows.plan.config import bound_imports
 
@@ -244,27 +238,26 @@ def run(
     first = next((at for at, arg in enumerate(arguments) if arg.startswith("-")), len(arguments))
     goals, further = [seen_from(root, arg) for arg in arguments[:first]], arguments[first:]
     if "--config" in further or "-C" in further:
-        stop("--config is Snakemake's: say --profile NAME, and --limits for limits")
+        raise ConfigError("--config is Snakemake's: say --profile NAME, and --limits for limits")
     known_targets = targets()
     for goal in goals:
         if not re.search(r"[/.]", goal) and goal not in known_targets:
-            stop(not_allowed("paper or target", goal, [*paper_names(), "all", "audit", "html_report"]))
+            raise ConfigError(not_allowed("paper or target", goal, [*paper_names(), "all", "audit", "html_report"]))
         if re.search(r"[/.]", goal) and os.path.normpath(goal).split(os.sep)[0] != "results":
-            stop(f"{goal}: {no_target(root / goal, goal)}")
+            raise ConfigError(f"{goal}: {no_target(root / goal, goal)}")
     short = short_names(papers())
     goals = [short.get(goal, goal) for goal in goals]
     profile = seen_from(root, profile)
     file = profile_path(profile)
     if not (root / file).is_file():
-        stop(f"{profile}: no such file")
+        raise ConfigError(f"{profile}: no such file")
     config = ["--config", f"profile={profile}", *([f"limits={limits}"] if limits else [])]
     snakefile = [] if root.resolve() == OWN else ["--snakefile", str(PACKAGE / "Snakefile")]
     command = ["snakemake", *snakefile, *goals, "--cores", str(cores or processors()), *config, *further]
     if study.FOLDER and (study.FOLDER / study.DATA).is_file():
         from dpregret.workflows.run import data
 
-        if code := data.announce():
-            raise typer.Exit(code)
+        data.announce()
     typer.echo(f"$ {shlex.join(command)}", err=True)
     os.chdir(root)
     module = "snakemake" if further else "dpregret.workflows.run.progress"
@@ -388,20 +381,18 @@ def report(
     results = root / "results"
     folders = [root / played(profile)] if profile else [results, *results.glob("*")]
     known = papers()
-    names = [paper] if paper in known else [name for name in known if name.startswith(paper)] if paper else ["", *known]
-    if not names:
-        stop(not_allowed("paper", paper, paper_names()))
+    names = ["", *known] if paper is None else [paper_of(paper, known)]
     pages = [folder / name / "report.html" for folder in folders for name in names]
     existing = [page for page in pages if page.is_file()]
     if not existing:
-        stop(f"{results} holds no report of what was asked for: dpregret run makes one")
+        raise ConfigError(f"{results} holds no report of what was asked for: dpregret run makes one")
     newest = max(existing, key=lambda page: page.stat().st_mtime_ns)
     typer.echo(os.path.relpath(newest))
     if show_it:
         import webbrowser
 
         if not webbrowser.open(newest.resolve().as_uri()):
-            stop("no browser here: open that file in one")
+            raise ConfigError("no browser here: open that file in one")
 
 
 ANSWERED: Final = ("check", "advise", "audit", "test")
@@ -528,7 +519,7 @@ def compare(
         os.chdir(workplace())
         a, b = str(reference()), "results"
     if b is None:
-        stop("compare: name two runs, or none")
+        raise ConfigError("compare: name two runs, or none")
     hand_over("workflows.run.load_run:main", a=a, b=b, long=long, in_json=in_json)
 
 
@@ -684,15 +675,9 @@ def prune(
 
 def called(arguments: list[str] | None) -> object:
     """The exit code of a command. On a study it is a second process, which works in the folder of the study."""
-    try:
-        inside = within(sys.argv[1:] if arguments is None else arguments)
-    except ConfigError as error:
-        for line in error.problems:
-            typer.echo(f"dpregret: {line}", err=True)
-        return 2
-    if inside is not None:
-        interrupt.go_on("dpregret", *inside)
     words = sys.argv[1:] if arguments is None else arguments
+    if (inside := within(words)) is not None:
+        interrupt.go_on("dpregret", *inside)
     if study.FOLDER and words[:1] and words[0] in ANSWERED:
         return answered(words)
     return parsed(arguments)

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from dpregret import study
 from dpregret.algorithms.privacy.budget import Budget, Release, gaussian_mu
-from dpregret.core import arguments, boundary
+from dpregret.core import arguments
 from dpregret.core.boundary import as_json
 from dpregret.core.errors import ConfigError, not_allowed
 from dpregret.core.yaml_source import Source, validate
@@ -224,32 +224,14 @@ def main(names: Sequence[str] = (), in_json: bool = False) -> int:
     """The command `dpregret data`: print the pages of a study's data sets."""
     if study.FOLDER is None:
         raise ConfigError("data: name the folder of a study; `dpregret new pay --data my.csv` writes one of a CSV file")
-    try:
-        found = pages(names)
-    except ConfigError as error:
-        return _refused(error)
+    found = pages(names)
     if not found:
         raise ConfigError(f"{study.DATA}: declares no data set")
-    if in_json:
-        print(as_json(found), end="")
-    else:
-        print("\n\n".join(map(str, found)))
+    print(as_json(found).rstrip("\n") if in_json else "\n\n".join(map(str, found)))
     return 0
 
 
-def announce() -> int:
-    """Print the first lines on standard error, where a run's own lines are; exit code 2 where data are refused."""
-    try:
-        lines = first_lines()
-    except ConfigError as error:
-        return _refused(error)
-    for line in lines:
+def announce() -> None:
+    """Print the first lines on standard error, where a run's own lines are. Raises ConfigError."""
+    for line in first_lines():
         print(line, file=sys.stderr)
-    return 0
-
-
-def _refused(error: ConfigError) -> int:
-    """A line for each mistake."""
-    for problem in error.problems:
-        print(f"dpregret: {problem}", file=sys.stderr)
-    return boundary.FAILED
