@@ -78,31 +78,26 @@ def _largest_and_mean(errors: Array) -> tuple[float, float]:
     return float(errors.max()), float(errors.mean())
 
 
-def sequence_errors(mechanism: Mechanism, horizon: int) -> tuple[float, float]:
-    """Largest and mean error over prefixes 1..T-1."""
-    return _largest_and_mean(mechanism.nodes_per_item * mechanism.noisy_nodes(horizon - 1))
+def sequence_errors(mechanism: Mechanism, horizon: int, power: int = 1) -> tuple[float, float]:
+    """Largest and mean error over prefixes 1..T-1. power: `PURE` under pure noise."""
+    return _largest_and_mean(mechanism.nodes_per_item**power * mechanism.noisy_nodes(horizon - 1))
 
 
-def window_errors(mechanism: Mechanism, window: int) -> tuple[float, float]:
-    """Largest and mean error once a window has passed; infinite for noise on every item, which never expires."""
+def window_errors(mechanism: Mechanism, window: int, power: int = 1) -> tuple[float, float]:
+    """Largest and mean error over a window, or a whole block, once a window has passed; infinite for noise on every
+    item, which never expires."""
     if isinstance(mechanism, NoisePerItem):
         return np.inf, np.inf
     if isinstance(mechanism, toeplitz.WindowBuffers):
         limit = mechanism.nodes_per_item * mechanism.symbol().square_sum()
         return limit, limit
-    return _largest_and_mean(mechanism.nodes_per_item * mechanism.noisy_nodes(2 * window)[window:])
-
-
-def pure_sequence_errors(mechanism: Mechanism, horizon: int) -> tuple[float, float]:
-    """The same over prefixes 1..T-1 under pure noise."""
-    return _largest_and_mean(mechanism.nodes_per_item**2 * mechanism.noisy_nodes(horizon - 1))
-
-
-def pure_window_errors(mechanism: Mechanism, window: int) -> tuple[float, float]:
-    """The same over a window, or a whole block, once a window has passed, under pure noise."""
     period = mechanism.block if isinstance(mechanism, WindowBlocks) else window
     start = -(-window // period) * period
-    return _largest_and_mean(mechanism.nodes_per_item**2 * mechanism.noisy_nodes(start + period)[start:])
+    return _largest_and_mean(mechanism.nodes_per_item**power * mechanism.noisy_nodes(start + period)[start:])
+
+
+PURE: Final = 2
+"""Power of the nodes of an item under pure noise."""
 
 
 def _league(
@@ -154,12 +149,12 @@ def windows(sizes: Iterable[int] = SIZES) -> pd.DataFrame:
 
 def pure_windows(sizes: Iterable[int] = SIZES[1:15]) -> pd.DataFrame:
     """One row per window and mechanism under pure noise."""
-    return _pure(_league("W", PURE_WINDOWS, sizes, pure_window_errors, toeplitz.window_optimum))
+    return _pure(_league("W", PURE_WINDOWS, sizes, partial(window_errors, power=PURE), toeplitz.window_optimum))
 
 
 def pure_sequences() -> pd.DataFrame:
     """One row per horizon T and mechanism under pure noise, prefixes 1..T-1."""
-    return _pure(_league("T", PURE_SEQUENCES, HORIZONS[::2], pure_sequence_errors, _sequence_bound))
+    return _pure(_league("T", PURE_SEQUENCES, HORIZONS[::2], partial(sequence_errors, power=PURE), _sequence_bound))
 
 
 def against_gaussian() -> pd.DataFrame:
@@ -168,7 +163,9 @@ def against_gaussian() -> pd.DataFrame:
     One row per dimension and epsilon. Blocks or items, whichever has less, against (sensitivity / mu)^2 G_W^2 at delta.
     """
     sizes = [2**power for power in range(19)]
-    ratios = _league("W", BLOCKS, sizes, pure_window_errors, toeplitz.window_optimum)["mean / bound"].to_numpy()
+    ratios = _league("W", BLOCKS, sizes, partial(window_errors, power=PURE), toeplitz.window_optimum)[
+        "mean / bound"
+    ].to_numpy()
     rows = []
     for dimension in (1, 2, 4, 8):
         for epsilon in (0.1, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0):

@@ -6,7 +6,6 @@ size of a configuration, in rounds, cells, memory and hours, is known before any
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, partial
@@ -49,25 +48,16 @@ def semantic_problems(
                 yield ("papers", paper, *path, *subpath), message
 
 
-@contextlib.contextmanager
-def guard(limits: Limits) -> Iterator[None]:
-    """Bound what the block takes: raises MemoryError beyond check_gb, `TooMuch` beyond check_seconds of CPU time.
-
-    Outside of the main thread the time is not bounded; where the system has no such bound the memory is not.
-    """
-    with bounded_memory(min(limits.check_gb, machine_gb() / 2)), bounded_time(limits.check_seconds):
-        yield
-
-
 def within(
     limits: Limits, experiment: Experiment, allow_few_cells: bool, given: Sequence[str] = ()
 ) -> Iterator[Mistake]:
     """The mistakes of an experiment, or that they cannot be found with little memory in a short time.
 
-    given: data sets that the caller holds, beside those that are declared.
+    given: data sets that the caller holds, beside those that are declared. Outside of the main thread the time is not
+    bounded; where the system has no such bound the memory is not.
     """
     try:
-        with guard(limits):
+        with bounded_memory(min(limits.check_gb, machine_gb() / 2)), bounded_time(limits.check_seconds):
             yield from list(experiment_mistakes(experiment, allow_few_cells, given))
     except TooMuch:
         most = f"{limits.check_seconds:g} s ({lifted_by('check_seconds', limits.check_seconds)})"
@@ -266,8 +256,8 @@ def size_problems(config: Config, limits: Limits) -> Iterator[Mistake]:
     """Everything that is too large, without computing any of it."""
     for paper, settings in config.papers.items():
         for name, experiment in settings.experiments.items():
-            mistakes = experiment_sizes(experiment, limits)
-            yield from ((("papers", paper, "experiments", name, *path), message) for path, message in mistakes)
+            for path, message in experiment_sizes(experiment, limits):
+                yield ("papers", paper, "experiments", name, *path), message
 
 
 def experiment_sizes(experiment: Experiment, limits: Limits) -> Iterator[Mistake]:

@@ -116,13 +116,8 @@ def _lower(sentence: str) -> str:
 
 
 @cache
-def _refuted() -> dict[str, str]:
+def refutations() -> dict[str, str]:
     """learner.variant -> why its privacy claim is refuted, by the committed reference."""
     folder = reference() / "audit"
     files = folder / "audit.csv", folder / "exact_losses.csv"
     return read_refutations(*files) if all(file.is_file() for file in files) else {}
-
-
-def refuted(learner: str) -> str:
-    """Why the privacy claim of learner.variant is refuted; empty where it is not."""
-    return _refuted().get(learner, "")

@@ -79,11 +79,7 @@ def why_stale(plan: Plan, name: str) -> tuple[str, list[str]]:
     if record.key != plan.items[name].key:
         return OUTDATED if record.key else FAILED, []
     changed = record.changed
-    return (EDITED if any(map(_there, changed)) else MISSING) if changed else "", changed
-
-
-def _there(name: str) -> bool:
-    return Path(name).exists()
+    return (EDITED if any(Path(file).exists() for file in changed) else MISSING) if changed else "", changed
 
 
 def stale_items(plan: Plan) -> dict[str, str]:

@@ -15,7 +15,7 @@ from dpregret.core.errors import ConfigError
 from dpregret.paper_figs.judge.fits import Estimate, mean_interval
 from dpregret.paper_figs.judge.result_tables import PRIVACY_ROUNDING
 from dpregret.paper_figs.text import formats
-from dpregret.workflows.run.account import UNKNOWN, Account, refuted, sentence
+from dpregret.workflows.run.account import UNKNOWN, Account, refutations, sentence
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -112,7 +112,7 @@ class Played:
         """One sentence: accounted epsilon, what is released, for which neighbours, window, adaptivity, theorem."""
         if math.isinf(self.epsilon):
             return "No privacy: this algorithm is played on the losses themselves."
-        reason = refuted(self.learner)
+        reason = refutations().get(self.learner)
         if reason or math.isinf(self.accounted_epsilon):
             return f"No guarantee: {reason or 'no finite epsilon is accounted'}."
         accounted, records = self.accounted_epsilon, (self.participations, self.record_epsilon)
@@ -169,7 +169,7 @@ class Played:
             lines.append(f"accounted eps = {self.accounted_epsilon:.4g}{of_round} at delta = {self.delta:g}")
             if self._overspent:
                 lines[-1] += f": more than the {self.epsilon:g} that was asked for"
-            if reason := refuted(self.learner):
+            if reason := refutations().get(self.learner):
                 lines.append(f"the claim of this variant is refuted: {reason}")
         if private and self.participations > 1:
             exactly = self.last["record_least"].min() >= self.record_epsilon * (1 - PRIVACY_ROUNDING)

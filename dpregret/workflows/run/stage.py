@@ -17,11 +17,10 @@ from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-from uuid import uuid4
 
 from dpregret.core.boundary import INTERRUPTED
 from dpregret.core.errors import ConfigError, printable
-from dpregret.core.files import RECORDS, reference, remove
+from dpregret.core.files import RECORDS, atomic_write, reference, remove
 from dpregret.core.machine import cpu_seconds
 from dpregret.core.parquet import Stamp, StampError
 from dpregret.paper_figs.judge.runs import RunsError
@@ -197,14 +196,8 @@ def _keep(key: str, out: Path) -> None:
     """Put what was written into the store."""
     folder, record = _kept(key)
     remove(record)
-    remove(folder)
-    part = folder.with_name(f".{uuid4().hex}.part")
-    part.parent.mkdir(parents=True, exist_ok=True)
-    try:
+    with atomic_write(folder) as part:
         shutil.copytree(out, part)
-        part.rename(folder)
-    finally:
-        remove(part)
     Record(key, (folder.as_posix(),), contents([folder])).write(record)
 
 
