@@ -21,8 +21,8 @@ from dpregret import api, cli
 from dpregret.algorithms.privacy import Budget, gaussian_epsilon, gaussian_mu
 from dpregret.core import parquet
 from dpregret.core.boundary import as_json, plain
-from dpregret.core.checks import StreamFault
 from dpregret.core.errors import ConfigError
+from dpregret.core.learner_output import StreamFault
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.mechanisms.own_mechanism import OwnNoiseError

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpregret.algorithms.bandits.base import BanditProblem, Given
+from dpregret.algorithms.bandits.bandit_learner import BanditProblem, Given
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
-from dpregret.algorithms.erm.base import ErmProblem
+from dpregret.algorithms.erm.erm_learner import ErmProblem
 from dpregret.algorithms.erm.online_to_batch import OnlineToBatch
-from dpregret.algorithms.experts.base import ExpertProblem
+from dpregret.algorithms.experts.expert_learner import ExpertProblem
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting, play
 from dpregret.algorithms.privacy import Budget

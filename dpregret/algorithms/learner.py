@@ -18,13 +18,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.geometry.base import data_of
+from dpregret.algorithms.geometry.set_kinds import data_of
 from dpregret.algorithms.privacy import BLOCK, Budget, NoisePlan, Release
 from dpregret.algorithms.privacy.budget import group_epsilon
 from dpregret.algorithms.privacy.prefix_sums import by_run
 from dpregret.algorithms.privacy.selection import Selection
-from dpregret.core.checks import FLOAT, check_inside, check_near, check_shape
 from dpregret.core.discovery import discover
+from dpregret.core.learner_output import FLOAT, check_inside, check_near, check_shape
 from dpregret.core.losses import NO_ROWS, Losses, as_columns, copy_round, in_rounds, together
 from dpregret.core.losses import Loss as Loss
 from dpregret.core.oracles import SCRATCH, by_methods, inner, local_step, project, slope_at, step, vertex

@@ -149,7 +149,7 @@ class ConstraintSet(ABC):
         return self.hull_basis() if len(self.equalities()) else None
 
     def gauge(self) -> Oracle:
-        """The gauge around the center (geometry/base.py): from directions to subgradients. Raises UnsupportedSet."""
+        """The gauge around the center: from directions to subgradients. Raises UnsupportedSet."""
         raise UnsupportedSet(f"no gauge of the set {self.name!r} is known; use a learner that calls the linear oracle")
 
     def separation(self) -> Oracle:

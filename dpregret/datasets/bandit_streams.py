@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from dpregret.core.losses import Losses, LossSource
 from dpregret.core.sets import ConstraintSet
-from dpregret.datasets.base import Generators, Source, build, positive, sources, towards_vertex
 from dpregret.datasets.bundled import load
 from dpregret.datasets.losses import Affine, Entry, NormKink
+from dpregret.datasets.source import Generators, Source, build, positive, sources, towards_vertex
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.random import Uniforms
 from dpregret.numerics.sums import product, vecdot

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpregret.datasets import expert_data
-from dpregret.datasets.base import Generators, Source, build, sources
+from dpregret.datasets.source import Generators, Source, build, sources
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot
 

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from dpregret.core.losses import Loss, Losses
 from dpregret.core.sets import ConstraintSet
-from dpregret.datasets.base import Generators
 from dpregret.datasets.examples import Examples, unit_rows
 from dpregret.datasets.flights import (
     ARRIVED,
@@ -37,6 +36,7 @@ from dpregret.datasets.losses import RidgeLogistic
 from dpregret.datasets.pool_streams import PoolStream
 from dpregret.datasets.risk_simple import PooledLogistic
 from dpregret.datasets.risk_squared import DenseGram, RecordsRisk, SquaredRisk, chosen_records, rows_of
+from dpregret.datasets.source import Generators
 from dpregret.datasets.streams import BLOCK, Comparator
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot

@@ -13,10 +13,10 @@ from dpregret.core.losses import Loss, Losses
 from dpregret.core.newton import newton
 from dpregret.core.progress import Progress
 from dpregret.core.sets import ConstraintSet, minimise
-from dpregret.datasets.base import Generators, sparse_truth
 from dpregret.datasets.bundled import load
 from dpregret.datasets.examples import Examples, norm_of, unit_rows
 from dpregret.datasets.losses import RidgeLogistic, RidgeSquared
+from dpregret.datasets.source import Generators, sparse_truth
 from dpregret.datasets.streams import BLOCK, Comparator, Stream
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import largest_eigenvalue, product, vecdot

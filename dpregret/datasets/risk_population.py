@@ -10,9 +10,9 @@ from typing import Self, cast
 import numpy as np
 
 from dpregret.core.sets import ConstraintSet
-from dpregret.datasets.base import Generators, positive
 from dpregret.datasets.risk_squared import DenseGram, add_moments, gram_of, squared_constants
 from dpregret.datasets.risks import FRESH, STORED, Optimum, RiskSource
+from dpregret.datasets.source import Generators, positive
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.random import Coins
 from dpregret.numerics.sums import vecdot

@@ -8,11 +8,11 @@ from scipy.special import expit, log_expit
 
 from dpregret.core.losses import Losses
 from dpregret.core.sets import ConstraintSet
-from dpregret.datasets.base import Generators, positive
 from dpregret.datasets.examples import unit_rows
 from dpregret.datasets.losses import Linear, NormKink, Quadratic, RidgeLogistic, Sum
 from dpregret.datasets.risk_squared import hadamard_signs
 from dpregret.datasets.risks import EmpiricalRisk, Optimum
+from dpregret.datasets.source import Generators, positive
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import largest_eigenvalue, product, vecdot
 

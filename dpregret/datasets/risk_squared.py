@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from dpregret.core.losses import Losses
 from dpregret.core.sets import ConstraintSet
-from dpregret.datasets.base import Generators, sparse_truth
 from dpregret.datasets.bundled import load
 from dpregret.datasets.losses import Form, RidgeSquared
 from dpregret.datasets.risks import EmpiricalRisk, Optimum, largest_l1_norm
+from dpregret.datasets.source import Generators, sparse_truth
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled
 from dpregret.numerics.intrinsics import fused, intrinsic

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpregret.core.losses import Losses
 from dpregret.core.sets import ConstraintSet, minimise
-from dpregret.datasets.base import Generators, Source, build
+from dpregret.datasets.source import Generators, Source, build
 from dpregret.numerics.arrays import Array
 
 STORED, FRESH = "stored", "fresh"

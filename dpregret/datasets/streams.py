@@ -12,7 +12,7 @@ import numpy as np
 
 from dpregret.core.losses import Loss, Rounds
 from dpregret.core.sets import ConstraintSet
-from dpregret.datasets.base import Generators, Source, build
+from dpregret.datasets.source import Generators, Source, build
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.random import Normals
 from dpregret.numerics.sums import sum_rows, vecdot

@@ -21,8 +21,8 @@ import numpy as np
 
 from dpregret.core.losses import Loss, Losses
 from dpregret.core.sets import ConstraintSet
-from dpregret.datasets.base import Generators, positive
 from dpregret.datasets.losses import DirectionKink, DirectionSquare, HalfSpace, NormKink, Quadratic
+from dpregret.datasets.source import Generators, positive
 from dpregret.datasets.streams import BLOCK, Comparator, Stream, prefix_sums, sphere_blocks
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot

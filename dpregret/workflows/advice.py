@@ -54,7 +54,7 @@ from dpregret.paper_figs.winners.laws import (
 )
 from dpregret.paper_figs.winners.table import CALLS, CELLS, FOLDER, LAWS, OBLIVIOUS, STOCHASTIC
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.families.base import Draws
+from dpregret.workflows.families.interface import Draws
 from dpregret.workflows.plan.facts import FEEDBACK, POPULATION, family_of, stream_facts
 from dpregret.workflows.plan.fingerprint import ROOT
 from dpregret.workflows.run.account import account_of, deviation, sentence

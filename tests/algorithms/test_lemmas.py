@@ -35,7 +35,7 @@ from dpregret.algorithms.privacy import Budget, gaussian_delta, gaussian_epsilon
 from dpregret.paper_figs.judge.claims import Claim
 from dpregret.paper_figs.judge.verdicts import judge
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.families.base import Draws
+from dpregret.workflows.families.interface import Draws
 
 
 @pytest.mark.parametrize(("terms", "place"), [(1, 0.7), (2, 3.0), (3, 0.0), (5, 11.0), (9, 20.0)])

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from drawn import generators
 
-from dpregret.algorithms.bandits.base import BanditProblem
+from dpregret.algorithms.bandits.bandit_learner import BanditProblem
 from dpregret.algorithms.erm import polytope_frank_wolfe
-from dpregret.algorithms.erm.base import ErmProblem
+from dpregret.algorithms.erm.erm_learner import ErmProblem
 from dpregret.algorithms.erm.phased_sgd import PhasedSgd
-from dpregret.algorithms.experts.base import ExpertProblem
+from dpregret.algorithms.experts.expert_learner import ExpertProblem
 from dpregret.algorithms.geometry import CountedSet, make_set
 from dpregret.algorithms.learner import Problem, Setting, learners
 from dpregret.algorithms.privacy import ALTERNATIVES, PURE_ALTERNATIVES, Budget

@@ -26,11 +26,11 @@ from scipy.linalg import block_diag, solve_triangular
 from scipy.special import softmax
 from watched_bandits import watched
 
-from dpregret.algorithms.bandits.base import BanditProblem, Directions, Given
+from dpregret.algorithms.bandits.bandit_learner import BanditProblem, Directions, Given
 from dpregret.algorithms.bandits.doubling import PrivateBanditDoubling
 from dpregret.algorithms.bandits.noisy_values import NoisyValueBandit
 from dpregret.algorithms.erm import mirror_descent, sgd
-from dpregret.algorithms.erm.base import ErmProblem
+from dpregret.algorithms.erm.erm_learner import ErmProblem
 from dpregret.algorithms.erm.general_frank_wolfe import GeneralFrankWolfe
 from dpregret.algorithms.erm.mirror_descent import MirrorDescent
 from dpregret.algorithms.erm.online_to_batch import OnlineToBatch
@@ -38,8 +38,8 @@ from dpregret.algorithms.erm.polytope_frank_wolfe import CornerFrankWolfe
 from dpregret.algorithms.erm.private_offline_learning import PrivateOfflineLearning
 from dpregret.algorithms.erm.variance_reduced_frank_wolfe import VarianceReducedFrankWolfe
 from dpregret.algorithms.experts.adaptive import AdaptiveExperts, Phases
-from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.counters import TreeCounterExperts
+from dpregret.algorithms.experts.expert_learner import ExpertProblem
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.geometry.potential import Euclidean
 from dpregret.algorithms.learner import Problem, Setting, play
@@ -60,7 +60,7 @@ from dpregret.workflows.audit.erm import DIMENSION as SLOPE_DIMENSION
 from dpregret.workflows.audit.erm import FRESH_SAMPLES, LinearSample
 from dpregret.workflows.audit.experts import chain, halting, law, restless
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.families.base import generators
+from dpregret.workflows.families.interface import generators
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 BUDGET, WINDOW, RUNS, DIMENSION = Budget(4.0, 1e-6), 8, 200, 7

@@ -9,7 +9,7 @@ import pytest
 from drawn import generators
 
 import dpregret as dp
-from dpregret.algorithms.erm.base import ErmProblem
+from dpregret.algorithms.erm.erm_learner import ErmProblem
 from dpregret.algorithms.erm.frank_wolfe import FrankWolfe
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting, learners, play
@@ -28,7 +28,7 @@ from dpregret.algorithms.privacy import (
 from dpregret.core.losses import Losses
 from dpregret.datasets.losses import RidgeSquared
 from dpregret.datasets.risks import make_risk
-from dpregret.workflows.families.base import generators as draws
+from dpregret.workflows.families.interface import generators as draws
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ from scipy.stats import chisquare
 
 from dpregret.algorithms.experts.epoch_leader import lengths
 from dpregret.datasets import expert_data, expert_streams
-from dpregret.datasets.base import sources
 from dpregret.datasets.expert_streams import ExpertStream, Gap, epoch_lengths, make_expert_stream
+from dpregret.datasets.source import sources
 
 HALVING = ["halving", "halving-transient", "halving-slow"]
 DATA = ["digits-experts", "breast-cancer-experts"]

@@ -13,10 +13,10 @@ from drawn import generators
 from dpregret.algorithms.geometry import ConstraintSet, make_set
 from dpregret.datasets import bundled
 from dpregret.datasets.bandit_streams import make_bandit_stream
-from dpregret.datasets.base import sources
 from dpregret.datasets.expert_streams import make_expert_stream
 from dpregret.datasets.risk_squared import DenseGram, SquaredRisk, squared_constants
 from dpregret.datasets.risks import EmpiricalRisk, make_risk
+from dpregret.datasets.source import sources
 from dpregret.datasets.streams import make_stream
 
 RUNS = 3

@@ -18,7 +18,6 @@ from dpregret.algorithms.geometry import Ball, make_set
 from dpregret.core.losses import Loss
 from dpregret.datasets import pool_streams, streams, synthetic
 from dpregret.datasets.bandit_streams import BanditStream, make_bandit_stream
-from dpregret.datasets.base import sources
 from dpregret.datasets.examples import Examples
 from dpregret.datasets.losses import (
     DirectionKink,
@@ -30,6 +29,7 @@ from dpregret.datasets.losses import (
     RidgeSquared,
 )
 from dpregret.datasets.pool_streams import PoolStream
+from dpregret.datasets.source import sources
 from dpregret.datasets.streams import Stream, make_stream
 from dpregret.workflows.run.contracts import stream_faults
 

@@ -11,12 +11,12 @@ from drawn import generators
 
 from dpregret.algorithms import learner as loops
 from dpregret.algorithms.bandits import batched_arms, linear_bandit, noisy_leader
-from dpregret.algorithms.bandits.base import Given
+from dpregret.algorithms.bandits.bandit_learner import Given
 from dpregret.algorithms.erm import mirror_descent
 from dpregret.algorithms.erm.mirror_descent import MirrorDescent
 from dpregret.algorithms.learner import play
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.families.base import Draws
+from dpregret.workflows.families.interface import Draws
 from dpregret.workflows.plan.load import load_config
 from dpregret.workflows.plan.read import PROFILES
 

@@ -13,7 +13,7 @@ import pandas as pd
 
 from dpregret.core import child
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.families.base import Draws
+from dpregret.workflows.families.interface import Draws
 from dpregret.workflows.plan import fingerprint
 from dpregret.workflows.plan.read import FORMAT, ExperimentPlays, Plan, Play
 from dpregret.workflows.run.job import labelled

@@ -23,7 +23,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from dpregret.workflows.families.base import Experiment, Family
+from dpregret.workflows.families.interface import Experiment, Family
 
 
 class ForecastExperiment(Experiment):
@@ -80,7 +80,7 @@ STREAMS = '''
 
 import numpy as np
 
-from dpregret.datasets.base import Source
+from dpregret.datasets.source import Source
 
 
 class ForecastStream(Source):

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from plays import NO_CODE, given, plan_of, run_script
 
-from dpregret.algorithms.bandits.base import Given
+from dpregret.algorithms.bandits.bandit_learner import Given
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.online.projected_descent import PrivateProjectedDescent as ProjectedNoise
 from dpregret.algorithms.privacy import Budget, NoisePlan

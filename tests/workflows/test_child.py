@@ -23,14 +23,14 @@ import psutil
 import pytest
 from plays import NO_CODE, part_of, plan_of
 
-from dpregret.algorithms.bandits.base import BanditLearner, Given, Record
+from dpregret.algorithms.bandits.bandit_learner import BanditLearner, Given, Record
 from dpregret.algorithms.erm.trivial import StayAtZero
 from dpregret.algorithms.experts.hedge import ExactHedge
 from dpregret.algorithms.learner import Card, Learner
 from dpregret.algorithms.privacy import Release
 from dpregret.core import child
-from dpregret.core.checks import LearnerFault, check_violation
 from dpregret.core.child import Bounds, OnProgress, call
+from dpregret.core.learner_output import LearnerFault, check_violation
 from dpregret.core.machine import cpu_seconds
 from dpregret.paper_figs.judge.runs import RunsError, first_fault
 from dpregret.workflows.plan import keys

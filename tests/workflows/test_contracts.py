@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from plays import small
 
-from dpregret.algorithms.experts.base import Play
+from dpregret.algorithms.experts.expert_learner import Play
 from dpregret.algorithms.experts.hedge import ExactHedge
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Card, Learner

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from competing import choice_scores
 
-from dpregret.algorithms.erm.base import ErmProblem
+from dpregret.algorithms.erm.erm_learner import ErmProblem
 from dpregret.algorithms.erm.one_sample_frank_wolfe import OneSampleFrankWolfe
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.privacy import Budget

@@ -417,7 +417,7 @@ def counted() -> dict[str, set[Path]]:
         ("core/files.py", WHOLE | {"cocop", "pocp"}),
         ("datasets/bundled.py", {"audit_family", "cocop", "data", "pocp"}),
         ("datasets/records.py", {"data"}),
-        ("workflows/families/base.py", {"audit_family", "cocop", "pocp"}),
+        ("workflows/families/interface.py", {"audit_family", "cocop", "pocp"}),
         ("datasets/risk_population.py", {"audit_family"}),
         ("workflows/run/oracle_costs.py", {"oracles"}),
         ("workflows/run/stage.py", WHOLE),

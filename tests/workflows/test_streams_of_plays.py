@@ -32,8 +32,8 @@ from dpregret.datasets.streams import Stream, make_stream
 from dpregret.paper_figs.figures.style import DOTTED, PLAIN, CurveStyle, CurveStyles
 from dpregret.paper_figs.judge.claims import load_claims
 from dpregret.paper_figs.judge.runs import check_columns, check_runs
-from dpregret.workflows.families import FAMILIES, base, online
-from dpregret.workflows.families.base import Draws
+from dpregret.workflows.families import FAMILIES, interface, online
+from dpregret.workflows.families.interface import Draws
 from dpregret.workflows.plan import fingerprint
 from dpregret.workflows.plan.facts import VARIANTS, display_names
 from dpregret.workflows.plan.load import load_config, read_profile
@@ -104,7 +104,7 @@ class Spy:
                 if isinstance(each, np.random.Generator):
                     self.seen[id(each)] = each
                     self.where[id(each)].add(".".join(module.split(".")[1:3]))
-        if code is base.generators.__code__:
+        if code is interface.generators.__code__:
             self.asked.append(tuple(frame.f_locals[name] for name in ("seed", "purpose", "runs")))  # type: ignore[arg-type]
 
     @contextmanager

@@ -62,7 +62,7 @@ def test_new_refuses_names_that_no_study_may_have(name: str, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("planted", "named"),
     [
-        ("algorithms/online/ftal.py", "ftal.py"), ("datasets/base.py", "base.py"), ("mine.py", "mine.py"),
+        ("algorithms/online/ftal.py", "ftal.py"), ("datasets/source.py", "source.py"), ("mine.py", "mine.py"),
         ("algorithms/onlin/mine.py", "onlin"), ("algorithms/online/my-own.py", "my-own.py"),
     ],
 )  # fmt: skip

@@ -26,7 +26,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpregret.algorithms.bandits.base import BLOCK, BanditLearner, Given, Record, has_text
+from dpregret.algorithms.bandits.bandit_learner import BLOCK, BanditLearner, Given, Record, has_text
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Release, calibrate
 from dpregret.algorithms.privacy.noise import UnitNoise

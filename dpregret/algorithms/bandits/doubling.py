@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, Given, Record
+from dpregret.algorithms.bandits.bandit_learner import BanditLearner, BanditProblem, Given, Record
 from dpregret.algorithms.bandits.private_bandit import PrivateBanditGaussian
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Release

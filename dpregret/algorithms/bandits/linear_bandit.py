@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from dpregret.algorithms.bandits.base import BLOCK, TINY, BanditLearner, Given, Record, unit_sphere
+from dpregret.algorithms.bandits.bandit_learner import BLOCK, TINY, BanditLearner, Given, Record, unit_sphere
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Release, calibrate, unit_noise
 from dpregret.core.losses import copy_round

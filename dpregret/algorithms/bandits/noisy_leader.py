@@ -37,7 +37,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpregret.algorithms.bandits.base import TINY, BanditLearner, Directions, Given, Record, has_text
+from dpregret.algorithms.bandits.bandit_learner import TINY, BanditLearner, Directions, Given, Record, has_text
 from dpregret.algorithms.learner import ORACLES, compiled_data_of, price_of
 from dpregret.algorithms.privacy import Budget, NoiseDistribution, NoisePlan, calibrate, horizon_sums
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpregret.algorithms.bandits.base import BLOCK
+from dpregret.algorithms.bandits.bandit_learner import BLOCK
 from dpregret.algorithms.bandits.private_bandit import PrivateBanditGaussian
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, calibrate

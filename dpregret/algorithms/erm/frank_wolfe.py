@@ -21,7 +21,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpregret.algorithms.erm.base import ErmLearner
+from dpregret.algorithms.erm.erm_learner import ErmLearner
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
 from dpregret.numerics.arrays import Array

@@ -39,7 +39,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpregret.algorithms.erm.base import ErmLearner
+from dpregret.algorithms.erm.erm_learner import ErmLearner
 from dpregret.algorithms.geometry import ConstraintSet, CountedSet, Potential, gaussian_width, make_potential
 from dpregret.algorithms.geometry.potential import Euclidean
 from dpregret.algorithms.learner import FEWEST, MOST, NUMBERS

@@ -36,7 +36,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpregret.algorithms.erm.base import OnePassLearner, Records
+from dpregret.algorithms.erm.erm_learner import OnePassLearner, Records
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, calibrate, unit_noise
 from dpregret.numerics.arrays import Array

@@ -27,7 +27,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpregret.algorithms.erm.base import ErmLearner
+from dpregret.algorithms.erm.erm_learner import ErmLearner
 from dpregret.algorithms.erm.projected_gradient import minimum_of
 from dpregret.algorithms.geometry import gaussian_width
 from dpregret.algorithms.learner import Card

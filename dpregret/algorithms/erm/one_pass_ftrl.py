@@ -22,7 +22,7 @@ from itertools import chain
 
 import numpy as np
 
-from dpregret.algorithms.erm.base import OnePassLearner
+from dpregret.algorithms.erm.erm_learner import OnePassLearner
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import ALTERNATIVES, NoisePlan
 from dpregret.numerics.arrays import Array

@@ -43,7 +43,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import digamma
 
-from dpregret.algorithms.erm.base import OnePassLearner
+from dpregret.algorithms.erm.erm_learner import OnePassLearner
 from dpregret.algorithms.erm.polytope_frank_wolfe import AxisCorners, corners_of, score_noise
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget

@@ -34,7 +34,7 @@ from itertools import chain
 
 import numpy as np
 
-from dpregret.algorithms.erm.base import OnePassLearner
+from dpregret.algorithms.erm.erm_learner import OnePassLearner
 from dpregret.algorithms.learner import Card, Learner, Problem, Setting
 from dpregret.algorithms.online import (
     adaptive_descent,

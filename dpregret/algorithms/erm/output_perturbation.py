@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpregret.algorithms.erm.base import ErmLearner
+from dpregret.algorithms.erm.erm_learner import ErmLearner
 from dpregret.algorithms.erm.objective_perturbation import TOLERANCE, scaled_noise
 from dpregret.algorithms.erm.projected_gradient import minimum_of
 from dpregret.algorithms.learner import Card

@@ -30,7 +30,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpregret.algorithms.erm.base import OnePassLearner
+from dpregret.algorithms.erm.erm_learner import OnePassLearner
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Release, gaussian_mu, unit_noise
 from dpregret.numerics.arrays import Array

@@ -35,7 +35,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.erm.base import OnePassLearner
+from dpregret.algorithms.erm.erm_learner import OnePassLearner
 from dpregret.algorithms.erm.objective_perturbation import scaled_noise
 from dpregret.algorithms.learner import Card, LedgerLine
 from dpregret.algorithms.privacy import Budget, Release, calibrate

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
+from dpregret.algorithms.erm.erm_learner import ErmLearner, ErmProblem
 from dpregret.algorithms.learner import Card
 from dpregret.core.sets import minimise
 from dpregret.numerics.arrays import Array

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpregret.algorithms.erm.base import ErmLearner
+from dpregret.algorithms.erm.erm_learner import ErmLearner
 from dpregret.algorithms.learner import Card
 from dpregret.numerics.arrays import Array
 

@@ -40,7 +40,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpregret.algorithms.erm.base import OnePassLearner, Records
+from dpregret.algorithms.erm.erm_learner import OnePassLearner, Records
 from dpregret.algorithms.erm.polytope_frank_wolfe import AxisCorners, corners_of, score_noise
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget

@@ -30,7 +30,7 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from dpregret.algorithms.experts.base import Block, ExpertLearner, Play, RunOfBlock, play_runs
+from dpregret.algorithms.experts.expert_learner import Block, ExpertLearner, Play, RunOfBlock, play_runs
 from dpregret.algorithms.experts.sparse_vector import Switcher
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget

@@ -35,7 +35,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpregret.algorithms.experts.base import Block, Play
+from dpregret.algorithms.experts.expert_learner import Block, Play
 from dpregret.algorithms.experts.shrinking_dartboard import (
     SMALLEST,
     AsPrinted,

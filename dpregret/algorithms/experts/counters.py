@@ -24,7 +24,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from dpregret.algorithms.experts.base import Block, ExpertLearner, Play, RunOfBlock, play_runs
+from dpregret.algorithms.experts.expert_learner import Block, ExpertLearner, Play, RunOfBlock, play_runs
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import PURE_ALTERNATIVES, PrefixSums, Release, horizon_sums
 from dpregret.algorithms.privacy.budget import SPACING

@@ -28,7 +28,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from dpregret.algorithms.experts.base import Block, ExpertLearner, Play
+from dpregret.algorithms.experts.expert_learner import Block, ExpertLearner, Play
 from dpregret.algorithms.experts.hedge import marginals_of
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy.selection import Selection

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from dpregret.algorithms.experts.base import Block, ExpertLearner, Play
+from dpregret.algorithms.experts.expert_learner import Block, ExpertLearner, Play
 from dpregret.algorithms.learner import Card
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled, inlined

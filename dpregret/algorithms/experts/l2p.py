@@ -43,8 +43,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpregret.algorithms.experts.base import Block, Play
 from dpregret.algorithms.experts.batched_dartboard import tuned
+from dpregret.algorithms.experts.expert_learner import Block, Play
 from dpregret.algorithms.experts.hedge import exponentiate, widened
 from dpregret.algorithms.experts.shrinking_dartboard import LazyHedge, Tuning, affordable, best_eta
 from dpregret.algorithms.learner import Card

@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpregret.algorithms.experts.base import Block, ExpertLearner, Play, rechunk
+from dpregret.algorithms.experts.expert_learner import Block, ExpertLearner, Play, rechunk
 from dpregret.algorithms.experts.hedge import exponentiate
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import (

@@ -42,7 +42,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import bdtrc
 
-from dpregret.algorithms.experts.base import Block, Play
+from dpregret.algorithms.experts.expert_learner import Block, Play
 from dpregret.algorithms.experts.hedge import ExactHedge
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy.selection import zcdp_epsilon

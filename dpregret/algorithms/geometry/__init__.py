@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from dpregret.algorithms.geometry.ball import Ball
-from dpregret.algorithms.geometry.base import CountedSet, Tally
 from dpregret.algorithms.geometry.box import Box
 from dpregret.algorithms.geometry.flow import FlowPolytope, grid_edges, layered_edges
 from dpregret.algorithms.geometry.grouped import GroupedL1Ball
@@ -17,6 +16,7 @@ from dpregret.algorithms.geometry.l1_ball import L1Ball
 from dpregret.algorithms.geometry.matrices import NuclearBall, Spectrahedron
 from dpregret.algorithms.geometry.polytope import SignPolytope, VertexPolytope
 from dpregret.algorithms.geometry.potential import POTENTIALS, Potential, make_potential
+from dpregret.algorithms.geometry.set_kinds import CountedSet, Tally
 from dpregret.algorithms.geometry.simplex import Simplex
 from dpregret.algorithms.geometry.submodular import CoveragePolytope, PartitionMatroid, Permutahedron, SpanningTrees
 from dpregret.algorithms.geometry.width import gaussian_width

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.geometry.base import CoordinateGauge, checked_dimension, data_from
+from dpregret.algorithms.geometry.set_kinds import CoordinateGauge, checked_dimension, data_from
 from dpregret.core.oracles import local_step, project, vertex
 from dpregret.core.sets import ConstraintSet, LocalOracle, Oracle
 from dpregret.numerics.arrays import Array

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpregret.algorithms.geometry.base import (
+from dpregret.algorithms.geometry.set_kinds import (
     CoordinateGauge,
     SolvedProjection,
     checked_dimension,

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dpregret.algorithms.geometry.base import NormBall, checked_dimension
 from dpregret.algorithms.geometry.l1_ball import L1Ball
+from dpregret.algorithms.geometry.set_kinds import NormBall, checked_dimension
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot
 

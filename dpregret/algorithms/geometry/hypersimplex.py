@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.geometry.base import (
+from dpregret.algorithms.geometry.set_kinds import (
     CoordinateGauge,
     checked_dimension,
     data_from,

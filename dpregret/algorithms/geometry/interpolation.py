@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpregret.algorithms.geometry.ball import Ball
-from dpregret.algorithms.geometry.base import NormBall, checked_dimension
 from dpregret.algorithms.geometry.l1_ball import L1Ball
+from dpregret.algorithms.geometry.set_kinds import NormBall, checked_dimension
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.geometry.base import NormBall, checked_dimension, data_from
+from dpregret.algorithms.geometry.set_kinds import NormBall, checked_dimension, data_from
 from dpregret.algorithms.geometry.simplex import move_towards, threshold
 from dpregret.core.oracles import local_step, project, vertex
 from dpregret.core.sets import LocalOracle

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.geometry.base import NormBall, checked_dimension, data_from, reject_dimension
 from dpregret.algorithms.geometry.l1_ball import L1BallData
+from dpregret.algorithms.geometry.set_kinds import NormBall, checked_dimension, data_from, reject_dimension
 from dpregret.algorithms.geometry.simplex import Simplex
 from dpregret.core.oracles import SCRATCH, project, vertex
 from dpregret.core.sets import ConstraintSet, Oracle

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpregret.algorithms.geometry.base import FacetGauge, checked_dimension, reject_dimension
+from dpregret.algorithms.geometry.set_kinds import FacetGauge, checked_dimension, reject_dimension
 from dpregret.core.sets import ConstraintSet, Oracle
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import product

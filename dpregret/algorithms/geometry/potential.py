@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpregret.algorithms.geometry.ball import Ball
-from dpregret.algorithms.geometry.base import CountedSet, data_of
 from dpregret.algorithms.geometry.grouped import GroupedL1Ball
 from dpregret.algorithms.geometry.l1_ball import L1Ball
 from dpregret.algorithms.geometry.matrices import NuclearBall, measure, orthogonal_rows, recompose
 from dpregret.algorithms.geometry.polytope import VertexPolytope
+from dpregret.algorithms.geometry.set_kinds import CountedSet, data_of
 from dpregret.algorithms.geometry.simplex import Simplex
 from dpregret.core.errors import not_allowed
 from dpregret.core.oracles import by_methods, inner, mirror_step, point_of, project

@@ -7,7 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.geometry.base import CoordinateGauge, FixedSum, checked_dimension, data_from, reach_of_binary
+from dpregret.algorithms.geometry.set_kinds import (
+    CoordinateGauge,
+    FixedSum,
+    checked_dimension,
+    data_from,
+    reach_of_binary,
+)
 from dpregret.core.oracles import local_step, project, vertex
 from dpregret.core.sets import LocalOracle, Oracle
 from dpregret.numerics.arrays import Array

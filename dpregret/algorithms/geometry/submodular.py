@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpregret.algorithms.geometry.base import (
+from dpregret.algorithms.geometry.hypersimplex import Cheapest, Choices, Hypersimplex
+from dpregret.algorithms.geometry.set_kinds import (
     FacetGauge,
     FixedSum,
     SolvedProjection,
@@ -19,7 +20,6 @@ from dpregret.algorithms.geometry.base import (
     data_from,
     reject_dimension,
 )
-from dpregret.algorithms.geometry.hypersimplex import Cheapest, Choices, Hypersimplex
 from dpregret.algorithms.geometry.simplex import sift
 from dpregret.core.oracles import by_corners, corner, vertex
 from dpregret.core.sets import ConstraintSet, Oracle

@@ -9,11 +9,11 @@ from collections.abc import Callable
 import numpy as np
 
 from dpregret.algorithms.geometry.ball import Ball
-from dpregret.algorithms.geometry.base import CountedSet
 from dpregret.algorithms.geometry.box import Box
 from dpregret.algorithms.geometry.grouped import GroupedL1Ball
 from dpregret.algorithms.geometry.l1_ball import L1Ball
 from dpregret.algorithms.geometry.polytope import VertexPolytope
+from dpregret.algorithms.geometry.set_kinds import CountedSet
 from dpregret.algorithms.geometry.simplex import Simplex
 from dpregret.core.sets import ConstraintSet
 from dpregret.numerics.arrays import Array

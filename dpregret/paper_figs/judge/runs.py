@@ -12,7 +12,7 @@ import pandas as pd
 from pandas.api import types
 
 from dpregret.core import parquet
-from dpregret.core.checks import LARGEST, LearnerFault, check_violation, range_in_words
+from dpregret.core.learner_output import LARGEST, LearnerFault, check_violation, range_in_words
 
 
 class Limit(NamedTuple):

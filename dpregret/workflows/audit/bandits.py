@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, Directions, Given
+from dpregret.algorithms.bandits.bandit_learner import BanditLearner, BanditProblem, Directions, Given
 from dpregret.algorithms.bandits.batched_arms import BatchedArms
 from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
+from dpregret.algorithms.erm.erm_learner import ErmLearner, ErmProblem
 from dpregret.algorithms.erm.objective_perturbation import ObjectivePerturbation
 from dpregret.algorithms.erm.private_offline_learning import PrivateOfflineLearning
 from dpregret.algorithms.geometry import ConstraintSet, make_set

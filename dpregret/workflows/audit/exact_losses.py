@@ -50,10 +50,10 @@ from typing import Final, cast
 import numpy as np
 from scipy.special import ndtr
 
-from dpregret.algorithms.erm.base import ErmProblem, Risk
+from dpregret.algorithms.erm.erm_learner import ErmProblem, Risk
 from dpregret.algorithms.erm.noisy_batch_descent import batch_deviation, printed_batch, printed_steps
 from dpregret.algorithms.erm.private_offline_learning import PrivateOfflineLearning
-from dpregret.algorithms.experts.base import ExpertProblem
+from dpregret.algorithms.experts.expert_learner import ExpertProblem
 from dpregret.algorithms.experts.l2p import LazyToPrivate
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Learner

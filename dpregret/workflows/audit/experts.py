@@ -25,9 +25,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpregret.algorithms.experts.adaptive import AdaptiveExperts
-from dpregret.algorithms.experts.base import ExpertLearner, ExpertProblem
 from dpregret.algorithms.experts.counters import TreeCounterExperts
 from dpregret.algorithms.experts.epoch_leader import EpochLeader
+from dpregret.algorithms.experts.expert_learner import ExpertLearner, ExpertProblem
 from dpregret.algorithms.experts.hedge import ExactHedge
 from dpregret.algorithms.experts.private_leader import PrivateLeader
 from dpregret.algorithms.experts.shrinking_dartboard import LazyHedge

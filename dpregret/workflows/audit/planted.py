@@ -13,8 +13,8 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.epoch_leader import EpochLeader
+from dpregret.algorithms.experts.expert_learner import ExpertProblem
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.online.gauge_descent import corrected
 from dpregret.algorithms.privacy import (

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from dpregret.core.discovery import discover
-from dpregret.workflows.families.base import Family
+from dpregret.workflows.families.interface import Family
 
 FAMILIES: Final[Mapping[str, Family[Any, Any, Any]]] = {
     name: family() for name, family in discover(__name__, Family, "name").items()

@@ -13,20 +13,28 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from dpregret.core.checks import TOLERANCE, LearnerFault, check_inside, check_shape, check_violation, finite, numbers
+from dpregret.core.learner_output import (
+    TOLERANCE,
+    LearnerFault,
+    check_inside,
+    check_shape,
+    check_violation,
+    finite,
+    numbers,
+)
 from dpregret.core.yaml_source import KeyPath
-from dpregret.workflows.families import base
-from dpregret.workflows.families.base import Instance
+from dpregret.workflows.families import interface
+from dpregret.workflows.families.interface import Instance
 
 if TYPE_CHECKING:
-    from dpregret.algorithms.bandits.base import BanditLearner
+    from dpregret.algorithms.bandits.bandit_learner import BanditLearner
     from dpregret.algorithms.geometry import ConstraintSet, CountedSet
     from dpregret.algorithms.learner import Card
     from dpregret.core.losses import LossBatch, LossSource
     from dpregret.numerics.arrays import Array
 
 
-class BanditExperiment(base.ExperimentOnSets):
+class BanditExperiment(interface.ExperimentOnSets):
     """One sweep with bandit feedback; ``family: bandits``.
 
     Settings as in an online experiment, without windows. ``epsilon`` may hold ``.inf``: the same learner without noise,
@@ -35,11 +43,11 @@ class BanditExperiment(base.ExperimentOnSets):
 
     family: Literal["bandits"]
     sweep: Literal["horizon", "dimension", "epsilon", "set", "stream", "none"]
-    options: dict[str, base.Plain] = Field(default_factory=dict)
+    options: dict[str, interface.Plain] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class BanditCell(base.Cell):
+class BanditCell(interface.Cell):
     """One play; epsilon where the stream is aimed at one."""
 
     epsilon: float | None = None
@@ -53,7 +61,7 @@ class BanditCell(base.Cell):
         return f"bandit {self.stream} {self.set_name} {self.dimension}"
 
 
-class Bandits(base.Family[BanditExperiment, BanditCell, Instance]):
+class Bandits(interface.Family[BanditExperiment, BanditCell, Instance]):
     """Learners of algorithms/bandits on streams of bandit losses."""
 
     name = "bandits"
@@ -69,7 +77,7 @@ class Bandits(base.Family[BanditExperiment, BanditCell, Instance]):
             for dimension, horizon in itertools.product(experiment.dimensions(set_name), experiment.horizon):
                 yield from (BanditCell(stream, set_name, dimension, horizon, epsilon) for epsilon in aims)
 
-    def problem(self, cell: BanditCell, experiment: BanditExperiment, draws: base.Draws) -> Instance:
+    def problem(self, cell: BanditCell, experiment: BanditExperiment, draws: interface.Draws) -> Instance:
         """The set and the stream."""
         from dpregret.algorithms.geometry import make_set
         from dpregret.datasets.bandit_streams import make_bandit_stream
@@ -83,7 +91,7 @@ class Bandits(base.Family[BanditExperiment, BanditCell, Instance]):
         self, learner_class: type[Any], problem: Instance, cell: BanditCell, experiment: BanditExperiment, variant: str
     ) -> BanditLearner:
         """With all privacy budgets of the cell, on a set that counts its calls."""
-        from dpregret.algorithms.bandits.base import BanditProblem
+        from dpregret.algorithms.bandits.bandit_learner import BanditProblem
         from dpregret.algorithms.geometry import CountedSet
 
         if cell.epsilon is not None:
@@ -91,22 +99,22 @@ class Bandits(base.Family[BanditExperiment, BanditCell, Instance]):
         stream = problem.stream
         kinds = ("linear" in stream.traits, "arms" in stream.traits)
         visible = BanditProblem(CountedSet(problem.domain), cell.horizon, stream.lipschitz, *kinds)
-        budgets = base.budgets_of(experiment, learner_class.card)
+        budgets = interface.budgets_of(experiment, learner_class.card)
         return learner_class(visible, budgets, experiment.runs, variant)
 
-    def play(self, learner: BanditLearner, problem: Instance, cell: BanditCell, draws: base.Draws) -> pd.DataFrame:
-        from dpregret.algorithms.bandits.base import Given
+    def play(self, learner: BanditLearner, problem: Instance, cell: BanditCell, draws: interface.Draws) -> pd.DataFrame:
+        from dpregret.algorithms.bandits.bandit_learner import Given
         from dpregret.datasets.bandit_streams import BanditComparator
 
         stream, plan = problem.stream, learner.plan
-        participations = [base.rounds_of_record(stream, cell.horizon)] * len(learner.budgets)
-        accounts = base.accounts(learner, summed=True, participations=participations)
+        participations = [interface.rounds_of_record(stream, cell.horizon)] * len(learner.budgets)
+        accounts = interface.accounts(learner, summed=True, participations=participations)
         comparator = draws.comparator(BanditComparator, stream, draws.generators(cell.label), cell.horizon)
         beyond = learner.exploration * math.sqrt(cell.dimension)  # in the units of `violation`, at most
         source = CheckedSource(stream.source(draws.generators(cell.label)), cell.horizon, problem.domain, beyond)
         inputs = Given(source, draws.generators("directions"), draws.generators("noise"), source.advance)
         started = process_time()
-        with base.unchanged_inputs(set=problem.domain, stream=stream):
+        with interface.unchanged_inputs(set=problem.domain, stream=stream):
             record = learner.play(inputs)
         seconds = process_time() - started - learner.apart
         source.close()
@@ -121,7 +129,7 @@ class Bandits(base.Family[BanditExperiment, BanditCell, Instance]):
             "bound": finite("bound", learner.bound(), (settings,), unknown=True),
             "displacement": finite("displacement", record.displacement, (settings,), 0.0),
         }
-        return base.frame(
+        return interface.frame(
             shape,
             of_settings,
             **cell.columns(),
@@ -132,7 +140,7 @@ class Bandits(base.Family[BanditExperiment, BanditCell, Instance]):
             clipped=numbers("share of clipped values", record.clipped, shape, 0.0, 1.0),
             noise_distribution=plan.distribution if plan is not None else "none",
             violation=record.violation,
-            **base.costs(cast("CountedSet", learner.domain), seconds, cell.horizon * runs * settings),
+            **interface.costs(cast("CountedSet", learner.domain), seconds, cell.horizon * runs * settings),
             solves=0.0,
         )
 

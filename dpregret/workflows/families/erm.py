@@ -14,13 +14,13 @@ import numpy as np
 import pandas as pd
 from pydantic import Field, model_validator
 
-from dpregret.core.checks import check_inside, check_shape, finite
+from dpregret.core.learner_output import check_inside, check_shape, finite
 from dpregret.core.yaml_source import KeyPath
-from dpregret.workflows.families import base
-from dpregret.workflows.families.base import Instance
+from dpregret.workflows.families import interface
+from dpregret.workflows.families.interface import Instance
 
 if TYPE_CHECKING:
-    from dpregret.algorithms.erm.base import ErmLearner
+    from dpregret.algorithms.erm.erm_learner import ErmLearner
     from dpregret.algorithms.geometry import CountedSet
     from dpregret.algorithms.learner import Card
     from dpregret.algorithms.privacy import Budget
@@ -32,10 +32,10 @@ LARGEST_DIMENSION = 2**17  # points of all runs must fit into memory
 ENOUGH = 2**20  # records of a costly risk, to see whether it can be made
 
 
-class Growth(base.Settings):
+class Growth(interface.Settings):
     """A dimension that grows with the number of records: round(factor * n^power)."""
 
-    factor: base.Positive
+    factor: interface.Positive
     power: Annotated[float, Field(gt=0, le=4)]
 
     def dimension(self, samples: int) -> int:
@@ -44,7 +44,7 @@ class Growth(base.Settings):
         return max(2, round(size))
 
 
-class ErmExperiment(base.ExperimentOnSets):
+class ErmExperiment(interface.ExperimentOnSets):
     """One sweep of empirical risk minimisation; ``family: erm``.
 
     ``samples`` numbers of records, ``risks`` names of risks, ``dimension`` as in an online experiment or, instead,
@@ -54,12 +54,12 @@ class ErmExperiment(base.ExperimentOnSets):
 
     family: Literal["erm"]
     sweep: Literal["samples", "dimension", "epsilon", "delta", "width", "option", "risk", "none"]
-    streams: base.Words = Field(alias="risks")
-    dimension: base.Dimensions | None = None  # type: ignore[assignment]
+    streams: interface.Words = Field(alias="risks")
+    dimension: interface.Dimensions | None = None  # type: ignore[assignment]
     dimension_growth: Growth | None = None
-    horizon: base.Integers = Field(alias="samples")
-    options: dict[str, base.OneOrMore[base.Plain]] = Field(default_factory=dict)
-    set_options: dict[str, base.OneOrMore[base.Plain]] = Field(default_factory=dict)
+    horizon: interface.Integers = Field(alias="samples")
+    options: dict[str, interface.OneOrMore[interface.Plain]] = Field(default_factory=dict)
+    set_options: dict[str, interface.OneOrMore[interface.Plain]] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _one_dimension(self) -> ErmExperiment:
@@ -84,7 +84,7 @@ class ErmExperiment(base.ExperimentOnSets):
         for name, samples in itertools.product(self.sets, self.horizon):
             yield ("dimension_growth",), name, self.dimension_growth.dimension(samples)
 
-    def mistakes(self) -> Iterator[base.Mistake]:
+    def mistakes(self) -> Iterator[interface.Mistake]:
         """Points that memory cannot hold."""
         mistakes = [*super().mistakes()]
         yield from mistakes
@@ -95,11 +95,11 @@ class ErmExperiment(base.ExperimentOnSets):
 
 
 @dataclass(frozen=True)
-class ErmCell(base.Cell):
+class ErmCell(interface.Cell):
     """One data set a run; horizon: the number of records."""
 
-    options: base.Options
-    set_options: base.Options = ()
+    options: interface.Options
+    set_options: interface.Options = ()
 
     def __str__(self) -> str:
         return f"{self.stream!r}, set {self.set_name!r}, dimension {self.dimension}, n = {self.horizon}"
@@ -113,7 +113,7 @@ class ErmCell(base.Cell):
         return super().columns() | dict(self.options) | dict(self.set_options)
 
 
-class Erm(base.Family[ErmExperiment, ErmCell, Instance]):
+class Erm(interface.Family[ErmExperiment, ErmCell, Instance]):
     """Learners of algorithms/erm on empirical risks, or on those of a population."""
 
     name = "erm"
@@ -127,13 +127,13 @@ class Erm(base.Family[ErmExperiment, ErmCell, Instance]):
 
     def cells(self, experiment: ErmExperiment, card: Card) -> Iterator[ErmCell]:
         """Every combination of set, risk, number of records, dimension and option."""
-        choices = [base.choices_of(experiment.options), base.choices_of(experiment.set_options)]
+        choices = [interface.choices_of(experiment.options), interface.choices_of(experiment.set_options)]
         for set_name, risk, samples in itertools.product(experiment.sets, experiment.streams, experiment.horizon):
             for dimension in experiment.dimensions(set_name, samples):
                 for options, set_options in itertools.product(*choices):
                     yield ErmCell(risk, set_name, dimension, samples, options, set_options)
 
-    def problem(self, cell: ErmCell, experiment: ErmExperiment, draws: base.Draws) -> Instance:
+    def problem(self, cell: ErmCell, experiment: ErmExperiment, draws: interface.Draws) -> Instance:
         """The set, and the risk of one data set a run, or of a population."""
         from dpregret.algorithms.geometry import make_set
         from dpregret.datasets.risks import make_risk
@@ -148,18 +148,18 @@ class Erm(base.Family[ErmExperiment, ErmCell, Instance]):
         self, learner_class: type[Any], problem: Instance, cell: ErmCell, experiment: ErmExperiment, variant: str
     ) -> ErmLearner:
         """With all privacy budgets, on a set that counts its calls."""
-        from dpregret.algorithms.erm.base import ErmProblem
+        from dpregret.algorithms.erm.erm_learner import ErmProblem
         from dpregret.algorithms.geometry import CountedSet
 
-        budgets = base.budgets_of(experiment, learner_class.card)
+        budgets = interface.budgets_of(experiment, learner_class.card)
         visible = ErmProblem(CountedSet(problem.domain), facing(problem.stream, budgets))
         return learner_class(visible, budgets, experiment.runs, variant)
 
-    def play(self, learner: ErmLearner, problem: Instance, cell: ErmCell, draws: base.Draws) -> pd.DataFrame:
+    def play(self, learner: ErmLearner, problem: Instance, cell: ErmCell, draws: interface.Draws) -> pd.DataFrame:
         risk, shape = facing(problem.stream, learner.budgets), (len(learner.budgets), draws.runs)
         optimum, _, gaps = risk.optimum()
         started = process_time()
-        with base.unchanged_inputs(set=problem.domain, risk=problem.stream):
+        with interface.unchanged_inputs(set=problem.domain, risk=problem.stream):
             points = learner.fit(draws.generators("noise"))
         seconds = process_time() - started - learner.apart
         check_shape(points, (*shape, cell.dimension))
@@ -172,7 +172,7 @@ class Erm(base.Family[ErmExperiment, ErmCell, Instance]):
         width, width_error = _width(cell.set_name, cell.dimension, cell.set_options)
         iterations = finite("iterations", learner.iterations(), shape[:1], 0.0)
         of_settings = {"bound": _bounds(learner, risk), "iterations": iterations, **_ledger(learner)}
-        rows = base.frame(
+        rows = interface.frame(
             shape,
             of_settings,
             **cell.columns(),
@@ -183,7 +183,7 @@ class Erm(base.Family[ErmExperiment, ErmCell, Instance]):
             width=width,
             width_error=width_error,
             violation=violation,
-            **base.costs(cast("CountedSet", learner.domain), seconds, math.prod(shape)),
+            **interface.costs(cast("CountedSet", learner.domain), seconds, math.prod(shape)),
             solves=0.0,
         )
         return rows.drop(columns=["gauges", "seconds_gauge"], errors="ignore")  # costs that other descents have
@@ -195,7 +195,7 @@ class Erm(base.Family[ErmExperiment, ErmCell, Instance]):
             samples = min(samples, ENOUGH)
         smallest: dict[str, Any] = {"horizon": (samples,), "epsilon": (min(experiment.epsilon),), "runs": 1}
         for field in ("options", "set_options"):
-            smallest[field] = {name: base.as_tuple(value)[0] for name, value in getattr(experiment, field).items()}
+            smallest[field] = {name: interface.as_tuple(value)[0] for name, value in getattr(experiment, field).items()}
         if experiment.dimension is not None:
             smallest["dimension"] = {name: (min(experiment.dimensions(name)),) for name in experiment.sets}
         return experiment.model_copy(update=smallest)
@@ -213,7 +213,7 @@ class Erm(base.Family[ErmExperiment, ErmCell, Instance]):
 
     def audited(self, learner_class: type[Any]) -> type[Audited]:
         """Twenty records, or 37 fresh ones; one turns."""
-        from dpregret.algorithms.erm.base import OnePassLearner
+        from dpregret.algorithms.erm.erm_learner import OnePassLearner
         from dpregret.workflows.audit.erm import AuditedPopulation, AuditedRisk
 
         return AuditedPopulation if issubclass(learner_class, OnePassLearner) else AuditedRisk
@@ -240,7 +240,7 @@ def _ledger(learner: ErmLearner) -> dict[str, Any]:
     """Columns that only learners with a ledger of releases, or with a cap on their iterations, can fill."""
     from dpregret.algorithms.privacy import Release
 
-    accounts, lines, settings = base.accounts(learner), learner.ledger(), len(learner.budgets)
+    accounts, lines, settings = interface.accounts(learner), learner.ledger(), len(learner.budgets)
     gaussian = [line for line in lines if isinstance(line, Release) and line.distribution == "gaussian"]
     capped = np.array(learner.uncapped_iterations()) >= np.array(learner.iterations()) + 1  # T itself is rounded
     mus = [line.mu() if line.nodes else 0.0 for line in gaussian]
@@ -252,7 +252,7 @@ def _ledger(learner: ErmLearner) -> dict[str, Any]:
 
 
 @cache
-def _width(set_name: str, dimension: int, options: base.Options) -> tuple[float, float]:
+def _width(set_name: str, dimension: int, options: interface.Options) -> tuple[float, float]:
     from dpregret.algorithms.geometry import gaussian_width, make_set
 
     return gaussian_width(make_set(set_name, dimension, **dict(options)), np.random.default_rng(dimension))

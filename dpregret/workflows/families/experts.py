@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import pandas as pd
 from pydantic import Field
 
-from dpregret.core.checks import TOLERANCE, finite, numbers
+from dpregret.core.learner_output import TOLERANCE, finite, numbers
 from dpregret.core.yaml_source import KeyPath
 from dpregret.paper_figs.judge.runs import OPTIONS
-from dpregret.workflows.families import base
-from dpregret.workflows.families.base import Instance
+from dpregret.workflows.families import interface
+from dpregret.workflows.families.interface import Instance
 
 if TYPE_CHECKING:
-    from dpregret.algorithms.experts.base import ExpertLearner
+    from dpregret.algorithms.experts.expert_learner import ExpertLearner
     from dpregret.algorithms.learner import Card
 
 
-class ExpertExperiment(base.Experiment):
+class ExpertExperiment(interface.Experiment):
     """One sweep with expert advice; ``family: experts``.
 
     ``experts`` numbers of experts, ``streams`` names of expert streams, ``best_loss`` public bounds on the loss of the
@@ -34,11 +34,11 @@ class ExpertExperiment(base.Experiment):
     family: Literal["experts"]
     sets: ClassVar[tuple[str, ...]] = ("experts",)
     sweep: Literal["horizon", "experts", "dimension", "epsilon", "delta", "best-loss", "option", "stream", "none"]
-    dimension: base.Sizes = Field(alias="experts")
-    best_loss: base.Losses | None = None
-    options: dict[str, base.OneOrMore[base.Plain]] = Field(default_factory=dict)
+    dimension: interface.Sizes = Field(alias="experts")
+    best_loss: interface.Losses | None = None
+    options: dict[str, interface.OneOrMore[interface.Plain]] = Field(default_factory=dict)
 
-    def mistakes(self) -> Iterator[base.Mistake]:
+    def mistakes(self) -> Iterator[interface.Mistake]:
         """Options that vary but do not identify rows."""
         yield from super().mistakes()
         for name, values in self.options.items():
@@ -47,13 +47,13 @@ class ExpertExperiment(base.Experiment):
 
 
 @dataclass(frozen=True)
-class ExpertCell(base.Cell):
+class ExpertCell(interface.Cell):
     """One play: a stream, its size and length, what is known of it, and the privacy budget. dimension: experts."""
 
     best_loss: float | None
     epsilon: float
     delta: float
-    options: base.Options
+    options: interface.Options
 
     def __str__(self) -> str:
         return f"{self.stream!r}, {self.dimension} experts, T = {self.horizon}, epsilon = {self.epsilon:g}"
@@ -73,7 +73,7 @@ class ExpertCell(base.Cell):
         return super().columns() | {"dimension": size} | self.shape
 
 
-class Experts(base.Family[ExpertExperiment, ExpertCell, Instance]):
+class Experts(interface.Family[ExpertExperiment, ExpertCell, Instance]):
     """Learners of algorithms/experts on streams of expert losses."""
 
     name = "experts"
@@ -88,12 +88,12 @@ class Experts(base.Family[ExpertExperiment, ExpertCell, Instance]):
             experiment.dimension,
             experiment.horizon,
             experiment.best_loss or (None,),
-            base.budgets_of(experiment, card),
-            base.choices_of(experiment.options),
+            interface.budgets_of(experiment, card),
+            interface.choices_of(experiment.options),
         ):
             yield ExpertCell(stream, "experts", experts, horizon, best_loss, budget.epsilon, budget.delta, options)
 
-    def problem(self, cell: ExpertCell, experiment: ExpertExperiment, draws: base.Draws) -> Instance:
+    def problem(self, cell: ExpertCell, experiment: ExpertExperiment, draws: interface.Draws) -> Instance:
         """The stream, on no set."""
         from dpregret.datasets.expert_streams import make_expert_stream
 
@@ -112,7 +112,7 @@ class Experts(base.Family[ExpertExperiment, ExpertCell, Instance]):
         self, learner_class: type[Any], problem: Instance, cell: ExpertCell, experiment: ExpertExperiment, variant: str
     ) -> ExpertLearner:
         """With the budget of the cell."""
-        from dpregret.algorithms.experts.base import ExpertProblem
+        from dpregret.algorithms.experts.expert_learner import ExpertProblem
         from dpregret.algorithms.privacy import Budget
 
         stream = problem.stream
@@ -120,22 +120,22 @@ class Experts(base.Family[ExpertExperiment, ExpertCell, Instance]):
         budget = Budget(cell.epsilon, cell.delta)
         return learner_class(visible, budget, experiment.runs, variant)
 
-    def play(self, learner: ExpertLearner, problem: Instance, cell: ExpertCell, draws: base.Draws) -> pd.DataFrame:
+    def play(self, learner: ExpertLearner, problem: Instance, cell: ExpertCell, draws: interface.Draws) -> pd.DataFrame:
         from dpregret.datasets.expert_streams import ExpertComparator
 
         stream, runs = problem.stream, (draws.runs,)
         comparator = draws.comparator(ExpertComparator, stream, draws.generators(cell.label))
         started = process_time()
-        with base.unchanged_inputs(stream=stream):
+        with interface.unchanged_inputs(stream=stream):
             rounds = stream.epochs if learner.by_epochs else stream.blocks
             play = learner.play(rounds(draws.generators(cell.label)), draws.generators("noise"))
         seconds = process_time() - started
         largest = cell.horizon * (1 + TOLERANCE)  # losses lie in [0, 1]; sums are rounded
         losses = numbers("losses", play.losses, runs, -TOLERANCE * largest, largest)
         phases = {} if play.phases is None else {"phases": finite("phases", play.phases, runs, 0.0)}
-        accounts = base.accounts(learner, participations=[base.rounds_of_record(stream, cell.horizon)])
-        of_records = {name: accounts[name][0] for name in base.OF_RECORDS if name in accounts}
-        return base.frame(
+        accounts = interface.accounts(learner, participations=[interface.rounds_of_record(stream, cell.horizon)])
+        of_records = {name: accounts[name][0] for name in interface.OF_RECORDS if name in accounts}
+        return interface.frame(
             (1, draws.runs),
             {"bound": finite("bound", learner.bound(), (1,), unknown=True)},
             **cell.columns(),

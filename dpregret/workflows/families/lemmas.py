@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from dpregret.core.checks import finite
-from dpregret.workflows.families.base import Draws, Experiment, Family, Integers
+from dpregret.core.learner_output import finite
+from dpregret.workflows.families.interface import Draws, Experiment, Family, Integers
 
 if TYPE_CHECKING:
     from dpregret.algorithms.learner import Card
@@ -36,7 +36,7 @@ class Lemmas(Family[LemmaExperiment, Any, Any]):
 
     name = "lemmas"
     experiment = LemmaExperiment
-    source = "dpregret.datasets.base:Quantities"
+    source = "dpregret.datasets.source:Quantities"
     compared = False
 
     def cells(self, experiment: LemmaExperiment, card: Card) -> Iterator[Case]:

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from dpregret.core.checks import finite
+from dpregret.core.learner_output import finite
 from dpregret.core.yaml_source import KeyPath
-from dpregret.workflows.families import base
-from dpregret.workflows.families.base import Instance
+from dpregret.workflows.families import interface
+from dpregret.workflows.families.interface import Instance
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry import CountedSet
@@ -32,7 +32,7 @@ GROUP_MB = 16
 """Most megabytes of a block of noise, or of losses, of all runs that advance together."""
 
 
-class OnlineExperiment(base.ExperimentOnSets):
+class OnlineExperiment(interface.ExperimentOnSets):
     """One sweep of online learners.
 
     ``window`` holds powers of two or the word ``horizon`` (then W = T), ``strong_convexity`` the mu of the synthetic
@@ -41,11 +41,11 @@ class OnlineExperiment(base.ExperimentOnSets):
 
     family: Literal["online"] = "online"
     sweep: Literal["horizon", "dimension", "window", "epsilon", "delta", "strong-convexity", "set", "stream", "none"]
-    strong_convexity: base.OneOrMore[base.Positive] = 1.0
-    window: base.Windows
-    options: dict[str, base.Plain] = Field(default_factory=dict)
+    strong_convexity: interface.OneOrMore[interface.Positive] = 1.0
+    window: interface.Windows
+    options: dict[str, interface.Plain] = Field(default_factory=dict)
 
-    def mistakes(self) -> Iterator[base.Mistake]:
+    def mistakes(self) -> Iterator[interface.Mistake]:
         """Windows longer than every horizon."""
         yield from super().mistakes()
         longest = max(self.horizon)
@@ -56,7 +56,7 @@ class OnlineExperiment(base.ExperimentOnSets):
 
 
 @dataclass(frozen=True)
-class OnlineCell(base.Cell):
+class OnlineCell(interface.Cell):
     """One pass of the loop; mu of the losses."""
 
     checkpoints: tuple[int, ...]
@@ -85,10 +85,10 @@ def settings_of(experiment: OnlineExperiment, card: Card, horizon: int) -> list[
     covering = 2 ** max(0, math.ceil(math.log2(horizon)))
     windows = experiment.window if card.windowed and card.private else ("horizon",)
     lengths = [covering if window == "horizon" else window for window in windows]
-    return [Setting(length, budget) for length in lengths for budget in base.budgets_of(experiment, card)]
+    return [Setting(length, budget) for length in lengths for budget in interface.budgets_of(experiment, card)]
 
 
-class Online(base.Family[OnlineExperiment, OnlineCell, Instance]):
+class Online(interface.Family[OnlineExperiment, OnlineCell, Instance]):
     """Learners of algorithms/online on streams of losses."""
 
     name = "online"
@@ -106,14 +106,14 @@ class Online(base.Family[OnlineExperiment, OnlineCell, Instance]):
         horizons = [max(experiment.horizon)] if card.anytime else sorted(experiment.horizon)
         for set_name, stream in itertools.product(experiment.sets, experiment.streams):
             combinations = itertools.product(
-                experiment.dimensions(set_name), horizons, base.as_tuple(experiment.strong_convexity)
+                experiment.dimensions(set_name), horizons, interface.as_tuple(experiment.strong_convexity)
             )
             for dimension, horizon, curvature in combinations:
                 powers = {2**k for k in range(int(math.log2(horizon)) + 1) if 2**k >= FIRST_RECORDED}
                 recorded = {length for length in experiment.horizon if length <= horizon} | powers | {horizon}
                 yield OnlineCell(stream, set_name, dimension, horizon, tuple(sorted(recorded)), curvature)
 
-    def problem(self, cell: OnlineCell, experiment: OnlineExperiment, draws: base.Draws) -> Instance:
+    def problem(self, cell: OnlineCell, experiment: OnlineExperiment, draws: interface.Draws) -> Instance:
         """The set and the stream."""
         from dpregret.algorithms.geometry import make_set
         from dpregret.datasets.streams import make_stream
@@ -128,7 +128,7 @@ class Online(base.Family[OnlineExperiment, OnlineCell, Instance]):
     ) -> Learner:
         """With all settings of the cell, on a set that counts its calls."""
         from dpregret.algorithms.geometry import CountedSet
-        from dpregret.algorithms.geometry.base import SolvedSet
+        from dpregret.algorithms.geometry.set_kinds import SolvedSet
         from dpregret.algorithms.learner import Problem
 
         stream, set_class = problem.stream, SolvedSet if "solver" in learner_class.card.needs else CountedSet
@@ -137,18 +137,20 @@ class Online(base.Family[OnlineExperiment, OnlineCell, Instance]):
         settings = settings_of(experiment, learner_class.card, cell.horizon)
         return learner_class(visible, settings, experiment.runs, variant)
 
-    def play(self, learner: Learner, problem: Instance, cell: OnlineCell, draws: base.Draws) -> pd.DataFrame:
+    def play(self, learner: Learner, problem: Instance, cell: OnlineCell, draws: interface.Draws) -> pd.DataFrame:
         from dpregret.algorithms.learner import Record
 
         stream, count = problem.stream, len(learner.settings)
         size = runs_a_group(count, draws.runs, cell.dimension, stream.drawn)
         comparator = _comparator(stream, draws, cell, size)
-        with base.unchanged_inputs(set=problem.domain, stream=stream):
+        with interface.unchanged_inputs(set=problem.domain, stream=stream):
             groups = list(_groups(learner, stream, cell, draws, size))
         record, solves = Record.joined([record for _, record in groups]), sum(solves for solves, _ in groups)
         served = cell.horizon * draws.runs * count
-        participations = [base.rounds_of_record(stream, cell.horizon, setting.window) for setting in learner.settings]
-        plan, accounts = learner.noise_plan, base.accounts(learner, summed=True, participations=participations)
+        participations = [
+            interface.rounds_of_record(stream, cell.horizon, setting.window) for setting in learner.settings
+        ]
+        plan, accounts = learner.noise_plan, interface.accounts(learner, summed=True, participations=participations)
         shape, recorded = (count, cell.horizon), np.array(cell.checkpoints) - 1
         displacement = finite("displacement", learner.displacement(cell.horizon), shape, 0.0)[:, recorded]
         of_settings = accounts | {
@@ -164,7 +166,7 @@ class Online(base.Family[OnlineExperiment, OnlineCell, Instance]):
             of_settings["noise_floor"] = _noise_floor(learner, plan, cell)
         comparators = {"regret_pieces": comparator.pieces, "regret_last": comparator.last}
         no_ridge = {} if "strongly-convex" in stream.traits else {"strong_convexity": np.nan}
-        return base.frame(
+        return interface.frame(
             record.losses.shape,
             of_settings,
             **(cell.columns() | no_ridge),
@@ -175,7 +177,7 @@ class Online(base.Family[OnlineExperiment, OnlineCell, Instance]):
             **{name: record.losses - best.T for name, best in comparators.items() if best is not None},
             noise_norm=record.noise_norms,
             noise_distribution=plan.distribution if plan is not None else "none",
-            **base.costs(cast("CountedSet", learner.domain), record.seconds, served),
+            **interface.costs(cast("CountedSet", learner.domain), record.seconds, served),
             solves=solves / served,
             **({} if math.isnan(learner.most_calls) else {"most_calls": learner.most_calls}),
         )
@@ -209,7 +211,7 @@ def runs_a_group(settings: int, runs: int, dimension: int, drawn: bool) -> int:
 
 
 def _groups(
-    learner: Learner, stream: Stream, cell: OnlineCell, draws: base.Draws, size: int
+    learner: Learner, stream: Stream, cell: OnlineCell, draws: interface.Draws, size: int
 ) -> Iterator[tuple[int, Record]]:
     """Play the runs in groups: what a run draws depends on its own generators only, so its rows on no other run.
 
@@ -226,7 +228,7 @@ def _groups(
         yield part.solves, record
 
 
-def _comparator(stream: Stream, draws: base.Draws, cell: OnlineCell, size: int) -> Comparator:
+def _comparator(stream: Stream, draws: interface.Draws, cell: OnlineCell, size: int) -> Comparator:
     """Group by group, where the others' runs are not in a run's last bit."""
     from dpregret.datasets.streams import Comparator
 

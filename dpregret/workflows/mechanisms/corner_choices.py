@@ -18,7 +18,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from dpregret.algorithms.erm.base import ErmProblem
+from dpregret.algorithms.erm.erm_learner import ErmProblem
 from dpregret.algorithms.erm.one_sample_frank_wolfe import OneSampleFrankWolfe
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.privacy import Budget, smallest_epsilon

@@ -13,9 +13,9 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.batched_dartboard import BatchedDartboard, balanced, corollary_6
 from dpregret.algorithms.experts.epoch_leader import EpochLeader
+from dpregret.algorithms.experts.expert_learner import ExpertProblem
 from dpregret.algorithms.experts.shrinking_dartboard import (
     AsPrinted,
     ShrinkingDartboard,

@@ -23,7 +23,7 @@ from dpregret.core import child, discovery
 from dpregret.core.machine import CHECK_GB, CHECK_SECONDS, MOST_RUNS, PLAY_MINUTES, machine_gb
 from dpregret.core.yaml_source import Name, Source, expand, validate
 from dpregret.workflows.families import DEFAULT, FAMILIES
-from dpregret.workflows.families.base import Experiment, SetSizes, Settings
+from dpregret.workflows.families.interface import Experiment, SetSizes, Settings
 
 
 def family_of(value: object) -> str:

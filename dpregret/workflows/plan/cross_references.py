@@ -17,7 +17,7 @@ from dpregret.core.yaml_source import KeyPath
 from dpregret.paper_figs.judge.claims import LAWS, QUOTED, ClaimsError, ClaimsFile, PaperTexts, located_paper
 from dpregret.paper_figs.judge.runs import COLUMNS, OPTIONAL
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.families.base import Experiment, ExperimentOnSets, Mistake, as_tuple
+from dpregret.workflows.families.interface import Experiment, ExperimentOnSets, Mistake, as_tuple
 from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.load import load_config
 from dpregret.workflows.plan.read import PAPERS, PROFILES

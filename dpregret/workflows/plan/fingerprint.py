@@ -229,7 +229,7 @@ def play_files(family: str, learner: str, *streams: str) -> list[Path]:
     themselves. How a configuration is read and checked does not count: its content is part of the key.
     """
     shared = [ROOT / PACKAGE / "algorithms" / name for name in ("learner.py", "privacy", "geometry")]
-    families = [f"families/{name}.py" for name in ("base", family)]
+    families = [f"families/{name}.py" for name in ("interface", family)]
     makers = [name for name in imports_of(WORKFLOWS / families[1]) if name.startswith(f"{PACKAGE}.datasets.")]
     files, reader = [WORKFLOWS / name for name in families], ROOT / PACKAGE / "core" / "yaml_source.py"
     return spread([*shared, *files, *_with_beside(imported_files([learner, *streams, *makers], without=reader))])

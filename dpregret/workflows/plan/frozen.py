@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from dpregret.paper_figs.judge.claims import ClaimsFile
 from dpregret.paper_figs.judge.confirmed import DIGITS, canonical, decisive, digest
-from dpregret.workflows.families.base import Experiment
+from dpregret.workflows.families.interface import Experiment
 from dpregret.workflows.plan.config import Config
 
 

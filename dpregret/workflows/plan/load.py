@@ -15,7 +15,7 @@ from typing import Any, Final
 from dpregret.core.errors import ConfigError, nearest, not_allowed
 from dpregret.core.files import checksum
 from dpregret.core.yaml_source import Expanded, KeyPath, Located, Source, display_path, in_order, read_source, validate
-from dpregret.workflows.families.base import Experiment
+from dpregret.workflows.families.interface import Experiment
 from dpregret.workflows.plan.config import Config, Limits, other_families, parse_limits
 from dpregret.workflows.plan.read import PAPERS, papers, profile_path
 from dpregret.workflows.plan.semantic_checks import semantic_problems, size_problems

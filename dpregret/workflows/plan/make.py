@@ -22,7 +22,7 @@ from dpregret.datasets import records
 from dpregret.paper_figs.judge.claims import ClaimsFile
 from dpregret.paper_figs.judge.confirmed import FOLDER, TABLE
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.families.base import Experiment
+from dpregret.workflows.families.interface import Experiment
 from dpregret.workflows.plan import cross_references, facts, fingerprint, frozen, load
 from dpregret.workflows.plan.config import AuditSize, Config, ValidationSize, parse_limits, results_of
 from dpregret.workflows.plan.keys import STORE, here, holds, key_of

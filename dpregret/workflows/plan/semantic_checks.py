@@ -15,7 +15,7 @@ from dpregret.core.errors import not_allowed, one_line, raised
 from dpregret.core.machine import GIGABYTE, TooMuch, bounded_memory, bounded_time, lifted_by, machine_gb
 from dpregret.core.yaml_source import KeyPath
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.families.base import Draws, Experiment, ExperimentOnSets, Family, Mistake, as_tuple
+from dpregret.workflows.families.interface import Draws, Experiment, ExperimentOnSets, Family, Mistake, as_tuple
 from dpregret.workflows.plan.config import Config, Limits
 
 CELLS_FOR_A_FIT = 4
@@ -218,7 +218,7 @@ def _tried(
     trial: Experiment, experiment: Experiment, family: Family[Any, Any, Any]
 ) -> Iterator[tuple[KeyPath, str, str]]:
     """Build the problem and the learner of every cell of a trial: (key path, cell, refusal)."""
-    from dpregret.datasets.base import UnreadDataError
+    from dpregret.datasets.source import UnreadDataError
 
     def doubt_of(*arguments: Any) -> str | None:
         return family.warning_for(family.learner(*arguments))

@@ -19,10 +19,10 @@ import pandas as pd
 
 from dpregret import study
 from dpregret.core import child, discovery
-from dpregret.core.checks import LearnerFault
 from dpregret.core.errors import ConfigError, one_line
+from dpregret.core.learner_output import LearnerFault
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.families.base import Draws, Experiment, Family
+from dpregret.workflows.families.interface import Draws, Experiment, Family
 from dpregret.workflows.families.online import FIRST_RECORDED
 from dpregret.workflows.plan.load import load_config
 from dpregret.workflows.plan.make import data_files
@@ -131,7 +131,7 @@ def foresees_nothing(played: Played) -> str | None:
     """Fair coins cost half of the rounds, whatever is played before they fall; who looks ahead pays less."""
     if played.family.name != "experts":
         return None  # online learners and bandits are given a loss after their point was charged
-    from dpregret.algorithms.experts.base import ExpertProblem
+    from dpregret.algorithms.experts.expert_learner import ExpertProblem
     from dpregret.algorithms.privacy import Budget
     from dpregret.datasets.expert_streams import ExpertBlock
 

@@ -15,12 +15,12 @@ import pandas as pd
 
 from dpregret import study
 from dpregret.core import child, parquet
-from dpregret.core.checks import LearnerFault, StreamFault
 from dpregret.core.errors import as_text, printable
+from dpregret.core.learner_output import LearnerFault, StreamFault
 from dpregret.core.parquet import Stamp
 from dpregret.paper_figs.judge.runs import RunsError, empty_row
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.families.base import Draws, Experiment, attributing_errors
+from dpregret.workflows.families.interface import Draws, Experiment, attributing_errors
 from dpregret.workflows.plan import fingerprint, keys
 from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.read import ExperimentPlays, Plan, Play

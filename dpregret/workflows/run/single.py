@@ -24,7 +24,7 @@ from dpregret.core.errors import NAME_PATTERN, NAME_RULE, ConfigError, not_allow
 from dpregret.core.machine import STARTED
 from dpregret.core.yaml_source import KeyPath, Source, validate
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.families.base import Draws, Experiment, Family, filled
+from dpregret.workflows.families.interface import Draws, Experiment, Family, filled
 from dpregret.workflows.plan import keys, make
 from dpregret.workflows.plan.config import CONFIG, Limits, parse_limits
 from dpregret.workflows.plan.read import Play

@@ -15,7 +15,7 @@ from scipy import stats
 from watched_bandits import watched
 
 from dpregret.algorithms.bandits import noisy_leader
-from dpregret.algorithms.bandits.base import AHEAD, BLOCK, BanditProblem, Directions, Given, unit_sphere
+from dpregret.algorithms.bandits.bandit_learner import AHEAD, BLOCK, BanditProblem, Directions, Given, unit_sphere
 from dpregret.algorithms.bandits.batched_arms import BatchedArms, draw_arm
 from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit, dikin
 from dpregret.algorithms.bandits.noisy_leader import nearest
@@ -33,7 +33,7 @@ from dpregret.numerics.compiled import specialised
 from dpregret.numerics.elementary import exp
 from dpregret.numerics.random import Uniforms
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.families.base import Draws
+from dpregret.workflows.families.interface import Draws
 from dpregret.workflows.mechanisms.exact import NOISES, Case, crossover, first_better, leading
 
 FREE, PRIVATE = Budget(math.inf), Budget(4.0, 1e-6)

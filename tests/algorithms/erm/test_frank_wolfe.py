@@ -9,7 +9,7 @@ import pytest
 from drawn import generators
 from tiny_risks import Bowls
 
-from dpregret.algorithms.erm.base import ErmProblem
+from dpregret.algorithms.erm.erm_learner import ErmProblem
 from dpregret.algorithms.erm.frank_wolfe import FrankWolfe
 from dpregret.algorithms.erm.general_frank_wolfe import GeneralFrankWolfe
 from dpregret.algorithms.erm.polytope_frank_wolfe import CornerFrankWolfe

@@ -10,7 +10,7 @@ from scipy.stats import norm
 from tiny_risks import Linear, NormKink, Quadratic, TinyRisk, generators, logistic_data, make
 
 from dpregret.algorithms.erm import mirror_descent
-from dpregret.algorithms.erm.base import ErmProblem
+from dpregret.algorithms.erm.erm_learner import ErmProblem
 from dpregret.algorithms.erm.mirror_descent import MirrorDescent
 from dpregret.algorithms.erm.noisy_descent import (
     NoisyExponentiatedGradient,
@@ -23,7 +23,7 @@ from dpregret.algorithms.erm.noisy_oracle import NoisyOracle
 from dpregret.algorithms.erm.sgd import CHUNK, NoisySgd, sampled_epsilon
 from dpregret.algorithms.erm.strongly_convex_descent import NoisyStronglyConvexDescent
 from dpregret.algorithms.geometry import ConstraintSet, CountedSet, gaussian_width, make_potential, make_set
-from dpregret.algorithms.geometry.base import SolvedSet
+from dpregret.algorithms.geometry.set_kinds import SolvedSet
 from dpregret.algorithms.privacy import Budget, gaussian_delta, gaussian_mu
 from dpregret.core.losses import PerRun, loss
 from dpregret.core.oracles import ByMethods, inner, slope_at

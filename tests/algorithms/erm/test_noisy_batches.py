@@ -10,7 +10,7 @@ from drawn import generators
 from scipy.stats import binom, kstest, norm
 
 from dpregret.algorithms.erm import noisy_batch_descent
-from dpregret.algorithms.erm.base import ErmProblem
+from dpregret.algorithms.erm.erm_learner import ErmProblem
 from dpregret.algorithms.erm.noisy_batch_descent import NoisyBatchDescent
 from dpregret.algorithms.erm.noisy_batch_frank_wolfe import NoisyBatchFrankWolfe
 from dpregret.algorithms.geometry import make_set

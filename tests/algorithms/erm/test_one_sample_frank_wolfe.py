@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from drawn import generators
 
-from dpregret.algorithms.erm.base import ErmProblem
+from dpregret.algorithms.erm.erm_learner import ErmProblem
 from dpregret.algorithms.erm.one_sample_frank_wolfe import OneSampleFrankWolfe, Plan
 from dpregret.algorithms.erm.polytope_frank_wolfe import score_noise
 from dpregret.algorithms.geometry import make_set

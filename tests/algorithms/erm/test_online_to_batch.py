@@ -10,7 +10,7 @@ import pytest
 from drawn import generators
 from tiny_risks import Bowls
 
-from dpregret.algorithms.erm.base import ErmProblem
+from dpregret.algorithms.erm.erm_learner import ErmProblem
 from dpregret.algorithms.erm.one_pass_ftrl import OnePassLeader
 from dpregret.algorithms.erm.online_to_batch import CHOICES, Choice, OnlineToBatch
 from dpregret.algorithms.erm.phased_sgd import PhasedSgd

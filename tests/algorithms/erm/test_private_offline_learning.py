@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dpregret.algorithms.erm.base import ErmProblem
+from dpregret.algorithms.erm.erm_learner import ErmProblem
 from dpregret.algorithms.erm.private_offline_learning import GAMMA, PrivateOfflineLearning
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.privacy import Budget, gaussian_mu

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from drawn import generators
 
-from dpregret.algorithms.erm.base import ErmProblem
+from dpregret.algorithms.erm.erm_learner import ErmProblem
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import learners
 from dpregret.algorithms.privacy import Budget

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dpregret.algorithms.erm.base import ErmLearner, ErmProblem, Risk
+from dpregret.algorithms.erm.erm_learner import ErmLearner, ErmProblem, Risk
 from dpregret.algorithms.geometry import ConstraintSet
 from dpregret.algorithms.privacy import Budget
 from dpregret.datasets import losses

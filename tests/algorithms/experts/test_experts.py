@@ -14,9 +14,9 @@ from scipy import stats
 from tiny_streams import constant, expanded, halving, varying
 
 from dpregret.algorithms.experts.adaptive import AdaptiveExperts, _Adaptive
-from dpregret.algorithms.experts.base import Block, ExpertProblem, Play, RunOfBlock
 from dpregret.algorithms.experts.counters import CHUNK, CounterNoise, TreeCounterExperts, first_above
 from dpregret.algorithms.experts.epoch_leader import EpochLeader
+from dpregret.algorithms.experts.expert_learner import Block, ExpertProblem, Play, RunOfBlock
 from dpregret.algorithms.experts.sparse_vector import SparseVectorExperts
 from dpregret.algorithms.learner import learners
 from dpregret.algorithms.privacy import Budget

@@ -15,9 +15,9 @@ from scipy.special import softmax
 from tiny_streams import constant, halving, varying
 
 from dpregret.algorithms.experts import shrinking_dartboard
-from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.batched_dartboard import BatchedDartboard, tuned
 from dpregret.algorithms.experts.composition_hedge import BatchedHedge, CompositionHedge
+from dpregret.algorithms.experts.expert_learner import ExpertProblem
 from dpregret.algorithms.experts.hedge import Hedge, hedge_losses
 from dpregret.algorithms.experts.l2p import DrawnCopy, FrozenCopy, LazyToPrivate, StatedPrice, play_by_the_box, printed
 from dpregret.algorithms.experts.private_leader import PrivateFtpl, PrivateFtrl, PrivateLeader

@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 from tiny_streams import halving, varying
 
-from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.batched_dartboard import BatchedDartboard
+from dpregret.algorithms.experts.expert_learner import ExpertProblem
 from dpregret.algorithms.experts.shrinking_dartboard import AsPrinted, ShrinkingDartboard
 from dpregret.algorithms.privacy import Budget
 from dpregret.workflows.audit.neighbours import table_epsilon

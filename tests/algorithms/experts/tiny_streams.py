@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dpregret.algorithms.experts.base import Block, ExpertProblem
+from dpregret.algorithms.experts.expert_learner import Block, ExpertProblem
 from dpregret.datasets.expert_streams import ExpertBlock
 
 

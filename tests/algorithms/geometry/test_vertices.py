@@ -22,7 +22,7 @@ from dpregret.algorithms.geometry import (
     grid_edges,
     make_set,
 )
-from dpregret.algorithms.geometry.base import data_of
+from dpregret.algorithms.geometry.set_kinds import data_of
 from dpregret.algorithms.geometry.width import mean_largest_norm, mean_largest_normal
 from dpregret.core.oracles import SCRATCH, vertex
 from dpregret.numerics.arrays import Array

@@ -11,9 +11,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpregret.algorithms.bandits.base import BanditProblem
-from dpregret.algorithms.erm.base import ErmProblem, OnePassLearner
-from dpregret.algorithms.experts.base import ExpertProblem
+from dpregret.algorithms.bandits.bandit_learner import BanditProblem
+from dpregret.algorithms.erm.erm_learner import ErmProblem, OnePassLearner
+from dpregret.algorithms.experts.expert_learner import ExpertProblem
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import BaseLearner, Problem, Setting, learners
 from dpregret.algorithms.privacy import (

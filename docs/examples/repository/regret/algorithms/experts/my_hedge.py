@@ -7,7 +7,7 @@ Guarantee   E[regret] <= sqrt(T ln(d) / 2): Freund & Schapire 1997.
 
 import numpy as np
 
-from dpregret.algorithms.experts.base import ExpertLearner, Play, rechunk
+from dpregret.algorithms.experts.expert_learner import ExpertLearner, Play, rechunk
 from dpregret.algorithms.learner import Card
 
 

@@ -26,9 +26,9 @@ import numpy as np
 import pandas as pd
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, field_validator
 
-from dpregret.core.checks import LearnerFault, StreamFault, finite, numbers
 from dpregret.core.errors import as_text, not_allowed, raised
 from dpregret.core.files import atomic_write
+from dpregret.core.learner_output import LearnerFault, StreamFault, finite, numbers
 from dpregret.core.yaml_source import KeyPath, expand
 from dpregret.paper_figs.judge.runs import check_rows
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from dpregret.algorithms.geometry import CountedSet
     from dpregret.algorithms.learner import BaseLearner, Card
     from dpregret.algorithms.privacy import Budget
-    from dpregret.datasets.base import Source
+    from dpregret.datasets.source import Source
     from dpregret.workflows.audit.neighbours import Audited
 
 T = TypeVar("T")
@@ -516,7 +516,7 @@ class Family(ABC, Generic[E, C, P]):
     @cached_property
     def streams(self) -> Mapping[str, type[Source]]:
         """The classes of datasets/ that learners of this family are played on, by their names."""
-        from dpregret.datasets.base import sources
+        from dpregret.datasets.source import sources
 
         return sources(resolve_name(self.source))
 
