@@ -19,15 +19,15 @@ try:
         stale_items,
         summary_of,
     )
+    from dpregret.workflows.run import progress
     from dpregret.workflows.run.publish import (
         begin,
         ended,
         failures,
+        is_listed,
         not_made,
         summary,
-        write_list,
     )
-    from dpregret.workflows.run.progress import NAME, OURS
 except ModuleNotFoundError as error:
     sys.exit(f"{error}: run 'make setup' and start snakemake as .venv/bin/snakemake")
 
@@ -62,18 +62,24 @@ include: "workflows/rules/publish.smk"
 include: "workflows/rules/confirm.smk"
 
 
+# A list of files that was lost is written again at the end of a run: a target then has a job.
+LISTED = [] if is_listed(PLAN, STALE) else [MARK]
+
+
 rule all:
     default_target: True
     input:
         expand(rules.complete.output, paper=PAPERS),
         rules.errata_page.output,
         rules.html_report.output,
+        LISTED,
     localrule: True
     message:
-        "all done"
+        "list the files of all papers"
 
 
 for paper in PAPERS:
+    progress.NO_WORK.add(PAPERS[paper])
 
     rule:
         name:
@@ -81,9 +87,10 @@ for paper in PAPERS:
         input:
             expand(rules.complete.output, paper=paper),
             expand(rules.paper_report.output, paper=paper),
+            LISTED,
         localrule: True
         message:
-            f"{paper} done"
+            f"list the files of {paper}"
 
 
 if WRONG := not_made(
@@ -97,26 +104,29 @@ if WRONG := not_made(
 
 onstart:
     present()
-    begin(PLAN, len(workflow.dag))
-    logger.info(
-        f"dpregret: jobs by reason: {summary_of(requested_of(STALE))}", extra=OURS
-    )
+    begin(PLAN)
+    if reasons := summary_of(
+        {item: STALE[item] for item in REQUESTED & STALE.keys()}
+    ):
+        logger.info(
+            f"dpregret: requested and not up to date: {reasons}",
+            extra=progress.OURS,
+        )
 
 
 onsuccess:
     stop_timers()
-    logger.info(
-        ended(
-            PLAN,
-            [file for job in workflow.dag.jobs for file in job.output],
-            time.monotonic() - BEGAN,
-        ),
-        extra=OURS,
-    )
+    text = ended(PLAN, STARTED.outputs, shown(), time.monotonic() - BEGAN)
+    logger.info(text, extra=progress.OURS)
 
 
 onerror:
     stop_timers()
     for line in failures(PLAN):
-        logger.info(line, extra=OURS)
-    logger.info("dpregret: not finished. The same command resumes.", extra=OURS)
+        logger.info(line, extra=progress.OURS)
+    logger.info(
+        "dpregret: not finished. The same command resumes.", extra=progress.OURS
+    )
+
+
+progress.AT_REST.append(lambda: summary(PLAN, shown()))

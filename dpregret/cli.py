@@ -231,7 +231,7 @@ def run(
       dpregret run --profile mine.yaml           an experiment of your own
 
     Runs can be interrupted; repeat the command to resume. Further options are Snakemake's, whose command is printed;
-    with one of them it reports in its own words.
+    with one of them but -n it reports in its own words.
     """
     root = workplace()
     arguments = [*(requested or []), *context.args]
@@ -260,7 +260,7 @@ def run(
         data.announce()
     typer.echo(f"$ {shlex.join(command)}", err=True)
     os.chdir(root)
-    module = "snakemake" if further else "dpregret.workflows.run.progress"
+    module = "snakemake" if {*further} - {"-n", "--dry-run"} else "dpregret.workflows.run.progress"
     interrupt.go_on(module, *command[1:])  # signals and the exit code are Snakemake's
 
 

@@ -224,24 +224,43 @@ def listed() -> set[str]:
 
 
 def test_a_finished_run_is_listed_and_one_at_work_is_not(plan: Plan) -> None:
-    publish.begin(plan, 3)
-    assert publish.ended(plan, [], 60.0).startswith("dpregret: done in 1.0 minutes by the clock, ")
+    publish.begin(plan)
+    assert publish.ended(plan, [], [], 60.0).startswith("dpregret: done in 1.0 minutes by the clock, ")
     assert archive.faults(RESULTS) == []
     assert listed() == {
         "p/claims.csv", "p/table_2.csv", "p/figures/a.png", "p/figures/sub/b.csv", "report.html", "plan.json",
         "origin.json",
     }  # fmt: skip
-    before = {path: path.stat().st_mtime_ns for path in RESULTS.rglob("*")}
-    publish.begin(plan, 0)
-    publish.ended(plan, [], 60.0)
-    assert {path: path.stat().st_mtime_ns for path in RESULTS.rglob("*")} == before, "nothing was to be done"
+    whole = (RESULTS / "SHA256SUMS").read_text()
+    assert publish.is_listed(plan, {})
     for name in ("SHA256SUMS", "origin.json", "plan.json"):
         (RESULTS / name).write_text("{}")
-        publish.begin(plan, 0)
-        publish.ended(plan, [], 60.0)
+        assert not publish.is_listed(plan, {})
+        publish.begin(plan)
+        publish.ended(plan, [], [], 60.0)
         assert archive.faults(RESULTS) == []
-    publish.begin(plan, 1)
+        assert publish.is_listed(plan, {})
+    for line in whole.splitlines(keepends=True):
+        (RESULTS / "SHA256SUMS").write_text(whole.replace(line, ""))
+        assert not publish.is_listed(plan, {}), "a line is lost"
+        (RESULTS / "SHA256SUMS").write_text(whole.replace(line, f"{'0' * 64}{line[64:]}"))
+        assert not publish.is_listed(plan, {}), "a line is edited"
+    (RESULTS / "SHA256SUMS").write_text(f"{whole}{'0' * 64}  more.csv\n")
+    assert not publish.is_listed(plan, {}), "a line is added"
+    publish.begin(plan)
     assert not (RESULTS / "SHA256SUMS").exists()
+
+
+def test_what_becomes_stale_after_a_run_stays_listed(plan: Plan) -> None:
+    """The list is of the last run: a command that has nothing to do leaves it."""
+    publish.begin(plan)
+    publish.ended(plan, [], [], 60.0)
+    assert publish.is_listed(plan, {"report": OUTDATED})
+    PAGE.unlink()
+    publish.begin(plan)
+    publish.ended(plan, [], [], 60.0)
+    assert publish.is_listed(plan, stale_items(plan)), "of a part"
+    assert not publish.is_listed(plan, {}), "as soon as it is there again"
 
 
 LOST: dict[str, Callable[[], object]] = {
@@ -255,12 +274,12 @@ LOST: dict[str, Callable[[], object]] = {
 def test_done_is_said_only_of_what_is_there_and_fresh(plan: Plan, damage: str) -> None:
     """As after --touch, and where a play failed; a file that is no result, as the mark, may go."""
     outputs = [str(file) for files in OUTPUTS.values() for file in files] + [".snakemake/freshness/mark"]
-    publish.begin(plan, 1)
-    assert publish.ended(plan, outputs, 60.0).startswith("dpregret: done")
+    publish.begin(plan)
+    assert publish.ended(plan, outputs, [], 60.0).startswith("dpregret: done")
     LOST[damage]()
-    publish.begin(plan, 1)
+    publish.begin(plan)
     with pytest.raises(SystemExit, match="dpregret: not done: 1 output"):
-        publish.ended(plan, outputs, 60.0)
+        publish.ended(plan, outputs, [], 60.0)
     assert not (RESULTS / "SHA256SUMS").exists()
 
 
@@ -288,13 +307,13 @@ def test_a_file_that_no_rule_makes_is_one_line_with_the_nearest(words: tuple[str
 
 def test_a_part_that_was_requested_is_listed(plan: Plan) -> None:
     PAGE.unlink()
-    publish.begin(plan, 1)
-    assert publish.ended(plan, [str(CLAIMS)], 60.0).startswith("dpregret: done")
+    publish.begin(plan)
+    assert publish.ended(plan, [str(CLAIMS)], [], 60.0).startswith("dpregret: done")
     assert archive.described(RESULTS)["part"] is True
     assert archive.faults(RESULTS) == []
     assert "report.html" not in listed()
     assert made(plan, "report")[0] == 0
-    publish.ended(plan, [], 60.0)
+    publish.ended(plan, [], [], 60.0)
     assert "part" not in archive.described(RESULTS)
 
 
@@ -313,8 +332,8 @@ def test_old_files_are_pruned_and_nothing_that_a_plan_names(
     plan: Plan, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made(plan, "p/figures", keep=True)
-    publish.begin(plan, 1)
-    publish.ended(plan, [], 60.0)
+    publish.begin(plan)
+    publish.ended(plan, [], [], 60.0)
     before = tree(Path("results"))
     log = RESULTS / "log" / "report.log"
     log.parent.mkdir()
@@ -389,7 +408,7 @@ def test_nothing_is_pruned_beside_a_plan_that_is_not_as_it_was_written(
     damage: str, plan: Plan, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made(plan, "p/figures", keep=True)
-    publish.begin(plan, 1)
+    publish.begin(plan)
     assert publish.main(dry_run=True) == 0
     PLANS[damage](RESULTS / "plan.json")
     before = tree(Path("results"))
@@ -403,7 +422,7 @@ def test_nothing_is_pruned_beside_a_plan_that_is_not_as_it_was_written(
 
 def test_a_plan_in_results_names_no_folder_of_a_user(plan: Plan, tmp_path: Path) -> None:
     theirs = plan_of(tmp_path, read={str(tmp_path / "mine.yaml"): "0"}, items={}, papers={})
-    publish.begin(theirs, 1)
+    publish.begin(theirs)
     assert str(tmp_path) not in (RESULTS / "plan.json").read_text()
     assert publish.kept_plan(RESULTS / "plan.json").content["profile"] == "mine"
 

@@ -1,18 +1,27 @@
 """What a run shows: a line a job with its time, failures with their log, and nothing of Snakemake's own talk."""
 
+import io
 import logging
+import sys
 from pathlib import Path
 
 import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
+from snakemake_interface_logger_plugins.tests import MockOutputSettings
 
-from dpregret.workflows.run.progress import JOBS, LOGGED, OURS, LogHandler, clock
+from dpregret.workflows.run import progress
+from dpregret.workflows.run.progress import JOBS, LOGGED, OURS, LogHandler, Started, clock
 
 
 @pytest.fixture
-def display(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> LogHandler:
+def display(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> LogHandler:
+    """Of a dry run, where its parameter says so."""
     monkeypatch.chdir(tmp_path)
-    return LogHandler(None, None)  # type: ignore[arg-type]
+    for state in ("begun", "listed", "interrupted", "dry_run"):
+        monkeypatch.setattr(LogHandler, state, False)
+    settings = MockOutputSettings()
+    settings.dryrun = getattr(request, "param", False)
+    return LogHandler(settings, None)
 
 
 def send(display: LogHandler, at: float, message: str = "", level: int = logging.INFO, **about: object) -> None:
@@ -39,6 +48,16 @@ def test_a_line_a_job_with_its_own_time(display: LogHandler, capsys: pytest.Capt
     assert capsys.readouterr().err.splitlines() == [
         "[ 1/10] play 2  0:31", "[ 2/10] play 1  1:02:05", "the summary", "  log: /here/a.log", "a file is locked",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("display", [True], indirect=True)
+@pytest.mark.parametrize("jobs", [2, 0])
+def test_a_dry_run_lists_its_jobs(jobs: int, display: LogHandler, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where a list of files was lost, Snakemake has jobs and a user has none."""
+    begin(display, jobs)
+    send(display, 0, "Job stats:", event=LogEvent.RUN_INFO, stats={"mark": 1, "play": jobs, "total": jobs + 1})
+    head = f"dpregret: would {f'run {jobs} jobs' if jobs else 'list the files again'}"
+    assert capsys.readouterr().err.splitlines() == [head, "  play 1", "  play 2"][: jobs + 1]
 
 
 @pytest.mark.parametrize(("own", "shown"), [(True, "why\\x1b"), (False, "killed")])
@@ -71,3 +90,43 @@ def test_an_interrupt_stops_jobs_that_have_not_failed(
 @pytest.mark.parametrize(("seconds", "text"), [(0.4, "0:00"), (59.6, "1:00"), (3599, "59:59"), (3600, "1:00:00")])
 def test_times_are_minutes_and_seconds(seconds: float, text: str) -> None:
     assert clock(seconds) == text
+
+
+def test_outputs_of_started_jobs_are_collected() -> None:
+    started = Started()
+    for about in ({"event": LogEvent.JOB_INFO, "output": ["a", "b"]}, {}, {"event": LogEvent.JOB_FINISHED}):
+        started.handle(logging.makeLogRecord(about))
+    assert started.outputs == ["a", "b"]
+
+
+ENDS: dict[str, tuple[int, bool, bool, str]] = {
+    "nothing is to be done": (0, True, False, "dpregret: nothing to do\nthe summary\n"),
+    "jobs are done": (0, True, True, ""),
+    "it fails": (1, True, False, ""),
+    "it fails before there is a display": (1, False, False, "Error: invalid profile\n"),
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_what_is_said_at_the_end(end: str, display: LogHandler, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, begun, listed, wanted = ENDS[end]
+
+    def snakemake(name: str, **options: object) -> None:
+        LogHandler.begun = begun
+        if listed:
+            begin(display, 1)
+        JOBS.write_text("Error: invalid profile\n")
+        sys.exit(code)
+
+    screen = io.StringIO()
+    JOBS.parent.mkdir(parents=True)
+    monkeypatch.setattr(progress, "keep_apart", lambda: screen)
+    monkeypatch.setattr(progress, "note_interrupts", lambda: None)
+    monkeypatch.setattr(progress, "AT_REST", [lambda: "the summary"])
+    monkeypatch.setattr(progress.runpy, "run_module", snakemake)
+    monkeypatch.setattr(sys, "argv", ["snakemake"])
+    monkeypatch.setattr(sys, "stderr", sys.stderr)
+    monkeypatch.setattr(LogHandler, "screen", None)
+    with pytest.raises(SystemExit) as stopped:
+        progress.main()
+    assert (stopped.value.code, screen.getvalue()) == (code, wanted)

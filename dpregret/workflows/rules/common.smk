@@ -1,9 +1,22 @@
 # What rules request of the plan: inputs, parameters, resources; and what is done before and after a run.
 
+REQUESTED = set()  # items that Snakemake asked the inputs of
+STARTED = progress.Started()
+logger.addHandler(STARTED)
+
+
+def item_of(name, wildcards):
+    """An item of a rule, noted as requested. Ends with one line where it is not in the plan."""
+    item = name.format(**wildcards)
+    if item not in PLAN.items:
+        sys.exit(f"{item} is not in the plan of the profile {PLAN.content['profile']}")
+    REQUESTED.add(item)
+    return item
+
 
 def stale(name):
     """An input: the mark, where an item is stale."""
-    return lambda wildcards: [MARK] if name.format(**wildcards) in STALE else []
+    return lambda wildcards: [MARK] if item_of(name, wildcards) in STALE else []
 
 
 def made(output, **values):
@@ -13,17 +26,8 @@ def made(output, **values):
 
 
 def key(name):
-    """A parameter: the key of an item. Refuses an item that is not in the plan."""
-
-    def key_of(wildcards):
-        item = name.format(**wildcards)
-        if item not in PLAN.items:
-            raise WorkflowError(
-                f"{item} is not in the plan of the profile {PLAN.content['profile']}"
-            )
-        return PLAN.items[item].key
-
-    return key_of
+    """A parameter: the key of an item."""
+    return lambda wildcards: PLAN.items[name.format(**wildcards)].key
 
 
 def why(name):
@@ -35,12 +39,13 @@ def why(name):
     )
 
 
-def requested_of(items):
-    """Those of some items that the jobs of this run make."""
-    keys = {job.params.get("key") for job in workflow.dag.needrun_jobs()}
-    return {
-        name: value for name, value in items.items() if PLAN.items[name].key in keys
-    }
+def shown():
+    """The papers of which something was requested."""
+    return [
+        paper
+        for paper in PAPERS
+        if any(item.startswith(f"{paper}/") for item in REQUESTED)
+    ]
 
 
 def present():
@@ -100,19 +105,3 @@ def stop_timers():
     for thread in threading.enumerate():
         if isinstance(thread, threading.Timer):
             thread.cancel()
-
-
-@atexit.register
-def settle():
-    """Restore a list of files that was lost: where nothing is to be done, Snakemake calls no hook."""
-    if workflow.executor_plugin and not workflow.dryrun and workflow._dag is not None:
-        if not len(workflow.dag):
-            begin(PLAN, 0)
-            write_list(PLAN, STALE)
-            if NAME in workflow.output_settings.log_handler_settings:
-                rules_of = {rule.name for rule in workflow.dag.targetrules}
-                papers = [paper for paper in PAPERS if PAPERS[paper] in rules_of]
-                print(
-                    f"dpregret: nothing to do\n{summary(PLAN, papers or PAPERS)}",
-                    file=sys.stderr,
-                )

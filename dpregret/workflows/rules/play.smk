@@ -3,8 +3,8 @@
 
 rule play:
     input:
-        data=data_of_batch,
         stale=stale("{paper}/play/{batch}"),
+        data=data_of_batch,
     output:
         f"{RESULTS}/{MADE}/plays/{{paper}}/{{batch}}.csv",
     log:

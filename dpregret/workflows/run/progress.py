@@ -1,22 +1,22 @@
 """What `dpregret run` shows of Snakemake: a line for each finished job, its time by the clock, and what has failed.
 
 `python -m dpregret.workflows.run.progress ARGUMENT ...` is `snakemake ARGUMENT ...` with this display. All else is in
-the log of the run, which the last line names; what jobs print themselves is in JOBS.
+the log of the run, which the last line names; what jobs and Snakemake print themselves is in JOBS. Both classes read
+the events of Snakemake's interface of logger plugins.
 """
 
 from __future__ import annotations
 
-import builtins
 import logging
 import os
 import runpy
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
-from typing import Any, Final
+from typing import Any, ClassVar, Final, NoReturn, TextIO
 
-from snakemake import cli
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
@@ -26,8 +26,10 @@ from dpregret.core.errors import printable
 NAME: Final = "dpregret"
 OURS: Final = {"ours": True}
 """Extra attributes of a message of the Snakefile for readers."""
-NO_WORK: Final = frozenset({"mark"})
-"""Rules whose jobs have no line."""
+NO_WORK: Final = {"mark", "all"}
+"""Rules whose jobs have no line; the Snakefile adds those of papers."""
+AT_REST: Final[list[Callable[[], str]]] = []
+"""What the Snakefile has to say where nothing is to be done: Snakemake calls no hook then."""
 TAIL: Final = 20
 """Last lines of the log of a failed job that are shown."""
 LOGGED: Final = "Complete log(s): "
@@ -40,12 +42,16 @@ class LogHandler(LogHandlerBase):
     """The display, as Snakemake finds it in a plugin."""
 
     writes_to_stream, writes_to_file, has_filter, has_formatter, needs_rulegraph = True, False, True, True, False
-    interrupted = False
+    screen: ClassVar[TextIO | None] = None
+    """Standard error, where this is None."""
+    interrupted = begun = listed = dry_run = False
 
     def __post_init__(self) -> None:
+        LogHandler.begun = True
         self.running: dict[int, tuple[str, float]] = {}
         self.done = self.total = 0
-        self.terminal = sys.stderr.isatty()
+        LogHandler.dry_run = self.common_settings.dryrun
+        self.terminal = (self.screen or sys.stderr).isatty()
 
     def emit(self, record: logging.LogRecord) -> None:
         """Show one message, or nothing of it. Called by one thread, in the order of the messages."""
@@ -61,8 +67,16 @@ class LogHandler(LogHandlerBase):
         if event == LogEvent.RUN_INFO:
             hidden = sum(count for rule, count in about["stats"].items() if rule in NO_WORK)
             self.total = about["stats"].get("total", 0) - hidden
+            if self.dry_run and not self.listed:  # Snakemake lists them again at the end
+                what = f"run {self.total} jobs" if self.total else "list the files again"
+                self._line(f"dpregret: would {what}")
+            LogHandler.listed = True
         elif event == LogEvent.JOB_INFO:
-            if about["rule_name"] not in NO_WORK:
+            if about["rule_name"] in NO_WORK:
+                pass
+            elif self.dry_run:
+                self._line(f"  {about['rule_msg']}")
+            else:
                 self.running[about["jobid"]] = (about["rule_msg"] or about["rule_name"], record.created)
                 self._status()
         elif event == LogEvent.JOB_FINISHED:
@@ -86,14 +100,27 @@ class LogHandler(LogHandlerBase):
 
     def _line(self, text: str) -> None:
         clear = "\r\x1b[K" if self.terminal else ""
-        print(f"{clear}{text}", file=sys.stderr, flush=True)
+        print(f"{clear}{text}", file=self.screen or sys.stderr, flush=True)
         self._status()
 
     def _status(self) -> None:
         """On a terminal: what is at work, in place of the last line."""
         if self.terminal and self.running:
             texts = "; ".join(text for text, _ in self.running.values())
-            print(f"\r\x1b[K... {printable(texts)[:70]}", end="", file=sys.stderr, flush=True)
+            print(f"\r\x1b[K... {printable(texts)[:70]}", end="", file=self.screen or sys.stderr, flush=True)
+
+
+class Started(logging.Handler):
+    """Collects the outputs of the jobs that a run starts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.outputs: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Note the outputs of one job."""
+        if vars(record).get("event") == LogEvent.JOB_INFO:
+            self.outputs += vars(record)["output"]
 
 
 def clock(seconds: float) -> str:
@@ -109,18 +136,13 @@ def last_lines(log: Path) -> list[str]:
     return [printable(line) for line in lines[-TAIL:]]
 
 
-def _print(*words: Any, **options: Any) -> None:
-    """Print; Snakemake's line on its profile is left out."""
-    if not (words and str(words[0]).startswith("Using ")):
-        builtins.print(*words, **options)
-
-
-def keep_apart() -> None:
-    """Let jobs print to JOBS, and this process to where it printed before."""
+def keep_apart() -> TextIO:
+    """Let jobs and Snakemake print to JOBS. Returns what was standard error."""
     JOBS.parent.mkdir(parents=True, exist_ok=True)
-    sys.stderr = os.fdopen(os.dup(2), "w", buffering=1, errors="backslashreplace")
+    screen = os.fdopen(os.dup(2), "w", buffering=1, errors="backslashreplace")
     with JOBS.open("wb") as file:
         os.dup2(file.fileno(), 2)
+    return screen
 
 
 def note_interrupts() -> None:
@@ -135,10 +157,27 @@ def note_interrupts() -> None:
         signal.signal(signal.SIGINT, noted)
 
 
-if __name__ == "__main__":
-    LoggerPluginRegistry().register_plugin(NAME, sys.modules["__main__"])
-    vars(cli)["print"] = _print
+def main() -> NoReturn:
+    """Run Snakemake with the display; ends as Snakemake does."""
+    LoggerPluginRegistry().register_plugin(NAME, sys.modules[__name__])
     sys.argv += ["--logger", NAME]
-    keep_apart()
+    screen = LogHandler.screen = keep_apart()
     note_interrupts()
-    runpy.run_module("snakemake", run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module("snakemake", run_name="__main__", alter_sys=True)
+        raise SystemExit
+    except SystemExit as end:
+        if end.code and not LogHandler.begun:  # it did not come as far as its log
+            print("\n".join(last_lines(JOBS)), file=screen)
+        elif not (end.code or LogHandler.listed):
+            texts = [text() for text in AT_REST if not LogHandler.dry_run]
+            print("dpregret: nothing to do", *texts, sep="\n", file=screen)
+        raise
+    finally:
+        sys.stderr = screen
+
+
+if __name__ == "__main__":
+    from dpregret.workflows.run import progress  # as the Snakefile knows it
+
+    progress.main()

@@ -44,7 +44,7 @@ AT_WORK: Final = 3600.0
 DAMAGED: Final = "edited or damaged: run its command again, which writes it"
 
 
-def begin(plan: Plan, jobs: int) -> None:
+def begin(plan: Plan) -> None:
     """Keep the plan; while jobs run, no list says that the run is finished."""
     results = Path(plan.results)
     content = {name: value for name, value in plan.content.items() if name != READ}
@@ -52,8 +52,7 @@ def begin(plan: Plan, jobs: int) -> None:
     if not _holds(results / PLAN, text):
         with atomic_write(results / PLAN) as part:
             part.write_text(text, encoding="utf-8")
-    if jobs:
-        remove(results / SUMS)
+    remove(results / SUMS)
 
 
 def _holds(file: Path, text: str) -> bool:
@@ -100,9 +99,10 @@ def lacking(plan: Plan, outputs: Iterable[str], stale: Collection[str]) -> list[
     return [file for file in outputs if file.startswith("results/") and (file in outdated or not Path(file).exists())]
 
 
-def ended(plan: Plan, outputs: Iterable[str], seconds: float) -> str:
-    """List what jobs without an error have left, and say so. Ends the process where an output is not as it should be:
-    a play has failed, or Snakemake was told to run nothing (--touch)."""
+def ended(plan: Plan, outputs: Iterable[str], papers: Sequence[str], seconds: float) -> str:
+    """List what jobs without an error have left, and say so, of the papers that were requested. outputs: of the jobs
+    that were started. Ends the process where one is not as it should be: a play has failed, or Snakemake was told to
+    run nothing (--touch)."""
     stale = freshness.stale_items(plan)
     if missing := lacking(plan, outputs, stale):
         sys.exit(
@@ -110,32 +110,42 @@ def ended(plan: Plan, outputs: Iterable[str], seconds: float) -> str:
         )
     write_list(plan, stale)
     took = f"dpregret: done in {seconds / 60:.1f} minutes by the clock, {cpu_seconds() / 60:.1f} CPU minutes"
-    below = {Path(file).relative_to(plan.results).parts[0] for file in outputs if file.startswith(f"{plan.results}/")}
-    return f"{took}\n{summary(plan, [paper for paper in plan.parts if paper in below])}".rstrip()
+    return f"{took}\n{summary(plan, papers)}".rstrip()
 
 
 def write_list(plan: Plan, stale: Mapping[str, str]) -> None:
-    """List the files of all fresh items, where they are not listed as they are."""
+    """List the files of all fresh items."""
+    from dpregret.workflows.run import archive  # late: it brings pandas
+
+    sums, made = _sums(plan, stale)
+    whole = stale.keys().isdisjoint(plan.content["everything"])
+    origin = archive.origin(str(plan.content["profile"]), made)
+    archive.write_sums(Path(plan.results), [*sums, PLAN], origin if whole else origin | {"part": True})
+
+
+def is_listed(plan: Plan, stale: Mapping[str, str]) -> bool:
+    """Whether a list of a finished run is there, of the files beside it. What has become stale since stays listed."""
     results = Path(plan.results)
+    try:
+        words = [line.partition("  ") for line in (results / SUMS).read_text("utf-8").splitlines()]
+        wanted = {name: checksum(results / name) for name in (PLAN, ORIGIN)} | _sums(plan, stale)[0]
+    except (OSError, ValueError):
+        return False
+    older = _sums(plan, plan.items.keys() - stale.keys())[0]
+    return {name: digest for digest, _, name in words if name not in older or name in wanted} == wanted
+
+
+def _sums(plan: Plan, without: Collection[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """File below results -> digest, and -> key, as recorded of all items but some."""
     beside = (f"{plan.results}/{MADE}/", f"{keys.STORE}/")
     sums, made = {}, {}
     for name, item in plan.items.items():
-        record = freshness.Record.read(plan.record(name))
-        for file, digest in record.files.items() if name not in stale else ():
+        record = freshness.Record.read(plan.record(name)) if name not in without else freshness.Record()
+        for file, digest in record.files.items():
             if not file.startswith(beside):
-                below = Path(file).relative_to(results).as_posix()
+                below = Path(file).relative_to(plan.results).as_posix()
                 sums[below], made[below] = digest, item.key[:DIGITS]
-    whole = stale.keys().isdisjoint(plan.content["everything"])
-    with contextlib.suppress(OSError, ValueError):
-        about = {name: checksum(results / name) for name in (PLAN, ORIGIN)}
-        part = json.loads((results / ORIGIN).read_bytes()).get("part", False)
-        lines = "".join(f"{digest}  {name}\n" for name, digest in sorted((sums | about).items()))
-        if part != whole and (results / SUMS).read_text(encoding="utf-8") == lines:
-            return
-    from dpregret.workflows.run import archive  # late: it brings pandas
-
-    origin = archive.origin(str(plan.content["profile"]), made)
-    archive.write_sums(results, [*sums, PLAN], origin if whole else origin | {"part": True})
+    return sums, made
 
 
 def summary(plan: Plan, papers: Sequence[str]) -> str:
