@@ -114,7 +114,7 @@ def pieces(horizon: int) -> Iterator[int]:
     yield from (min(PIECE, horizon - first) for first in range(0, horizon, PIECE))
 
 
-def places(draws: Uniforms, rounds: int, size: int) -> Whole:
+def random_entries(draws: Uniforms, rounds: int, size: int) -> Whole:
     """Whole numbers below `size`, one a round and run: (runs, rounds)."""
     return (draws.draw(rounds) * size).astype(np.int64)
 
@@ -166,7 +166,9 @@ class LinearStream(BanditStream):
 
     def _chosen(self, draws: Uniforms, rounds: int) -> Whole:
         """Index of each round's cost vector, (runs, rounds); (1, 1) where there is only one."""
-        return places(draws, rounds, len(self.costs)) if len(self.costs) > 1 else np.zeros((1, 1), dtype=np.int64)
+        return (
+            random_entries(draws, rounds, len(self.costs)) if len(self.costs) > 1 else np.zeros((1, 1), dtype=np.int64)
+        )
 
     def comparator(self, generators: Generators, horizon: int) -> BanditComparator:
         """A vertex, by the linear oracle on the sum of the costs."""
@@ -199,12 +201,14 @@ class EntryStream(BanditStream):
     def source(self, generators: Generators) -> LossSource:
         """Each entry is drawn with one number a round and run."""
         draws = Uniforms(generators)
-        return lambda rounds: Losses(Entry, (places(draws, rounds, len(self.truth)).T.astype(float),), (self.truth,))
+        return lambda rounds: Losses(
+            Entry, (random_entries(draws, rounds, len(self.truth)).T.astype(float),), (self.truth,)
+        )
 
     def comparator(self, generators: Generators, horizon: int) -> BanditComparator:
         """The truth has no loss."""
         zeros, draws, size = np.zeros(len(generators)), Uniforms(generators), len(self.truth)
-        counts = counted(lambda rounds: places(draws, rounds, size), (len(generators), size), horizon)
+        counts = counted(lambda rounds: random_entries(draws, rounds, size), (len(generators), size), horizon)
         return BanditComparator(zeros, zeros, product(counts, np.abs(self.domain.center() - self.truth)))
 
 
@@ -362,7 +366,7 @@ class Arms(BanditStream):
     def source(self, generators: Generators) -> LossSource:
         """A number that decides the best arm, then one a round."""
         draws = Uniforms(generators)
-        first = 3 * places(draws, 1, self.arms)
+        first = 3 * random_entries(draws, 1, self.arms)
         costs = np.zeros((self.arms, 3, self.arms))
         costs[:, 1:] = 1.0
         costs[np.arange(self.arms), 1, np.arange(self.arms)] = 0.0

@@ -240,8 +240,8 @@ def _only_member(name: str, file: Any) -> bytes:
     with zipfile.ZipFile(file) as archive:
         members = [name for name in archive.namelist() if name[-1:] != "/" and not name.startswith("__MACOSX/")]
         if len(members) != 1:
-            held = f"an archive of {len(members)} files" + " (an Excel workbook)" * ("xl/workbook.xml" in members)
-            raise ConfigError(f"{name}: {held}, not one CSV file")
+            holds = f"an archive of {len(members)} files" + " (an Excel workbook)" * ("xl/workbook.xml" in members)
+            raise ConfigError(f"{name}: {holds}, not one CSV file")
         with archive.open(members[0]) as member:
             content = member.read(MOST_CONTENT + 1)
     if len(content) > MOST_CONTENT:

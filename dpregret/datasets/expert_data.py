@@ -51,16 +51,16 @@ def prepare(name: str, path: Path) -> None:
     features, labels = TASKS[name]()
     generator = np.random.default_rng(_SEED)
     order = generator.permutation(len(labels))
-    train, held = order[: len(order) // 2], order[len(order) // 2 :]
+    train, test = order[: len(order) // 2], order[len(order) // 2 :]
     width = features.shape[1]
-    errors = np.empty((len(held), EXPERTS), dtype=np.uint8)
+    errors = np.empty((len(test), EXPERTS), dtype=np.uint8)
     for expert in range(EXPERTS):
         columns = generator.choice(width, size=generator.integers(1, width + 1), replace=False)
         rows = generator.permutation(train)[: generator.integers(_FEWEST_ROWS, len(train) + 1)]
         if np.ptp(labels[rows]) == 0:  # a classifier needs both classes
             rows = train
         model = _model(expert).fit(features[np.ix_(rows, columns)], labels[rows])
-        errors[:, expert] = model.predict(features[np.ix_(held, columns)]) != labels[held]
+        errors[:, expert] = model.predict(features[np.ix_(test, columns)]) != labels[test]
     ranked = errors[:, np.argsort(errors.sum(axis=0, dtype=np.int64), kind="stable")]
     save(path, errors=ranked)
 

@@ -248,9 +248,9 @@ class Source(Declared):
     @field_validator("vouched_by")
     @classmethod
     def _is_vouched(cls, vouchers: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
-        places = {matched.groups() for voucher in vouchers if (matched := re.match(_VOUCHER, voucher.lower()))}
+        sites = {matched.groups() for voucher in vouchers if (matched := re.match(_VOUCHER, voucher.lower()))}
         sender = urlsplit(info.data.get("url", "")).hostname  # who sends the file does not vouch for it
-        if (count := len({place for place in places if place[0] != sender})) < 2:
+        if (count := len({place for place in sites if place[0] != sender})) < 2:
             raise ValueError(
                 "two places (https://HOST/OWNER... and what is found there), independent of each other and of the "
                 f"url's, must have the digest; named: {count}"

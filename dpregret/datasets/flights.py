@@ -150,8 +150,8 @@ def read_weather() -> dict[str, np.ndarray]:
     table = read_csv(text, keep_default_na=False, na_values=list(_MISSING))
     table = table.sort_values(["month", "day", "hour", "origin"], kind="stable")
 
-    def scaled(name: str, middle: float, reach: float) -> Any:
-        return ((table[name] - middle) / reach).fillna(0.0)
+    def scaled(name: str, middle: float, width: float) -> Any:
+        return ((table[name] - middle) / width).fillna(0.0)
 
     hour = (table["hour"] - 11.5) / 11.5
     parts = [

@@ -38,8 +38,8 @@ class PoolStream(Stream):
     """f_t(x) = phi(<v_i, x>; y_i) + (mu/2) |x|^2 for the i-th example of the pool, i in random order.
 
     family: `RidgeLogistic`, `RidgeSquared`, or another loss made of (features, labels, mu), with the scalar loss phi:
-    elementwise `loss` and `slope` (scores, labels), `bend`, the largest phi'', and `steepest` (reach), the largest
-    |phi'| over scores in [-reach, reach].
+    elementwise `loss` and `slope` (scores, labels), `bend`, the largest phi'', and `steepest` (largest_score),
+    the largest |phi'| over scores in [-largest_score, largest_score].
 
     Every run sees the whole pool once per pass, in its own order. Features have norm at most 1, labels lie in
     {-1, +1} or [-1, 1]; over all such examples the exact Lipschitz constant on a centered ball of radius
@@ -58,11 +58,11 @@ class PoolStream(Stream):
         if examples.features.shape[1] != domain.dimension:
             columns = examples.features.shape[1]
             raise ValueError(f"stream {self.name!r} has {columns} features, the set has dimension {domain.dimension}")
-        reach = domain.max_distance_from(np.zeros(domain.dimension))
+        radius = domain.max_distance_from(np.zeros(domain.dimension))
         super().__init__(
             domain,
             strong_convexity=strong_convexity,
-            lipschitz=family.steepest(reach) + strong_convexity * reach,
+            lipschitz=family.steepest(radius) + strong_convexity * radius,
             smoothness=family.bend() + strong_convexity,
         )
         self.features = examples.features

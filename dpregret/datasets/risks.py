@@ -116,8 +116,8 @@ def largest_l1_norm(domain: ConstraintSet) -> float:
     vertices = getattr(domain, "vertices", None)
     if vertices is not None:
         return float(np.abs(vertices).sum(axis=1).max())
-    reach = domain.max_distance_from(np.zeros(domain.dimension))
-    return reach if domain.name in {"l1-ball", "simplex"} else float(np.sqrt(domain.dimension)) * reach
+    radius = domain.max_distance_from(np.zeros(domain.dimension))
+    return radius if domain.name in {"l1-ball", "simplex"} else float(np.sqrt(domain.dimension)) * radius
 
 
 def make_risk(

@@ -128,8 +128,8 @@ def sparse_truth(generator: np.random.Generator, dimension: int, sparsity: int, 
     if not 1 <= sparsity <= dimension:
         raise ValueError(f"sparsity must lie in 1..{dimension}, got {sparsity}")
     truth = np.zeros(dimension)
-    places = generator.choice(dimension, size=sparsity, replace=False)
-    truth[places] = generator.choice([-1.0, 1.0], size=sparsity) * (norm / sparsity)
+    positions = generator.choice(dimension, size=sparsity, replace=False)
+    truth[positions] = generator.choice([-1.0, 1.0], size=sparsity) * (norm / sparsity)
     return truth
 
 

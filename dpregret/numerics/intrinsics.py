@@ -30,9 +30,9 @@ def intrinsic(function: Any) -> Any:
     numba draws it when it first compiles, and where a system has no libuuid it takes the bits from `random`: a learner
     that compiles in the middle of a play would seem to change the global random state.
     """
-    made = numba_intrinsic(function)
-    assert made._uuid
-    return made
+    wrapped = numba_intrinsic(function)
+    assert wrapped._uuid
+    return wrapped
 
 
 class Lanes(types.Type):  # type: ignore[misc]

@@ -91,13 +91,13 @@ class PerturbedObjective(ErmLearner):
         The first term is s G_C for Gaussian noise and at most s p r for norm-Gamma noise. For D-strongly convex risks
         the smaller of this and (sqrt(E|b|^2) + ridge r)^2 / (2 D).
         """
-        reach = self.domain.max_distance_from(self.domain.center())
-        width = gaussian_width(self.domain)[0] if self.distribution == "gaussian" else self.domain.dimension * reach
+        radius = self.domain.max_distance_from(self.domain.center())
+        width = gaussian_width(self.domain)[0] if self.distribution == "gaussian" else self.domain.dimension * radius
         size, convexity = root_mean_square_norm(self.distribution, self.domain.dimension), self.risk.strong_convexity
         bounds = []
         for scale, ridge in zip(self.scales, self.ridges, strict=True):
-            plain = scale * width + 0.5 * ridge * reach**2
-            strong = (scale * size + ridge * reach) ** 2 / (2.0 * convexity) if convexity > 0 else math.inf
+            plain = scale * width + 0.5 * ridge * radius**2
+            strong = (scale * size + ridge * radius) ** 2 / (2.0 * convexity) if convexity > 0 else math.inf
             bounds.append(min(plain, strong) + TOLERANCE)
         return bounds
 

@@ -94,8 +94,8 @@ class PhasedSgd(OnePassLearner):
         """A and B of the guarantee A / eta + B eta."""
         steep, falls, lengths = self.fresh.lipschitz, self.falls, np.array(self.lengths)
         noises = 2.0 * steep * inverse_mu * falls  # s_i / eta
-        reach = self.domain.max_distance_from(self.domain.center())
-        start = reach**2 / (2.0 * falls[0] * lengths[0])
+        radius = self.domain.max_distance_from(self.domain.center())
+        start = radius**2 / (2.0 * falls[0] * lengths[0])
         phases = self.domain.dimension * (noises[:-1] ** 2 / (2.0 * falls[1:] * lengths[1:])).sum()
         last = steep * math.sqrt(self.domain.dimension) * noises[-1]
         return float(start), float(phases + 0.5 * steep**2 * falls.sum() + last)

@@ -119,13 +119,15 @@ class PrivateOfflineLearning(OnePassLearner):
         """The alpha with the smallest guarantee, at the noise that it needs."""
         from scipy import optimize  # late, as above
 
-        def made(log_alpha: float) -> Tuning:
+        def tuning_at(log_alpha: float) -> Tuning:
             alpha = math.exp(log_alpha) * self.steep / self.radius
             return Tuning(alpha, calibrate("gaussian", budget, self.sensitivity(alpha), 1))
 
         ends = (-math.log(2.0 * self.samples), math.log(STRONGEST))
-        return made(
-            float(optimize.minimize_scalar(lambda now: self._guarantee(made(now)), bounds=ends, method="bounded").x)
+        return tuning_at(
+            float(
+                optimize.minimize_scalar(lambda now: self._guarantee(tuning_at(now)), bounds=ends, method="bounded").x
+            )
         )
 
     def _guarantee(self, tuning: Tuning) -> float:

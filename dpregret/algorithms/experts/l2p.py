@@ -269,18 +269,18 @@ class LazyToPrivate(LazyHedge):
     def chain(self, losses: Array) -> tuple[Array, Array, Array]:
         """Law of (x, y), transitions between rounds, and the x of each state; losses (rounds, experts)."""
         tuning, rounds, d = self.tuning, *losses.shape
-        shown, hidden = (index.ravel() for index in np.divmod(np.arange(d * d).reshape(d, d), d))
+        played, hidden = (index.ravel() for index in np.divmod(np.arange(d * d).reshape(d, d), d))
         moves, seen = np.repeat(np.eye(d * d)[None], rounds - 1, axis=0), np.zeros(d)
         for now in range(tuning.batch, rounds, tuning.batch):
             lost = losses[now - tuning.batch : now].sum(axis=0)
             seen = seen + lost
             weights = exp(-tuning.eta * (seen - seen.min()))
             law = weights / weights.sum()
-            keep = tuning.keep * exp(-tuning.eta * (lost[shown] - lost[hidden]))
-            to_x = keep[:, None] * (shown[:, None] == shown) + (1 - keep)[:, None] * law[shown]
+            keep = tuning.keep * exp(-tuning.eta * (lost[played] - lost[hidden]))
+            to_x = keep[:, None] * (played[:, None] == played) + (1 - keep)[:, None] * law[played]
             to_y = (1 - tuning.renew) * (hidden[:, None] == hidden) + tuning.renew * law[hidden]
             moves[now - 1] = to_x * to_y
-        return np.full(d * d, 1.0 / d**2), moves, shown
+        return np.full(d * d, 1.0 / d**2), moves, played
 
     def delivered_epsilon(self) -> list[float]:
         """Of our ledger, whichever way B, p and eta were chosen."""

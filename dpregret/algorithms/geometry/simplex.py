@@ -73,15 +73,15 @@ def exchange_mass(weights: Array, scores: Array, mass: float | Array, rank: int)
     """
     weights, scores = np.broadcast_arrays(weights, scores)
     order = np.argsort(scores, axis=-1, kind="stable")
-    held = np.take_along_axis(weights, order, axis=-1)
-    room = 1.0 - held
+    ordered = np.take_along_axis(weights, order, axis=-1)
+    room = 1.0 - ordered
     filled = np.cumsum(room, axis=-1)
     # Filling the `rank` best atoms is the global minimiser: no more than their room is worth moving.
     moved = np.minimum(mass, filled[..., rank - 1])[..., None]
-    taken = np.cumsum(held[..., ::-1], axis=-1)[..., ::-1]
+    taken = np.cumsum(ordered[..., ::-1], axis=-1)[..., ::-1]
     added = np.minimum(np.maximum(moved - (filled - room), 0.0), room)
-    removed = np.minimum(np.maximum(moved - (taken - held), 0.0), held)
-    return _undo_order(held + added - removed, order)
+    removed = np.minimum(np.maximum(moved - (taken - ordered), 0.0), ordered)
+    return _undo_order(ordered + added - removed, order)
 
 
 def _undo_order(ordered: Array, order: np.ndarray[tuple[int, ...], np.dtype[np.intp]]) -> Array:

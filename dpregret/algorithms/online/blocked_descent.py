@@ -83,7 +83,7 @@ class BlockedDescent(GradientDescent):
     def descend(self, released: Array) -> None:  # line 2
         """One step a block, and the infeasible projection."""
         moved = self.infeasible - columns(self.step) * self.domain.along_hull(released)
-        moved = self.center + projected(BallData(self.reach), moved - self.center)  # line 3
+        moved = self.center + projected(BallData(self.outer_radius), moved - self.center)  # line 3
         self.point = self._approach(moved)
         apart = self.point - moved
         square = vecdot(apart, apart)

@@ -54,7 +54,7 @@ class EpochDescent(Learner):
 
     def prepare(self) -> None:
         self.center = self.domain.center()
-        self.reach = self.domain.max_distance_from(self.center)
+        self.outer_radius = self.domain.max_distance_from(self.center)
         self.inverse_mu = np.array([1 / gaussian_mu(budget) for budget in self.budgets])
         self.walker = self.point.copy()  # A's own point
         self.total = np.zeros_like(self.point)
@@ -106,7 +106,9 @@ class EpochDescent(Learner):
         noises = 2 * self.lipschitz * self.inverse_mu[:, None] * falls
         phases = (self.domain.dimension * noises[:, :-1] ** 2 / (2 * falls[1:] * lengths[1:])).sum(axis=1)
         last = self.lipschitz * math.sqrt(self.domain.dimension) * noises[:, -1]
-        return float(self.reach**2 / (2 * falls[0] * lengths[0])), phases + self.lipschitz**2 * falls.sum() / 2 + last
+        return float(
+            self.outer_radius**2 / (2 * falls[0] * lengths[0])
+        ), phases + self.lipschitz**2 * falls.sum() / 2 + last
 
     def excess(self, losses: int) -> Array:
         """Delta_n, (settings,): that of the center for a single loss; at most L D."""
@@ -131,5 +133,5 @@ class EpochDescent(Learner):
         epochs = [self.excess(max(1, 2**k // 2)) for k in range(rounds.bit_length())]
         spent = np.concatenate([np.repeat(epoch[:, None], 2**k, axis=1) for k, epoch in enumerate(epochs)], axis=1)
         clock = np.arange(1.0, rounds + 1)
-        ahead = math.sqrt(8) * self.reach * self.lipschitz * np.sqrt(clock)
+        ahead = math.sqrt(8) * self.outer_radius * self.lipschitz * np.sqrt(clock)
         return np.minimum(np.cumsum(spent[:, :rounds], axis=1) + ahead, self.lipschitz * self.domain.diameter * clock)

@@ -43,27 +43,27 @@ class GaugeDescent(GradientDescent):
     def prepare(self) -> None:
         super().prepare()
         self.gauge = self.domain.gauge()
-        self.steepness = 1 + self.reach / self.domain.inner_radius()
+        self.steepness = 1 + self.outer_radius / self.domain.inner_radius()
         self.outer = np.zeros_like(self.point)  # w
         self.normal = np.zeros_like(self.point)  # nu, at the center
 
     @property
     def step(self) -> Array:  # line 1
         """R / ((1 + R/r) B sqrt(T))."""
-        return self.reach / (self.steepness * self.size * np.sqrt(self.horizon))
+        return self.outer_radius / (self.steepness * self.size * np.sqrt(self.horizon))
 
     def descend(self, released: Array) -> None:  # line 4
         """One step on the ball, one gauge."""
         gradient = corrected(self.domain.along_hull(released), self.outer, self.normal)  # line 5
         moved = self.outer - columns(self.step) * gradient
-        self.outer = projected(BallData(self.reach), moved)  # line 6
+        self.outer = projected(BallData(self.outer_radius), moved)  # line 6
         self.normal = self.gauge(self.outer)  # line 2
         gamma = vecdot(self.normal, self.outer)[..., None]
         self.point = self.center + self.outer / np.maximum(1.0, gamma)  # line 3
 
     def bound(self, rounds: int) -> Array:
         """R^2/(2 eta) + eta t (1 + R/r)^2 B^2/2."""
-        return self.descended(self.reach, self.steepness * self.size, rounds)
+        return self.descended(self.outer_radius, self.steepness * self.size, rounds)
 
 
 def corrected(gradient: Array, outer: Array, normal: Array) -> Array:

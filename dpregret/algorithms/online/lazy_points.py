@@ -70,12 +70,12 @@ def printed(problem: Problem, setting: Setting) -> tuple[DrawnCopy, float]:
     logarithm = math.log(horizon / delta)
     eta = min(epsilon, 1.0) ** (2 / 3) / (horizon ** (1 / 3) * logarithm)
     regulariser = lipschitz / diameter * max(math.sqrt(horizon), math.sqrt(dimension * math.log(horizon)) / eta)
-    reach = eta**2 * regulariser / (20 * lipschitz**2) * lipschitz * diameter
-    if reach > 2 * eta:
+    beta_ld = eta**2 * regulariser / (20 * lipschitz**2) * lipschitz * diameter
+    if beta_ld > 2 * eta:
         raise ValueError(f"L2P printed: line 5 would be cut at 1 in dimension {dimension}")
     batch = 1 if math.isinf(epsilon) else max(1, round(1 / (2 * epsilon * math.log(1 / delta))))
-    kind = type("Stated", (DrawnCopy,), {"spare": 2 * eta / reach})  # line 5 has the theorem's eta, not beta L D
-    return kind(batch, min(1.0, eta / epsilon), reach), regulariser
+    kind = type("Stated", (DrawnCopy,), {"spare": 2 * eta / beta_ld})  # line 5 has the theorem's eta, not beta L D
+    return kind(batch, min(1.0, eta / epsilon), beta_ld), regulariser
 
 
 class LazyPoints(KeptPoints):

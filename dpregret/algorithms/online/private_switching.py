@@ -306,7 +306,7 @@ def hit_and_run(generator: int, steps: int, center: Array, radius: float, form: 
     matrix, linear = form.matrix, form.linear
     point, direction, offset = center.copy(), np.empty(dimension), np.empty(dimension)
     pull, turned = np.empty(dimension), np.empty(dimension)
-    places, scores, weight = np.empty(most), np.empty(most), np.empty(most)
+    distances, scores, weight = np.empty(most), np.empty(most), np.empty(most)
     for _ in range(steps):
         for k in range(dimension):
             direction[k] = normal(generator)
@@ -317,15 +317,15 @@ def hit_and_run(generator: int, steps: int, center: Array, radius: float, form: 
         for k in range(dimension):
             pull[k], turned[k] = dot(matrix[k], point), dot(matrix[k], direction)
         along = dot(direction, offset)
-        reach = math.sqrt(max(0.0, along * along + radius * radius - dot(offset, offset)))
+        half_chord = math.sqrt(max(0.0, along * along + radius * radius - dot(offset, offset)))
         begin = 0.5 * dot(point, pull) - dot(linear, point) + form.constant
         for k in range(dimension):
             pull[k] -= linear[k]
         slope, bend = dot(direction, pull), dot(direction, turned)
         least = np.inf
         for k in range(most):
-            places[k] = -along - reach + 2 * reach * GRID[k]
-            scores[k] = max(begin + places[k] * slope + 0.5 * (places[k] * places[k]) * bend, form.floor)
+            distances[k] = -along - half_chord + 2 * half_chord * GRID[k]
+            scores[k] = max(begin + distances[k] * slope + 0.5 * (distances[k] * distances[k]) * bend, form.floor)
         for k in range(most):
             least = min(least, scores[k])
         if scale > 0.0:
@@ -339,7 +339,7 @@ def hit_and_run(generator: int, steps: int, center: Array, radius: float, form: 
             weight[k] = weight[k - 1] + (scores[k] + scores[k - 1])
         target = next_double(generator) * weight[most - 1]
         k = min(np.searchsorted(weight, target, side="right") - 1, most - 2)
-        moved = (places[k + 1] - places[k]) / (weight[k + 1] - weight[k]) * (target - weight[k]) + places[k]
+        moved = (distances[k + 1] - distances[k]) / (weight[k + 1] - weight[k]) * (target - weight[k]) + distances[k]
         for k in range(dimension):
             point[k] += moved * direction[k]
     return point

@@ -26,13 +26,14 @@ class GradientDescent(Learner):
     """Subclasses descend on what is released, and play a point of the set; private ones are those whose card declares
     it.
 
-    center, reach: the set lies within `reach` of its center. variance (settings,): E|xi|^2 of one round's noise within
-    the hull, 0 without noise. Descents know the horizon, start at the center, and need no strong convexity.
+    center, outer_radius: the set lies within `outer_radius` of its center. variance (settings,): E|xi|^2 of one
+    round's noise within the hull, 0 without noise. Descents know the horizon, start at the center, and need no strong
+    convexity.
     """
 
     def prepare(self) -> None:
         self.center = self.domain.center()
-        self.reach = self.domain.max_distance_from(self.center)
+        self.outer_radius = self.domain.max_distance_from(self.center)
         self.variance = np.zeros(len(self.settings))
         if self.card.private:
             sums = [NoisePerItem()] * len(self.settings)
@@ -64,16 +65,16 @@ class GradientDescent(Learner):
     @property
     def step(self) -> Array:  # line 1
         """eta = R / (B sqrt(T)), (settings,)."""
-        return self.reach / (self.size * np.sqrt(self.horizon))
+        return self.outer_radius / (self.size * np.sqrt(self.horizon))
 
     def bound(self, rounds: int) -> Array:
         """R^2/(2 eta) + eta t B^2/2."""
-        return self.descended(self.reach, self.size, rounds)
+        return self.descended(self.outer_radius, self.size, rounds)
 
-    def descended(self, reach: float, size: Array, rounds: int) -> Array:
+    def descended(self, radius: float, size: Array, rounds: int) -> Array:
         """R^2/(2 eta) + eta t B^2/2 for any R, and B (settings,): of steps on gradients of that size."""
         eta, square = self.step[:, None], np.square(size)[:, None]
-        return reach**2 / (2 * eta) + eta * square * np.arange(1.0, rounds + 1) / 2
+        return radius**2 / (2 * eta) + eta * square * np.arange(1.0, rounds + 1) / 2
 
     def displacement(self, rounds: int) -> Array:
         """eta sqrt(t E|xi|^2), (settings, rounds): what the noise of t steps adds up to."""

@@ -47,12 +47,12 @@ class SeparationDescent(GradientDescent):
         super().prepare()
         self.separation = self.domain.separation()
         self.inner = self.domain.inner_radius()
-        self.shrinking = min(1.0, self.reach / (self.inner * np.sqrt(self.horizon)))  # line 1
+        self.shrinking = min(1.0, self.outer_radius / (self.inner * np.sqrt(self.horizon)))  # line 1
 
     @property
     def most_calls(self) -> float:
         """2 R/r + 2; NaN where the horizon is too short."""
-        return 2 * self.reach / self.inner + 2 if self.shrinking < 1.0 else np.nan
+        return 2 * self.outer_radius / self.inner + 2 if self.shrinking < 1.0 else np.nan
 
     def descend(self, released: Array) -> None:  # line 2
         """One step, then pulls until the point is in the set again."""
@@ -65,7 +65,7 @@ class SeparationDescent(GradientDescent):
 
     def bound(self, rounds: int) -> Array:
         """R^2/(2 eta) + eta t B^2/2 + delta R L t."""
-        shrunk = self.shrinking * self.reach * self.lipschitz * np.arange(1.0, rounds + 1)
+        shrunk = self.shrinking * self.outer_radius * self.lipschitz * np.arange(1.0, rounds + 1)
         return super().bound(rounds) + shrunk
 
 

@@ -53,9 +53,9 @@ def materialise(mechanism: PrefixSums, rounds: int) -> Array:
     drawn = _outputs(mechanism, rounds, 1, lambda first, count: np.zeros((count, 1)))[1]
     matrix, _ = _outputs(mechanism, rounds, drawn, lambda first, count: np.eye(count, drawn, first))
     for real in real_draws(drawn):
-        made, used = _outputs(mechanism, rounds, real.shape[1], lambda first, count: real[first : first + count])  # noqa: B023
+        output, used = _outputs(mechanism, rounds, real.shape[1], lambda first, count: real[first : first + count])  # noqa: B023
         size = np.abs(matrix) @ np.abs(real)
-        if used != drawn or not (np.abs(made - matrix @ real) <= LINEAR * size).all():
+        if used != drawn or not (np.abs(output - matrix @ real) <= LINEAR * size).all():
             raise ValueError(f"the noise of {type(mechanism).__name__} is not a fixed linear map of its draws")
     return matrix
 
@@ -157,12 +157,12 @@ def audit(first: Array, second: Array, delta: float = 0.0, significance: float =
     chosen, counted = ([_rounded(transcripts[half::2]) for transcripts in (first, second)] for half in (0, 1))
     statistic = Discriminant(chosen[0], chosen[1])
     scores = [np.sort(statistic(transcripts)) for transcripts in chosen]
-    held = [statistic(transcripts) for transcripts in counted]
-    samples, bounds = len(held[0]), []
+    counted_scores = [statistic(transcripts) for transcripts in counted]
+    samples, bounds = len(counted_scores[0]), []
     for kind, (threshold, above, likely) in _best_events(scores, delta, significance).items():
         hits = [
             int((transcripts >= threshold).sum()) if above else int((transcripts < threshold).sum())
-            for transcripts in held
+            for transcripts in counted_scores
         ]
         low = least_probability(np.array(hits[likely]), samples, significance / 4)
         high = largest_probability(np.array(hits[1 - likely]), samples, significance / 4)

@@ -259,13 +259,13 @@ class NoisePlan:
         draw = UnitNoise(self.distribution, generators, self.dimension)
         # further nodes of a mechanism have their own generators, so that no setting disturbs another
         further = [self._further(generators, mechanism.key) for mechanism in distinct]
-        held = np.empty((len(distinct), runs, rounds, self.dimension))  # a mechanism may write to its part
+        buffers = np.empty((len(distinct), runs, rounds, self.dimension))  # a mechanism may write to its part
         while True:
-            draw(rounds, held[0])
-            held[1:] = held[0]
+            draw(rounds, buffers[0])
+            buffers[1:] = buffers[0]
             noise = {
                 mechanism: mechanism.next(state, units.swapaxes(0, 1), fresh)
-                for mechanism, state, units, fresh in zip(distinct, states, held, further, strict=True)
+                for mechanism, state, units, fresh in zip(distinct, states, buffers, further, strict=True)
             }
             yield [noise[mechanism] for mechanism in self.mechanisms]
 

@@ -45,10 +45,10 @@ def tree_prefixes(nodes: Array, window: int, done: int, reached: Array) -> None:
         for t in range(rounds):
             now = now + 1 if now < window else 1
             older = now & (now - 1)
-            held = t - (now - older)  # where N of that prefix lies
-            if older and held >= 0:
+            older_at = t - (now - older)  # where N of that prefix lies
+            if older and older_at >= 0:
                 for k in range(dimension):
-                    nodes[run, t, k] += nodes[run, held, k]
+                    nodes[run, t, k] += nodes[run, older_at, k]
             else:
                 level = top
                 if older:

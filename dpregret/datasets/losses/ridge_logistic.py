@@ -39,9 +39,9 @@ class RidgeLogistic(NamedTuple):
         return -labels * expit(-labels * scores)
 
     @staticmethod
-    def steepest(reach: float) -> float:
-        """1 / (1 + exp(-reach))."""
-        return float(expit(reach))
+    def steepest(largest_score: float) -> float:
+        """1 / (1 + exp(-largest_score))."""
+        return float(expit(largest_score))
 
 
 @inlined

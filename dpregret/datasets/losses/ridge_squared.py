@@ -32,9 +32,9 @@ class RidgeSquared(NamedTuple):
         return scores - labels
 
     @staticmethod
-    def steepest(reach: float) -> float:
-        """Return reach + 1."""
-        return reach + 1.0
+    def steepest(largest_score: float) -> float:
+        """Return largest_score + 1."""
+        return largest_score + 1.0
 
 
 @slope_at.add

@@ -349,5 +349,5 @@ def mean_interval(samples: Array, comparisons: int = 1) -> Estimate:
     runs = len(samples)
     if runs < 2:
         raise NoExponent(f"{runs} run: an interval needs at least two")
-    reach = float(half_width(samples.std(ddof=1), runs, comparisons))
-    return Estimate(float(samples.mean()), float(samples.mean()) - reach, float(samples.mean()) + reach)
+    half = float(half_width(samples.std(ddof=1), runs, comparisons))
+    return Estimate(float(samples.mean()), float(samples.mean()) - half, float(samples.mean()) + half)

@@ -250,8 +250,8 @@ class Law:
     def predict(self, row: pd.DataFrame) -> Prediction:
         """At one setting (a row)."""
         mean, deviation = (float(values[0]) for values in self.predicted(row))
-        reach = QUANTILE * deviation
-        return Prediction(np.exp(mean), np.exp(mean - reach), np.exp(mean + reach), self._beyond(row))
+        half_width = QUANTILE * deviation
+        return Prediction(np.exp(mean), np.exp(mean - half_width), np.exp(mean + half_width), self._beyond(row))
 
     def _beyond(self, row: pd.DataFrame) -> dict[str, str]:
         """Parameters of a setting outside what was measured, with the range."""

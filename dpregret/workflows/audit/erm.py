@@ -34,9 +34,9 @@ class LinearRisk:
     samples, dimension = SAMPLES, DIMENSION
 
     def __init__(self, slopes: Array, domain: ConstraintSet, ridge: float):
-        reach = domain.max_distance_from(np.zeros(DIMENSION))
+        radius = domain.max_distance_from(np.zeros(DIMENSION))
         self.slopes, self.strong_convexity = slopes, ridge
-        self.lipschitz = self.lipschitz_l1 = 1 + ridge * reach
+        self.lipschitz = self.lipschitz_l1 = 1 + ridge * radius
         self.smoothness = ridge + 0.25  # larger than need be: learners may know a bound only
         self.curvature = self.smoothness * domain.diameter**2
 

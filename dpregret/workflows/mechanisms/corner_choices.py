@@ -122,8 +122,8 @@ def point_loses(learner: OneSampleFrankWolfe, record: int) -> float:
     likely, seldom = (np.cumsum(each[::-1])[::-1] for each in (law, law[::-1]))
     likely, seldom = likely[2 * error :], seldom[: len(seldom) - 2 * error]  # >= a + error, >= a - error
 
-    shown = likely > learner.budgets[0].delta  # likely - e^epsilon seldom <= delta for all half-lines
-    return max(0.0, float(np.log((likely[shown] - learner.budgets[0].delta) / seldom[shown]).max()))
+    above_delta = likely > learner.budgets[0].delta  # likely - e^epsilon seldom <= delta for all half-lines
+    return max(0.0, float(np.log((likely[above_delta] - learner.budgets[0].delta) / seldom[above_delta]).max()))
 
 
 def choices() -> pd.DataFrame:
@@ -134,7 +134,7 @@ def choices() -> pd.DataFrame:
         steps = learner.plans[0].steps
         row = {"n": samples, "stated eps": epsilon, "our ledger": learner.delivered_epsilon()[0]}
         row["choices lose, at least"] = choices_lose(learner, 1)  # the record of step 1 meets all later ones
-        places = steps // 4, steps // 2
-        row["point loses, at least"] = max(point_loses(learner, record) for record in places)
+        records = steps // 4, steps // 2
+        row["point loses, at least"] = max(point_loses(learner, record) for record in records)
         rows.append(row)
     return pd.DataFrame(rows)

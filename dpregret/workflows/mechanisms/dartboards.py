@@ -77,7 +77,7 @@ def first_below(bound: Bound, most: int = MOST) -> float:
     return next((float(power) for power in range(1, most + 1) if bound(2**power) < 2**power / 2), math.inf)
 
 
-def reach() -> pd.DataFrame:
+def first_horizons() -> pd.DataFrame:
     """A row per statement and epsilon."""
     rows = []
     for epsilon in EPSILONS:
@@ -100,8 +100,8 @@ def statements(epsilon: float) -> Iterator[tuple[str, Callable[[int], Bound], in
     yield "Theorem 12, in dimension 1, 4, 16", partial(net_bound, epsilon=epsilon), MOST
     for learner, kind in ((ShrinkingDartboard, "dartboard"), (BatchedDartboard, "batched dartboard")):
         for variant in ("zcdp", "pure"):
-            made = partial(tuned_bound, learner, variant, epsilon=epsilon)
-            yield f"{kind}, tuned by our ledger{', pure' * (variant == 'pure')}", made, 40
+            bound = partial(tuned_bound, learner, variant, epsilon=epsilon)
+            yield f"{kind}, tuned by our ledger{', pure' * (variant == 'pure')}", bound, 40
     yield "Corollary 8, exponential mechanism", partial(tuned_bound, EpochLeader, "pure", epsilon=epsilon), MOST
 
 
@@ -111,16 +111,16 @@ def counted_chain(tuning: Tuning, most: int, losses: Array) -> tuple[Array, Arra
     losses (rounds, 2); for `plays_law`.
     """
     states, rounds = 2 * (most + 1), len(losses)
-    shown, drawn = (index.ravel() for index in np.divmod(np.arange(states).reshape(2, -1), most + 1))
+    played, drawn = (index.ravel() for index in np.divmod(np.arange(states).reshape(2, -1), most + 1))
     moves, seen = np.repeat(np.eye(states)[None], rounds - 1, axis=0), np.zeros(2)
     for now in range(tuning.batch, rounds, tuning.batch):
         lost = losses[now - tuning.batch : now].sum(axis=0)
         seen = seen + lost
         weights = np.exp(-tuning.eta * (seen - seen.min()))
-        keep = np.where(drawn < most, (1 - tuning.keep_away) * np.exp(-tuning.eta * lost[shown]), 1.0)
-        draw = (1 - keep)[:, None] * (weights / weights.sum())[shown] * (drawn[:, None] + 1 == drawn)
+        keep = np.where(drawn < most, (1 - tuning.keep_away) * np.exp(-tuning.eta * lost[played]), 1.0)
+        draw = (1 - keep)[:, None] * (weights / weights.sum())[played] * (drawn[:, None] + 1 == drawn)
         moves[now - 1] = np.diag(keep) + draw
-    return np.where(drawn == 0, 0.5, 0.0), moves, shown
+    return np.where(drawn == 0, 0.5, 0.0), moves, played
 
 
 def exact_loss(tuning: Tuning, most: int, delta: float) -> float:

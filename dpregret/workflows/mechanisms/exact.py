@@ -332,7 +332,7 @@ TABLES: Mapping[str, Callable[[], pd.DataFrame]] = {
     "pure-sequences": pure_sequences,
     "pure-gaussian": against_gaussian,
     "crossover": crossover,
-    "reach": dartboards.reach,
+    "reach": dartboards.first_horizons,
     "stated-privacy": dartboards.stated_privacy,
     "counterexamples": dartboards.counterexamples,
     "choices": corner_choices.choices,

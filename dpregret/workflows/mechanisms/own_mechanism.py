@@ -218,8 +218,8 @@ def _read_off(play: Callable[[Array], Array], draws: int) -> Array:
     In single precision where a play is. Raises OwnNoiseError unless it makes matrix @ draws of real draws, each number
     up to rounding of its own row.
     """
-    made = play(np.eye(draws))
-    matrix, single = made.astype(np.float64), made.dtype.itemsize == 4
+    output = play(np.eye(draws))
+    matrix, single = output.astype(np.float64), output.dtype.itemsize == 4
     for tried in real_draws(draws):
         played = play(tried)
         single = single or played.dtype.itemsize == 4

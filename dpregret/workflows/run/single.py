@@ -235,16 +235,16 @@ def job(
     name, card = kind.card.name, kind.card
     if own is not None:
         _check_own(own, family)
-    made = own or family.streams.get(stream)
-    if made is None and not isinstance(learner, str):
+    stream_class = own or family.streams.get(stream)
+    if stream_class is None and not isinstance(learner, str):
         raise ConfigError(f"{PLAY}: stream: {not_allowed('stream', stream, family.streams)}")
-    if made is not None:
-        _check_options(options, family, made)
-    if data is not None and "source" not in (inspect.signature(made).parameters if made else {}):
+    if stream_class is not None:
+        _check_options(options, family, stream_class)
+    if data is not None and "source" not in (inspect.signature(stream_class).parameters if stream_class else {}):
         taking = [title for title, kind in family.streams.items() if "source" in inspect.signature(kind).parameters]
         where_else = f"allowed: {', '.join(taking)}" if taking else f"no stream of the family {family.name} does"
         raise ConfigError(f"{PLAY}: stream: {stream!r} takes no records, {where_else}")
-    if made is not None and family.name == "online" and "strongly-convex" not in made.traits:
+    if stream_class is not None and family.name == "online" and "strongly-convex" not in stream_class.traits:
         convexity, options = options.get("strong_convexity", 0), dict(options)
         options.pop("strong_convexity", None)
         if convexity != 0:

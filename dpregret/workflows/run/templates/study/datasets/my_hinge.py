@@ -41,7 +41,7 @@ class SmoothHinge(NamedTuple):
         return 1.0
 
     @staticmethod
-    def steepest(reach):
+    def steepest(largest_score):
         """Upper bound on |h'| for scores up to `reach`."""
         return 1.0
 
