@@ -82,7 +82,8 @@ def as_text(error: BaseException) -> str:
     if format_message is not None:
         context = getattr(error, "ctx", None)
         command = f"{context.info_name}: " if context is not None and context.parent is not None else ""
-        return f"{command}{' '.join(str(format_message()).split())} (--help lists the options)"
+        listed = "commands" if hasattr(getattr(context, "command", None), "commands") else "options"
+        return f"{command}{' '.join(str(format_message()).split())} (--help lists the {listed})"
     if isinstance(error, KeyboardInterrupt):
         return "interrupted"
     if isinstance(error, OSError) and error.strerror:

@@ -148,7 +148,9 @@ def test_a_claim_has_the_same_number_on_cards_in_tables_errata_and_the_command(r
         cells = {re.sub(r" \((mu|of dR/dlnT)\)$", "", str(row[name])) for name in wide if name.endswith("exponent")}
         assert {numbers[claim] for claim in entry.exponents.values() if claim in numbers} <= cells
     table = lines_table(judged.loc[judged["origin"] != result_tables.AUTOMATIC].reset_index())
-    assert all(measured == numbers.get(claim, "-") for claim, measured in table[["claim", "measured"]].to_numpy())
+    for claim, measured in table[["claim", "measured"]].to_numpy():  # a claim without an exponent: from its reason
+        assert measured == numbers.get(claim, measured)
+        assert claim in numbers or measured == "-" or measured in judged["reason"][claim]
     cited = [shown_by for entry in section(results, paper)["entries"] for shown_by in entry["claims"]]
     told = dict(re.findall(r"^([\w.-]+): (-?\d\S* \[[^\]]*\])", each)[0] for each in cited if "[" in each)
     assert told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -29,6 +30,8 @@ LINES: Final = ("claim", "verdict", "origin", "learner", "variant", "rate", *NUM
 """The columns of lines."""
 COMMITTED: Final = "REFERENCE (committed), not your run: "
 """Heading of tables from the reference."""
+_RATIO: Final = re.compile(r"eps = \S+, claimed [\d.e-]+|(?:up to )?[\d.e-]+(?: to [\d.e-]+)? times")
+"""What was measured of a claim without an exponent, in its reason."""
 _RESOLVED: Final = ("resolution", "resolution_log")
 ALL: Final = "table_1_all.csv"
 """A row for each learner, with means."""
@@ -64,7 +67,7 @@ def lines_table(lines: pd.DataFrame, long: bool = False) -> pd.DataFrame:
         verdict = CLAIMS[NOT_RUN] if row["verdict"] == NOT_RUN else row["verdict"]
         measured = (
             formats.significant(float(row.get("share") or "nan")) if row["origin"] == AUTOMATIC else claim_value(row)
-        )
+        ) or "".join(_RATIO.findall(row["reason"])[:1])
         cells = {"claim": row["claim"], "law": row["rate"], "measured": measured or formats.DASH, "verdict": verdict}
         if long:
             changes = [formats.significant(float(row.get(name) or "nan"), 2) for name in _RESOLVED]

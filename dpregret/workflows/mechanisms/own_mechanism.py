@@ -208,7 +208,8 @@ def _drawn(noise: Callable[..., Any], claim: Claim) -> Array:
     counter = _Probe(None, 1)
     played(counter)
     if not counter.used:
-        raise OwnNoiseError("the noise draws nothing from its generator")
+        example = "at the scale of a library, as in docs/examples/libraries.py"
+        raise OwnNoiseError(f"the noise draws nothing from its generator: draw from it, {example}")
     return _read_off(lambda draws: played(_Probe(draws, draws.shape[1])), counter.used)
 
 

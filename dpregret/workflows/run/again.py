@@ -52,7 +52,7 @@ def finished(paper: str, folders: Sequence[Path]) -> Path:
     """The newest of the folders of results that holds rows of a paper. Raises ConfigError where none does."""
     runs = [folder for folder in folders if (folder / paper / "runs").is_dir()]
     if not runs:
-        raise ConfigError(f"{folders[0]}: no rows of {paper}: `dpregret run {paper} --profile quick` makes some")
+        raise ConfigError(f"{folders[0]}: no rows of {paper}, which `dpregret run` makes with the same profile")
     return max(runs, key=lambda folder: (folder / paper / "runs").stat().st_mtime_ns)
 
 

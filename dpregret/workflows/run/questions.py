@@ -46,7 +46,7 @@ experiments:
     sweep: none
     streams: [{stream}]
     options: {{source: {name}}}{ridge}
-    dimension: [{dimension}]
+    dimension: [{dimension}] # features: without those in drop, and words by their levels but the first
     horizon: [{rounds}]
     learners: {{dp-ftrl-lipschitz: [root, corrected], projected-descent: [plain]}}
 """

@@ -192,6 +192,8 @@ class Swept:
     def _notes(self) -> list[str]:
         baselines = {formats.significant(play.baseline) for play in self.plays}
         notes = [f"fixed-point baseline: {baselines.pop()}"] if len(baselines) == 1 else []
+        if self.varied and max(map(len, self._settings().values())) > _FEW:
+            notes.append(f"the first {_FEW} of each setting; ranking() has all")
         notes += self.remarks
         notes += [f"not played: {name}: {reason}" for name, reason in self.left_out.items()]
         return notes
