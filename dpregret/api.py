@@ -109,9 +109,10 @@ def play(
 
     Source of this learner: Lou & Cheung 2020, Algorithm 1 with Gaussian noise.
     """
-    from dpregret.workflows.run.single import play_one
+    from dpregret.workflows.run.single import Shared, play_one
 
-    return play_one(learner, stream, rounds, dimension, window, epsilon, delta, runs, set, seed, options, limits, data)
+    shared = Shared(delta, runs, set, seed, options, limits, data)
+    return play_one(learner, stream, rounds, dimension, window, epsilon, shared)
 
 
 @_door
@@ -173,10 +174,11 @@ def sweep(
     >>> found.ranking()[["epsilon", "rank", "learner"]].to_records(index=False).tolist()[:2]
     [(4.0, 1, 'wdp-cocop-gaussian.root'), (4.0, 2, 'wdp-cocop-gaussian.corrected')]
     """
+    from dpregret.workflows.run.single import Shared
     from dpregret.workflows.run.sweep import sweep as swept
 
-    grid = (rounds, dimension, window, epsilon)
-    return swept(learners, stream, *grid, delta, runs, set, seed, options, limits, data, cores, progress, keep)
+    shared = Shared(delta, runs, set, seed, options, limits, data)
+    return swept(learners, stream, rounds, dimension, window, epsilon, shared, cores, progress, keep)
 
 
 @_door

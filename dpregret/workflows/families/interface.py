@@ -94,7 +94,6 @@ Several = Annotated[tuple[T, ...], _unique, AfterValidator(_distinct), BeforeVal
 OneOrMore = Annotated[Annotated[T, Tag("<plain>")] | Annotated[Several[T], Tag("<list>")], Discriminator(_form)]
 PositiveInteger = Annotated[int, Field(gt=0, le=2**40)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Probability = Annotated[float, Field(gt=0, lt=1)]
 Delta = Annotated[float, Field(ge=0, lt=1)]
 Runs = Annotated[int, Field(ge=2, le=10**9)]  # an interval needs two
 Plain = Annotated[bool | int | float | str, BeforeValidator(_plain)]
@@ -513,12 +512,17 @@ class Family(ABC, Generic[E, C, P]):
 
         return learners(self.name)
 
+    @property
+    def source_class(self) -> Any:
+        """The base class of its streams."""
+        return resolve_name(self.source)
+
     @cached_property
     def streams(self) -> Mapping[str, type[Source]]:
         """The classes of datasets/ that learners of this family are played on, by their names."""
         from dpregret.datasets.source import sources
 
-        return sources(resolve_name(self.source))
+        return sources(self.source_class)
 
     @abstractmethod
     def cells(self, experiment: E, card: Card) -> Iterator[C]:

@@ -163,9 +163,8 @@ def against_gaussian() -> pd.DataFrame:
     One row per dimension and epsilon. Blocks or items, whichever has less, against (sensitivity / mu)^2 G_W^2 at delta.
     """
     sizes = [2**power for power in range(19)]
-    ratios = _league("W", BLOCKS, sizes, partial(window_errors, power=PURE), toeplitz.window_optimum)[
-        "mean / bound"
-    ].to_numpy()
+    league = _league("W", BLOCKS, sizes, partial(window_errors, power=PURE), toeplitz.window_optimum)
+    ratios = league["mean / bound"].to_numpy()
     rows = []
     for dimension in (1, 2, 4, 8):
         for epsilon in (0.1, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0):

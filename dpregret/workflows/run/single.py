@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from pkgutil import resolve_name
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -154,34 +153,34 @@ def known(family: Family[Any, Any, Any], own: type[Any] | None) -> Iterator[None
         del streams[own.name]
 
 
+class Shared(NamedTuple):
+    """Arguments of a call that all of its plays share."""
+
+    delta: float
+    runs: int
+    set: str | None
+    seed: int
+    options: Mapping[str, Any]
+    limits: str | None
+    data: Read | None
+
+
 def play_one(
-    learner: str | type[Any],
-    stream: str | type[Any] | None,
-    rounds: int | None,
-    dimension: int | None,
-    window: int | None,
-    epsilon: float,
-    delta: float,
-    runs: int,
-    set: str | None,
-    seed: int,
-    options: Mapping[str, Any],
-    limits: str | None = None,
-    data: Read | None = None,
-) -> Played:
+    learner: Any, stream: Any, rounds: int | None, dimension: int | None, window: int | None, epsilon: float,
+    shared: Shared,
+) -> Played:  # fmt: skip
     """See `dpregret.play`."""
     for key, value in (("rounds", rounds), ("dimension", dimension), ("window", window), ("epsilon", epsilon)):
         if isinstance(value, list | tuple):
             expected = "a number" if key == "epsilon" else "a whole number"
             raise ConfigError(f"{PLAY}: {key}: must be {expected}, not {value!r}; `dpregret.sweep` takes lists")
     windows = None if window is None else [window]
-    call = job(learner, stream, rounds, dimension, windows, [epsilon], delta, runs, set, seed, options, limits, data)
-    (play,) = call.plays()
+    (play,) = job(learner, stream, rounds, dimension, windows, [epsilon], shared).plays()
     return play
 
 
-def posed(stream: Any, data: Any) -> tuple[Any, Any]:
-    """Stream, and that of records where none is given. Raises ConfigError for what is neither a name nor a class."""
+def posed(stream: Any, data: Any) -> Any:
+    """The stream, that of records where none is given. Raises ConfigError for what is neither a name nor a class."""
     from dpregret.workflows.run.data import Read
 
     if data is not None and not isinstance(data, Read):
@@ -189,29 +188,18 @@ def posed(stream: Any, data: Any) -> tuple[Any, Any]:
     if stream is not None and not isinstance(stream, str | type):
         raise ConfigError(f"{PLAY}: stream: must be a name of `dpregret.streams()` or a class, not {stream!r}")
     if stream is None and data is not None:
-        stream = "fetched-regression" if data.overview.positive is None else "records-logistic"
-    return stream, data
+        return "fetched-regression" if data.overview.positive is None else "records-logistic"
+    return stream
 
 
 def job(
-    learner: str | type[Any],
-    stream: Any,
-    rounds: int | None,
-    dimension: int | None,
-    windows: Sequence[int] | None,
-    epsilons: Sequence[float],
-    delta: float,
-    runs: int,
-    set: str | None,
-    seed: int,
-    options: Mapping[str, Any],
-    limits: str | None = None,
-    data: Read | None = None,
-) -> Job:
+    learner: Any, stream: Any, rounds: int | None, dimension: int | None, windows: Sequence[int] | None,
+    epsilons: Sequence[float], shared: Shared,
+) -> Job:  # fmt: skip
     """The call of one learner at some windows and budgets, checked before anything is played. Raises ConfigError."""
+    delta, runs, set, seed, options, limits, data = shared
     allowed = lifted(limits)
-    stream, data = posed(stream, data)
-    own, stream = _own_stream(stream)
+    own, stream = _own_stream(posed(stream, data))
     if data is not None:
         rounds, dimension = _of_records(data, rounds, dimension)
         if "source" in options:
@@ -329,10 +317,9 @@ def _own_stream(stream: Any) -> tuple[type[Any] | None, Any]:
 
 def _check_own(own: type[Any], family: Family[Any, Any, Any]) -> None:
     """Raises ConfigError for a stream of the caller's that its learner cannot be played on."""
-    base = resolve_name(family.source)
-    if not issubclass(own, base):
-        learners = f"learners of the family {family.name}"
-        raise ConfigError(f"{PLAY}: stream: {own.__name__} does not derive from {base.__name__}, as {learners} need")
+    if not issubclass(own, family.source_class):
+        need = f"{family.source_class.__name__}, as learners of the family {family.name} need"
+        raise ConfigError(f"{PLAY}: stream: {own.__name__} does not derive from {need}")
     if family.streams.get(own.name, own) is not own:
         raise ConfigError(f"{PLAY}: stream: {own.name!r} is the name of another stream: choose one of its own")
 

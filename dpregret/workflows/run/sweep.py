@@ -28,12 +28,10 @@ from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.plan.config import CONFIG, Limits
 from dpregret.workflows.plan.semantic_checks import predicted
 from dpregret.workflows.run.played import Played, without_noise
-from dpregret.workflows.run.single import PLAY, Job, job, lifted, named, posed
+from dpregret.workflows.run.single import PLAY, Job, Shared, job, lifted, named, posed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from dpregret.workflows.run.data import Read
 
 SWEEP: Final = "sweep"
 GROUPS: Final = {"private": True, "not private": False}
@@ -268,46 +266,30 @@ def _cell(play: Played, least: float) -> str:
 
 
 def sweep(
-    learners: str | type[Any] | Sequence[str | type[Any]],
-    stream: str | type[Any] | None,
-    rounds: Any,
-    dimension: Any,
-    window: Any,
-    epsilon: Any,
-    delta: float,
-    runs: int,
-    set: str | None,
-    seed: int,
-    options: Mapping[str, Any],
-    limits: str | None,
-    data: Read | None,
-    cores: int | None,
-    progress: bool | None,
-    keep: bool,
-) -> Swept:
+    learners: Any, stream: Any, rounds: Any, dimension: Any, window: Any, epsilon: Any, shared: Shared,
+    cores: int | None, progress: bool | None, keep: bool,
+) -> Swept:  # fmt: skip
     """See `dpregret.sweep`."""
     with _in_own_words():
-        stream, data = posed(stream, data)
+        stream = posed(stream, shared.data)
         workers = processors() if cores is None else whole(f"{PLAY}: cores", cores)
         keep = truth(f"{PLAY}: keep", keep)
         progress = None if progress is None else truth(f"{PLAY}: progress", progress)
-        learners = plain(learners)
-        bounds = lifted(limits)
+        listed, bounds = _listed(learners), lifted(shared.limits)
         grid = {key: _several(key, value, bounds) for key, value in (("rounds", rounds), ("dimension", dimension))}
         windows = None if window is None else _several("window", window, bounds)
-        grouped, remarks = _grouped(learners), list[str]()
+        grouped, remarks = any(isinstance(word, str) and word in GROUPS for word in listed), list[str]()
         if windows is not None and grouped:
             windows, remarks = _served(windows)
         budgets = _several("epsilon", epsilon, bounds)
-        fixed = (delta, runs, set, seed, options, limits, data)
 
         def jobs_of(learner: str | type[Any]) -> list[Job]:
             _, kind, _ = named(learner)
             here = windows if kind.card.windowed and kind.card.private else None
             sizes = itertools.product(grid["rounds"], grid["dimension"])
-            return [job(learner, stream, size, dims, here, budgets, *fixed) for size, dims in sizes]
+            return [job(learner, stream, size, dims, here, budgets, shared) for size, dims in sizes]
 
-        chosen, left_out = _chosen(learners, stream, jobs_of)
+        chosen, left_out = _chosen(listed, stream, jobs_of)
         if windows is not None and not any(call.windowed for call in chosen):
             if not grouped:
                 no_effect = "none of these learners has one, so that it has no effect: leave it out"
@@ -322,11 +304,14 @@ def sweep(
         return Swept(tuple(found), left_out, tuple(remarks))
 
 
-def _grouped(learners: Any) -> bool:
-    """Whether a word stands for a group among them."""
-    listed = [learners] if isinstance(learners, str) else learners
-    words = [word for word in listed if isinstance(word, str)] if isinstance(listed, Iterable) else []
-    return any(word in GROUPS for word in words)
+def _listed(learners: Any) -> list[Any]:
+    """Learners in a list. Raises ConfigError for none, and for a set, which has no order."""
+    learners = plain(learners)
+    alone = isinstance(learners, str | bytes | type) or not isinstance(learners, Iterable)
+    listed = [learners] if alone else list(learners)
+    if not listed or isinstance(learners, set | frozenset):
+        raise ConfigError(f"{PLAY}: learners: must be a name, a class, a list of them or one of {', '.join(GROUPS)}")
+    return listed
 
 
 def _served(windows: Sequence[Any]) -> tuple[list[int], list[str]]:
@@ -372,12 +357,10 @@ def _in_own_words() -> Iterator[None]:
         raise ConfigError(lines) from error.__cause__
 
 
-def _chosen(learners: Any, stream: Any, jobs_of: Callable[[Any], list[Job]]) -> tuple[list[Job], dict[str, str]]:
+def _chosen(
+    listed: Sequence[Any], stream: Any, jobs_of: Callable[[Any], list[Job]]
+) -> tuple[list[Job], dict[str, str]]:
     """The jobs of learners that were named, and of groups those that can be played; why the others cannot."""
-    alone = isinstance(learners, str | bytes | type) or not isinstance(learners, Iterable)
-    listed = [learners] if alone else list(learners)
-    if not listed or isinstance(learners, set | frozenset):  # which has no order
-        raise ConfigError(f"{PLAY}: learners: must be a name, a class, a list of them or one of {', '.join(GROUPS)}")
     chosen: list[Job] = []
     left_out: dict[str, str] = {}
     for learner in listed:
@@ -424,7 +407,7 @@ def _group(word: str, stream: Any) -> list[str]:
         raise ConfigError(f"{PLAY}: stream: a group of learners needs a stream, or data")
     for family in FAMILIES.values():
         kind: Any = stream if isinstance(stream, type) else family.streams.get(stream)
-        if kind is None or not issubclass(kind, _base(family)):
+        if kind is None or not issubclass(kind, family.source_class):
             continue
         served = kind.traits | {"local-oracle", "solver"}
         return [
@@ -434,13 +417,6 @@ def _group(word: str, stream: Any) -> list[str]:
         ]
     names = [name for family in FAMILIES.values() for name in family.streams]
     raise ConfigError(f"{PLAY}: stream: {not_allowed('stream', stream, names)}")
-
-
-def _base(family: Any) -> type[Any]:
-    from pkgutil import resolve_name
-
-    base: type[Any] = resolve_name(family.source)
-    return base
 
 
 _jobs: Sequence[Job] = ()
