@@ -4,6 +4,8 @@ bound, and what oracle calls cost."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Final
 
@@ -13,7 +15,7 @@ from matplotlib.colors import ListedColormap
 
 from dpregret.core import parquet
 from dpregret.paper_figs.figures import curves, style
-from dpregret.paper_figs.figures.grammar import Curve, Panel, PanelFigure, Source, Style, figure_type
+from dpregret.paper_figs.figures.grammar import Curve, Panel, PanelFigure, Source, Style, Theme, figure_type
 from dpregret.paper_figs.figures.style import MOST, CurveStyle
 from dpregret.paper_figs.figures.sweep import TRIVIAL
 from dpregret.paper_figs.judge import fits
@@ -42,21 +44,24 @@ def winners(source: Source) -> PanelFigure:
     ranked = sorted(won.index, key=lambda name: (-won[name], name))
     colours = [style.shaded(theme.styles.at(name).colour, 0.55) for name in ranked]
     for panel, (stream, group) in zip(figure.panels, cells.groupby("stream", sort=True), strict=True):
-        grid = group.droplevel("stream").unstack("horizon").sort_index(ascending=False)
-        number = grid["name"].map(ranked.index, na_action="ignore").astype(float)
-        options: Style = {"vmin": -0.5, "vmax": len(ranked) - 0.5, "cmap": ListedColormap(colours), "cbar": False}
-        options |= {"linewidths": 0.6, "linecolor": "white", "annot_kws": {"fontsize": style.SMALL, "color": style.INK}}
-        options |= {"xticklabels": style.one_kind([*number.columns]), "yticklabels": style.one_kind([*number.index])}
-        text = grid["share"].map(lambda share: f"{share:.2f}" if share >= 0.005 else "< .01")
-        import seaborn  # late: with it comes scipy.stats, which a figure of a claim does not need
-
-        seaborn.heatmap(number, ax=panel.axis, annot=text, fmt="", **options)
+        number = group["name"].map(ranked.index).droplevel("stream").unstack("horizon").astype(float)
+        options: Style = {"vmin": -0.5, "vmax": len(ranked) - 0.5, "cmap": ListedColormap(colours)}
+        panel.axis.pcolormesh(number, linewidth=0.6, edgecolor="white", **options)
         for (_, size, horizon), cell in group.iterrows():
+            middle = number.columns.get_loc(horizon) + 0.5, number.index.get_loc(size) + 0.5
+            text = f"{cell['share']:.2f}" if cell["share"] >= 0.005 else "< .01"
+            panel.axis.text(*middle, text, ha="center", va="center", fontsize=style.SMALL, color=style.INK)
             where = [f"T = {horizon}, d = {size}"]
             panel.keep(theme.name(cell["name"]), where, [cell["share"]], what="share of the fixed point's")
+        for which, values in (("x", number.columns), ("y", number.index)):
+            panel.axis.set(
+                **{f"{which}ticks": np.arange(len(values)) + 0.5, f"{which}ticklabels": style.one_kind(values)}
+            )
+        panel.axis.spines[:].set_visible(False)
+        panel.axis.grid(visible=False)
         panel.axis.set(xlabel=style.AXES["horizon"], ylabel=style.AXES["experts"])
         panel.axis.set_title(theme.name(f"stream:{stream}") if len(figure.panels) > 1 else "")
-        panel.axis.tick_params(length=0, labelrotation=0)
+        panel.axis.tick_params(length=0)
     for name, colour in zip(ranked, colours, strict=True):
         figure.key(theme.name(name), color=colour, marker="s", linestyle="none", markersize=6)
     best = theme.name(ranked[0])
@@ -78,29 +83,22 @@ def privacy_cost(source: Source) -> PanelFigure:
     entries = curves.series_of(rows)
     titles = {f"{series.learner}.{series.variant}": replace(series, window=None).name(theme) for series in entries}
     budgets = sorted(float(value) for value in set(rows["epsilon"]) if np.isfinite(value))
-    styles = {budget: style.stepped(number) for number, budget in enumerate(budgets)}
+    styles: dict[Any, CurveStyle] = {budget: style.stepped(number) for number, budget in enumerate(budgets)}
     if np.isinf(rows["epsilon"]).any():
         styles[np.inf] = CurveStyle(style.GUIDE, "d")
-    rows = rows.assign(
-        name=(rows["learner"] + "." + rows["variant"]).map(titles), epsilon=rows["epsilon"].astype(float)
-    )
-    rows["budget"] = rows["epsilon"].map(_budget)
+    rows = rows.assign(name=(rows["learner"] + "." + rows["variant"]).map(titles))
     rows["share"] = rows["regret"] / rows.groupby("stream")["trivial_regret"].transform("mean")
     best = rows.groupby(["name", "epsilon"])["share"].mean().unstack().reindex(columns=[*reversed(budgets), np.inf])
-    names = sorted(map(str, best.index), key=lambda name: tuple(best.loc[name].fillna(np.inf)))
+    names: list[Any] = sorted(map(str, best.index), key=lambda name: tuple(best.loc[name].fillna(np.inf)))
+    beside: dict[Any, float] = dict(zip(styles, np.linspace(-0.2, 0.2, len(styles)) * (len(styles) > 2), strict=True))
     figure = PanelFigure(rows["stream"].nunique(), height=0.75 + 0.17 * len(names))
     shares: list[tuple[float, str]] = []
     for index, (panel, (stream, data)) in enumerate(zip(figure.panels, rows.groupby("stream", sort=True), strict=True)):
-        options: Style = {"x": "share", "y": "name", "order": names, "hue": "budget", "legend": False}
-        options |= {"hue_order": [*map(_budget, styles)], "palette": [s.colour for s in styles.values()]}
-        options |= {"markers": [s.marker for s in styles.values()], "markersize": 3.4, "markeredgewidth": 0.7}
-        options |= {"linestyle": "none", "errorbar": _ends, "err_kws": {"linewidth": 0.8}}
-        options["dodge"] = 0.4 if len(styles) > 2 else False
-        import seaborn
-
-        seaborn.pointplot(data, ax=panel.axis, **options)
         for (name, budget), cell in data.groupby(["name", "epsilon"], sort=True):
-            mean, (low, high) = float(cell["share"].mean()), _ends(cell["share"])
+            mean, low, high = fits.mean_interval(cell["share"].to_numpy(dtype=float))
+            place, look = names.index(name) + beside[budget], styles[budget]
+            reach = [[mean - low], [high - mean]]
+            panel.axis.errorbar(mean, place, xerr=reach, fmt=look.marker, color=look.colour, elinewidth=0.8)
             panel.keep(str(name), [f"eps = {budget:g}"], [mean], [low], [high], "share of the fixed point's")
             if budget in budgets[-1:]:
                 shares.append((mean, str(name)))
@@ -111,7 +109,7 @@ def privacy_cost(source: Source) -> PanelFigure:
         panel.axis.grid(visible=True, axis="y")
         panel.axis.set_title(theme.name(f"stream:{stream}") if len(figure.panels) > 1 else "")
     for budget, curve_style in styles.items():
-        figure.key(_budget(budget), color=curve_style.colour, marker=curve_style.marker, linestyle="none")
+        figure.key(_budget(budget), **curve_style.line | {"linestyle": "none"})
     figure.key(TRIVIAL, color=style.INK, linestyle=":", linewidth=0.8)
     if shares:
         least = style.number(min(shares)[0])
@@ -125,11 +123,6 @@ def privacy_cost(source: Source) -> PanelFigure:
 
 def _budget(epsilon: float) -> str:
     return f"$\\varepsilon =$ {style.number(epsilon)}" if np.isfinite(epsilon) else "not private"
-
-
-def _ends(sample: pd.Series) -> tuple[float, float]:
-    """Ends of the 95 % interval of a mean over runs, as seaborn requests them."""
-    return fits.mean_interval(np.asarray(sample, dtype=float))[1:]
 
 
 FORGETS: Final = "restarted-ftal"
@@ -157,33 +150,24 @@ def drift(source: Source) -> PanelFigure:
     figure = PanelFigure(4, 2, height=1.95)
     final = rows.loc[rows["checkpoint"] == rows["horizon"]]
     forgets = final.loc[final["learner"] == FORGETS]
-    longest = int(forgets["window"].max())
+    longest, name = int(forgets["window"].max()), theme.name(FORGETS)
     shorter = forgets.loc[(forgets["epsilon"] == budgets[0]) & (forgets["window"] < longest)]
     length = int(shorter.groupby("window")["regret"].mean().idxmin())
-    restarts = {longest: "never restarted", length: f"every {style.number(length)} rounds"}
-    for panel, (window, label) in zip(figure.panels, restarts.items(), strict=False):
-        _over_time(panel, rows, styles, window)
-        panel.axis.set_title(f"{theme.name(FORGETS)}: {label}")
-    figure.same_heights(figure.panels[:2])
-    third, fourth = figure.panels[2:]
-    third.axis.set(title="does forgetting help?", xlabel="rounds after which the learner forgets")
+    first, second, third, fourth = figure.panels
+    _over_time(first, rows, styles, longest, f"{name}: never restarted")
+    _over_time(second, rows, styles, length, f"{name}: every {style.number(length)} rounds")
+    figure.same_heights([first, second])
     figure.finding = _against_memory(third, forgets, styles)
-    fourth.axis.set(
-        title="does privacy that expires cost less?", xlabel="rounds after which it expires, or is forgotten"
-    )
     _against_window(fourth, final, styles)
-    for panel, learner in ((third, FORGETS), (fourth, EXPIRES)):
-        ticks = sorted(set(final.loc[final["learner"] == learner, "window"].astype(float)))
-        style.log_axis(panel.axis, "x", ticks, base=2)
     for budget, curve_style in styles.items():
-        figure.key(_budget(budget), color=curve_style.colour, marker=curve_style.marker, linestyle=curve_style.dash)
+        figure.key(_budget(budget), **curve_style.line)
     figure.key("the learner forgets", color=style.INK, marker="o", linestyle=style.DASHED, markerfacecolor="white")
     figure.key("size of the tree's noise", color=style.INK, linestyle=":")
     figure.setting = theme.setting(rows, ", bands and bars 95 %.", ("window", "epsilon"))
     return figure
 
 
-def _over_time(panel: Panel, rows: pd.DataFrame, styles: BudgetStyles, window: int) -> None:
+def _over_time(panel: Panel, rows: pd.DataFrame, styles: BudgetStyles, window: int, title: str) -> None:
     """Loss per round between successive horizons, of the learner that forgets after a window."""
     step = int(np.median(np.diff(sorted(set(rows["checkpoint"])))))
     steps = rows.loc[rows["checkpoint"] % step == 0]
@@ -197,13 +181,15 @@ def _over_time(panel: Panel, rows: pd.DataFrame, styles: BudgetStyles, window: i
         curve = curves.means_of(table.columns / 1000, np.diff(table.to_numpy(dtype=float), axis=1, prepend=0.0) / step)
         panel.curve(f"eps = {budget:g}", curve, curve_style, "loss a round", key="")
     panel.axis.axhline(0.0, color=style.GUIDE, linewidth=0.7)
-    panel.axis.set(xlabel="rounds so far, thousands", ylabel="loss a round above the best")
+    panel.axis.set(xlabel="rounds so far, thousands", ylabel="loss a round above the best", title=title)
 
 
 def _against_memory(panel: Panel, final: pd.DataFrame, styles: BudgetStyles) -> str:
     """Final regret against the block length; returns how often it is best to forget at every budget."""
     axis, horizon = panel.axis, int(final["horizon"].max())
+    style.log_axis(axis, "x", final["window"], base=2)
     axis.set_yscale("symlog", linthresh=1e-3)
+    axis.set(title="does forgetting help?", xlabel="rounds after which the learner forgets")
     axis.set_ylabel("regret a round at the end")
     best = []
     for budget, curve_style in styles.items():
@@ -223,7 +209,9 @@ def _against_memory(panel: Panel, final: pd.DataFrame, styles: BudgetStyles) -> 
 def _against_window(panel: Panel, final: pd.DataFrame, styles: BudgetStyles) -> None:
     """What privacy adds to the final regret, beside the law of the window tree's noise."""
     horizon = int(final["horizon"].max())
-    panel.axis.set(yscale="log", ylabel="what privacy adds, a round")
+    style.log_axis(panel.axis, "x", final.loc[final["learner"] == EXPIRES, "window"], base=2)
+    panel.axis.set(yscale="log", ylabel="what privacy adds, a round", title="does privacy that expires cost less?")
+    panel.axis.set_xlabel("rounds after which it expires, or is forgotten")
     for budget, curve_style in ((budget, curve_style) for budget, curve_style in styles.items() if np.isfinite(budget)):
         name = f"eps = {budget:g}"
         for learner, label in ((EXPIRES, "privacy expires"), (FORGETS, "learner forgets")):
@@ -260,56 +248,24 @@ WINS: Final = {"tree ahead": "^", "every value ahead": "v", "undecided": "x"}
 @figure_type("gain", "experiment parameter")
 def gain(source: Source) -> PanelFigure:
     """Ratios of regret with intervals and of noise (dashed); a panel per learner, stream and budget. Raises NotRun."""
-    theme, entry, claims = source.theme, source.entry, source.claims
-    parameter = entry.parameter or "horizon"
-    groups, alike = [], []
-    swept = entry.experiment, entry.parameter
-    for claimed in (gain for gain in claims.gains if (gain.experiment, gain.parameter) == swept):
-        where = [style.fixed(key, value) for key, value in claimed.where.items() if not isinstance(value, str)]
-        ratio_rows = gains(source.runs, claims.model_copy(update={"gains": (claimed,)}))
-        for (learner, stream), group in ratio_rows.groupby(["learner", "stream"], sort=True):
-            title = [theme.name(str(learner)), theme.name(f"stream:{stream}"), *where]
-            if np.allclose(group["ratio"], 1.0, rtol=0.0, atol=EQUAL):
-                alike.append(", ".join(title))
-            else:
-                groups.append((title, str(learner), group))
+    theme, parameter = source.theme, source.entry.parameter or "horizon"
+    compared = list(_compared(source))
+    alike = [", ".join(title) for title, rows in compared if np.allclose(rows["ratio"], 1.0, rtol=0.0, atol=EQUAL)]
+    groups = [(title, rows) for title, rows in compared if ", ".join(title) not in alike]
     if not groups:
-        raise NotRun(f"no gain of {entry.experiment} has rows")
-    common = [part for part in groups[0][0] if len(groups) > 1 and all(part in title for title, _, _ in groups)]
+        raise NotRun(f"no gain of {source.entry.experiment} has rows")
+    common = [part for part in groups[0][0] if len(groups) > 1 and all(part in title for title, _ in groups)]
     figure = PanelFigure(len(groups), 3 if len(groups) % 2 else 2, height=1.85)
-    gained: list[tuple[float, float, str, str]] = []
-    for panel, (title, learner, group) in zip(figure.panels, groups, strict=True):
-        style.log_axis(panel.axis, "x", base=2)
-        for variant, rows in group.groupby("with", sort=True):
-            owner, _, suffix = str(variant).rpartition(".")
-            name = theme.name(str(variant)) if owner else MECHANISM_OF.get(suffix, theme.name(f".{suffix}"))
-            curve_style = theme.styles.of(owner or learner, suffix)
-            if not owner and suffix in MECHANISM_OF:
-                curve_style = style.stepped(list(MECHANISM_OF).index(suffix))
-                if not panel.labels:  # two factors differ little: the first one shows beside the other
-                    curve_style = replace(curve_style, width=3.0)
-            values, ratios = rows["value"].to_numpy(dtype=float), rows["ratio"].to_numpy()
-            reach, hollow = (rows["ratio_high"] - rows["ratio"]).to_numpy(), (rows["cell"] != "used").to_numpy()
-            panel.curve(name, Curve(values, ratios, reach, hollow), curve_style, "ratio of regrets", band=False)
-            if rows["noise"].notna().any():
-                options: Style = {"color": curve_style.colour}
-                panel.line(name, values, rows["noise"], "ratio of noise", **options)
-            lower = rows["ratio_low"].to_numpy() > 1
-            gained += [(*pair, name, title[0]) for pair in zip(ratios[lower], values[lower], strict=True)]
-        panel.axis.axhline(1.0, color=style.GUIDE, linewidth=0.7)
-        sums = all(variant in MECHANISM_OF for variant in group["with"])
-        over = "tree" if sums else theme.name(f".{group['over'].iloc[0]}")
-        panel.axis.set(xlabel=style.AXES[parameter], ylabel=f"ratio: {over} / other")
-        panel.axis.set_title(", ".join(part for part in title if part not in common))
-        low, high = panel.axis.get_ylim()
-        panel.axis.set_ylim(min(0.9, low), max(1.1, high))
+    for panel, (title, rows) in zip(figure.panels, groups, strict=True):
+        _ratios(panel, theme, rows)
+        panel.axis.set(xlabel=style.AXES[parameter], title=", ".join(part for part in title if part not in common))
     figure.same_heights(figure.panels)
-    table = pd.concat([group for _, _, group in groups])
+    table = pd.concat([rows for _, rows in groups])
     responses = " and ".join(sorted({style.RESPONSES[value] for value in table["response"]}))
-    if gained:
-        largest, value, name, learner = max(gained)
-        size = f"(${style.symbol_of(parameter)} =$ {style.number(value)})"
-        figure.finding = f"{learner}, {name}: up to {style.number(largest)} times less {responses} {size}"
+    for best in table.loc[table["ratio_low"] > 1].nlargest(1, ["ratio", "value"]).to_dict("records"):
+        size = f"(${style.symbol_of(parameter)} =$ {style.number(best['value'])})"
+        less = f"up to {style.number(best['ratio'])} times less {responses} {size}"
+        figure.finding = f"{theme.name(best['learner'])}, {_mechanism(theme, best['with'])}: {less}"
     figure.setting = (
         f"Ratio of {responses} (solid) and of the mean norm of noise (dashed), same losses, "
         f"{style.span(table['runs'])} runs, bars 95 %; hollow: saturated. Above 1 the other is better."
@@ -319,17 +275,53 @@ def gain(source: Source) -> PanelFigure:
     return figure
 
 
+def _compared(source: Source) -> Iterator[tuple[list[str], pd.DataFrame]]:
+    """The gains of the entry's experiment over its parameter: learner, stream and settings in words, and their rows."""
+    theme, claims, swept = source.theme, source.claims, (source.entry.experiment, source.entry.parameter)
+    for claimed in (gain for gain in claims.gains if (gain.experiment, gain.parameter) == swept):
+        where = [style.fixed(key, value) for key, value in claimed.where.items() if not isinstance(value, str)]
+        table = gains(source.runs, claims.model_copy(update={"gains": (claimed,)}))
+        for stream, rows in table.groupby("stream", sort=True):
+            yield [theme.name(claimed.learner), theme.name(f"stream:{stream}"), *where], rows
+
+
+def _mechanism(theme: Theme, variant: str) -> str:
+    """The name of what a gain is from: a mechanism, a variant of the learner, or another learner's."""
+    return MECHANISM_OF.get(variant) or theme.name(variant if "." in variant else f".{variant}")
+
+
+def _ratios(panel: Panel, theme: Theme, group: pd.DataFrame) -> None:
+    """A curve for each variant that a learner is compared with, and its ratio of noise."""
+    style.log_axis(panel.axis, "x", base=2)
+    for variant, rows in group.groupby("with", sort=True):
+        owner, _, suffix = str(variant).rpartition(".")
+        name, curve_style = _mechanism(theme, str(variant)), theme.styles.of(owner or rows["learner"].iloc[0], suffix)
+        if variant in MECHANISM_OF:  # two factors differ little: the first one shows beside the other
+            width = 1.0 if panel.labels else 3.0
+            curve_style = replace(style.stepped(list(MECHANISM_OF).index(suffix)), width=width)
+        values, ratios, high = rows[["value", "ratio", "ratio_high"]].to_numpy(dtype=float).T
+        curve = Curve(values, ratios, high - ratios, (rows["cell"] != "used").to_numpy())
+        panel.curve(name, curve, curve_style, "ratio of regrets", band=False)
+        if rows["noise"].notna().any():
+            panel.line(name, values, rows["noise"], "ratio of noise", color=curve_style.colour)
+    panel.axis.axhline(1.0, color=style.GUIDE, linewidth=0.7)
+    sums = group["with"].isin(list(MECHANISM_OF)).all()
+    over = "tree" if sums else theme.name(f".{group['over'].iloc[0]}")
+    panel.axis.set_ylabel(f"ratio: {over} / other")
+    bottom, top = panel.axis.get_ylim()
+    panel.axis.set_ylim(min(0.9, bottom), max(1.1, top))
+
+
 @figure_type("crossover", "")
 def crossover(source: Source) -> PanelFigure:
     """The horizon from which a tree's explicit bound is below that of noise on every value, against eps.
 
     Beside it, cells of the runs on the unit ball in dimension `MEASURED`: who had the smaller regret.
     """
-    runs = source.runs
     table = read_csv(source.table)
     trees = [name.removeprefix("log2 T*, ") for name in table.columns if name.startswith("log2 T*, ")]
     figure = PanelFigure(len(trees), 2, height=2.2)
-    tally = dict.fromkeys(WINS, 0)
+    tally = Counter[str]()
     for panel, tree in zip(figure.panels, trees, strict=True):
         style.log_axis(panel.axis, "x", table["eps"])
         style.log_axis(panel.axis, "y")
@@ -338,25 +330,30 @@ def crossover(source: Source) -> PanelFigure:
             curve = Curve(group["eps"].to_numpy(dtype=float), 2.0 ** group[f"log2 T*, {tree}"].to_numpy(dtype=float))
             what = "horizon from which the tree's bound is less"
             panel.curve(f"$d =$ {style.number(size)}", curve, style.stepped(number), what)
-        measured = measured_crossing(runs, TREES[tree])
-        for word, marker in WINS.items():
-            group = measured.loc[measured["ahead"] == word]
-            tally[word] += len(group)
-            face = style.INK if word == "tree ahead" else "none"
-            options: Style = {"color": style.INK, "marker": marker, "markerfacecolor": face}
-            panel.axis.plot(group["epsilon"], group["horizon"], linestyle="", markersize=4.0, **options)
-            figure.key(f"measured, $d =$ {MEASURED}: {word}", linestyle="none", **options)
-            horizons = group["horizon"].astype(float)
-            panel.keep(f"measured, {word}", group["epsilon"], horizons, what="who had the smaller regret")
+        tally.update(_mark_measured(panel, measured_crossing(source.runs, TREES[tree])))
         panel.axis.set(xlabel=style.AXES["epsilon"], ylabel="horizon $T^*$ (rounds)", title=tree)
-    if sum(tally.values()):
-        values = f"noise on every value in {tally['every value ahead']} of {sum(tally.values())} cells"
+    if cells := tally.total():
+        values = f"noise on every value in {tally['every value ahead']} of {cells} cells"
         figure.finding = f"Measured at $d =$ {MEASURED}: the tree is ahead in {tally['tree ahead']}, {values}"
     figure.setting = (
         "Curves: horizon from which the explicit bound of the tree is less than that of noise on every "
         "value. Triangles: 95 % interval of the ratio of measured regrets, unit ball."
     )
     return figure
+
+
+def _mark_measured(panel: Panel, measured: pd.DataFrame) -> Iterable[str]:
+    """A triangle or a cross for every measured cell; returns which one is ahead in each."""
+    for word, marker in WINS.items():
+        group = measured.loc[measured["ahead"] == word]
+        face = style.INK if word == "tree ahead" else "none"
+        options: Style = {"color": style.INK, "marker": marker, "markerfacecolor": face, "linestyle": "none"}
+        panel.axis.plot(group["epsilon"], group["horizon"], markersize=4.0, **options)
+        panel.figure.key(f"measured, $d =$ {MEASURED}: {word}", **options)
+        panel.keep(
+            f"measured, {word}", group["epsilon"], group["horizon"].astype(float), what="who had the smaller regret"
+        )
+    return measured["ahead"]
 
 
 def measured_crossing(runs: pd.DataFrame, tree: str) -> pd.DataFrame:

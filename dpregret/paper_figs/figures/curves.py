@@ -242,7 +242,6 @@ def draw(
     rows: pd.DataFrame,
     x: Parameter,
     y: Response,
-    by: Callable[[pd.DataFrame], list[Series]] = series_of,
     over: Sequence[str] = ("stream",),
     guides: Iterable[Guide] = (),
     fitted: Sequence[FittedClaim] = (),
@@ -253,16 +252,15 @@ def draw(
 ) -> PanelFigure:
     """Mean response `y` against the parameter `x`: a curve for every learner, in panels of at most `MOST`.
 
-    by: the learners of some rows. over: columns of whose values each has panels of its own. guides: drawn after the
-    curves. fitted: claims whose exponents stand beside the curves. scaled: everything is divided by this power of x,
-    and the vertical axis is linear. look: a name and a style in place of the usual ones; no cell is
-    hollow. further: panels to leave for
-    the caller.
+    over: columns of whose values each has panels of its own. guides: drawn after the curves. fitted: claims whose
+    exponents stand beside the curves. scaled: everything is divided by this power of x, and the vertical axis is
+    linear. look: a name and a style in place of the usual ones; no cell is hollow. further: panels to leave for the
+    caller.
     """
     theme, column = source.theme, VALUE_COLUMN[x]
     groups = list(rows.groupby(list(over), sort=True))
     room = MOST if len(groups) > 1 else MOST * 3 // 2
-    parts = [(keys, group, part) for keys, group in groups for part in panels_of(by(group), room)]
+    parts = [(keys, group, part) for keys, group in groups for part in panels_of(series_of(group), room)]
     figure = PanelFigure(len(parts) + further, across, height=2.6 if len(parts) + further == 1 else 2.0)
     power = f" / ${Rate(style.symbol_of(x, y), scaled).latex()}$" if scaled else ""
     several = [number for number in range(len(over)) if len({keys[number] for keys, _ in groups}) > 1]

@@ -24,24 +24,8 @@ from matplotlib.gridspec import GridSpec
 from matplotlib.lines import Line2D
 
 from dpregret.numerics.arrays import Array
-from dpregret.paper_figs.figures.style import (
-    DASHED,
-    DOTTED,
-    GUIDE,
-    INK,
-    SMALL,
-    TITLE_SIZE,
-    WIDTH,
-    CurveStyle,
-    CurveStyles,
-    log_ticks,
-    number,
-    shaded,
-    span,
-    text_width,
-    tidy,
-    visible,
-)
+from dpregret.paper_figs.figures import style
+from dpregret.paper_figs.figures.style import CurveStyle, CurveStyles
 from dpregret.paper_figs.judge.cells import LENGTHS, NotRun
 from dpregret.paper_figs.judge.vocabulary import VALUE_COLUMN
 from dpregret.paper_figs.text import formats
@@ -51,7 +35,7 @@ if TYPE_CHECKING:
     from dpregret.paper_figs.judge.claims import ClaimsFile, FigureEntry
 
 Style = dict[str, Any]
-"""Arguments of matplotlib or seaborn."""
+"""Arguments of matplotlib."""
 Values = Sequence[float] | Array | pd.Index | pd.Series
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 FORMS: Final = ("pdf", "png", "svg")
@@ -146,7 +130,7 @@ class Theme:
 
     def name(self, key: str) -> str:
         """The displayed name of an identifier, or the identifier without its hyphens."""
-        return tidy(self.names.get(key, key.rpartition(":")[2].replace("-", " ").replace(".", ", ")))
+        return style.tidy(self.names.get(key, key.rpartition(":")[2].replace("-", " ").replace(".", ", ")))
 
     def setting(self, rows: pd.DataFrame, how: str, without: Iterable[str] = ()) -> str:
         """For the caption: the number of runs, `how` they are drawn, and the set, losses, sizes and budget that all
@@ -172,8 +156,8 @@ class Theme:
             values = (private if column in ("window", "epsilon", "delta") else rows)[column].dropna().unique()
             if len(values) == 1 and values[0] not in ("", 0):
                 symbol, name = symbols[column], f"{column}:{values[0]}"
-                parts.append(f"${symbol} =$\N{NO-BREAK SPACE}{number(values[0])}" if symbol else self.name(name))
-        runs = span(rows.groupby(["learner", "variant"])["run"].nunique())
+                parts.append(f"${symbol} =$\N{NO-BREAK SPACE}{style.number(values[0])}" if symbol else self.name(name))
+        runs = style.span(rows.groupby(["learner", "variant"])["run"].nunique())
         return f"Mean of {runs} runs{how}" + (f" Setting: {', '.join(parts)}." if parts else "")
 
 
@@ -211,7 +195,7 @@ class Panel:
         self,
         name: str,
         curve: Curve,
-        style: CurveStyle,
+        look: CurveStyle,
         what: str = "mean",
         band: bool = True,
         key: str | None = None,
@@ -222,34 +206,33 @@ class Panel:
         key: the entry of the legend, the name where none is given, "" for none. note: beside the end of the curve.
         """
         axis, x, y, reach = self.axis, curve.values, curve.means, curve.reach
-        line: Style = {"color": style.colour, "linestyle": style.dash, "marker": style.marker, "linewidth": style.width}
         logarithmic = axis.get_yscale() == "log"
         drawable = np.isfinite(y) & ((y > 0) | (not logarithmic))
-        visible = drawable & np.isfinite(x)
+        shown = drawable & np.isfinite(x)
         hollow = np.zeros(len(x), dtype=bool) if curve.hollow is None else curve.hollow
-        axis.plot(x[visible], y[visible], **line)
+        axis.plot(x[shown], y[shown], **look.line)
         ends: tuple[Values, Values] = ((), ())
         if reach is not None:
             below, above = np.broadcast_to(reach, (2, len(y)))
             low, high = ends = np.maximum(y - below, 0.05 * np.abs(y)) if logarithmic else y - below, y + above
             if band:
-                axis.fill_between(x[visible], low[visible], high[visible], color=style.colour, alpha=0.18, linewidth=0)
+                axis.fill_between(x[shown], low[shown], high[shown], color=look.colour, alpha=0.18, linewidth=0)
             else:
-                axis.vlines(x[visible], low[visible], high[visible], color=style.colour, linewidth=0.8)
+                axis.vlines(x[shown], low[shown], high[shown], color=look.colour, linewidth=0.8)
         open_markers: Style = {"linestyle": "none", "markerfacecolor": "white", "zorder": 3}
-        axis.plot(x[visible & hollow], y[visible & hollow], **{**line, **open_markers})
+        axis.plot(x[shown & hollow], y[shown & hollow], **look.line | open_markers)
         for level in y[drawable & ~np.isfinite(x)]:  # the same at every budget
-            axis.axhline(level, color=style.colour, linestyle=DOTTED if visible.any() else style.dash)
-            if visible.any():
-                self.labels.append(Label(float(x[visible].max()), float(level), "", "without noise", style.colour))
+            axis.axhline(level, color=look.colour, linestyle=style.DOTTED if shown.any() else look.dash)
+            if shown.any():
+                self.labels.append(Label(float(x[shown].max()), float(level), "", "without noise", look.colour))
         label = name if key is None else key
         if label and drawable.any():
-            self.figure.key(label, own=True, **line)
+            self.figure.key(label, own=True, **look.line)
             self.drawn.add(label)
-        if (label or note) and visible.any():
-            end = np.flatnonzero(visible)[np.argmax(x[visible])]
+        if (label or note) and shown.any():
+            end = np.flatnonzero(shown)[np.argmax(x[shown])]
             at = float(x[end]), float(y[end])
-            self.labels.append(Label(*at, label, note, shaded(style.colour, -0.3), style.marker))
+            self.labels.append(Label(*at, label, note, style.shaded(look.colour, -0.3), look.marker))
         self.keep(name, x, y, *ends, what)
         if hollow.any():
             self.keep(name, x[hollow], y[hollow], what=f"{what}, not fitted (hollow)")
@@ -259,12 +242,12 @@ class Panel:
 
         key: entry of the legend. kw: arguments of matplotlib.
         """
-        kw = {"color": INK, "linestyle": DASHED, "linewidth": 0.8, **kw}
+        kw = {"color": style.INK, "linestyle": style.DASHED, "linewidth": 0.8, **kw}
         x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
         self.axis.plot(x, y, **kw)
         if text:
             end = int(np.argmax(x))
-            self.labels.append(Label(float(x[end]), float(y[end]), "", text, GUIDE))
+            self.labels.append(Label(float(x[end]), float(y[end]), "", text, style.GUIDE))
         if key:
             self.figure.key(key, **kw)
             self.drawn.add(key)
@@ -280,10 +263,11 @@ class Panel:
 
         height: of the panel, inches.
         """
+        bottom, top = self.axis.get_ylim()  # which settles the limits that the transform below has
         to_axes = self.axis.transData + self.axis.transAxes.inverted()
         texts = []
         for label in self.labels:
-            text, look = label.text(named), {"fontsize": SMALL, "color": label.colour}
+            text, look = label.text(named), {"fontsize": style.SMALL, "color": label.colour}
             if text and not named and to_axes.transform((label.x, label.y))[0] < INNER:
                 offset: Style = {"xytext": (4, 0), "textcoords": "offset points", "va": "center", **look}
                 self.axis.annotate(text, (label.x, label.y), **offset)
@@ -303,12 +287,12 @@ class Panel:
                 self.axis.plot(1.05, place, marker=label.marker, color=label.colour, **beside)
             self.axis.annotate(
                 text,
-                (label.x, min(max(label.y, self.axis.get_ylim()[0]), self.axis.get_ylim()[1])),
+                (label.x, min(max(label.y, bottom), top)),
                 (1.08 if marked else 1.04, place),
                 textcoords="axes fraction",
                 ha="left",
                 va="center",
-                fontsize=SMALL,
+                fontsize=style.SMALL,
                 color=label.colour,
                 linespacing=0.95,
                 arrowprops=arrow,
@@ -344,7 +328,7 @@ class PanelFigure:
     """
 
     def __init__(self, count: int, across: int = 3, height: float = 1.75):
-        self.mpl_figure = Figure(figsize=(WIDTH, height), layout="constrained")
+        self.mpl_figure = Figure(figsize=(style.WIDTH, height), layout="constrained")
         FigureCanvasAgg(self.mpl_figure)
         self.height, self.across = height, min(across, count)
         self.down = -(-count // self.across)
@@ -397,16 +381,16 @@ class PanelFigure:
             panel.axis.set_visible(panel.axis.has_data())
             lines = sum(_wrapped(text, room).count("\n") + 1 for label in panel.labels if (text := label.text(named)))
             height = max(height, 0.83 * LINE * lines + 0.65)
-            log_ticks(panel.axis, "y")
+            style.log_ticks(panel.axis, "y")
         entries = self.guides if named else {**self.entries, **self.guides}
-        longest = max((text_width(label) for label in entries), default=0.0)
-        columns = max(1, min(4, len(entries), int((WIDTH - 0.2) / (longest + 0.75))))
+        longest = max((style.text_width(label) for label in entries), default=0.0)
+        columns = max(1, min(4, len(entries), int((style.WIDTH - 0.2) / (longest + 0.75))))
         rows = -(-len(entries) // columns)
         heading, foot = _wrapped(self.heading, HEADING), _wrapped(self.caption, CAPTION)
         outside = rows + 1.2 * (heading.count("\n") + 1) + foot.count("\n") + 2
-        figure.set_size_inches(WIDTH, self.down * height + LINE * outside)
-        figure.suptitle(heading, x=0.01, ha="left", fontsize=TITLE_SIZE, weight="bold")
-        small: Style = {"title": foot, "title_fontsize": SMALL, "alignment": "left", "borderpad": 0.4}
+        figure.set_size_inches(style.WIDTH, self.down * height + LINE * outside)
+        figure.suptitle(heading, x=0.01, ha="left", fontsize=style.TITLE_SIZE, weight="bold")
+        small: Style = {"title": foot, "title_fontsize": style.SMALL, "alignment": "left", "borderpad": 0.4}
         legend = figure.legend(entries.values(), entries, loc="outside lower left", ncols=columns, **small)
         legend.get_title().set(color=(0.3, 0.3, 0.3), linespacing=1.05)
         for panel in self.panels:
@@ -417,7 +401,7 @@ class PanelFigure:
         for panel in self.panels:  # the solver's last bits depend on memory addresses, and names within an SVG on them
             axis = panel.axis
             axis.set_position(tuple(round(edge, 9) for edge in axis.get_position(original=True).bounds))
-            log_ticks(axis, "x", axis.get_position().width * WIDTH)
+            style.log_ticks(axis, "x", axis.get_position().width * style.WIDTH)
 
     def save_card(self, path: Path) -> Path:
         """Write the first panel alone as a PNG of `CARD` pixels in width, after `save`: for a page's cards."""
@@ -436,7 +420,7 @@ class PanelFigure:
         height = 1.55 + LINE * len(shown)
         figure.set_size_inches(width, height)
         first.axis.set_position((0.23, (0.42 + LINE * len(shown)) / height, 0.73, 1.07 / height))
-        log_ticks(first.axis, "x", 0.73 * width)
+        style.log_ticks(first.axis, "x", 0.73 * width)
         figure.legend(shown.values(), shown, loc="lower left", ncols=1)
         figure.savefig(path, dpi=resolution, metadata={"Software": None})
         return path
@@ -470,6 +454,6 @@ def _wrapped(text: str, characters: float) -> str:
     """Wrap at about so many visible characters, never within mathematics or an interval."""
     kept = re.findall(r"\$[^$]*\$|\[[^]]*\]", text)
     formulas = iter(kept)
-    hidden = re.sub(r"\$[^$]*\$|\[[^]]*\]", lambda part: "\0" * max(1, visible(part[0])), text)
+    hidden = re.sub(r"\$[^$]*\$|\[[^]]*\]", lambda part: "\0" * max(1, style.visible(part[0])), text)
     lines = textwrap.fill(hidden, int(characters), break_long_words=False, break_on_hyphens=False)
     return re.sub("\0+", lambda _: next(formulas), lines)

@@ -140,14 +140,7 @@ def _style(theme: Theme, play: Played) -> CurveStyle:
 def _curve(ax: Axes, curve: pd.DataFrame, style: CurveStyle, label: str, band: bool = True) -> None:
     """Means that are positive, with their intervals: a band, or bars, which many curves leave readable."""
     shown = curve.loc[curve["regret"] > 0]
-    line: dict[str, Any] = {
-        "color": style.colour,
-        "marker": style.marker,
-        "linestyle": style.dash,
-        "markersize": 4,
-        "linewidth": 1.2,
-    }
-    ax.plot(shown["x"], shown["regret"], label=label, **line)
+    ax.plot(shown["x"], shown["regret"], label=label, **style.line | {"markersize": 4, "linewidth": 1.2})
     low = shown["low"].clip(lower=shown["regret"] / 100)  # a logarithmic axis has no zero
     if band:
         ax.fill_between(shown["x"], low, shown["high"], color=style.colour, alpha=0.2, linewidth=0)

@@ -155,6 +155,11 @@ class CurveStyle:
     dash: Dash = "-"
     width: float = 1.0
 
+    @property
+    def line(self) -> dict[str, Any]:
+        """Arguments of matplotlib."""
+        return {"color": self.colour, "marker": self.marker, "linestyle": self.dash, "linewidth": self.width}
+
     def without_noise(self) -> CurveStyle:
         """The same algorithm without noise: grey, dotted, its own marker."""
         return replace(self, colour=PLAIN, dash=DOTTED)
@@ -259,9 +264,9 @@ def thinned(
     return [values[one] for one in chosen], [labels[one] for one in chosen]
 
 
-def text_width(text: str, size: float = 7.2) -> float:
+def text_width(text: str) -> float:
     """About how wide a line of text is, inches: formulas by their visible signs."""
-    return visible(text) * 0.0064 * size
+    return visible(text) * 0.04608
 
 
 def visible(text: str) -> int:

@@ -11,29 +11,8 @@ import numpy as np
 import pandas as pd
 
 from dpregret.numerics.arrays import Array
-from dpregret.paper_figs.figures import style
-from dpregret.paper_figs.figures.curves import (
-    FREE,
-    TOP,
-    FittedClaim,
-    Series,
-    draw,
-    draw_law,
-    fit_claims,
-    largest,
-    local_slopes,
-    means_by,
-    means_of,
-    note,
-    of_drawn,
-    of_learner,
-    rows_of,
-    saturated,
-    series_of,
-    value_axis,
-    verdict_sentence,
-    without_fixed_points,
-)
+from dpregret.paper_figs.figures import curves, style
+from dpregret.paper_figs.figures.curves import FittedClaim, Series
 from dpregret.paper_figs.figures.grammar import Curve, Panel, PanelFigure, Source, Theme, figure_type
 from dpregret.paper_figs.figures.style import MOST, CurveStyle
 from dpregret.paper_figs.judge import fits
@@ -54,8 +33,8 @@ ABOVE: Final = 2.6
 def least(figure: PanelFigure, theme: Theme, symbol: str, response: str) -> str:
     """Which private learner of a figure of one panel has the least response at the last value that all have, and by
     what factor; empty for several panels."""
-    curves: Mapping[Series, Curve] = figure.panels[0].curves
-    private = {series: curve for series, curve in curves.items() if series.private and not series.noiseless}
+    drawn: Mapping[Series, Curve] = figure.panels[0].curves
+    private = {series: curve for series, curve in drawn.items() if series.private and not series.noiseless}
     last = min((float(curve.values.max()) for curve in private.values()), default=0.0)
     ends = [
         (float(curve.means[curve.values == last][0]), series.name(theme))
@@ -77,23 +56,22 @@ def regret(source: Source) -> PanelFigure:
     Where a claim says that regret grows like ln T, a further panel shows those learners alone on a linear axis, where
     ln T is a straight line (dashed, fitted to the later half).
     """
-    rows = rows_of(source.runs, source.entry.experiment)
+    rows = curves.rows_of(source.runs, source.entry.experiment)
     rows = rows.loc[rows["variant"] != "printed"]
-    if not any(series.private for series in series_of(rows)):
+    if not any(series.private for series in curves.series_of(rows)):
         raise NotRun("no learner with privacy")
-    claimed = fit_claims(source.runs, source.claims, source.entry.experiment, "horizon", ("log_slope",))
+    claimed = curves.fit_claims(source.runs, source.claims, source.entry.experiment, "horizon", ("log_slope",))
     fitted = [fit for fit in claimed if fit.exponent]
     straight = {fit.claim.stream for fit in fitted}
-    figure = draw(source, rows, "horizon", "regret", fitted=fitted, further=len(straight))
+    figure = curves.draw(source, rows, "horizon", "regret", fitted=fitted, further=len(straight))
     drawn = figure.panels[: len(figure.panels) - len(straight)]
     for panel, stream in zip(figure.panels[len(drawn) :], sorted(straight), strict=True):
-        value_axis(panel.axis, "horizon", rows["checkpoint"].to_numpy(dtype=float))
+        curves.value_axis(panel.axis, "horizon", rows["checkpoint"].to_numpy(dtype=float))
         panel.axis.set(xlabel=style.AXES["horizon"], ylabel=style.RESPONSES["regret"])
         name = source.theme.name(f"stream:{stream}")
         panel.axis.set_title(f"{name}: linear axis" if len(drawn) > 1 else "the same on a linear axis")
         of_stream = [fit for fit in fitted if fit.claim.stream == stream]
-        curves = {series: curve for each in drawn for series, curve in each.curves.items()}
-        for series, curve in curves.items():
+        for series, curve in {series: curve for each in drawn for series, curve in each.curves.items()}.items():
             if any(fit.of([series]) for fit in of_stream):
                 panel.curve(series.name(source.theme), curve, series.style(source.theme))
                 late = curve.values >= np.sqrt(curve.values.min() * curve.values.max())
@@ -103,7 +81,9 @@ def regret(source: Source) -> PanelFigure:
                     panel.line("c + s ln T", curve.values[late], constant + slope * logs, "fit of the later half")
         panel.axis.set_ylim(bottom=0.0)
     symbol = style.symbol_of("horizon")
-    figure.finding = verdict_sentence(of_drawn(fitted, figure)) or least(figure, source.theme, symbol, "regret")
+    figure.finding = curves.verdict_sentence(curves.of_drawn(fitted, figure)) or least(
+        figure, source.theme, symbol, "regret"
+    )
     exponents = " Beside a name: exponent [95 %] of $dR/d\\ln T$ in $T$, 0 for $\\ln T$; dashed: $c + s\\,\\ln T$."
     figure.setting = source.theme.setting(rows, HOLLOW + exponents * bool(fitted), ("horizon",))
     return figure
@@ -112,7 +92,7 @@ def regret(source: Source) -> PanelFigure:
 @figure_type("printed", "experiment")
 def printed(source: Source) -> PanelFigure:
     """Regret against T of printed and corrected variants, one panel per learner, with a line of slope one."""
-    rows, theme = rows_of(source.runs, source.entry.experiment), source.theme
+    rows, theme = curves.rows_of(source.runs, source.entry.experiment), source.theme
     rows = rows.loc[rows["learner"].isin(set(rows.loc[rows["variant"].str.startswith("printed"), "learner"]))]
     if rows.empty:
         raise NotRun(f"no printed variant in {source.entry.experiment}")
@@ -129,7 +109,7 @@ def printed(source: Source) -> PanelFigure:
                 law = 1.6 * curve.means[-1] * curve.values[half] / curve.values[-1]
                 panel.line("slope one", curve.values[half], law, "slope one", r"$\propto T$", color=style.GUIDE)
 
-    figure = draw(
+    figure = curves.draw(
         source, rows, "horizon", "regret", over=("stream", "learner"), guides=[slope_one], look=look, across=2
     )
     factors = []
@@ -157,19 +137,21 @@ def sweep(source: Source) -> PanelFigure:
     """
     entry, theme, response = source.entry, source.theme, source.claims.response
     parameter = entry.parameter or "horizon"
-    rows = with_inverse(at(without_fixed_points(rows_of(source.runs, entry.experiment)), entry), parameter)
+    rows = with_inverse(
+        at(curves.without_fixed_points(curves.rows_of(source.runs, entry.experiment)), entry), parameter
+    )
     if entry.learners:
         chosen = rows["learner"].isin(entry.learners) | (rows["learner"] + "." + rows["variant"]).isin(entry.learners)
         rows = rows.loc[chosen]
     column, symbol = VALUE_COLUMN[parameter], style.symbol_of(parameter, response)
-    claimed = fit_claims(source.runs, source.claims, entry.experiment, parameter, (response,))
+    claimed = curves.fit_claims(source.runs, source.claims, entry.experiment, parameter, (response,))
     fitted = [fit for fit in claimed if _same(fit, entry)]
 
     def baseline(panel: Panel, group: pd.DataFrame) -> None:
         trivial = group.loc[np.isfinite(group[column])].groupby(column)["trivial_regret"].mean()
         trivial = trivial.loc[trivial.index >= min(float(curve.values[0]) for curve in panel.curves.values())]
         level = trivial / trivial.index**entry.scaled
-        if not entry.scaled or level.min() < TOP * largest(panel):
+        if not entry.scaled or level.min() < curves.TOP * curves.largest(panel):
             panel.line(TRIVIAL, trivial.index, level, "fixed point", key=TRIVIAL, linestyle=":")
 
     def law(panel: Panel, group: pd.DataFrame) -> None:
@@ -182,13 +164,13 @@ def sweep(source: Source) -> PanelFigure:
                 return not fit.of(private), fit.judgement.verdict not in FOLLOWED, fit.judgement.log_level.value
 
             chosen = min(laws, key=rank)
-            draw_law(panel, chosen, chosen.cells.values, 1 / 2.2)
+            curves.draw_law(panel, chosen, chosen.cells.values, 1 / 2.2)
 
-    figure = draw(source, rows, parameter, response, guides=[baseline, law], fitted=fitted, scaled=entry.scaled)
+    figure = curves.draw(source, rows, parameter, response, guides=[baseline, law], fitted=fitted, scaled=entry.scaled)
     if entry.crossing:
         sentences = [_crossed(theme, panel, entry.crossing, symbol) for panel in figure.panels]
         figure.finding = next(filter(None, sentences), "")
-    figure.finding = figure.finding or verdict_sentence(of_drawn(fitted, figure))
+    figure.finding = figure.finding or curves.verdict_sentence(curves.of_drawn(fitted, figure))
     figure.finding = figure.finding or least(figure, theme, symbol, style.RESPONSES[response])
     note = " Beside a name: fitted exponent [95 %]." if any(fit.exponent for fit in fitted) else ""
     several = rows["stream"].nunique() > 1
@@ -208,8 +190,8 @@ def at(rows: pd.DataFrame, entry: FigureEntry) -> pd.DataFrame:
     if entry.counterpart is None:
         return chosen
     learner, variant = entry.counterpart.split(".", 1)
-    noiseless = of_learner(rows, Series(learner, variant))
-    noiseless = noiseless.loc[np.isinf(noiseless["epsilon"])].assign(variant=FREE)
+    noiseless = curves.of_learner(rows, Series(learner, variant))
+    noiseless = noiseless.loc[np.isinf(noiseless["epsilon"])].assign(variant=curves.FREE)
     return pd.concat([chosen, noiseless], ignore_index=True)
 
 
@@ -257,7 +239,7 @@ def exponent(source: Source) -> PanelFigure:
     """
     entry, theme = source.entry, source.theme
     parameter = entry.parameter or "horizon"
-    fitted = fit_claims(source.runs, source.claims, entry.experiment, parameter, entry.responses)
+    fitted = curves.fit_claims(source.runs, source.claims, entry.experiment, parameter, entry.responses)
     if not fitted:
         raise NotRun(f"no claim on {parameter} has rows in {entry.experiment}")
     groups: dict[tuple[str, str, frozenset[tuple[str, Any]]], list[FittedClaim]] = {}
@@ -267,12 +249,12 @@ def exponent(source: Source) -> PanelFigure:
         key = next((key for key in groups if key[:2] == own[:2] and where <= key[2]), own)
         groups.setdefault(key, []).append(fit)  # with the settings of others, where it names none against them
     parts = [group[start : start + MOST] for group in groups.values() for start in range(0, len(group), MOST)]
-    several, across = len(parts) > 1, min(2, len(parts))
-    figure = PanelFigure(2 * across * -(-len(parts) // across), 2, height=2.0)
+    figure = PanelFigure(2 * len(parts), 2, height=2.0)
     for number, part in enumerate(parts):
-        first = 2 * across * (number // across) + number % across
-        _fits(figure.panels[first], figure.panels[first + across], theme, part, several)
-    figure.finding = verdict_sentence(fitted)
+        below = 1 + (number ^ 1 < len(parts))  # the last part of an odd number has its slopes beside it
+        first = 2 * number - number % 2
+        _fits(figure.panels[first], figure.panels[first + below], theme, part, titled=len(parts) > 1)
+    figure.finding = curves.verdict_sentence(fitted)
     how = (
         ", 95 % intervals. Solid: fitted power, its exponent [95 %] beside it; dashed: predicted law; hollow: "
         "saturated or too early, not fitted. Local slope of response over law: 0 is the law, the band its tolerance."
@@ -304,18 +286,17 @@ def _fits(top: Panel, bottom: Panel, theme: Theme, fitted: list[FittedClaim], ti
     for fit in sorted(fitted, key=lambda fit: -float(fit.cells.responses.mean())):
         series = Series(fit.claim.learner, fit.claim.variant)
         curve_style, name = series.style(theme), series.name(theme)
-        curve = means_of(fit.variable, fit.cells.responses, ~fit.cells.used)
-        top.curve(name, curve, replace(curve_style, dash="none"), band=False, note=note(series, [fit]))
+        curve = curves.means_of(fit.variable, fit.cells.responses, ~fit.cells.used)
+        top.curve(name, curve, replace(curve_style, dash="none"), band=False, note=curves.note(series, [fit]))
         if fit.used.sum() < 2:
             continue
         axis, logs = np.log(fit.variable[fit.used]), np.log(fit.means[fit.used])
         line = np.exp(logs.mean() + float(logs @ fits.slope_weights(axis)) * (axis - axis.mean()))
-        options: dict[str, Any] = {"color": curve_style.colour, "linestyle": curve_style.dash, "linewidth": 1.0}
-        top.line(name, fit.variable[fit.used], line, "fitted power", **options)
+        top.line(name, fit.variable[fit.used], line, "fitted power", **curve_style.line | {"marker": ""})
         if fit.rate.latex() not in laws:
-            draw_law(top, fit, fit.variable, ABOVE ** (1 + len(laws)))
+            curves.draw_law(top, fit, fit.variable, ABOVE ** (1 + len(laws)))
         laws.add(fit.rate.latex())
-        bottom.curve(name, local_slopes(fit), curve_style, "local slope of response over law", key="")
+        bottom.curve(name, curves.local_slopes(fit), curve_style, "local slope of response over law", key="")
     bottom.axis.set_xlim(top.axis.get_xlim())
     low, high = bottom.axis.get_ylim()
     bottom.axis.set_ylim(min(low, -1.3 * tolerance), max(high, 1.3 * tolerance))
@@ -329,8 +310,8 @@ def bounds(source: Source) -> PanelFigure:
     """
     entry, theme, response = source.entry, source.theme, source.claims.response
     parameter = entry.parameter or "horizon"
-    rows, column = with_inverse(rows_of(source.runs, entry.experiment), parameter), VALUE_COLUMN[parameter]
-    learners = [(series, of_learner(rows, series)) for series in series_of(rows) if series.private]
+    rows, column = with_inverse(curves.rows_of(source.runs, entry.experiment), parameter), VALUE_COLUMN[parameter]
+    learners = [(series, curves.of_learner(rows, series)) for series in curves.series_of(rows) if series.private]
     bounded = [(series, group) for series, group in learners if group["bound"].notna().all()]
     if not bounded:
         raise NotRun(f"no learner with an explicit bound in {entry.experiment}")
@@ -338,11 +319,11 @@ def bounds(source: Source) -> PanelFigure:
     shares = []
     for panel, (series, group) in zip(figure.panels, bounded, strict=True):
         name = series.name(theme)
-        value_axis(panel.axis, parameter, rows[column].to_numpy(dtype=float))
+        curves.value_axis(panel.axis, parameter, rows[column].to_numpy(dtype=float))
         panel.axis.set(yscale="log", xlabel=style.axis_label(parameter, response), ylabel=style.RESPONSES[response])
         panel.axis.set_title(name)
         for stream, stream_rows in group.groupby("stream", sort=True):
-            curve = means_by(stream_rows, column)._replace(hollow=saturated(stream_rows, column))
+            curve = curves.means_by(stream_rows, column)._replace(hollow=curves.saturated(stream_rows, column))
             above = stream_rows.groupby(column)["bound"].mean()
             panel.curve(name, curve, style.stepped(0), f"mean on {stream}", key="measured")
             panel.line(f"bound of {name}", above.index, above, "explicit bound", key="explicit bound")

@@ -17,10 +17,9 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
-import seaborn
 
 from dpregret.paper_figs.figures import style
-from dpregret.paper_figs.figures.grammar import Label, PanelFigure, Style, Theme
+from dpregret.paper_figs.figures.grammar import Label, PanelFigure, Theme
 from dpregret.paper_figs.figures.style import MOST
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.winners import table as measuring
@@ -129,14 +128,10 @@ def profile_figure(table: pd.DataFrame, theme: Theme) -> PanelFigure:
         for learner in learners:
             values = np.clip(group.loc[group["learner"] == learner, "ratio"].to_numpy() / (1 + 1e-9), 1.0, None)
             curve_style, text, count = theme.styles.at(learner), theme.name(learner), len(values)
-            options: Style = {"color": curve_style.colour, "linestyle": curve_style.dash, "marker": curve_style.marker}
-            steps, weights = np.unique(values, return_counts=True)
-            step = (1, max(1, len(steps) // 5))
-            x, y = [*steps, WIDEST], [*weights, 0]  # a step of weight zero, so that the curve reaches the end
-            seaborn.ecdfplot(x=x, weights=y, ax=axis, markevery=step, **options)
-            taus = np.unique([1.0, *steps[steps <= WIDEST], WIDEST])
+            taus = np.unique([1.0, *values[values <= WIDEST], WIDEST])
             shares = (values[:, None] <= taus).mean(axis=0)
-            figure.key(text, own=True, **options)
+            axis.step(taus, shares, where="post", markevery=max(1, len(taus) // 5), **curve_style.line)
+            figure.key(text, own=True, **curve_style.line)
             end = float((values <= widest).mean())
             panel.labels.append(Label(widest, end, text, "", curve_style.colour, curve_style.marker))
             panel.keep(f"{text} ({count})", taus, shares, what="share of its problems within the factor")

@@ -58,7 +58,7 @@ TARGETS = {
 """The rules that make one thing, which are targets, each with its item."""
 VERSIONS = ("numpy", "scipy", "numba", "llvmlite", "cvxpy", "dp-accounting", "scikit-learn")
 """Libraries whose version can decide a number of a play."""
-ALL_VERSIONS = (*VERSIONS, "jinja2", "latex2mathml", "matplotlib", "pandas", "pyarrow", "seaborn", "tabulate")
+ALL_VERSIONS = (*VERSIONS, "jinja2", "latex2mathml", "matplotlib", "pandas", "pyarrow", "tabulate")
 """And those whose version can decide what is made of plays."""
 OF_STUDIES = frozenset({".py", ".yaml", ".json"})
 """Files of a study that decide its plan by being there; the plan names what it reads."""
