@@ -185,7 +185,7 @@ def test_no_bare_import_loads_a_second_copy(folder: str) -> None:
         ("dpregret", "numpy pandas pydantic"),
         ("dpregret.cli", "numpy pandas yaml pydantic snakemake rich"),  # help and completion wait for none
         ("dpregret.paper_figs.tables.show", "jinja2 scipy.optimize scipy.stats numba"),
-        ("dpregret.cli, dpregret.workflows.plan.make, dpregret.workflows.run.job", "seaborn matplotlib cvxpy"),
+        ("dpregret.cli, dpregret.workflows.plan.make, dpregret.workflows.run.job", "matplotlib cvxpy"),
         ("dpregret.workflows.plan.make, dpregret.workflows.mechanisms.exact", "scipy.stats"),  # named by each plan
     ],
 )
