@@ -286,17 +286,20 @@ def validate(
     further: Mapping[int, Sequence[str]] = NONE,
     error: type[ConfigError] = ConfigError,
     elsewhere: Mapping[str, str] = NONE,
+    deciding: Sequence[str] = (),
 ) -> Model:
     """Return the data as a model; raise `error` with a line per mistake, in the order of the files.
 
     ``further`` names keys that the reader of the file took out before, by the depth at which they are allowed,
-    ``elsewhere`` what to add where an unknown key is known elsewhere.
+    ``elsewhere`` what to add where an unknown key is known elsewhere, ``deciding`` keys by which all others are read:
+    where one of these is misspelt, nothing else is a mistake yet.
     """
     try:
         return model.model_validate(source.data)
     except ValidationError as raised:
         fault = raised
     problems: dict[str, str] = {}
+    misread: dict[str, str] = {}
     details = fault.errors(include_url=False)
     misspelt = _misspelt(details)
     for detail in reversed(details):  # of several at one place the first stays
@@ -312,6 +315,8 @@ def validate(
         if kind == "extra_forbidden":
             key, allowed = str(last), [*_keys(model, above), *further.get(len(where) - 1, ())]
             message = f"unknown key{among(key, allowed)}{elsewhere.get(key, '')}"
+            if (hint := nearest(key, allowed)) and hint == nearest(key, deciding):
+                misread[source.at(where)] = message
         elif kind == "union_tag_invalid":
             key = str(context["discriminator"]).strip("'").removesuffix("()").removesuffix("_of")
             value = detail["input"].get(key) if isinstance(detail["input"], dict) else detail["input"]
@@ -320,7 +325,7 @@ def validate(
         else:
             message = _message(kind, detail, context, bool(_keys(model, detail["loc"])))
         problems[source.at(where)] = message
-    raise error(in_order([f"{where}: {message}" for where, message in problems.items()]))
+    raise error(in_order([f"{where}: {message}" for where, message in (misread or problems).items()]))
 
 
 def _misspelt(details: Sequence[Any]) -> set[tuple[str | int, ...]]:

@@ -59,6 +59,17 @@ def test_other_options_than_profile_are_refused() -> None:
     assert check_options({}) == PROFILES / "full.yaml"
 
 
+@pytest.mark.parametrize(("right", "wrong"), [("defaults", "default"), ("family", "familly")])
+def test_of_a_misspelt_key_by_which_others_are_read_nothing_else_is_said(write: Write, right: str, wrong: str) -> None:
+    text = """
+profile: mine
+defaults: {family: erm, set: ball, risks: [norm-kink-risk], samples: [64], epsilon: [1.0], delta: 1.0e-6, runs: 4}
+papers: {talwar_2015: {experiments: {a: {title: One, dimension: [2]}, b: {title: Two, dimension: [2]}}}}
+"""
+    (said,) = refused(write(text.replace(f"{right}:", f"{wrong}:")))
+    assert f"unknown key; did you mean '{right}'?" in said
+
+
 @pytest.mark.parametrize("profile", ["ci", "quick", pytest.param("full", marks=pytest.mark.nightly)])
 def test_shipped_profiles_pass_with_what_is_installed(profile: str) -> None:
     config = load_config(PROFILES / f"{profile}.yaml")

@@ -68,7 +68,8 @@ def load_config(
     checked next. stored: tells whether all plays of an experiment are in the store; then it needs no check.
     """
     source = read_profile(Path(path), read)
-    config = validate(Config, source, further={0: TOP_KEYS, 2: PAPER_KEYS}, elsewhere=other_families())
+    further = {0: TOP_KEYS, 2: PAPER_KEYS}
+    config = validate(Config, source, further, elsewhere=other_families(), deciding=("family", *TOP_KEYS))
     limits = limits or parse_limits(None)
     if limits is not None:
         lifted = config.limits.model_copy(update=limits.model_dump(exclude_unset=True))
