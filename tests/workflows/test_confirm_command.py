@@ -132,7 +132,7 @@ def test_a_paper_is_judged_when_its_last_play_has_ended_and_not_where_one_failed
     monkeypatch.setattr(confirm, "_judge", judge)
     said: list[str] = []
     with ThreadPoolExecutor(2) as pool:
-        faults = confirm._run(pool, units, tmp_path, confirm._Progress(3, said.append))  # type: ignore[arg-type]
+        faults = confirm._run(pool, units, tmp_path, said.append)  # type: ignore[arg-type]
     assert faults == (["fault"] if fails else [])
     assert {each for each in ended if isinstance(each, int)} == ({1, 2} if fails else {0, 1, 2})
     for number in {0, 1} - ({0} if fails else set()):

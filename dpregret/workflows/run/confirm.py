@@ -7,7 +7,6 @@ the store; the verdicts on a paper are kept for each seed. A command that was st
 
 from __future__ import annotations
 
-import csv
 import logging
 import multiprocessing
 import re
@@ -16,7 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -260,9 +259,8 @@ def _play(number: int, experiment: str, first: int, log: Path) -> list[str]:
     ]
 
 
-def _judge(number: int, log: Path) -> list[str]:
+def _judge(number: int, log: Path) -> None:
     keep_verdicts(_units[number], log)
-    return []
 
 
 def _tasks(unit: Unit) -> list[tuple[float, str, int]]:
@@ -283,9 +281,8 @@ def play_all(units: Sequence[Unit], cores: int, log: Path, on_progress: Callable
     log.parent.mkdir(parents=True, exist_ok=True)
     context: Any = multiprocessing.get_context("fork")
     pool = ProcessPoolExecutor(cores, mp_context=context, initializer=_begin, initargs=(log,))
-    progress = _Progress(len(units), on_progress)
     try:
-        faults = _run(pool, units, log, progress)
+        faults = _run(pool, units, log, on_progress)
         pool.shutdown()
         return faults
     except BrokenProcessPool:
@@ -297,81 +294,43 @@ def play_all(units: Sequence[Unit], cores: int, log: Path, on_progress: Callable
         _units = ()
 
 
-def _run(pool: ProcessPoolExecutor, units: Sequence[Unit], log: Path, progress: _Progress) -> list[str]:
-    faults: list[str] = []
-    plays: dict[Future[list[str]], int] = {}
-    for number, unit in enumerate(units):
-        plays |= {pool.submit(_play, number, name, first, log): number for _, name, first in _tasks(unit)}
-    waiting = {number: sum(each == number for each in plays.values()) for number in range(len(units))}
-    judged: dict[Future[list[str]], int] = {}
-    broken: set[int] = set()
+def _run(pool: ProcessPoolExecutor, units: Sequence[Unit], log: Path, on_progress: Callable[[str], None]) -> list[str]:
+    """Play what units need, then judge those of which no play failed; the faults of plays."""
+    begun = last = time.monotonic()
 
-    def played_all(number: int) -> None:
-        if number not in broken:
-            judged[pool.submit(_judge, number, log)] = number
+    def show(text: str) -> None:
+        spent = int(time.monotonic() - begun)
+        on_progress(f"dpregret: {spent // 60}:{spent % 60:02} {text}")
 
-    progress.of(len(plays))
-    for number, count in waiting.items():
-        if not count:
-            played_all(number)
-    for future in as_completed(plays):
-        number = plays[future]
+    plays = {
+        pool.submit(_play, number, name, first, log): number
+        for number, unit in enumerate(units)
+        for _, name, first in _tasks(unit)
+    }
+    faults = dict[int, list[str]]()
+    for done, future in enumerate(as_completed(plays), 1):
         if found := future.result():
-            faults += found
-            broken.add(number)
-        waiting[number] -= 1
-        progress.played()
-        if not waiting[number]:
-            played_all(number)
-        for done in [each for each in judged if each.done()]:
-            done.result()
-            progress.judged(units[judged.pop(done)])
-    for future in as_completed(judged):
-        future.result()
-        progress.judged(units[judged[future]])
-    return faults
-
-
-class _Progress:
-    """Lines about what is done."""
-
-    def __init__(self, units: int, on_progress: Callable[[str], None]) -> None:
-        self.units, self.on_progress, self.begun = units, on_progress, time.monotonic()
-        self.last, self.tasks, self.done, self.papers = self.begun, 0, 0, 0
-
-    def of(self, tasks: int) -> None:
-        """The number of tasks that play."""
-        self.tasks = tasks
-
-    def played(self) -> None:
-        """One of them has ended."""
-        self.done += 1
-        if time.monotonic() - self.last > EVERY:
-            self._line(f"{self.done} of {self.tasks} groups of plays")
-
-    def judged(self, unit: Unit) -> None:
-        """A paper has been judged on a seed."""
-        self.papers += 1
-        self._line(f"seed {unit.seed}: {unit.paper} judged ({self.papers} of {self.units})")
-
-    def _line(self, text: str) -> None:
-        self.last = time.monotonic()
-        spent = int(self.last - self.begun)
-        self.on_progress(f"dpregret: {spent // 60}:{spent % 60:02} {text}")
+            faults.setdefault(plays[future], []).extend(found)
+        if time.monotonic() - last > EVERY:
+            last = time.monotonic()
+            show(f"{done} of {len(plays)} groups of plays")
+    judged = {pool.submit(_judge, number, log): unit for number, unit in enumerate(units) if number not in faults}
+    for done, ended in enumerate(as_completed(judged), 1):
+        ended.result()
+        show(f"seed {judged[ended].seed}: {judged[ended].paper} judged ({done} of {len(units)})")
+    return [fault for found in faults.values() for fault in found]
 
 
 def listed(confirmation: Confirmation) -> None:
     """Add the seeds of a confirmation to the list of all that were ever run, before they are."""
     file = confirmation.committed / FOLDER / SEEDS
-    rows = []
-    if file.is_file():
-        with file.open(encoding="utf-8", newline="") as text:
-            rows = [tuple(row) for row in csv.reader(text)][1:]
     papers = ALL if confirmation.whole else " ".join(confirmation.papers)
-    new = [(confirmation.frozen, str(number), str(seed), papers) for number, seed in enumerate(confirmation.seeds, 1)]
-    if added := [row for row in new if row not in rows]:
-        with atomic_write(file) as part, part.open("w", encoding="utf-8", newline="") as text:
-            csv.writer(text, lineterminator="\n").writerows([SEED_COLUMNS, *rows, *added])
+    rows = [(confirmation.frozen, str(number), str(seed), papers) for number, seed in enumerate(confirmation.seeds, 1)]
+    before = formats.read_csv(file, dtype=str) if file.is_file() else pd.DataFrame()
+    table = pd.concat([before, pd.DataFrame(rows, columns=SEED_COLUMNS)]).drop_duplicates()
+    if len(table) > len(before):
+        with atomic_write(file) as part:
+            formats.write_csv(table, part)
 
 
 def confirm(
