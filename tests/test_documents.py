@@ -4,6 +4,7 @@ That links lead somewhere is checked by `make docs`.
 """
 
 import ast
+import csv
 import importlib.util
 import re
 from functools import cache
@@ -131,6 +132,24 @@ def claims_of_papers():
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_claims_that_a_document_cites_exist(page):
     assert set(cited_claims(page.read_text(encoding="utf-8"))) <= claims_of_papers()
+
+
+@cache
+def verdicts():
+    return {
+        row["claim"]: row["verdict"]
+        for file in (ROOT / "results/reference").glob("*/c[lh]*s.csv")
+        for row in csv.DictReader(file.read_text(encoding="utf-8").splitlines(keepends=True))
+    }
+
+
+@pytest.mark.parametrize("page", GENERATED, ids=lambda page: page.name)
+def test_a_sentence_on_an_inconclusive_claim_says_so(page: Path) -> None:
+    text = " ".join(GENERATED_PARTS.sub("", page.read_text(encoding="utf-8")).split())
+    open_words = re.compile(r"\b(open|inconclusive|undecided|too large|after results were seen)\b")
+    for sentence in re.split(r"(?<=[.;]) (?=[A-Z*—-])|\. - ", text):
+        decided = [verdicts().get(name) for name in cited_claims(sentence)]
+        assert "inconclusive" not in decided or open_words.search(sentence), sentence
 
 
 @pytest.mark.parametrize("paper", PAPERS)
