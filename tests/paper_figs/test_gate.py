@@ -13,14 +13,16 @@ from scipy import stats
 
 from dpregret.paper_figs.compare import gate, two_runs
 from dpregret.paper_figs.compare.gate import Tables
-from dpregret.paper_figs.judge.result_tables import FILES, JOBS, read_jobs, read_lines
+from dpregret.paper_figs.judge.result_tables import FILES, JOBS, read_jobs, read_judged
 from dpregret.paper_figs.text import formats
 
 KEPT = Path(__file__).resolve().parents[2] / "results" / "reference" / "ci"
 PAPER, OTHER = "lou_cheung_2020", "talwar_2015"
 CLAIM, LEARNER = "thm3-T", "wdp-cocop-gamma"
 (BOUND,) = (
-    read_lines(KEPT / PAPER).query("type == 'below' & learner == @LEARNER & experiment == 'horizon'")["claim"].to_list()
+    read_judged(KEPT / PAPER)
+    .query("type == 'below' & learner == @LEARNER & experiment == 'horizon'")["claim"]
+    .to_list()
 )
 LEVEL = "share" if BOUND.startswith("bound.") else "log_level"
 NAN = float("nan")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dpregret.paper_figs.judge.claims import load_claims, numbered
-from dpregret.paper_figs.judge.result_tables import read_lines
+from dpregret.paper_figs.judge.result_tables import read_judged
 from dpregret.paper_figs.tables import printed
 from dpregret.paper_figs.tables.printed import FILE, FilledTable, as_printed, fill, load_printed
 from dpregret.workflows.plan.cross_references import read_texts
@@ -26,7 +26,7 @@ def filled() -> dict[str, FilledTable]:
         folder = ROOT / "workflows/papers" / paper
         claims = load_claims(folder / "claims.yaml")
         own = load_printed(folder, claims) or as_printed(claims, claims.tables[0])
-        tables[paper] = fill(own, claims, read_lines(ROOT / "results/reference" / paper))
+        tables[paper] = fill(own, claims, read_judged(ROOT / "results/reference" / paper))
     return tables
 
 
@@ -78,7 +78,7 @@ def test_a_side_has_all_claims_of_the_paper_on_its_statements_of_one_variant(pap
 
 def test_every_number_is_the_one_of_its_claim(filled: dict[str, FilledTable]) -> None:
     lines = {line["claim"]: line for line in filled["lou_cheung_2020"].lines()}
-    known = read_lines(ROOT / "results/reference/lou_cheung_2020").set_index("claim")
+    known = read_judged(ROOT / "results/reference/lou_cheung_2020").set_index("claim")
     for name, row in known.loc[[*lines]].iterrows():
         if row["type"] == "exponent":
             assert float(lines[str(name)]["power"].split()[0]) == pytest.approx(row["log_aware"], abs=5.1e-3)

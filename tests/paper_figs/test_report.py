@@ -19,7 +19,7 @@ from dpregret.core.files import RECORDS
 from dpregret.paper_figs.figures.write import write_figures
 from dpregret.paper_figs.judge import result_tables
 from dpregret.paper_figs.judge.claims import load_paper
-from dpregret.paper_figs.judge.result_tables import read_lines
+from dpregret.paper_figs.judge.result_tables import read_judged
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.paper_figs.report.findings import headlines, section, write_errata_page
 from dpregret.paper_figs.report.page import (
@@ -33,7 +33,7 @@ from dpregret.paper_figs.report.page import (
     write_report,
 )
 from dpregret.paper_figs.report.provenance import gather, in_minutes, job_times, write_resources
-from dpregret.paper_figs.tables.show import lines_table
+from dpregret.paper_figs.tables.show import judged_table
 from dpregret.paper_figs.tables.write_tables import write_tables
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.formula import marked_up
@@ -131,7 +131,7 @@ def test_no_table_has_the_name_of_a_column_as_its_head(page: Path) -> None:
 
 
 def test_a_claim_has_the_same_number_on_cards_in_tables_errata_and_the_command(results: Path, page: Path) -> None:
-    judged, text = read_lines(results / PAPER, text=True).set_index("claim"), page.read_text(encoding="utf-8")
+    judged, text = read_judged(results / PAPER, text=True).set_index("claim"), page.read_text(encoding="utf-8")
     found = {str(claim): result_tables.claim_value(row) for claim, row in judged.T.to_dict().items()}
     numbers = {claim: number for claim, number in found.items() if number}
     assert len(numbers) >= 8
@@ -147,7 +147,7 @@ def test_a_claim_has_the_same_number_on_cards_in_tables_errata_and_the_command(r
     for row, entry in zip(wide.to_dict("records"), paper.claims.rows, strict=True):
         cells = {re.sub(r" \((mu|of dR/dlnT)\)$", "", str(row[name])) for name in wide if name.endswith("exponent")}
         assert {numbers[claim] for claim in entry.exponents.values() if claim in numbers} <= cells
-    table = lines_table(judged.loc[judged["origin"] != result_tables.AUTOMATIC].reset_index())
+    table = judged_table(judged.loc[judged["origin"] != result_tables.AUTOMATIC].reset_index())
     for claim, measured in table[["claim", "measured"]].to_numpy():  # a claim without an exponent: from its reason
         assert measured == numbers.get(claim, measured)
         assert claim in numbers or measured == "-" or measured in judged["reason"][claim]

@@ -54,8 +54,8 @@ def test_every_column_reads_back_as_it_was_judged(text: bool, tmp_path: Path) ->
     }  # fmt: skip
     claims = [make_claim(id=name, **each) for name, each in changes.items()]
     judged = judge_claims(frame, ClaimsFile.model_construct(claims=tuple(claims)), {"horizon"})
-    result_tables.write_lines(judged, tmp_path)
-    lines = result_tables.read_lines(tmp_path, text=text)
+    result_tables.write_judged(judged, tmp_path)
+    lines = result_tables.read_judged(tmp_path, text=text)
     assert lines["kind"].tolist() == ["claim"] * 4 + ["check"] * 2
     assert judged["fitted"].tolist()[0] == pytest.approx(judge(frame, claims[0]).fitted.value, abs=1e-9)
     for name in judged.columns.drop("why"):

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from checkout import MINE, ROOT, Checkout, make_checkout, once
 
-from dpregret.paper_figs.judge.result_tables import read_lines
+from dpregret.paper_figs.judge.result_tables import read_judged
 
 TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 STEPS = dict(re.findall(r"^```(?:python|yaml)\n# (\S+)\n(.*?)^```$", TUTORIAL, flags=re.MULTILINE | re.DOTALL))
@@ -132,7 +132,7 @@ def added(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 @pytest.mark.workflow
 def test_the_tutorials_learner_gets_its_verdict_and_its_curve(added: Checkout) -> None:
     results = added.root / "results" / "mine" / "noisy_descent"
-    lines = read_lines(results).set_index("claim")
+    lines = read_judged(results).set_index("claim")
     assert lines.loc["descent-T", "verdict"] == "reproduced up to logs"
     bound = "bound.descent.noisy-descent.corrected"
     assert lines.loc[bound, ["kind", "verdict"]].tolist() == ["check", "holds"]

@@ -28,7 +28,7 @@ from dpregret.core.errors import ConfigError
 from dpregret.core.files import checksum
 from dpregret.datasets import examples
 from dpregret.paper_figs.compare import gate, two_runs
-from dpregret.paper_figs.judge.result_tables import FILES, JOBS, read_jobs, read_lines
+from dpregret.paper_figs.judge.result_tables import FILES, JOBS, read_jobs, read_judged
 from dpregret.paper_figs.judge.runs import RunsError, read_runs
 from dpregret.paper_figs.tables import show
 from dpregret.paper_figs.text.formats import DamageError
@@ -554,7 +554,7 @@ def test_a_table_that_lost_a_column_is_refused_in_one_line_or_read(name: str, tm
         shutil.copy(KEPT / other, tmp_path)
     for column in kept:
         kept.drop(columns=[column]).to_csv(tmp_path / name, index=False)
-        said = refusal(read_jobs if name == JOBS else read_lines, tmp_path, DamageError)
+        said = refusal(read_jobs if name == JOBS else read_judged, tmp_path, DamageError)
         assert said in ("", f"{tmp_path / name}:1: no column {column!r}")
         assert said or not column.endswith(("_low", "_high")) or column.startswith("end_")
 

@@ -22,7 +22,7 @@ from dpregret.datasets.losses import RidgeLogistic
 from dpregret.datasets.pool_streams import RecordsLogistic
 from dpregret.datasets.records import RecordFile
 from dpregret.paper_figs.compare.gate import Tables
-from dpregret.paper_figs.judge.result_tables import AUTOMATIC, read_lines
+from dpregret.paper_figs.judge.result_tables import AUTOMATIC, read_judged
 from dpregret.workflows.run import studies
 from dpregret.workflows.run.contracts import stream_faults
 from dpregret.workflows.run.freshness import STAMP
@@ -220,7 +220,7 @@ def test_a_study_runs_and_keeps_its_contracts_and_has_a_table_without_claims(wri
     assert done.returncode == 0, done.stdout + done.stderr
     results = written / "results" / "study" / "my_study"
     bounds = {f"bound.{name}.plain" for name in ("descent.my-descent", "hinge.my-descent")}
-    assert {"descent-T", *bounds, "ledger.descent.my-descent.plain"} <= set(read_lines(results)["claim"])
+    assert {"descent-T", *bounds, "ledger.descent.my-descent.plain"} <= set(read_judged(results)["claim"])
     assert "my descent" in (results / "report.html").read_text()
     assert list((written / "results" / "store").rglob("*.parquet"))
     tested = command(written, "test", "./my_study")
@@ -228,12 +228,12 @@ def test_a_study_runs_and_keeps_its_contracts_and_has_a_table_without_claims(wri
     table = command(written, "table", "./my_study")
     assert table.returncode == 0
     assert "my descent" in table.stdout
-    automatic = read_lines(results).query("origin == @AUTOMATIC")["claim"]
+    automatic = read_judged(results).query("origin == @AUTOMATIC")["claim"]
     (written / "claims.yaml").unlink()
     done = command(written, "run", "./my_study", "--cores", "2")
     assert done.returncode == 0, done.stdout + done.stderr
     assert not re.search(r"\d\] play ", done.stderr), "plays are kept"
-    assert set(read_lines(results)["claim"]) == set(automatic)  # what holds always
+    assert set(read_judged(results)["claim"]) == set(automatic)  # what holds always
     rows = pd.read_csv(results / "table_1_all.csv")
     assert set(rows["group"]) == {"study"}
     names = {"my-descent.plain, descent", "my-descent.plain, hinge", "dp-ftrl-lipschitz.corrected, logistic"}

@@ -77,7 +77,7 @@ class Record:
     violation: float
 
 
-def has_text(losses: LossBatch, oracle: Any = value_at) -> bool:
+def are_compiled(losses: LossBatch, oracle: Any = value_at) -> bool:
     """Whether losses are of a kind that compiled rounds evaluate by themselves."""
     return getattr(losses, "kind", None) in oracle.kinds
 
@@ -127,13 +127,13 @@ class BanditLearner(BaseLearner):
         while done < self.horizon:
             losses = inputs.losses(min(most, BLOCK - done % BLOCK, self.horizon - done))
             yield done, losses
-            most = self.ahead if has_text(losses) else 1
+            most = self.ahead if are_compiled(losses) else 1
             done += losses.rounds
             inputs.advance(losses.rounds)
 
     def as_columns(self, losses: LossBatch, columns: int) -> tuple[Any, tuple[Array, ...], tuple[Array, ...]]:
         """Losses as `as_columns` has them for so many columns; those of a single round where they have methods only."""
-        if has_text(losses):
+        if are_compiled(losses):
             known = cast(Losses, losses)
             return as_columns(known.kind, known.laid(), known.shared, columns)
         self.round = OneRound(losses, self.runs)  # kept alive while its number is in use

@@ -26,7 +26,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpregret.algorithms.bandits.bandit_learner import BLOCK, BanditLearner, Given, Record, has_text
+from dpregret.algorithms.bandits.bandit_learner import BLOCK, BanditLearner, Given, Record, are_compiled
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Release, calibrate
 from dpregret.algorithms.privacy.noise import UnitNoise
@@ -149,7 +149,7 @@ class BatchedArms(BanditLearner):
         sums = self.sums.reshape(-1, self.size)
         uniforms, laplace = Uniforms(inputs.directions), UnitNoise("laplace", inputs.noise, 1)
         for done, losses in self.pieces(inputs):
-            if not has_text(losses, arm_at):
+            if not are_compiled(losses, arm_at):
                 raise ValueError(f"{self.card.name} needs losses of a kind that has an arm_at (core/oracles.py)")
             offset = done % BLOCK
             if offset == 0:

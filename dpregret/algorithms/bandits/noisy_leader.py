@@ -37,7 +37,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpregret.algorithms.bandits.bandit_learner import TINY, BanditLearner, Directions, Given, Record, has_text
+from dpregret.algorithms.bandits.bandit_learner import TINY, BanditLearner, Directions, Given, Record, are_compiled
 from dpregret.algorithms.learner import ORACLES, compiled_data_of, price_of
 from dpregret.algorithms.privacy import Budget, NoiseDistribution, NoisePlan, calibrate, horizon_sums
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree
@@ -360,7 +360,7 @@ class NoisyLeader(BanditLearner):
             while at < len(block) and done < horizon:  # line 3
                 rounds = min(most, horizon - done, (len(block) - at) * self.batch - done % self.batch)
                 losses = inputs.losses(rounds)
-                most = max(1, CHUNK // (runs * n)) if has_text(losses) else 1
+                most = max(1, CHUNK // (runs * n)) if are_compiled(losses) else 1
                 data = self.as_columns(losses, runs * rounds_together(runs, self.batch))
                 loops = specialised(play_rounds, type(learner), type(learner.solver), type(data[0]), type(domain))
                 ends = -(-(done + rounds) // self.batch) if done + rounds == horizon else (done + rounds) // self.batch

@@ -32,7 +32,7 @@ from dpregret.paper_figs.judge.result_tables import (
     OF_RECORD,
     SAME,
     read_jobs,
-    read_lines,
+    read_judged,
 )
 from dpregret.paper_figs.judge.verdicts import POWER
 from dpregret.paper_figs.judge.vocabulary import INCONCLUSIVE, REPRODUCED, UP_TO_LOGS
@@ -84,7 +84,7 @@ class Tables(NamedTuple):
         for paper, folder in papers.items():
             if missing := [name for name in (*FILES.values(), JOBS) if not (folder / name).is_file()]:
                 raise GateError(f"{folder / missing[0]}: not there")
-            lines.append(read_lines(folder, needed=NEEDED).assign(paper=paper))
+            lines.append(read_judged(folder, needed=NEEDED).assign(paper=paper))
             jobs.append(read_jobs(folder).assign(paper=paper))
             if jobs[-1].empty:
                 raise GateError(f"{folder / JOBS}: no row below the header")

@@ -13,7 +13,7 @@ from dpregret.core.boundary import as_json
 from dpregret.core.errors import ConfigError, one_line, printable
 from dpregret.paper_figs.compare import figures
 from dpregret.paper_figs.judge.fits import Estimate
-from dpregret.paper_figs.judge.result_tables import FITTED, SAME, read_lines
+from dpregret.paper_figs.judge.result_tables import FITTED, SAME, read_judged
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.formats import DamageError
@@ -41,10 +41,10 @@ def read_tables(folder: Path, files: Sequence[Path]) -> pd.DataFrame:
     if not files:
         raise CompareError(f"{folder}: no claims.csv here, nor one folder below; name the results of a run")
     frames = [
-        read_lines(file.parent, needed=(*SAME, *FITTED)).assign(paper=file.resolve().parent.name) for file in files
+        read_judged(file.parent, needed=(*SAME, *FITTED)).assign(paper=file.resolve().parent.name) for file in files
     ]
-    lines = pd.concat(frames, ignore_index=True)
-    return lines.loc[lines["verdict"] != NOT_RUN]
+    judged = pd.concat(frames, ignore_index=True)
+    return judged.loc[judged["verdict"] != NOT_RUN]
 
 
 def compare(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
@@ -113,12 +113,12 @@ def main(
     a name."""
     try:
         first, second = read(a), read(b)
-        shown = drawn(a), drawn(b)
-        moved, redrawn = compare(first, second), figures.compare_figures(*shown)
+        figure_data = drawn(a), drawn(b)
+        moved, redrawn = compare(first, second), figures.compare_figures(*figure_data)
     except (CompareError, DamageError, OSError) as fault:
         print(f"compare: {one_line(fault)}", file=sys.stderr)
         return 2
-    sentence = "\n".join(filter(None, (summary(first, second, moved), figures.summary(*shown, redrawn))))
+    sentence = "\n".join(filter(None, (summary(first, second, moved), figures.summary(*figure_data, redrawn))))
     if in_json:
         rows = moved.rename(columns=lambda name: name.replace(" ", "_"))
         drawings = redrawn.rename(columns=lambda name: name.replace(" ", "_"))

@@ -48,7 +48,7 @@ def page(table: pd.DataFrame, seeds: Sequence[int], profile: str) -> str:
     ]
     differing = table.loc[(table["opposite"] > 0) | (table["inconclusive"] > 0)]
     differing = differing.sort_values(["opposite", "inconclusive"], ascending=False, kind="stable")
-    shown = [
+    seeds_shown = [
         {
             "claim": f"{row['paper']} {row['claim']}",
             "verdict": row["verdict"],
@@ -59,7 +59,7 @@ def page(table: pd.DataFrame, seeds: Sequence[int], profile: str) -> str:
         }
         for row in differing.to_dict("records")
     ]
-    listed = formats.markdown(pd.DataFrame(shown)) if shown else "None.\n"
+    listed = formats.markdown(pd.DataFrame(seeds_shown)) if seeds_shown else "None.\n"
     wide = scattered(table)
     named = wide.assign(times=wide["times"].map("{:.1f}".format), chance=wide["chance"].map("{:.1g}".format))
     named = named.rename(columns={"claim": "claim or check"})

@@ -53,11 +53,11 @@ FORM: Final = Form(
 )
 
 
-def tally(lines: pd.DataFrame) -> tuple[int, int, int]:
+def tally(judged: pd.DataFrame) -> tuple[int, int, int]:
     """Of lines of claims.csv with a verdict that fresh seeds judged: how many have the same on all, how many there are,
     and the number of seeds; zeros where none has."""
-    column = lines["seeds"].fillna("") if "seeds" in lines else pd.Series("", index=lines.index)
-    decided = lines["verdict"].isin(list(SIDES)) | lines["reason"].str.startswith(CONTRADICTED)
+    column = judged["seeds"].fillna("") if "seeds" in judged else pd.Series("", index=judged.index)
+    decided = judged["verdict"].isin(list(SIDES)) | judged["reason"].str.startswith(CONTRADICTED)
     found = [match for text in column[decided] if (match := WHOLE.fullmatch(str(text)))]
     whole = sum(match[1] == match[2] for match in found)
     return whole, len(found), max((int(match[2]) for match in found), default=0)

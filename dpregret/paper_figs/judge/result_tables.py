@@ -63,7 +63,7 @@ def claim_value(record: Mapping[Any, object], name: str = NUMBER[0]) -> str:
     return formats.with_interval(Estimate(value, low, high)) if isfinite(value) else ""
 
 
-def write_lines(judged: pd.DataFrame, out: Path) -> None:
+def write_judged(judged: pd.DataFrame, out: Path) -> None:
     """Write claims and checks into `out`; checks say `why` they could not have come out otherwise."""
     for kind, name in FILES.items():
         rows = judged.loc[judged["kind"] == kind].drop(columns=["kind"])
@@ -71,7 +71,7 @@ def write_lines(judged: pd.DataFrame, out: Path) -> None:
         formats.write_csv(rows.drop(columns=apart, errors="ignore"), out / name)
 
 
-def read_lines(folder: Path, text: bool = False, needed: Sequence[str] = ()) -> pd.DataFrame:
+def read_judged(folder: Path, text: bool = False, needed: Sequence[str] = ()) -> pd.DataFrame:
     """All lines in a folder of results, those that are claims first, with the column `kind`.
 
     `text` leaves every cell as it is written; `needed` are further columns that must be there.
@@ -83,12 +83,12 @@ def read_lines(folder: Path, text: bool = False, needed: Sequence[str] = ()) -> 
         for kind, name in FILES.items()
         if kind == "claim" or (folder / name).exists()
     ]
-    lines = pd.concat([frame for frame in frames if len(frame)] or frames[:1], ignore_index=True)
-    lines = lines.fillna({"where": ""}) if "where" in lines else lines
-    if lines["claim"].duplicated().any():
-        name = lines.loc[lines["claim"].duplicated(), "claim"].iloc[0]
+    judged = pd.concat([frame for frame in frames if len(frame)] or frames[:1], ignore_index=True)
+    judged = judged.fillna({"where": ""}) if "where" in judged else judged
+    if judged["claim"].duplicated().any():
+        name = judged.loc[judged["claim"].duplicated(), "claim"].iloc[0]
         raise DamageError(f"{folder}: {name!r} is both a claim and a check")
-    return lines.fillna({"why": ""}) if "why" in lines else lines.assign(why="")
+    return judged.fillna({"why": ""}) if "why" in judged else judged.assign(why="")
 
 
 JOBS: Final = "jobs.csv"

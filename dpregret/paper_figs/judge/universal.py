@@ -185,11 +185,11 @@ def _reason(law: str, found: Found) -> str:
     return f"{'at most' if found.verdict == word.HOLDS else 'up to'} {of} in {found.cells} cells"
 
 
-def counts_in_words(lines: pd.DataFrame) -> str:
+def counts_in_words(judged: pd.DataFrame) -> str:
     """How often each law was checked, in words: rows, cells, and what did not hold."""
     parts: list[str] = []
     for law in LAWS:
-        rows = lines.loc[lines["claim"].str.startswith(f"{law}.")]
+        rows = judged.loc[judged["claim"].str.startswith(f"{law}.")]
         if len(rows):
             verdicts = rows["verdict"].value_counts()
             counted = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in word.CHECKS if verdict in verdicts)

@@ -308,15 +308,15 @@ def judge_private(runs: pd.DataFrame, claim: Claim, cells: Cells, exact: ExactLo
         return Judgement(word.INCONCLUSIVE, missing, resolution_of="none: no accounted epsilon")
     repeated = rows["participations"].max() if "participations" in rows else 1
     holds = ratio.max() <= 1 + PRIVACY_ROUNDING
-    shown = (least_of(rows, claim) / rows["epsilon"]).max()  # equal to the largest ratio where that is exact
-    upper = claim.accounting == "upper" or shown < ratio.max() * (1 - PRIVACY_ROUNDING)
-    refuted = claim.accounting == "exact" and shown > 1 + PRIVACY_ROUNDING
+    at_least = (least_of(rows, claim) / rows["epsilon"]).max()  # equal to the largest ratio where that is exact
+    upper = claim.accounting == "upper" or at_least < ratio.max() * (1 - PRIVACY_ROUNDING)
+    refuted = claim.accounting == "exact" and at_least > 1 + PRIVACY_ROUNDING
     verdict = word.REPRODUCED if holds else word.VIOLATED if refuted else word.INCONCLUSIVE
     reason = f"accounted eps is {_span(ratio)} times the claimed eps"
     if repeated > 1:
         most = (rows["record_epsilon"] / rows["epsilon"]).max()
         reason += f" of a {claim.unit}; a record in {repeated:.0f} rounds: at most {most:.3g} times"
-        reason += f", at least {shown:.3g} times" if refuted and upper else ""
+        reason += f", at least {at_least:.3g} times" if refuted and upper else ""
     resolved: dict[str, Any] = {"resolution": PRIVACY_ROUNDING, "resolution_of": FACTOR}
     if exact is not None and exact.refutes:
         verdict, upper = word.VIOLATED, False
@@ -336,12 +336,12 @@ class Standing:
     """The means of a sweep compared with an explicit bound, by joint 95 % intervals.
 
     `ratios` (cells,) are mean / bound, for a lower bound bound / mean; `crossed` the values of the parameter where the
-    bound is broken, `held` whether it is kept in every cell.
+    bound is broken, `holds` whether it is kept in every cell.
     """
 
     ratios: Array
     crossed: str
-    held: bool
+    holds: bool
 
 
 def standing(cells: Cells, lower: bool = False) -> Standing:
@@ -379,10 +379,10 @@ def judge_bounded(claim: Claim, cells: Cells) -> Judgement:
     if means.crossed:
         side = "below" if lower else "above"
         return replace(undecided, verdict=word.FAILS, reason=f"mean {noun} {side} the bound at {means.crossed}")
-    if means.held and stated:
+    if means.holds and stated:
         reason = f"{extent}, in {len(cells.values)} cells"
         return replace(undecided, verdict=word.REPRODUCED, reason=reason, resolution=1 - largest)
-    if means.held:
+    if means.holds:
         extent = f"at least {1 / largest:.4g}" if lower else f"at most {largest:.3g}"
         return replace(undecided, verdict=word.HOLDS, reason=f"{extent} of the bound in {len(cells.values)} cells")
     return replace(undecided, reason=f"an interval of the mean {noun} contains the bound, or runs failed")
@@ -548,7 +548,7 @@ def _outgrown(runs: pd.DataFrame, claim: Claim, cells: Cells, law: Array) -> tup
         return word.VIOLATED, f"the explicit bound is crossed at {means.crossed}"
     ratio = float(np.exp(-gap.min()))
     share = f"{ratio:.2g} of the explicit bound"
-    if not means.held:
+    if not means.holds:
         return word.STEEPER, f"at up to {share}, which an interval contains"
     return word.STEEPER_HELD, f"at most {share}"
 

@@ -37,7 +37,7 @@ from dpregret.paper_figs.judge.claims import (
     numbered,
     source_of,
 )
-from dpregret.paper_figs.judge.result_tables import read_lines
+from dpregret.paper_figs.judge.result_tables import read_judged
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN, REPRODUCED, SEEN_HERE, UP_TO_LOGS, VIOLATED
 from dpregret.paper_figs.tables.printed import environment
 from dpregret.paper_figs.tables.write_tables import MEASURED
@@ -68,7 +68,7 @@ View = Mapping[str, Any]
 
 def lines_of(folder: Path) -> dict[str, Record]:
     """The lines of claims.csv and checks.csv, by their claims."""
-    return {line["claim"]: line for line in read_lines(folder, text=True).to_dict("records")}
+    return {line["claim"]: line for line in read_judged(folder, text=True).to_dict("records")}
 
 
 def records(path: Path) -> Sequence[Record]:

@@ -34,7 +34,7 @@ from dpregret.paper_figs.judge.claims import (
     numbered,
 )
 from dpregret.paper_figs.judge.confirmed import FOLDER, TABLE, tally
-from dpregret.paper_figs.judge.result_tables import AUTOMATIC, read_lines
+from dpregret.paper_figs.judge.result_tables import AUTOMATIC, read_judged
 from dpregret.paper_figs.judge.verdicts import POWER
 from dpregret.paper_figs.judge.vocabulary import (
     CHECKS,
@@ -104,7 +104,7 @@ def _lines(reference: Path, papers: Path) -> pd.DataFrame:
     for paper in _judged(reference):
         texts = load_claims(papers / paper / "claims.yaml")
         if not texts.chapter:
-            lines = read_lines(reference / paper).assign(paper=paper, cite=texts.cite or paper)
+            lines = read_judged(reference / paper).assign(paper=paper, cite=texts.cite or paper)
             reconstructed = [claim.id for claim in texts.claims if claim.provenance != "printed"]
             unread = (lines["origin"] == "paper") & lines["claim"].isin(reconstructed)
             stated = (lines["kind"] == "check") & (lines["origin"] != AUTOMATIC)
@@ -262,7 +262,7 @@ def _numbers(reference: Path, papers: Path) -> dict[str, Callable[[], object]]:
         return findings.mistakes_in_words(read)
 
     def claims() -> int:
-        return sum((read_lines(reference / paper)["kind"] == "claim").sum() for paper in folders)
+        return sum((read_judged(reference / paper)["kind"] == "claim").sum() for paper in folders)
 
     def papers_read() -> str:
         chapters = [load_claims(papers / paper / "claims.yaml").chapter for paper in folders]

@@ -56,14 +56,16 @@ def _folder_of(paper: str, results: Path) -> Path:
         raise ConfigError(f"{results}: {error}") from None
 
 
-def lines_table(lines: pd.DataFrame, long: bool = False) -> pd.DataFrame:
+def judged_table(judged: pd.DataFrame, long: bool = False) -> pd.DataFrame:
     """Lines of claims.csv or checks.csv, as text, those that were not run last.
 
     `long` adds who states them, the learner, the resolution (in powers of the parameter, and of its logarithm), the
     second term, the agreement of fresh seeds, and the reason; a table of an older run has no resolution.
     """
     rows = []
-    for row in lines.sort_values("verdict", key=lambda verdicts: verdicts == NOT_RUN, kind="stable").to_dict("records"):
+    for row in judged.sort_values("verdict", key=lambda verdicts: verdicts == NOT_RUN, kind="stable").to_dict(
+        "records"
+    ):
         verdict = CLAIMS[NOT_RUN] if row["verdict"] == NOT_RUN else row["verdict"]
         measured = (
             formats.significant(float(row.get("share") or "nan")) if row["origin"] == AUTOMATIC else claim_value(row)
@@ -111,7 +113,7 @@ def _table_text(folder: Path, number: int, kind: str | None, long: bool, in_json
     if kind:
         title += ": all columns: --json" if long else ": more columns: --long"
         always = (table["origin"] == AUTOMATIC) & (table["verdict"] == HOLDS) & (not long)
-        text = formats.terminal(lines_table(table.loc[~always], long), title)
+        text = formats.terminal(judged_table(table.loc[~always], long), title)
         counted = f"checked for every learner, not listed here: {counts_in_words(table.loc[always])}"
         return "\n".join([text, *folded(counted)]) if always.any() else text
     if form is PRINTED:

@@ -114,7 +114,7 @@ def write_tables(
     judged = pd.concat([judge_claims(runs, claims, experiments, exact), universal_checks(runs, claims)])
     judged = confirmed.applied(judged.reset_index(drop=True), claims.paper, digests)
     judged["changed"] = [len(changes.get(claim, ())) for claim in judged["claim"]]
-    result_tables.write_lines(judged, out)
+    result_tables.write_judged(judged, out)
     result_tables.write_jobs(runs, out, profile)
     paper_table = printed.load_printed(paper, claims) or printed.as_printed(claims, claims.tables[0])
     table_1 = printed.fill(paper_table, claims, judged)

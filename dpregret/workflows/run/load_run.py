@@ -17,7 +17,7 @@ from dpregret.core.errors import ConfigError, not_allowed, one_line, printable
 from dpregret.core.files import reference
 from dpregret.core.paper_names import paper_of
 from dpregret.paper_figs.compare import figures, two_runs
-from dpregret.paper_figs.judge.result_tables import FILES, read_lines
+from dpregret.paper_figs.judge.result_tables import FILES, read_judged
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN
 from dpregret.paper_figs.tables import printed
@@ -247,7 +247,7 @@ def load(place: str | Path = REFERENCE) -> Run:
         if not files:
             raise ConfigError(f"{place}: no results of a paper: give a folder of results, an archive, or {REFERENCE!r}")
         try:
-            lines = [read_lines(file.parent).assign(paper=file.resolve().parent.name) for file in _claims(files)]
+            lines = [read_judged(file.parent).assign(paper=file.resolve().parent.name) for file in _claims(files)]
             further = [file for file in files if file.name not in FILES.values()]
             tables = {f"{file.parent.name}/{file.stem}": read_csv(file) for file in further}
             latex = [file.with_suffix(".tex") for file in further if file.with_suffix(".tex").is_file()]
