@@ -126,9 +126,9 @@ def paper_names() -> list[str]:
 
 def feedbacks() -> list[str]:
     """Kinds of feedback that `advise` knows."""
-    from dpregret.workflows.plan.facts import FEEDBACK, POPULATION
+    from dpregret.workflows.plan.facts import FEEDBACKS
 
-    return [*FEEDBACK.values(), POPULATION]
+    return [*FEEDBACKS]
 
 
 def option(text: str, *names: str, complete: Callable[[], list[str]] | None = None, **settings: Any) -> Any:

@@ -55,7 +55,7 @@ from dpregret.paper_figs.winners.laws import (
 from dpregret.paper_figs.winners.table import CALLS, CELLS, FOLDER, LAWS, OBLIVIOUS, STOCHASTIC
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.interface import Draws
-from dpregret.workflows.plan.facts import FEEDBACK, POPULATION, family_of, stream_facts
+from dpregret.workflows.plan.facts import FEEDBACKS, family_of, stream_facts
 from dpregret.workflows.plan.fingerprint import ROOT
 from dpregret.workflows.run.account import account_of, deviation, sentence
 from dpregret.workflows.run.data import Planned, of_record, planned_at, plays_of
@@ -246,9 +246,6 @@ def _number(text: str) -> Any:
 def advise(request: Request, cells: pd.DataFrame, source: str, data_dir: Path | None = None) -> Advice:
     """Raises ConfigError in one line where nothing fits."""
     family = family_of(request.feedback)
-    if family not in FAMILIES:
-        feedbacks = [*(FEEDBACK.get(name, name) for name in FAMILIES), POPULATION]
-        raise ConfigError(f"--feedback {request.feedback!r}: allowed are {', '.join(feedbacks)}")
     measured = cells.loc[cells["feedback"] == request.feedback]
     problems, rows = _problems(request, measured, family)
     stream, set_name, options = problems[0]
@@ -526,9 +523,8 @@ def main(
     for the only ones."""
     if stochastic and adversarial:
         raise ConfigError("advise: --stochastic and --adversarial: give one of them")
-    kinds = [*FEEDBACK.values(), POPULATION]
-    if (feedback := asked.get("feedback", kinds[0])) not in kinds:
-        raise ConfigError(f"advise: --feedback: {not_allowed('feedback', feedback, kinds)}")
+    if (feedback := asked.get("feedback", FEEDBACKS[0])) not in FEEDBACKS:
+        raise ConfigError(f"advise: --feedback: {not_allowed('feedback', feedback, FEEDBACKS)}")
     fields: dict[str, Any] = {name: READ[name](name, text) if name in READ else text for name, text in asked.items()}
     own = None if data is None else _of_study(data)
     if own is not None:

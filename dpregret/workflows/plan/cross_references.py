@@ -138,24 +138,24 @@ def _rows(texts: PaperTexts) -> Iterator[Mistake]:
     """
     from dpregret.paper_figs.text.formula import FormulaError, checked
 
-    variants = {name: kind.card.variants for family in FAMILIES.values() for name, kind in family.learners.items()}
+    named: list[tuple[KeyPath, str, str]] = []
     for played in texts.claims.privacy_claims:
         learner, _, variant = played.partition(".")
-        if learner not in variants:
-            yield ("privacy_claims", played), not_allowed("learner", learner, variants)
-        elif variant not in variants[learner]:
-            yield ("privacy_claims", played), not_allowed(f"variant of {learner}", variant, variants[learner])
+        named.append((("privacy_claims", played), learner, variant))
     for number, table in enumerate(texts.claims.tables):
         for index, row in enumerate(table.rows):
             path = ("tables", number, "rows", index)
-            if row.learner not in (QUOTED, *variants):
-                yield (*path, "learner"), not_allowed("learner", row.learner, variants)
-            elif row.learner != QUOTED and row.variant not in variants[row.learner]:
-                yield (*path, "learner"), not_allowed(f"variant of {row.learner}", row.variant, variants[row.learner])
+            named += [((*path, "learner"), row.learner, row.variant)] if row.learner != QUOTED else []
             try:
                 checked(row.bound_latex)
             except FormulaError as fault:
                 yield (*path, "bound_latex"), str(fault)
+    variants = {name: kind.card.variants for family in FAMILIES.values() for name, kind in family.learners.items()}
+    for key, learner, variant in named:
+        if learner not in variants:
+            yield key, not_allowed("learner", learner, variants)
+        elif variant not in variants[learner]:
+            yield key, not_allowed(f"variant of {learner}", variant, variants[learner])
 
 
 def _mistakes(reference: Reference, experiments: ExperimentVersions) -> list[Mistake]:

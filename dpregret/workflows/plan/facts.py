@@ -22,6 +22,8 @@ FEEDBACK: Final = {"online": "full", "bandits": "bandit", "experts": "experts", 
 """Family -> what its learners see, in one word; a new family is called by its own name."""
 POPULATION: Final = "population"
 """The same for `erm` where excess risk is that of the law from which fresh records are drawn."""
+FEEDBACKS: Final = (*FEEDBACK.values(), POPULATION)
+"""Kinds of feedback that `advise` knows."""
 TRAITS: Final = {"strongly-convex": "strongly convex", "best-loss": "realizable", "quadratic-sums": "", "phases": "",
           "epochs": "", STORED: "", FRESH: ""}  # fmt: skip
 """Trait of a stream -> its label; empty where it says how losses are computed, not what they are."""
