@@ -21,6 +21,7 @@ try:
     )
     from dpregret.workflows.run import progress
     from dpregret.workflows.run.publish import (
+        STAGES,
         begin,
         ended,
         failures,
@@ -93,12 +94,11 @@ for paper in PAPERS:
             f"list the files of {paper}"
 
 
-if WRONG := not_made(
-    PLAN,
-    sys.argv[1:],
-    lambda file: any(rule.is_producer(file) for rule in workflow.rules),
-    [str(output) for rule in workflow.rules for output in rule.output],
-):
+OUTPUTS = [
+    *(str(file) for stage in STAGES for file in getattr(rules, stage).output),
+    *expand(rules.further_tables.output, **FURTHER, allow_missing=True),
+]
+if WRONG := not_made(PLAN, sys.argv[1:], OUTPUTS):
     sys.exit(WRONG)
 
 

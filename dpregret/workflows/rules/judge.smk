@@ -73,6 +73,12 @@ rule tables:
 
 
 # Tables that only some papers have lie beside the others: `tables` writes them all.
+FURTHER = {
+    "table": ["gains", *(f"table_{n}" for n in range(2, 10))],
+    "form": ["csv", "md"],
+}
+
+
 rule further_tables:
     input:
         claims=made(rules.tables.output.claims),
@@ -82,8 +88,8 @@ rule further_tables:
     log:
         f"{RESULTS}/log/{{paper}}/{{table}}.{{form}}.log",
     wildcard_constraints:
-        table="table_[2-9]|gains",
-        form="csv|md",
+        table="|".join(FURTHER["table"]),
+        form="|".join(FURTHER["form"]),
     localrule: True
     conda:
         CONDA

@@ -16,7 +16,7 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -37,6 +37,9 @@ DIGEST, READ = "digest", "read"
 """What a plan in results holds besides, and what it does not hold."""
 OF_PATHS: Final = frozenset({"-d", "--directory", "--report", "--archive", "--cleanup-metadata", "--cm"})
 """Options of Snakemake that a path of results may follow which is no target."""
+WILDCARD: Final = re.compile(r"{\w+[^}]*}")
+STAGES: Final = [file.stem for file in Path(__file__).parents[1].glob("scripts/[a-z]*.py")]
+"""Rules of the Snakefile: each has a script of its name."""
 LEFT: Final = re.compile(r"\.(.+\.)?[0-9a-f]{32}\.part")
 """What a process that was killed leaves of a file or folder that it was writing."""
 AT_WORK: Final = 3600.0
@@ -77,17 +80,18 @@ def kept_plan(file: Path) -> Plan:
     return plan
 
 
-def not_made(plan: Plan, words: Sequence[str], is_made: Callable[[str], bool], patterns: Iterable[str]) -> str:
+def not_made(plan: Plan, words: Sequence[str], outputs: Iterable[str]) -> str:
     """What is wrong with the first file of results among the words of a command that no rule makes; empty for none.
 
-    Snakemake would call a file up to date that is there, and say nothing more of one that is not. patterns: of the
-    outputs of rules, for a proposal.
+    Snakemake would call a file up to date that is there, and say nothing more of one that is not. outputs: of rules,
+    with wildcards.
     """
+    files = {re.sub(r"{paper\b[^}]*}", paper, output) for output in outputs for paper in plan.parts}
+    pattern = "|".join(WILDCARD.sub(r"[\\w.-]+", re.sub(r"[.+]", r"\\\g<0>", file)) for file in files)
     for before, word in zip(("", *words), words, strict=False):
         file = os.path.normpath(word)
-        if file.startswith("results/") and before not in OF_PATHS and not is_made(file):
-            folder = next((str(parent) for parent in Path(file).parents if is_made(str(parent))), "")
-            files = {re.sub(r"{paper\b[^}]*}", paper, pattern) for pattern in patterns for paper in plan.parts}
+        if file.startswith("results/") and before not in OF_PATHS and not re.fullmatch(pattern, file):
+            folder = next((str(parent) for parent in Path(file).parents if re.fullmatch(pattern, str(parent))), "")
             hint = f"; request its folder {folder}" if folder else nearest(file, sorted(files))
             return f"{word}: no rule makes this file{hint}"
     return ""
