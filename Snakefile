@@ -24,7 +24,6 @@ try:
         STAGES,
         begin,
         ended,
-        failures,
         is_listed,
         not_made,
         summary,
@@ -122,8 +121,6 @@ onsuccess:
 
 onerror:
     stop_timers()
-    for line in failures(PLAN):
-        logger.info(line, extra=progress.OURS)
     logger.info(
         "dpregret: not finished. The same command resumes.", extra=progress.OURS
     )

@@ -19,7 +19,7 @@ from dpregret.workflows.plan.read import Plan
 
 STAMP: Final = ".snakemake_timestamp"
 """Snakemake puts it into folders."""
-NEW, MISSING, OUTDATED, EDITED, FAILED = "new", "missing", "outdated", "edited", "failed"
+NEW, MISSING, OUTDATED, EDITED, FAILED = "new", "missing", "outdated", "edited", "failed before"
 """Why an item is not fresh."""
 
 

@@ -109,9 +109,8 @@ def ended(plan: Plan, outputs: Iterable[str], papers: Sequence[str], seconds: fl
     run nothing (--touch)."""
     stale = freshness.stale_items(plan)
     if missing := lacking(plan, outputs, stale):
-        sys.exit(
-            f"dpregret: not done: {len(missing)} outputs are missing, outdated or of failed plays, such as {missing[0]}"
-        )
+        what = f"{len(missing)} outputs are missing, outdated or of failed plays, such as {missing[0]}"
+        sys.exit("\n".join([f"dpregret: not done: {what}", *failures(plan)]))
     write_list(plan, stale)
     took = f"dpregret: done in {seconds / 60:.1f} minutes by the clock, {cpu_seconds() / 60:.1f} CPU minutes"
     return f"{took}\n{summary(plan, papers)}".rstrip()
