@@ -387,7 +387,7 @@ def report(
     if not existing:
         raise ConfigError(f"{results} holds no report of what was asked for: dpregret run makes one")
     newest = max(existing, key=lambda page: page.stat().st_mtime_ns)
-    typer.echo(os.path.relpath(newest))
+    typer.echo(newest if study.FOLDER else os.path.relpath(newest))  # the user of a study is elsewhere
     if show_it:
         import webbrowser
 
@@ -445,11 +445,11 @@ def within(arguments: list[str]) -> list[str] | None:
 
 
 def _from_here(words: list[str]) -> Iterator[str]:
-    """The words, with whole paths of the files and folders that are here, and of a figure to be drawn here."""
+    """The words, with whole paths of the files and folders that are here, and of those to be written here."""
     for before, word in zip(("", *words), words, strict=False):
         option, joined, value = word.partition("=") if word.startswith("-") else (before, "", word)
         is_path = "/" in value or value.endswith((".yaml", ".yml")) or option == "--results"
-        here = bool(value) and ((is_path and Path(value).exists()) or option == "--figure")
+        here = bool(value) and ((is_path and Path(value).exists()) or option in ("--figure", "--to"))
         yield f"{f'{option}=' * bool(joined)}{Path(value).resolve()}" if here else word
 
 

@@ -152,9 +152,10 @@ def _sums(plan: Plan, without: Collection[str]) -> tuple[dict[str, str], dict[st
 
 
 def summary(plan: Plan, papers: Sequence[str]) -> str:
-    """The results of a run of some papers, and where they are: the table of a single paper, the findings, counts of
-    verdicts, and the reports."""
-    results = Path(plan.results)
+    """The results of a run of some papers, and where they are (of a study with the whole path: its user is elsewhere):
+    the table of a single paper, the findings, counts of verdicts, and the reports."""
+    results = (study.FOLDER or Path()) / plan.results
+    opens = "dpregret report --open" if study.FOLDER is None else f"dpregret report {study.FOLDER} --open"
     lines: list[str] = []
     judged = [paper for paper in papers if (results / paper / "table_1.csv").exists()]
     if len(judged) == 1:
@@ -173,7 +174,7 @@ def summary(plan: Plan, papers: Sequence[str]) -> str:
             lines += [f"  {paper}: {counts[0]}", *([f"    checks: {counts[1]}"] if counts[1] else [])]
             lines.append(f"    table: {results / paper}/table_1.md")
     pages = [results / "report.html", *(results / paper / "report.html" for paper in papers)]
-    lines += [f"  report: {page}  (dpregret report --open)" for page in pages if page.exists()]
+    lines += [f"  report: {page}  ({opens})" for page in pages if page.exists()]
     return "\n".join(lines)
 
 
