@@ -611,8 +611,6 @@ REASONED: Final = ("check", "undecided", "tol_reason", "changed")
 """Keys whose value is a reason, or the name of one."""
 IMPLY_BOUND: Final = ("below", "stated")
 """Types of claims about the explicit bound."""
-REWRITE: Final = "python -m dpregret.workflows.run.rewrite FILE does so"
-"""The command that brings a claims file of an earlier version into this form."""
 PAPER_FILES: Final = ("claims.yaml", "errata.yaml", "changes.yaml", "experiments.yaml")
 """Files of a paper's folder that this module reads; the keys of stages that import it hold them. The third:
 claim -> the commits that changed what it is judged by after its first reference."""
@@ -938,10 +936,9 @@ def _under_headings(source: Source, data: Any, origins: dict[KeyPath, tuple[Sour
         origins[moved] = source, path
         if isinstance(entry, dict):
             if ORIGIN in entry:
-                heads = f"- origin: {entry[ORIGIN]}"
-                yield f"{source.at((*path, ORIGIN))}: is a heading now, an entry above the claims: {heads}; {REWRITE}"
+                yield f"{source.at((*path, ORIGIN))}: is a heading above the claims: - origin: {entry[ORIGIN]}"
             if entry.get("type") in IMPLY_BOUND and "bound" in entry:
-                yield f"{source.at((*path, 'bound'))}: type {entry['type']} implies it: leave this key out; {REWRITE}"
+                yield f"{source.at((*path, 'bound'))}: type {entry['type']} implies it: leave this key out"
             if SAYS in entry:
                 heading.pop(SAYS, None)
             for key in heading.keys() - (entry.keys() - {ORIGIN}):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final, Literal, get_args
 
@@ -213,10 +213,7 @@ def sentence(response: Response, parameter: Parameter, rate: Rate, side: str = "
     verb = f"{'falls' if falls else 'grows'} {'like' if side == 'upper' else 'at least like'}"
     above = [_factor(_base(rate.symbol), rate.power)] if rate.power > 0 else []
     if rate.log_power:
-        argument = rate.symbol if rate.log_argument == "parameter" else rate.log_argument
-        short = rate.log_power == 1 and rate.log_argument == "parameter"
-        logarithm = f"ln {argument}" if short else f"ln({argument})"
-        above.append(logarithm if rate.log_power == 1 else f"{logarithm}^{_written(rate.log_power)}")
+        above.append(str(replace(rate, power=0.0, log="ln", nodes=False)))
     above += [_NODES] * rate.nodes
     below = f" / {_factor(_base(rate.symbol), -rate.power)}" if rate.power < 0 else ""
     return f"{subject} {verb} {' '.join(above) or '1'}{below}"
