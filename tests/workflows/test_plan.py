@@ -18,6 +18,7 @@ from dpregret.core.errors import ConfigError
 from dpregret.core.files import checksum
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.plan import fingerprint, make, read
+from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.make import planned
 from dpregret.workflows.plan.read import TARGETS, Plan, load
 from dpregret.workflows.plan.read import papers as papers_of
@@ -187,6 +188,30 @@ def test_equal_settings_share_their_plays(made: Any, settings: Settings, tmp_pat
     other = planned({"profile": str(tmp_path / "other.yaml")}, lambda where: None)["plan"]
     assert keys(Plan(Path(), other)) == keys(plan)
     assert other["results"] != plan.results
+
+
+def test_only_what_was_played_like_that_needs_no_check(
+    base: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the reference, with the same settings, variant and code, and without failure; another learner is checked."""
+    config = Config.of_plan(base.config)
+    ((paper, found),) = base.parts.items()
+    parts = list(found.values())
+    head = "status,config_hash,learner,variant,code_hash"
+    rows = [f"ok,{part.settings},{each.learner},{each.variant},{each.code}" for part in parts for each in part.plays]
+    monkeypatch.setattr(make, "reference", lambda results: tmp_path)
+
+    def known(*lines: str) -> bool:
+        (tmp_path / paper).mkdir(exist_ok=True)
+        (tmp_path / paper / make.JOBS).write_text("\n".join(lines))
+        make._committed.cache_clear()
+        return make.known(config, paper, parts[0].experiment)
+
+    assert known(head, *rows)
+    assert not known(head, *rows[1:])
+    assert not known(head.replace("config_hash", "settings"), *rows)
+    for word in rows[0].split(","):
+        assert not known(head, rows[0].replace(word, "failed"), *rows[1:])
 
 
 def test_a_job_plays_as_much_as_a_profile_says(made: Any, settings: Settings) -> None:

@@ -15,7 +15,6 @@ from typing import Any, Final
 from dpregret.core.errors import ConfigError, nearest, not_allowed
 from dpregret.core.files import checksum
 from dpregret.core.yaml_source import Expanded, KeyPath, Located, Source, display_path, in_order, read_source, validate
-from dpregret.workflows.families.interface import Experiment
 from dpregret.workflows.plan.config import Config, Limits, other_families, parse_limits
 from dpregret.workflows.plan.read import PAPERS, papers, profile_path
 from dpregret.workflows.plan.semantic_checks import semantic_problems, size_problems
@@ -58,14 +57,14 @@ def load_config(
     limits: Limits | None = None,
     read: dict[str, str] | None = None,
     on_progress: Callable[[str], None] = lambda where: None,
-    stored: Callable[[Config, Experiment], bool] = lambda config, experiment: False,
+    known: Callable[[Config, str, str], bool] = lambda config, paper, experiment: False,
 ) -> Config:
     """Read and check one configuration file, with all that it extends.
 
     Raises `ConfigError` with one line per mistake: syntax, keys and types first, then sizes, then, once these are
     right, what the installed learners, streams and sets cannot do. check False leaves out the latter. limits: go before
     those of the file. read: the files that are read, each with its SHA-256, are added. on_progress: receives what is
-    checked next. stored: tells whether all plays of an experiment are in the store; then it needs no check.
+    checked next. known: tells whether an experiment of a paper was played; then it needs no check.
     """
     source = read_profile(Path(path), read)
     further = {0: TOP_KEYS, 2: PAPER_KEYS}
@@ -77,7 +76,7 @@ def load_config(
     config.limits.bound_imports()
     mistakes = [*_names(config, Path(path).stem), *size_problems(config, config.limits)]
     if check and not mistakes:
-        mistakes += semantic_problems(config, stored, on_progress)
+        mistakes += semantic_problems(config, known, on_progress)
     problems = [f"{source.at(path)}: {message}" for path, message in mistakes]
     if problems:
         raise ConfigError(problems)

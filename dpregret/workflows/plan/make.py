@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import csv
 import hashlib
 import json
 import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,7 +34,8 @@ from dpregret.workflows.plan.semantic_checks import predicted
 
 PLAYS_PER_JOB: Final = 16
 """Unless a profile says another number: to start a job takes as long as one or two plays."""
-COMPARED: Final = ("claims.csv", "checks.csv", "jobs.csv", "audit.csv", "planted.csv", "exact_losses.csv")
+JOBS: Final = "jobs.csv"
+COMPARED: Final = ("claims.csv", "checks.csv", JOBS, "audit.csv", "planted.csv", "exact_losses.csv")
 """The files of the reference that a gate reads."""
 
 
@@ -42,7 +46,7 @@ def planned(options: Mapping[str, Any], on_progress: child.OnProgress) -> dict[s
         read: dict[str, str] = {}
         check_records()
         config = load.load_config(
-            source, limits=parse_limits(options.get("limits")), read=read, on_progress=on_progress, stored=stored
+            source, limits=parse_limits(options.get("limits")), read=read, on_progress=on_progress, known=known
         )
         papers = cross_references.check_references(config)
         read |= {str(file.path): checksum(file.path) for file in records.declared().values()}
@@ -55,9 +59,23 @@ def planned(options: Mapping[str, Any], on_progress: child.OnProgress) -> dict[s
         return {"plan": None, "problems": [fault(error)]}
 
 
-def stored(config: Config, experiment: Experiment) -> bool:
-    """Whether all plays of an experiment are in the store: then it needs no check."""
-    return all(holds(play.key) for play, _ in plays(config.seed, experiment))
+def known(config: Config, paper: str, name: str) -> bool:
+    """Whether all plays of an experiment are in the store or in the committed reference: then it needs no check."""
+    committed, settings = _committed(reference(results_of(config)) / paper / JOBS), config.hash(paper, name)
+    return all(
+        (settings, play.learner, play.variant, play.code) in committed or holds(play.key)
+        for play, _ in plays(config.seed, config.experiment(paper, name))
+    )
+
+
+@cache
+def _committed(jobs: Path) -> frozenset[tuple[str, ...]]:
+    """Settings, learner, variant and code of the plays that a reference holds; none where it cannot be read."""
+    decided = itemgetter("config_hash", "learner", "variant", "code_hash")
+    with contextlib.suppress(OSError, ValueError, LookupError, csv.Error):
+        rows = csv.DictReader(jobs.read_text(encoding="utf-8").splitlines())
+        return frozenset(decided(row) for row in rows if row["status"] == "ok")
+    return frozenset()
 
 
 def short(content: object) -> str:

@@ -28,18 +28,18 @@ STEEPEST: Final = 1e100  # strong convexity, which bounds square
 
 
 def semantic_problems(
-    config: Config, stored: Callable[[Config, Experiment], bool], on_progress: Callable[[str], None]
+    config: Config, known: Callable[[Config, str, str], bool], on_progress: Callable[[str], None]
 ) -> Iterator[Mistake]:
     """Yield (key path, message) for everything that the models alone cannot see.
 
-    stored: tells whether all plays of an experiment are in the store. on_progress: receives what is checked next.
+    known: tells whether an experiment of a paper was played. on_progress: receives what is checked next.
     """
     for paper, settings in config.papers.items():
         parts: dict[KeyPath, Callable[[], Iterator[Mistake]]] = {}
         parts["oracle_costs",] = partial(_oracle_costs, settings.oracle_costs)
         for name, experiment in settings.experiments.items():
             check = partial(within, config.limits, experiment, config.allow_few_cells)
-            if not list(_names(experiment, FAMILIES[experiment.family])) and stored(config, experiment):
+            if not list(_names(experiment, FAMILIES[experiment.family])) and known(config, paper, name):
                 check = partial(_few_cells, experiment, config.allow_few_cells)
             parts["experiments", name] = check
         for path, find_mistakes in parts.items():
