@@ -25,6 +25,7 @@ from dpregret.algorithms.privacy import (
     calibrate,
     unit_noise,
 )
+from dpregret.algorithms.privacy.budget import gaussian_mu
 from dpregret.core.losses import Losses
 from dpregret.datasets.losses import RidgeSquared
 from dpregret.datasets.risks import make_risk
@@ -227,6 +228,7 @@ def test_calibration(benchmark: Any, small: bool, who: str) -> None:
         )  # fmt: skip
 
     def ours() -> float:
+        gaussian_mu.cache_clear()
         return calibrate("gaussian", budget, 1.0, releases)
 
     if who == "dpregret":

@@ -21,6 +21,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -214,6 +215,7 @@ CALIBRATED: Final = 4.0
 """Rounding errors that calibrations keep away from the budget; conversions keep one."""
 
 
+@lru_cache
 def gaussian_mu(budget: Budget) -> float:
     """The largest mu whose mu-GDP implies the budget, from below: the inverse of `gaussian_delta`.
 
@@ -233,6 +235,7 @@ def gaussian_mu(budget: Budget) -> float:
     return largest_within(lambda mu: _excess(budget.epsilon, mu, budget.delta, CALIBRATED), 0.0)
 
 
+@lru_cache
 def gaussian_epsilon(mu: float, delta: float) -> float:
     """The epsilon that mu-GDP implies at delta, from above.
 
