@@ -63,9 +63,9 @@ def write_runs(frame: pd.DataFrame, folder: Path) -> Path:
     return folder
 
 
-def only_png(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From now on figures are saved as PNG and nowhere else."""
-    monkeypatch.setattr(grammar, "FORMS", ("png",))
+def only_png(monkeypatch: pytest.MonkeyPatch, *further: str) -> None:
+    """From now on figures are saved as PNG, and in `further` forms."""
+    monkeypatch.setattr(grammar, "FORMS", ("png", *further))
 
 
 def figures_of(monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], object]) -> dict[str, PanelFigure]:

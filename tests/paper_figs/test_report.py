@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -80,7 +81,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for file in files:
         parquet.write(planted.loc[planted["experiment"] == file.parent.name], file, parquet.Stamp("", ""))
     with pytest.MonkeyPatch.context() as patch:
-        only_png(patch)
+        only_png(patch, "svg")
         write_figures(runs, texts, drawn, experiments=["errata"])
         write_winners(files, facts, folder)
     (folder / PAPER / "runs").mkdir()
@@ -221,8 +222,22 @@ def test_winners_of_the_page_are_those_of_the_table(page: Path) -> None:
     text, table = page.read_text(encoding="utf-8"), pd.read_csv(page.parent / "winners.csv")
     column = unpacked(text.split('id="winners-data">')[1].split("</script>")[0])["columns"]["winner"]
     assert [column["words"][code] for code in column["codes"]] == table["winner"].tolist()
-    contested = table.loc[table["algorithms"] > 1, "winner"]
-    assert contested.iloc[-1] in text.split('id="winners-table"')[1].split("</table>")[0]
+
+
+def test_every_drawing_of_the_page_has_its_letters_and_coordinates(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    letters, figures = unpacked(text.split('id="drawings">')[1].split("</script>")[0]).values()
+    shown = {*re.findall('data-drawing="([^"]+)"', text)}
+    assert {*figures} == shown == {f"{PAPER}/printed_errata", "winners/profiles"}
+    for name, drawn in figures.items():
+        source = page.parent / (name.replace("/", "/figures/") if name.startswith(PAPER) else name)
+        saved = source.with_suffix(".svg").read_text(encoding="utf-8")
+        used = {*re.findall(r'href="#([^"]+)"', drawn), *re.findall(r"url\(#([^)]+)\)", drawn)}
+        assert used <= {*letters, *re.findall(' id="([^"]+)"', drawn)}
+        assert used & {*letters}
+        assert len(ElementTree.fromstring(drawn).findall(".//*")) > 100
+        places = [[float(x) for x in re.findall(r' x="([^"]+)"', svg)] for svg in (drawn, saved)]
+        np.testing.assert_allclose(*places, rtol=0, atol=0.06)  # points
 
 
 def test_measured_errata_show_their_effect_and_links_lead_somewhere(results: Path) -> None:

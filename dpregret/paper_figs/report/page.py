@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import io
 import json
 import re
 import zlib
@@ -46,7 +45,7 @@ from dpregret.paper_figs.tables.write_tables import BOUND_LATEX, MEASURED, symbo
 from dpregret.paper_figs.text import formats, formula
 from dpregret.paper_figs.text.formats import DASH, significant
 from dpregret.paper_figs.text.formula import unicode
-from dpregret.paper_figs.winners.table import FOLDER, SETTING, TABLE, VERDICTS
+from dpregret.paper_figs.winners.table import FOLDER, TABLE, VERDICTS
 
 CHECK: Final = "check"
 KINDS: Final = {
@@ -60,13 +59,14 @@ KINDS: Final = {
 BROKEN: Final = " failed: "
 """Part of the reason of a claim that was not judged because a learner failed."""
 HIDDEN: Final = (BOUND_LATEX, "errata", "verdicts", "saturated cells")
-COLOURS: Final = 128
-"""Figures are embedded with a palette of n colours: a third of the size, no difference to the eye."""
-EFFORT: Final = 80
-"""Of 100: how hard the compression of a figure tries. It loses nothing."""
-SMALL: Final = 640
+LETTER: Final = re.compile(r'<path id="([^"]+)" d="([^"]+)" transform="scale\(0\.015625\)"/>')
+"""The outline of a letter in an SVG of matplotlib."""
+IDLE: Final = re.compile(r'<defs>\s*</defs>|<!.*?>|<\?.*?\?>|<metadata>.*?</metadata>|(?<=<g) id="[^"]*"', re.DOTALL)
+"""What such a file has that does not show."""
 NEEDLESS: Final = ' xmlns="http://www.w3.org/1998/Math/MathML" display="inline"'
 """What a formula has that HTML does not need."""
+CLOSED: Final = re.compile(r"</t[dr]>\s*")
+"""Ends of cells and rows, which end where the next one begins: a tenth of the text."""
 LISTED: Final = 25
 """Laws that hold always that a paper's page lists, if all hold: those nearest to what is allowed."""
 
@@ -204,39 +204,39 @@ def _table(folder: Path, claims: ClaimsFile, number: int, tested: set[str]) -> V
 
 
 def _figure(path: Path, claims: ClaimsFile) -> View:
-    """A static figure as a data address; `files` are beside it in the folder of results, its data among them.
-
-    title: what is seen, in words. small: the figure of a card, else the same picture a few hundred pixels wide.
-    """
+    """A static figure; `files` are beside it in the folder of results, its data among them."""
     experiment = next((entry.experiment for entry in claims.figures if entry.name == path.stem), "")
-    source, (width, height), title = embedded(path)
     beside = [path.with_suffix(end) for end in (".csv", ".pdf", ".svg")]
-    card = path.with_suffix(".card.png")
-    return {
-        "name": path.stem,
-        "title": title or path.stem.replace("_", " "),
-        "source": source,
-        "small": embedded(card)[0] if card.exists() else embedded(path, SMALL)[0],
-        "width": width,
-        "height": height,
-        "experiment": experiment,
-        "files": [file.name for file in beside if file.exists()],
-    }
+    return {**picture(path), "experiment": experiment, "files": [file.name for file in beside if file.exists()]}
 
 
-def embedded(path: Path, width: int = 0) -> tuple[str, tuple[int, int], str]:
-    """A PNG file as a data address with fewer colours, at most `width` pixels wide if given; its size; its title."""
+def picture(path: Path) -> View:
+    """A figure by its PNG, beside which its SVG lies. title: what is seen, in words. size: pixels. small: its card as a
+    data address, if it has one.
+    """
     from PIL import Image
 
+    card = path.with_suffix(".card.png")
+    data = base64.b64encode(card.read_bytes()).decode("ascii") if card.exists() else ""
     with Image.open(path) as image:
-        title = str(image.info.get("Title", ""))
-        picture = image.convert("RGB")
-        if width:
-            picture.thumbnail((width, image.height))
-        reduced = picture.quantize(COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
-        buffer = io.BytesIO()
-        reduced.convert("RGB").save(buffer, "WEBP", lossless=True, quality=EFFORT)
-        return "data:image/webp;base64," + base64.b64encode(buffer.getvalue()).decode(), image.size, title
+        title = str(image.info.get("Title", "")) or path.stem.replace("_", " ")
+        small = f"data:image/png;base64,{data}" if data else ""
+        return {"name": path.stem, "title": title, "size": image.size, "small": small, "path": path}
+
+
+def drawings(pictures: Mapping[str, View]) -> dict[str, dict[str, str]]:
+    """The figures as SVG with coordinates of four digits, a tenth of a pixel; apart, the outlines of their letters.
+
+    Packed this is a third of a picture in pixels, and sharp at every size.
+    """
+    letters: dict[str, str] = {}
+    figures = {}
+    for key, figure in pictures.items():
+        text = figure["path"].with_suffix(".svg").read_text(encoding="utf-8")
+        letters |= {found[1]: found[0] for found in LETTER.finditer(text)}
+        text = re.sub(r"-?\d+\.\d+", lambda number: f"{float(number[0]):.4g}", IDLE.sub("", LETTER.sub("", text)))
+        figures[key] = re.sub(r"\s+", " ", IDLE.sub("", text)).replace("> <", "><").strip()
+    return {"letters": letters, "figures": figures}
 
 
 SILENT: Final = " without noise"
@@ -366,15 +366,14 @@ PARTS: Final = {
 def winners_view(results: Path, names: Names) -> dict[str, Any]:
     """The winners of a folder of results; empty where there is no table of winners.
 
-    columns: heads; rows: settings with several algorithms at their largest T; data: JSON of all for the filters.
-    answer: who wins, in one sentence. `names`: identifier -> displayed name, written before the identifier.
+    columns: heads; data: JSON of all settings. answer: who wins, in one sentence. `names`: identifier -> displayed
+    name, written before the identifier.
     """
     if not (results / TABLE).exists():
         return {}
     table = formats.read_csv(results / TABLE, keep_default_na=False, na_values=[""])
     table = table.fillna({name: "" for name in table if not pd.api.types.is_numeric_dtype(table[name])})
     texts = pd.DataFrame({name: _as_text(table, name) for name in {**FILTERS, **SHOWN}})
-    longest = table["rounds"] == table.groupby(SETTING, dropna=False)["rounds"].transform("max")
     contested = table["algorithms"] > 1
     learners = sorted({name for column in LEARNERS for name in texts[column] if "." in name})
     data = _packed(texts.assign(contested=contested.map({True: "yes", False: ""})))
@@ -382,12 +381,11 @@ def winners_view(results: Path, names: Names) -> dict[str, Any]:
     return {
         "answer": _answer(table.loc[contested], names),
         "columns": [*SHOWN.values()],
-        "rows": texts.loc[longest & contested, list(SHOWN)].to_numpy().tolist(),
         "settings": len(table),
         "data": {**data, "names": {name: learner_name(names, *name.split(".", 1)) for name in learners}},
         "counts": findings.read_captioned(results / "winners.md", "How often each learner is the one of least regret"),
         "parts": findings.read_all(folder, PARTS),
-        "figure": embedded(folder / "profiles.png"),
+        "figure": picture(folder / "profiles.png"),
         "verdicts": VERDICTS,
     }
 
@@ -508,6 +506,7 @@ def write_report(
         further[paper] = list(unclaimed(explored, written.claims, experiments))
     tested = [(view, line) for view in views for line in view["tested"]]
     winners, scripts = winners_view(results, run.names), page_scripts()
+    pictures = {f"{view['paper']}/{figure['name']}": figure for view in views for figure in view["figures"]}
     template = findings.templates()
     template.filters.update(slug=slug, short=short, zip=zip, stem=lambda text: re.split("[,:]", text)[0])
     template.filters.update(
@@ -533,7 +532,8 @@ def write_report(
         provenance=gather(results, run.profile, run.config),
         findings=findings.headlines(results, texts, list(papers)),
         refuted=[(view, line) for view, line in tested if line["refutes"]],
-        pictures={(view["paper"], figure["name"]): figure for view in views for figure in view["figures"]},
+        pictures=pictures,
+        drawings=packed(drawings(pictures | ({"winners/profiles": winners["figure"]} if winners else {}))),
         statements=_statements(tested, len(findings.refutations(results, texts, list(papers)))),
         counts=counted(line for _, line in tested),
         verdicts={line["verdict"] for _, line in tested},
@@ -553,7 +553,8 @@ def write_report(
         again=lambda paper, view: (Run() if view["absent"] else run).command(paper, view["id"]),
     )
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(html.replace(NEEDLESS, ""), encoding="utf-8")
+    text, scripts_follow, rest = html.partition("</main>")
+    out.write_text(CLOSED.sub("", text.replace(NEEDLESS, "")) + scripts_follow + rest, encoding="utf-8")
 
 
 def vendored() -> list[dict[str, str]]:

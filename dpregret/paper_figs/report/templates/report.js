@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  const { element, place } = dpregret;
+  const { element, place, unique } = dpregret;
   const root = document.documentElement;
 
   // pages: one is shown, that which holds the place of the address
@@ -36,6 +36,16 @@
     event.preventDefault(); // the page that is shown stays
     document.getElementById("content").focus();
   });
+
+  // figures, each a file of its own with the letters that it has
+  dpregret.loading.push(dpregret.data("drawings").then(({ letters, figures }) => {
+    document.querySelectorAll("img[data-drawing]").forEach((picture) => {
+      const figure = figures[picture.dataset.drawing], used = unique(figure.match(/(?<=")#[^"]+/g) || []);
+      const outlines = used.map((name) => letters[name.slice(1)] || "").join("");
+      const parts = [figure.replace("</svg>", ""), "<defs>", outlines, "</defs></svg>"];
+      picture.src = URL.createObjectURL(new Blob(parts, { type: "image/svg+xml" }));
+    });
+  }));
 
   // a claim that is opened shows its figure, and its command can be copied
   document.addEventListener("toggle", (event) => {
