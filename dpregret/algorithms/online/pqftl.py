@@ -106,8 +106,8 @@ class Pqftl(Learner):
         return share * super().displacement(rounds)
 
 
-def private_sum_scale(budget: Budget, depth: float, radius: float = 1.0) -> float:
-    """sigma of Algorithm 5 for items of norm at most `radius`; depth: log T."""
+def private_sum_scale(budget: Budget, depth: float) -> float:
+    """sigma of Algorithm 5 for items of norm at most 1; depth: log T."""
     if math.isinf(budget.epsilon):
         return 0.0
-    return radius / budget.epsilon * depth * math.sqrt(budget.log_over_delta(depth))
+    return 1.0 / budget.epsilon * depth * math.sqrt(budget.log_over_delta(depth))

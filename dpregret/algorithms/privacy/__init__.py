@@ -75,13 +75,12 @@ PURE_ALTERNATIVES: Mapping[str, str] = {
 """The same under pure noise. Over a horizon nothing expires, and only the first is offered."""
 
 
-def window_sums(variant: str, window: int, tree: PrefixSums | None = None) -> PrefixSums:
+def window_sums(variant: str, window: int) -> PrefixSums:
     """The mechanism of a variant for the last `window` items.
 
     Args:
-        variant: of a learner: a key of `ALTERNATIVES` or `PURE_ALTERNATIVES`, or another.
+        variant: of a learner: a key of `ALTERNATIVES` or `PURE_ALTERNATIVES`, or another (`WindowTree`).
         window: items that are protected at a time.
-        tree: the mechanism of other variants (None: `WindowTree`).
 
     Returns:
         The mechanism; `nodes_per_item` is its price.
@@ -98,7 +97,7 @@ def window_sums(variant: str, window: int, tree: PrefixSums | None = None) -> Pr
     if variant == "blocks":
         radices = best_radices(window)
         return WindowBlocks(window, radices) if radices else WindowItems(window)
-    return WindowTree(window) if tree is None else tree
+    return WindowTree(window)
 
 
 def horizon_sums(variant: str, horizon: int, tree: PrefixSums | None = None) -> PrefixSums:

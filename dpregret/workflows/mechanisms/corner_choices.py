@@ -50,10 +50,10 @@ class Slopes:
         raise NotImplementedError
 
 
-def printed(samples: int, epsilon: float, dimension: int = DIMENSION, delta: float = DELTA) -> OneSampleFrankWolfe:
+def printed(samples: int, epsilon: float, dimension: int = DIMENSION) -> OneSampleFrankWolfe:
     """The learner, for its plan of noise and its ledger."""
     problem = ErmProblem(make_set("l1-ball", dimension), cast("Any", Slopes(samples, dimension)))
-    return OneSampleFrankWolfe(problem, [Budget(epsilon, delta)], 1, "printed")
+    return OneSampleFrankWolfe(problem, [Budget(epsilon, DELTA)], 1, "printed")
 
 
 def raised_half(gap: Array, count: int) -> Array:
