@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import gc
 import json
 import multiprocessing
 import os
@@ -133,6 +134,7 @@ def _end(child: Any) -> None:
 def _be(function: Callable[[OnProgress], Any], writer: Connection, bounds: Bounds, log: Path | None) -> None:
     """In the child: call, and send the answer as the last message."""
     end, dumps = os._exit, json.dumps  # as they are before foreign code may replace them
+    gc.freeze()  # what the parent holds is no garbage of this process: to look through it would copy it
     os.setsid()
     threading.Thread(target=end_with_parent, daemon=True).start()
     if log is not None:

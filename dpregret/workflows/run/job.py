@@ -106,6 +106,7 @@ def faults_in(receipts: Iterable[Path], part: ExperimentPlays) -> dict[Play, str
 def share(plan: Plan, part: ExperimentPlays, experiment: Experiment) -> None:
     """Import what all children would import, except learners and files of a study, and load its kernels."""
     modules = {f"{fingerprint.PACKAGE}.algorithms.{name}" for name in ("learner", "geometry", "privacy")}
+    modules.add("scipy.optimize")  # calibration imports it late: a fifth of a second, in two children of three
     for path in {path for play in part.plays for path in plan.files_of(play.code) if path.suffix == ".py"}:
         package, *below = Path(fingerprint.name_of(path)).with_suffix("").parts[1:]
         if package in ("numerics", "core", "datasets"):
