@@ -111,10 +111,11 @@ def vertices(domain: Any, costs: Array) -> Array:
 
 def _served(oracle: Any, domain: Any, rows: Array) -> Array:
     """Answers to rows (..., d), found in columns."""
-    columns = np.array(np.reshape(rows, (-1, np.shape(rows)[-1])).T, dtype=np.float64, order="C")
+    points = np.asarray(rows, dtype=np.float64)
+    columns = points.reshape(-1, points.shape[-1]).T.copy()
     x = columns.copy()
     specialised(oracle, type(domain))(domain, columns, x, np.empty((SCRATCH, x.shape[1])))
-    return np.ascontiguousarray(x.T).reshape(np.shape(rows))
+    return x.T.reshape(points.shape)
 
 
 def moved(domain: Any, weights: Array, radius: float | Array, costs: Array) -> Array:

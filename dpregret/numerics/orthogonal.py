@@ -25,11 +25,9 @@ def symmetric(matrices: Array) -> tuple[Array, Array]:
     """Eigenvalues (..., m) from the smallest on, and eigenvectors (..., m, m) as columns, of symmetric matrices."""
     rows, values = _beside_identity(matrices)
     orthogonalise(rows, values, True)
-    order = np.argsort(values, axis=-1, kind="stable")
-    bases = rows[..., matrices.shape[-1] :]
-    values = np.take_along_axis(values, order, axis=-1).reshape(matrices.shape[:-1])
-    vectors = np.take_along_axis(bases, order[..., None], axis=-2).reshape(matrices.shape)
-    return values, vectors.swapaxes(-1, -2)
+    each, order = np.arange(len(rows))[:, None], np.argsort(values, axis=-1, kind="stable")
+    vectors = rows[each, order, matrices.shape[-1] :].reshape(matrices.shape)
+    return values[each, order].reshape(matrices.shape[:-1]), vectors.swapaxes(-1, -2)
 
 
 def singular(matrices: Array) -> tuple[Array, Array, Array]:
@@ -40,9 +38,8 @@ def singular(matrices: Array) -> tuple[Array, Array, Array]:
     rows, squares = _beside_identity(matrices)
     orthogonalise(rows, squares, False)
     values = np.sqrt(np.maximum(squares, 0.0))
-    order = np.argsort(-values, axis=-1, kind="stable")
-    values = np.take_along_axis(values, order, axis=-1)
-    rows = np.take_along_axis(rows, order[..., None], axis=-2)
+    each, order = np.arange(len(rows))[:, None], np.argsort(-values, axis=-1, kind="stable")
+    values, rows = values[each, order], rows[each, order]
     shape, side = matrices.shape, matrices.shape[-1]
     left = rows[..., side:].reshape(shape).swapaxes(-1, -2)
     right = rows[..., :side] / np.where(values > 0.0, values, 1.0)[..., None]
