@@ -22,7 +22,7 @@ from dpregret.workflows.audit.neighbours import Special, generators, rows
 from dpregret.workflows.audit.online import AuditedOnline
 from dpregret.workflows.audit.own import UNDECIDED, chosen, of_study
 from dpregret.workflows.audit.own import main as own_audit
-from dpregret.workflows.audit.plan import again, audits, load_settings
+from dpregret.workflows.audit.plan import again, audits, load_settings, pair_rows
 from dpregret.workflows.audit.planted import CASES, RUNS, planted_rows
 from dpregret.workflows.audit.tables import Tables, faults, finding, findings, write_audit
 from dpregret.workflows.families import FAMILIES
@@ -125,6 +125,13 @@ def test_planted_rows_do_not_depend_on_what_ran_before() -> None:
     pd.testing.assert_frame_equal(first, again)
     assert set(first["bug"]) == set(CASES)
     assert first["caught"].isin([0.0, 1.0]).all()
+
+
+def test_a_ledger_above_its_claim_is_audited_with_all_runs() -> None:
+    pairs = pair_rows({"noisy-smd": "erm"}, 3, 400, enough=200)
+    within = pairs["accounted"] <= pairs["claimed"]
+    assert set(pairs.loc[within, "runs"]) == {100}  # half of them are counted
+    assert set(pairs.loc[~within, "runs"]) == {200}
 
 
 @pytest.mark.parametrize(
