@@ -23,7 +23,6 @@ from dpregret.algorithms.privacy.prefix_sums import NoisePerItem, NoisePerPrefix
 from dpregret.algorithms.privacy.series import inverse_root_coefficients, landau, root_coefficients
 from dpregret.algorithms.privacy.toeplitz import WindowBuffers, WindowRoot, norm_floor
 from dpregret.algorithms.privacy.trees import WindowTree
-from dpregret.core.errors import ConfigError
 from dpregret.paper_figs.judge.cells import mean_root
 from dpregret.workflows.mechanisms import exact, vectors
 from dpregret.workflows.mechanisms.own_mechanism import Claim, OwnNoiseError, audit, load, noise_matrix
@@ -433,12 +432,6 @@ def test_a_loss_that_rounding_hides_is_not_judged() -> None:
     assert audit(noise[:20, :20], Claim(20, 20)).worst.mu > 1e4
     with pytest.raises(OwnNoiseError, match="rounding hides it"):
         audit(noise, Claim(60, 60))
-
-
-@pytest.mark.parametrize("given", [{"exact_gaps": "no", "participations": 2}, {"sums": "no"}, {"sums": 1}])
-def test_a_word_is_not_taken_for_true(given: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError, match="must be True or False"):
-        dp.audit(NoisePerItem(), rounds=4, **given)
 
 
 @pytest.mark.parametrize(("key", "fitting"), [("window", 4), ("participations", 4), ("separation", 4)])
