@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from dpregret.cli import app, targets
-from dpregret.paper_figs.judge.claims import cited_claims, load_paper
+from dpregret.paper_figs.judge.read_claims import cited_claims, load_paper
 from dpregret.paper_figs.report import readme
 from dpregret.workflows.plan.load import load_config
 from dpregret.workflows.plan.read import papers

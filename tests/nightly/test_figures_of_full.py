@@ -7,7 +7,7 @@ from figure_faults import faults
 
 from dpregret.paper_figs.figures.style import style_context
 from dpregret.paper_figs.figures.write import drawn
-from dpregret.paper_figs.judge.claims import load_claims
+from dpregret.paper_figs.judge.read_claims import load_claims
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.workflows.plan.facts import display_names
 from dpregret.workflows.plan.read import PAPERS

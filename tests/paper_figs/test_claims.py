@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from dpregret.paper_figs.judge.claims import Claim, ClaimsError, cited_claims, load_claims, load_errata, load_paper
+from dpregret.paper_figs.judge.claims import Claim, ClaimsError
+from dpregret.paper_figs.judge.read_claims import cited_claims, load_claims, load_errata, load_paper
 from dpregret.paper_figs.judge.vocabulary import parse, sentence
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -22,7 +22,8 @@ from dpregret.paper_figs.figures.style import (
     thinned,
     tick_values,
 )
-from dpregret.paper_figs.judge.claims import figure_types, load_claims
+from dpregret.paper_figs.judge.claims import figure_types
+from dpregret.paper_figs.judge.read_claims import load_claims
 from dpregret.paper_figs.judge.runs import check_columns
 from dpregret.workflows.plan.facts import display_names
 from dpregret.workflows.plan.read import PAPERS

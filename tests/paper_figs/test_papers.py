@@ -14,7 +14,8 @@ from dpregret.paper_figs.figures import compare, sweep
 from dpregret.paper_figs.figures.grammar import Source, Theme
 from dpregret.paper_figs.figures.write import write_figures
 from dpregret.paper_figs.judge.cells import EDGE, best_regularisation, collect_cells
-from dpregret.paper_figs.judge.claims import Claim, ClaimsError, FigureEntry, load_claims
+from dpregret.paper_figs.judge.claims import Claim, ClaimsError, FigureEntry
+from dpregret.paper_figs.judge.read_claims import load_claims
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.paper_figs.judge.verdicts import judge, rate_text
 from dpregret.paper_figs.judge.vocabulary import STEEPER, STEEPER_HELD

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dpregret.paper_figs.judge.claims import load_claims, numbered
+from dpregret.paper_figs.judge.claims import numbered
+from dpregret.paper_figs.judge.read_claims import load_claims
 from dpregret.paper_figs.judge.result_tables import read_judged
 from dpregret.paper_figs.tables import printed
 from dpregret.paper_figs.tables.printed import FILE, FilledTable, as_printed, fill, load_printed

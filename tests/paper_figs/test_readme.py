@@ -6,7 +6,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from dpregret.paper_figs.judge.claims import ClaimsError, load_paper, numbered
+from dpregret.paper_figs.judge.claims import ClaimsError, numbered
+from dpregret.paper_figs.judge.read_claims import load_paper
 from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS
 from dpregret.paper_figs.report import readme
 from dpregret.paper_figs.report.findings import by_statement, headlines, load_findings, markdown, refutations

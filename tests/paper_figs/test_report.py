@@ -19,7 +19,7 @@ from dpregret.core import parquet
 from dpregret.core.files import RECORDS
 from dpregret.paper_figs.figures.write import write_figures
 from dpregret.paper_figs.judge import result_tables
-from dpregret.paper_figs.judge.claims import load_paper
+from dpregret.paper_figs.judge.read_claims import load_paper
 from dpregret.paper_figs.judge.result_tables import read_judged
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.paper_figs.report.findings import headlines, section, write_errata_page

@@ -14,7 +14,8 @@ from dpregret.paper_figs.figures import compare, write
 from dpregret.paper_figs.figures.curves import Series, panels_of
 from dpregret.paper_figs.figures.grammar import Curve, PanelFigure, Source, Theme
 from dpregret.paper_figs.figures.style import MOST, CurveStyle, style_context
-from dpregret.paper_figs.judge.claims import ClaimsFile, FigureEntry, Table, load_claims, load_paper
+from dpregret.paper_figs.judge.claims import ClaimsFile, FigureEntry, Table
+from dpregret.paper_figs.judge.read_claims import load_claims, load_paper
 from dpregret.paper_figs.judge.result_tables import read_jobs, write_jobs
 from dpregret.paper_figs.judge.runs import COLUMNS, COST_COLUMNS, KEY, RunsError, check_columns, empty_row, read_runs
 from dpregret.paper_figs.tables.write_tables import MORE, comparison_table, costs_table, write_errata, write_tables

@@ -23,7 +23,8 @@ from dpregret.core.errors import ConfigError
 from dpregret.core.paper_names import short_names
 from dpregret.core.yaml_source import expand
 from dpregret.datasets.fetch import Source
-from dpregret.paper_figs.judge.claims import CHANGES, ClaimsError, load_changes, load_claims, load_errata, load_paper
+from dpregret.paper_figs.judge.claims import ClaimsError
+from dpregret.paper_figs.judge.read_claims import CHANGES, load_changes, load_claims, load_errata, load_paper
 from dpregret.workflows.audit.plan import load_settings
 from dpregret.workflows.families.online import OnlineExperiment
 from dpregret.workflows.plan import config, load, semantic_checks

@@ -33,7 +33,7 @@ from dpregret.algorithms.online.wdp_cocop import WdpCocopGamma
 from dpregret.algorithms.privacy import Budget, gaussian_epsilon
 from dpregret.algorithms.privacy.selection import RANGES, Selection, calibrate_selection
 from dpregret.numerics.arrays import Array
-from dpregret.paper_figs.judge.claims import load_claims
+from dpregret.paper_figs.judge.read_claims import load_claims
 from dpregret.paper_figs.judge.result_tables import ExactLoss
 from dpregret.workflows.audit import exact_losses as exact
 from dpregret.workflows.audit.erm import AuditedRisk

@@ -30,7 +30,7 @@ from dpregret.datasets.losses import RidgeSquared
 from dpregret.datasets.pool_streams import PoolStream
 from dpregret.datasets.streams import Stream, make_stream
 from dpregret.paper_figs.figures.style import DOTTED, PLAIN, CurveStyle, CurveStyles
-from dpregret.paper_figs.judge.claims import load_claims
+from dpregret.paper_figs.judge.read_claims import load_claims
 from dpregret.paper_figs.judge.runs import check_columns, check_runs
 from dpregret.workflows.families import FAMILIES, interface, online
 from dpregret.workflows.families.interface import Draws

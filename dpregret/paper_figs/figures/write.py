@@ -14,7 +14,8 @@ from dpregret.paper_figs.figures import compare, style, sweep
 from dpregret.paper_figs.figures.grammar import TYPES, Curve, PanelFigure, Source, Style, Theme
 from dpregret.paper_figs.figures.style import RESPONSES, CurveStyle, axis_label
 from dpregret.paper_figs.judge.cells import NotRun, coordinate
-from dpregret.paper_figs.judge.claims import Claim, ClaimsFile, load_claims, source_of
+from dpregret.paper_figs.judge.claims import Claim, ClaimsFile
+from dpregret.paper_figs.judge.read_claims import load_claims, source_of
 from dpregret.paper_figs.judge.runs import read_runs
 
 PAPER_FILES: Final = ("../findings.yaml",)

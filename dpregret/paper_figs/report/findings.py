@@ -26,17 +26,8 @@ from pydantic import Field, model_validator
 
 from dpregret.core.yaml_source import validate
 from dpregret.paper_figs.judge import result_tables
-from dpregret.paper_figs.judge.claims import (
-    ClaimsError,
-    ClaimsFile,
-    Class,
-    Erratum,
-    PaperTexts,
-    Strict,
-    load_paper,
-    numbered,
-    source_of,
-)
+from dpregret.paper_figs.judge.claims import ClaimsError, ClaimsFile, Class, Erratum, Strict, numbered
+from dpregret.paper_figs.judge.read_claims import PaperTexts, load_paper, source_of
 from dpregret.paper_figs.judge.result_tables import read_judged
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN, REPRODUCED, SEEN_HERE, UP_TO_LOGS, VIOLATED
 from dpregret.paper_figs.tables.printed import environment

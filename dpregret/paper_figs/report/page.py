@@ -23,8 +23,9 @@ from markupsafe import Markup
 
 from dpregret.core import parquet
 from dpregret.paper_figs.judge import fits, result_tables, vocabulary
-from dpregret.paper_figs.judge.claims import Changes, Claim, ClaimsFile, load_paper
+from dpregret.paper_figs.judge.claims import Claim, ClaimsFile
 from dpregret.paper_figs.judge.confirmed import tally
+from dpregret.paper_figs.judge.read_claims import Changes, load_paper
 from dpregret.paper_figs.judge.runs import OPTIONS, crashes, read_runs
 from dpregret.paper_figs.judge.universal import counts_in_words
 from dpregret.paper_figs.judge.vocabulary import (

@@ -25,15 +25,9 @@ from dpregret.paper_figs.confirm.fresh_seeds import counted, sentences
 from dpregret.paper_figs.confirm.fresh_seeds import read as read_confirmation
 from dpregret.paper_figs.figures.grammar import bare
 from dpregret.paper_figs.judge import result_tables
-from dpregret.paper_figs.judge.claims import (
-    ClaimsError,
-    is_on,
-    load_changes,
-    load_claims,
-    load_paper,
-    numbered,
-)
+from dpregret.paper_figs.judge.claims import ClaimsError, is_on, numbered
 from dpregret.paper_figs.judge.confirmed import FOLDER, TABLE, tally
+from dpregret.paper_figs.judge.read_claims import load_changes, load_claims, load_paper
 from dpregret.paper_figs.judge.result_tables import AUTOMATIC, read_judged
 from dpregret.paper_figs.judge.verdicts import POWER
 from dpregret.paper_figs.judge.vocabulary import (

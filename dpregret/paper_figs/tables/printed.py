@@ -25,17 +25,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from dpregret.core.errors import not_allowed, printable
 from dpregret.core.yaml_source import KeyPath, in_order, validate
 from dpregret.paper_figs.judge import vocabulary as word
-from dpregret.paper_figs.judge.claims import (
-    LAWS,
-    Claim,
-    ClaimsError,
-    ClaimsFile,
-    Played,
-    Strict,
-    Table,
-    is_on,
-    source_of,
-)
+from dpregret.paper_figs.judge.claims import LAWS, Claim, ClaimsError, ClaimsFile, Played, Strict, Table, is_on
+from dpregret.paper_figs.judge.read_claims import source_of
 from dpregret.paper_figs.judge.result_tables import claim_value
 from dpregret.paper_figs.judge.vocabulary import COLOURS, MARKS, NOT_RUN, labels_of
 from dpregret.paper_figs.text import escaping, formats, formula

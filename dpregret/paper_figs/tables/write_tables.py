@@ -18,8 +18,9 @@ import pandas as pd
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge import fits, result_tables
 from dpregret.paper_figs.judge.cells import SATURATED, NotRun, select_rows, setting
-from dpregret.paper_figs.judge.claims import QUOTED, ClaimsFile, Erratum, Measure, Table, TableRow, load_paper
+from dpregret.paper_figs.judge.claims import QUOTED, ClaimsFile, Erratum, Measure, Table, TableRow
 from dpregret.paper_figs.judge.confirmed import NO_DIGESTS, NOTHING_CONFIRMED, Confirmation
+from dpregret.paper_figs.judge.read_claims import load_paper
 from dpregret.paper_figs.judge.result_tables import NOTHING, PRIVACY_ROUNDING, ExactLosses
 from dpregret.paper_figs.judge.runs import COST_COLUMNS, FURTHER_COSTS, by_experiment, read_runs
 from dpregret.paper_figs.judge.universal import universal_checks

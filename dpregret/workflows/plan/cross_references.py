@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 from dpregret.core.errors import nearest, not_allowed
 from dpregret.core.yaml_source import KeyPath
-from dpregret.paper_figs.judge.claims import LAWS, QUOTED, ClaimsError, ClaimsFile, PaperTexts, located_paper
+from dpregret.paper_figs.judge.claims import LAWS, QUOTED, ClaimsError, ClaimsFile
+from dpregret.paper_figs.judge.read_claims import PaperTexts, located_paper
 from dpregret.paper_figs.judge.runs import COLUMNS, OPTIONAL
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.interface import Experiment, ExperimentOnSets, Mistake, as_tuple

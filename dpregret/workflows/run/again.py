@@ -9,7 +9,7 @@ from dpregret.core.errors import ConfigError, not_allowed
 from dpregret.paper_figs.figures.grammar import bare
 from dpregret.paper_figs.figures.style import style_context
 from dpregret.paper_figs.figures.write import drawn
-from dpregret.paper_figs.judge.claims import load_claims
+from dpregret.paper_figs.judge.read_claims import load_claims
 from dpregret.paper_figs.judge.result_tables import ExactLoss
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.workflows.plan.facts import display_names

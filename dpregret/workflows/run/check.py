@@ -34,8 +34,9 @@ from dpregret.core.paper_names import paper_of
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.cells import Cells, collect_cells, coordinate, log_factor, select_rows, setting
-from dpregret.paper_figs.judge.claims import Claim, load_paper
+from dpregret.paper_figs.judge.claims import Claim
 from dpregret.paper_figs.judge.confirmed import SIDES, Confirmation, digest
+from dpregret.paper_figs.judge.read_claims import load_paper
 from dpregret.paper_figs.judge.result_tables import PRIVACY_ROUNDING, ExactLoss
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.paper_figs.judge.verdicts import FACTOR, Judgement, delivered_of, judge, rate_text

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from dpregret.core.files import reference
-from dpregret.paper_figs.judge.claims import load_paper
 from dpregret.paper_figs.judge.confirmed import Confirmation
+from dpregret.paper_figs.judge.read_claims import load_paper
 from dpregret.paper_figs.judge.result_tables import ExactLoss
 from dpregret.paper_figs.tables.write_tables import write_tables
 from dpregret.workflows.plan import frozen

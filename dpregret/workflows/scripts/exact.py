@@ -1,6 +1,6 @@
 """Compute the exact tables of a chapter."""
 
-from dpregret.paper_figs.judge.claims import load_paper
+from dpregret.paper_figs.judge.read_claims import load_paper
 from dpregret.workflows.mechanisms.exact import write_exact
 from dpregret.workflows.plan.read import PAPERS
 from dpregret.workflows.run.stage import Job, make
