@@ -1,0 +1,31 @@
+"""What a run needs of this machine is said in one line before anything starts."""
+
+import re
+import resource
+from pathlib import Path
+
+import pytest
+
+from dpregret.core import machine
+from dpregret.core.errors import ConfigError
+
+
+@pytest.mark.parametrize("limit", [10**9, 3 * 10**9, resource.RLIM_INFINITY])
+def test_too_few_addresses_are_refused(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With fewer a job ends in the middle, and its log has no reason."""
+    monkeypatch.setattr(resource, "getrlimit", {resource.RLIMIT_AS: (limit, limit)}.__getitem__)
+    if limit == 10**9:
+        with pytest.raises(ConfigError, match=re.escape("1 GB of addresses here (ulimit -v), and needs 3")):
+            machine.check_addresses()
+    else:
+        machine.check_addresses()
+
+
+def test_folders_that_cannot_be_written_are_refused_together(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    right, wrong = tmp_path / "new" / "folder", [tmp_path / "file" / name for name in "ab"]
+    with pytest.raises(ConfigError) as refusal:
+        machine.check_writable([right, *wrong])
+    assert [line.partition(":")[0] for line in refusal.value.problems] == list(map(str, wrong))
+    machine.check_writable([right])
+    assert not right.parent.exists()
