@@ -195,11 +195,11 @@ def bound(limits: str | None) -> None:
 @app.callback(invoke_without_command=True)
 def version(
     context: typer.Context,
-    shown: Annotated[bool, option("Print the version.", "--version")] = False,
+    version: Annotated[bool, option("Print the version.", "--version")] = False,
     debug: Annotated[bool, option("Print the traceback of a failure.", boundary.DEBUG)] = False,
 ) -> None:
     """Answer --version, and a call without arguments."""
-    if shown:
+    if version:
         import dpregret
 
         typer.echo(dpregret.__version__)

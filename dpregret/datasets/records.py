@@ -441,8 +441,8 @@ class Classes:
 
     def listed(self) -> str:
         """`'no' (5), 'yes' (3)`."""
-        shown = [f"{value!r} ({count})" for value, count in self.counts.most_common(MOST_NAMED)]
-        return ", ".join(shown) + f" and {len(self.counts) - MOST_NAMED} more" * (len(self.counts) > MOST_NAMED)
+        counted = [f"{value!r} ({count})" for value, count in self.counts.most_common(MOST_NAMED)]
+        return ", ".join(counted) + f" and {len(self.counts) - MOST_NAMED} more" * (len(self.counts) > MOST_NAMED)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -553,8 +553,8 @@ def _number_or_word(text: str) -> Decimal | str:
 
 def _folded(text: str) -> str:
     """A word without case, marks that do not show, and forms of the same letters."""
-    shown = "".join(char for char in unicodedata.normalize("NFKC", text) if char.isprintable())
-    return " ".join(shown.casefold().split())
+    visible = "".join(char for char in unicodedata.normalize("NFKC", text) if char.isprintable())
+    return " ".join(visible.casefold().split())
 
 
 def matches(text: str, values: Sequence[bool | float | str]) -> bool:

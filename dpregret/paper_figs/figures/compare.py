@@ -97,8 +97,8 @@ def privacy_cost(source: Source) -> PanelFigure:
         for (name, budget), cell in data.groupby(["name", "epsilon"], sort=True):
             mean, low, high = fits.mean_interval(cell["share"].to_numpy(dtype=float))
             place, look = names.index(name) + beside[budget], styles[budget]
-            reach = [[mean - low], [high - mean]]
-            panel.axis.errorbar(mean, place, xerr=reach, fmt=look.marker, color=look.colour, elinewidth=0.8)
+            half_widths = [[mean - low], [high - mean]]
+            panel.axis.errorbar(mean, place, xerr=half_widths, fmt=look.marker, color=look.colour, elinewidth=0.8)
             panel.keep(str(name), [f"eps = {budget:g}"], [mean], [low], [high], "share of the fixed point's")
             if budget in budgets[-1:]:
                 shares.append((mean, str(name)))

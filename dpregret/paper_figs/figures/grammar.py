@@ -112,13 +112,13 @@ class Curve(NamedTuple):
 
     values: Array
     means: Array
-    reach: Array | None = None
+    widths: Array | None = None
     hollow: Mask | None = None
 
     def scaled(self, power: float) -> Curve:
         """Means divided by a power of the values."""
         factor = self.values**power
-        return self._replace(means=self.means / factor, reach=None if self.reach is None else self.reach / factor)
+        return self._replace(means=self.means / factor, widths=None if self.widths is None else self.widths / factor)
 
 
 class Theme:
@@ -205,15 +205,15 @@ class Panel:
 
         key: the entry of the legend, the name where none is given, "" for none. note: beside the end of the curve.
         """
-        axis, x, y, reach = self.axis, curve.values, curve.means, curve.reach
+        axis, x, y, widths = self.axis, curve.values, curve.means, curve.widths
         logarithmic = axis.get_yscale() == "log"
         drawable = np.isfinite(y) & ((y > 0) | (not logarithmic))
         shown = drawable & np.isfinite(x)
         hollow = np.zeros(len(x), dtype=bool) if curve.hollow is None else curve.hollow
         axis.plot(x[shown], y[shown], **look.line)
         ends: tuple[Values, Values] = ((), ())
-        if reach is not None:
-            below, above = np.broadcast_to(reach, (2, len(y)))
+        if widths is not None:
+            below, above = np.broadcast_to(widths, (2, len(y)))
             low, high = ends = np.maximum(y - below, 0.05 * np.abs(y)) if logarithmic else y - below, y + above
             if band:
                 axis.fill_between(x[shown], low[shown], high[shown], color=look.colour, alpha=0.18, linewidth=0)
@@ -300,7 +300,7 @@ class Panel:
             )
 
 
-def _apart(places: Array, sizes: Array) -> Array:
+def _apart(heights: Array, sizes: Array) -> Array:
     """Sorted places moved as little as needed so that texts of these sizes do not overlap and stay beside the panel:
     where texts touch, they form a block about the mean of their places."""
     blocks: list[tuple[float, list[float]]] = []  # middle, sizes of its texts
@@ -308,7 +308,7 @@ def _apart(places: Array, sizes: Array) -> Array:
     def within(middle: float, total: float) -> float:
         return min(max(middle, total / 2 - 0.12), 1.02 - total / 2)
 
-    for place, size in zip(places, sizes, strict=True):
+    for place, size in zip(heights, sizes, strict=True):
         middle, texts = within(place, size), [float(size)]
         while blocks and blocks[-1][0] + sum(blocks[-1][1]) / 2 > middle - sum(texts) / 2:
             below, others = blocks.pop()

@@ -139,13 +139,13 @@ def _style(theme: Theme, play: Played) -> CurveStyle:
 
 def _curve(ax: Axes, curve: pd.DataFrame, style: CurveStyle, label: str, band: bool = True) -> None:
     """Means that are positive, with their intervals: a band, or bars, which many curves leave readable."""
-    shown = curve.loc[curve["regret"] > 0]
-    ax.plot(shown["x"], shown["regret"], label=label, **style.line | {"markersize": 4, "linewidth": 1.2})
-    low = shown["low"].clip(lower=shown["regret"] / 100)  # a logarithmic axis has no zero
+    positive = curve.loc[curve["regret"] > 0]
+    ax.plot(positive["x"], positive["regret"], label=label, **style.line | {"markersize": 4, "linewidth": 1.2})
+    low = positive["low"].clip(lower=positive["regret"] / 100)  # a logarithmic axis has no zero
     if band:
-        ax.fill_between(shown["x"], low, shown["high"], color=style.colour, alpha=0.2, linewidth=0)
+        ax.fill_between(positive["x"], low, positive["high"], color=style.colour, alpha=0.2, linewidth=0)
     else:
-        ax.vlines(shown["x"], low, shown["high"], color=style.colour, linewidth=0.8)
+        ax.vlines(positive["x"], low, positive["high"], color=style.colour, linewidth=0.8)
 
 
 def _baseline(ax: Axes, x: Any, regret: Any) -> None:

@@ -254,12 +254,12 @@ def thinned(
     values: Sequence[float], labels: Sequence[str], low: float, high: float, inches: float
 ) -> tuple[list[float], list[str]]:
     """Ticks of a horizontal logarithmic axis without those that would touch a neighbour; evenly where they are even."""
-    places = [inches * math.log(value / low) / math.log(high / low) for value in values]
+    positions = [inches * math.log(value / low) / math.log(high / low) for value in values]
     widths = [0.5 * text_width(label) for label in labels]
     for step in range(1, len(values) + 1):
         chosen = range(0, len(values), step)
         pairs = pairwise(chosen)
-        if all(places[b] - places[a] > widths[a] + widths[b] + 0.06 for a, b in pairs):
+        if all(positions[b] - positions[a] > widths[a] + widths[b] + 0.06 for a, b in pairs):
             break
     return [values[one] for one in chosen], [labels[one] for one in chosen]
 

@@ -130,9 +130,9 @@ def bootstrap_intervals(
     means = responses.mean(axis=-2)
     if not (means > 0).all():
         raise NoExponent("the mean response is not positive in some cell")
-    reach, intervals = t_quantile(runs), []
+    quantile, intervals = t_quantile(runs), []
     for row, error in zip(weights, _errors(responses.reshape(-1, runs, cells), weights, replicates), strict=True):
-        value, half = np.log(means) @ row, reach * error.reshape(lead)
+        value, half = np.log(means) @ row, quantile * error.reshape(lead)
         intervals.append((value, value - half, value + half))
     return intervals
 

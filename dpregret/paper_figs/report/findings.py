@@ -128,8 +128,8 @@ def _gravity(entry: View) -> tuple[int, ...]:
     erratum: Erratum = entry["erratum"]
     classes = [*CLASSES, None]
     of = classes.index(erratum.of if erratum.printed_mistake else None)
-    shown = bool(entry["effect"]) or any(VIOLATED in claim for claim in entry["claims"])
-    return of if of > 1 else 0, not shown, of, erratum.provenance != "printed", [*KINDS].index(erratum.kind)
+    matters = bool(entry["effect"]) or any(VIOLATED in claim for claim in entry["claims"])
+    return of if of > 1 else 0, not matters, of, erratum.provenance != "printed", [*KINDS].index(erratum.kind)
 
 
 def by_statement(stated: pd.DataFrame, guarantees: int) -> str:
@@ -138,10 +138,10 @@ def by_statement(stated: pd.DataFrame, guarantees: int) -> str:
     guarantees: how many refuted privacy guarantees of learners there are, quotations of one not counted.
     """
     stated = stated.loc[stated["verdict"] != NOT_RUN]
-    places = [stated["paper"] + ": " + [statement_named(source) for source in stated["source"]]]
-    met = stated["verdict"].isin(MET).groupby(places).all()
-    refuted = (stated["verdict"] == VIOLATED).groupby(places).any()
-    private = ((stated["verdict"] == VIOLATED) & (stated["type"] == "private")).groupby(places).any().sum()
+    statements = [stated["paper"] + ": " + [statement_named(source) for source in stated["source"]]]
+    met = stated["verdict"].isin(MET).groupby(statements).all()
+    refuted = (stated["verdict"] == VIOLATED).groupby(statements).any()
+    private = ((stated["verdict"] == VIOLATED) & (stated["type"] == "private")).groupby(statements).any().sum()
     quoted, others = private - guarantees, refuted.sum() - private
     parts = {"privacy guarantees of learners": guarantees, "quoted from one of these": quoted, "others": others}
     counted = ", ".join(f"{number} {name}" for name, number in parts.items() if number)
@@ -261,7 +261,7 @@ class Gains(Strict):
     decoded: dict[Literal["table", "of", "by"], str] = Field(default_factory=dict)
 
 
-class Part(Strict):
+class Sentences(Strict):
     """Sentences of a finding. claims: id -> the verdict on which they rest."""
 
     text: str
@@ -282,7 +282,7 @@ class Finding(Strict):
     paper: str = ""
     figure: str = ""
     claims: dict[str, str] = Field(default_factory=dict)
-    parts: tuple[Part, ...] = ()
+    parts: tuple[Sentences, ...] = ()
     gains: Gains | None = None
     refuted: bool = False
 
@@ -350,13 +350,15 @@ def load_findings(texts: Path) -> tuple[Finding, ...]:
 
 def headlines(results: Path, texts: Path, papers: Sequence[str]) -> tuple[Headline, ...]:
     """The findings of a run that its tables support, in the order of the file."""
-    shown = []
+    supported = []
     for entry in load_findings(texts):
         try:
-            shown.append(_refuted(entry, results, texts, papers) if entry.refuted else _filled(entry, results, papers))
+            supported.append(
+                _refuted(entry, results, texts, papers) if entry.refuted else _filled(entry, results, papers)
+            )
         except _MissingError:
             continue
-    return tuple(shown)
+    return tuple(supported)
 
 
 def refutations(results: Path, texts: Path, papers: Sequence[str]) -> tuple[Item, ...]:

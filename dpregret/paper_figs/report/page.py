@@ -312,8 +312,8 @@ def _experiment(rows: pd.DataFrame, display_names: Names) -> dict[str, Any]:
     groups = rows.groupby(["series", *varying], sort=True, dropna=False)
     cells = groups["regret"].agg(mean="mean", spread="std", runs="size")
     cells = cells.assign(bound=groups["bound"].mean(), trivial=groups["trivial_regret"].mean()).reset_index()
-    reach = fits.half_width(cells["spread"].fillna(0).to_numpy(), cells["runs"].clip(lower=2).to_numpy())  # none of one
-    cells = cells.assign(low=cells["mean"] - reach, high=cells["mean"] + reach)
+    half = fits.half_width(cells["spread"].fillna(0).to_numpy(), cells["runs"].clip(lower=2).to_numpy())  # none of one
+    cells = cells.assign(low=cells["mean"] - half, high=cells["mean"] + half)
     who = zip(ordered["learner"], ordered["variant"], ordered["silent"], strict=True)
     constant = {name: _plain(rows[name].iloc[0]) for name in VARIABLES if name in rows.columns and name not in varying}
     return {

@@ -174,15 +174,15 @@ def gallery(reference: Path, papers: Path, pages: Path) -> str:
     for paper in _judged(reference):
         texts = load_claims(papers / paper / "claims.yaml")
         images = [(entry, pages / f"{paper}_{entry.name}.png") for entry in texts.figures]
-        shown = [
+        pictures = [
             f"{bare(entry.title)} (`dpregret figure {paper} {entry.name}`)\n\n![{bare(entry.title)}]({image.name})\n"
             for entry, image in images
             if image.exists()
         ]
-        if shown:
+        if pictures:
             name = formats.markdown_cell(texts.title if texts.chapter else texts.cite)
             page = f"{paper}.md"
-            parts += [f"## {f'[{name}]({page})' if (pages / page).exists() else name}\n", *shown]
+            parts += [f"## {f'[{name}]({page})' if (pages / page).exists() else name}\n", *pictures]
     return "\n".join(parts)
 
 

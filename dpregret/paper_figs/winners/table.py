@@ -270,8 +270,8 @@ def ratio(rival: Sample, winner: Sample) -> Estimate:
     if min(len(over), len(under)) < 2:
         return Estimate(value, np.nan, np.nan)
     _, error, freedom = _difference(over / means[0], under / means[1], both is not None)
-    reach = float(t_quantile(freedom + 1)) * error
-    return Estimate(value, value * np.exp(-reach), value * np.exp(reach))
+    half = float(t_quantile(freedom + 1)) * error
+    return Estimate(value, value * np.exp(-half), value * np.exp(half))
 
 
 def _difference(first: Array, second: Array, pairs: bool) -> tuple[float, float, float]:
@@ -344,14 +344,14 @@ def _setting(competing: Sequence[Cell], barred: Sequence[Cell], reference: Cell 
     second, baseline = rivals[0] if rivals else _NOBODY, reference or _NOBODY
     p = min(1.0, len(competing) * max(beaten(rival["sample"], sample) for rival in rivals)) if rivals else np.nan
     bounded = min((cell for cell in competing if cell["bound"] > 0), key=lambda cell: cell["bound"], default=_NOBODY)
-    reach = float(t_quantile(max(2, winner["runs"]))) * winner["error"]
+    half = float(t_quantile(max(2, winner["runs"]))) * winner["error"]
     return {
         **{name: winner[name] for name in ("kind", "losses", "runs", "regret")},
         "learners": len(competing),
         "algorithms": len({cell["learner"].split(".")[0] for cell in competing}),
         "winner": winner["learner"],
-        "low": regret - reach,
-        "high": regret + reach,
+        "low": regret - half,
+        "high": regret + half,
         "of_constant": _over(regret, winner["trivial"]),
         "second": second["learner"],
         **_ratio("ratio", second, sample),

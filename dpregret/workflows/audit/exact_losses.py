@@ -188,8 +188,8 @@ def lazy_epsilon(budget: Budget) -> float:
 
 def batches_law(learner: LazyToPrivate, losses: Array) -> Array:
     """Probability of every sequence of experts, one a batch, (2^batches,)."""
-    start, moves, shown = learner.chain(losses)
-    return plays_law(start, moves[learner.batch - 1 :: learner.batch], shown)
+    start, moves, played = learner.chain(losses)
+    return plays_law(start, moves[learner.batch - 1 :: learner.batch], played)
 
 
 def quadratic_epsilon(budget: Budget) -> float:

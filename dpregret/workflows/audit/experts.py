@@ -188,9 +188,9 @@ def chain_epsilon(learner: ExpertLearner, first: Array, second: Array, delta: fl
     return neighbours.table_epsilon(first_law, second_law, delta)
 
 
-def plays_law(start: Array, moves: Array, shown: Any) -> Array:
+def plays_law(start: Array, moves: Array, played: Any) -> Array:
     """Probability of every sequence of the two experts that a chain plays, (2^rounds,); see `chain`."""
-    plays = shown == np.arange(2)[:, None]  # (experts, states)
+    plays = played == np.arange(2)[:, None]  # (experts, states)
     joint: Array = plays * start  # of what was played, and of the state
     for move in moves:
         joint = (plays * (joint @ move)[:, None]).reshape(-1, len(start))
@@ -199,12 +199,12 @@ def plays_law(start: Array, moves: Array, shown: Any) -> Array:
 
 def draw_chain(learner: ExpertLearner, losses: Array, runs: int, generator: np.random.Generator) -> Array:
     """Sequences drawn from the chain, (runs, rounds), and how often expert 0 was in play."""
-    start, moves, shown = chain(learner, losses)
+    start, moves, played = chain(learner, losses)
     states = np.empty((runs, len(losses)), dtype=np.int64)
     states[:, 0] = _drawn(start[None], generator.random(runs))
     for now, move in enumerate(moves):
         states[:, now + 1] = _drawn(move[states[:, now]], generator.random(runs))
-    plays: Any = shown[states].astype(np.float64)
+    plays: Any = played[states].astype(np.float64)
     return np.concatenate([plays, plays.sum(axis=1, keepdims=True)], axis=1)
 
 

@@ -87,8 +87,8 @@ def _judged(
         return child.REFUSED, [f"audit: {fault}"]
     lines = []
     for row in table.to_dict("records"):
-        claimed, ledger, shown = (significant(row[column]) for column in ("claimed", "accounted", "audited"))
-        numbers = f"eps at delta {row['delta']:.3g}: claimed {claimed}, ledger {ledger}, shown {shown}"
+        claimed, ledger, audited = (significant(row[column]) for column in ("claimed", "accounted", "audited"))
+        numbers = f"eps at delta {row['delta']:.3g}: claimed {claimed}, ledger {ledger}, shown {audited}"
         lines.append(f"audit: {row['learner']}.{row['variant']}: {row['finding']} ({numbers})")
     if table["finding"].str.startswith(BAD).any():
         return 1, lines

@@ -72,9 +72,9 @@ def finding(claimed: float, accounted: float, exact: float, audited: float, reac
         return f"{BROKEN}: {reached:.3g} times the noise of its plan reaches what is played"
     if accounted > claimed * (1 + ROUNDING):
         above = {"exact": exact, "audited": audited}
-        shown = [f"{how} loss {lost / claimed:.3g} times" for how, lost in above.items() if lost > claimed]
-        if shown:
-            return f"violates its claim: {', '.join([*shown, f'accounted {accounted / claimed:.3g} times'])}"
+        losses = [f"{how} loss {lost / claimed:.3g} times" for how, lost in above.items() if lost > claimed]
+        if losses:
+            return f"violates its claim: {', '.join([*losses, f'accounted {accounted / claimed:.3g} times'])}"
         return f"not proved: accounted eps is {accounted / claimed:.3g} times its claim"
     attained = np.fmax(exact, audited)
     text = "keeps its claim" if attained >= TELLING * accounted else UNINFORMATIVE
@@ -90,10 +90,10 @@ def write_audit(families: Sequence[Path], planted: Path, out: Path) -> None:
     formats.write_captioned(_audit_text(table), CAPTION, out, "audit")
     bugs = parquet.read(planted)
     formats.write_csv(bugs, out / "planted.csv")
-    shown = bugs.astype({"repeats": str, "runs": str})
+    cells = bugs.astype({"repeats": str, "runs": str})
     for column in ("caught", "caught_at_least", "false_alarms"):
-        shown[column] = [formats.significant(value) for value in bugs[column]]
-    formats.write_captioned(shown, PLANTED_CAPTION, out, "planted")
+        cells[column] = [formats.significant(value) for value in bugs[column]]
+    formats.write_captioned(cells, PLANTED_CAPTION, out, "planted")
 
 
 def _audit_text(table: pd.DataFrame) -> pd.DataFrame:

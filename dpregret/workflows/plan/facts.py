@@ -47,8 +47,8 @@ def display_names() -> dict[str, str]:
             for variant in learner.card.variants:
                 names[f".{variant}"] = VARIANTS.get(variant, _spaced(variant))
                 label = VARIANTS.get(f"{name}.{variant}", names[f".{variant}"])
-                shown = variant != "corrected" or any("printed" in name for name in learner.card.variants)
-                names[f"{name}.{variant}"] = f"{names[name]}, {label}" if label and shown else names[name]
+                distinguishes = variant != "corrected" or any("printed" in name for name in learner.card.variants)
+                names[f"{name}.{variant}"] = f"{names[name]}, {label}" if label and distinguishes else names[name]
     return names
 
 

@@ -47,8 +47,8 @@ def module_file(module: str) -> Path | None:
     parts = module.split(".")
     if parts[0] != PACKAGE or len(parts) < 2 or parts[1] not in FOLDERS:
         return None
-    places = [ROOT.joinpath(*parts), *([STUDY.joinpath(*parts[1:])] if STUDY else [])]
-    files = (file for place in places for file in (place / INIT, place.with_suffix(".py")))  # as Python looks for them
+    stems = [ROOT.joinpath(*parts), *([STUDY.joinpath(*parts[1:])] if STUDY else [])]
+    files = (file for place in stems for file in (place / INIT, place.with_suffix(".py")))  # as Python looks for them
     return next(filter(Path.is_file, files), None)
 
 

@@ -76,17 +76,17 @@ def new(
     printed: bool = False,
 ) -> int:
     """The command `dpregret new`: write a study, and say what to type next."""
-    shown = str(folder) if "/" in str(folder) else f"./{folder}"
+    typed = str(folder) if "/" in str(folder) else f"./{folder}"
     if data is not None:
         check_name(folder)
         if folder.exists():
             raise ConfigError(f"{folder}: this folder exists")
         open_keys = questions.write(folder, data, label, encoding, header)
-        print(f"wrote {shown}\n  give values in {shown}/{study.DATA}: {', '.join(open_keys)}")
-        print(f"  dpregret data {shown}\n  dpregret advise --data {shown} --epsilon 1\n  dpregret run {shown}")
+        print(f"wrote {typed}\n  give values in {typed}/{study.DATA}: {', '.join(open_keys)}")
+        print(f"  dpregret data {typed}\n  dpregret advise --data {typed} --epsilon 1\n  dpregret run {typed}")
         return 0
     write(folder, printed)
-    print(f"wrote {shown}\n  dpregret run {shown}\n  dpregret test {shown}\n  dpregret audit {shown}")
+    print(f"wrote {typed}\n  dpregret run {typed}\n  dpregret test {typed}\n  dpregret audit {typed}")
     return 0
 
 
