@@ -16,7 +16,7 @@ from dpregret.paper_figs.figures.grammar import COLUMNS, TYPES, Curve, PanelFigu
 from dpregret.paper_figs.figures.style import (
     MARKERS,
     CurveStyle,
-    number,
+    latex_number,
     one_kind,
     style_context,
     thinned,
@@ -110,8 +110,8 @@ def test_any_number_of_curves_has_names_and_no_text_on_another(count: int) -> No
 
 def test_numbers_of_a_caption_are_written_as_a_reader_expects() -> None:
     values = {64.0: "64", 256.0: "256", 1024.0: "$2^{10}$", 1797.0: "1797", 1960.4: "1960", 19.61: "19.6", 0.5: "0.5"}
-    assert {value: number(value) for value in values} == values
-    assert number(3.271e5) == r"$3.27\times 10^{5}$"
+    assert {value: latex_number(value) for value in values} == values
+    assert latex_number(3.271e5) == r"$3.27\times 10^{5}$"
     assert bare(r"$\Gamma^{1/3}$, $L^\star$ and $1/\sqrt{\varepsilon}$") == "Γ^1/3, L^* and 1/√ε"
 
 

@@ -112,8 +112,8 @@ def privacy_cost(source: Source) -> PanelFigure:
         figure.key(_budget(budget), **curve_style.line | {"linestyle": "none"})
     figure.key(TRIVIAL, color=style.INK, linestyle=":", linewidth=0.8)
     if shares:
-        least = style.number(min(shares)[0])
-        equal = [name for mean, name in sorted(shares) if style.number(mean) == least]
+        least = style.latex_number(min(shares)[0])
+        equal = [name for mean, name in sorted(shares) if style.latex_number(mean) == least]
         best_of = f"the best {'is' if len(equal) == 1 else 'are'} {' and '.join(equal)}"
         response_of = f"{style.RESPONSES[response]} of the {TRIVIAL}"
         figure.finding = f"At {_budget(budgets[-1])} {best_of}: {least} of the {response_of}"
@@ -122,7 +122,7 @@ def privacy_cost(source: Source) -> PanelFigure:
 
 
 def _budget(epsilon: float) -> str:
-    return f"$\\varepsilon =$ {style.number(epsilon)}" if np.isfinite(epsilon) else "not private"
+    return f"$\\varepsilon =$ {style.latex_number(epsilon)}" if np.isfinite(epsilon) else "not private"
 
 
 FORGETS: Final = "restarted-ftal"
@@ -155,7 +155,7 @@ def drift(source: Source) -> PanelFigure:
     length = int(shorter.groupby("window")["regret"].mean().idxmin())
     first, second, third, fourth = figure.panels
     _over_time(first, rows, styles, longest, f"{name}: never restarted")
-    _over_time(second, rows, styles, length, f"{name}: every {style.number(length)} rounds")
+    _over_time(second, rows, styles, length, f"{name}: every {style.latex_number(length)} rounds")
     figure.same_heights([first, second])
     figure.finding = _against_memory(third, forgets, styles)
     _against_window(fourth, final, styles)
@@ -173,7 +173,7 @@ def _over_time(panel: Panel, rows: pd.DataFrame, styles: BudgetStyles, window: i
     steps = rows.loc[rows["checkpoint"] % step == 0]
     best = steps.loc[steps["learner"] == NEITHER].groupby("checkpoint")[["regret_last", "regret_pieces"]].mean()
     follows = np.diff(best["regret_last"] - best["regret_pieces"], prepend=0.0) / step
-    label = f"best point of each {style.number(step)} rounds"
+    label = f"best point of each {style.latex_number(step)} rounds"
     panel.line("best point of each piece", best.index / 1000, follows, "mean", key=label, linestyle="-.")
     forgets = steps.loc[(steps["learner"] == FORGETS) & (steps["window"] == window)]
     for budget, curve_style in styles.items():
@@ -197,7 +197,7 @@ def _against_memory(panel: Panel, final: pd.DataFrame, styles: BudgetStyles) -> 
         curve = curves.means_of(table.columns, table.to_numpy(dtype=float) / horizon)
         panel.curve(f"eps = {budget:g}", curve, curve_style, "regret a round", band=False, key="")
         window = curve.values[int(np.argmin(curve.means))]
-        label = f"every {style.number(window)}" if window < final["window"].max() else "never"
+        label = f"every {style.latex_number(window)}" if window < final["window"].max() else "never"
         best.append(f"{label}: {_budget(budget)}")
     ends = [float(final["window"].min()), float(final["window"].max())]
     levels = {TRIVIAL: float(final["trivial_regret"].mean()) / horizon, "best fixed point": 0.0}
@@ -263,8 +263,8 @@ def gain(source: Source) -> PanelFigure:
     table = pd.concat([rows for _, rows in groups])
     responses = " and ".join(sorted({style.RESPONSES[value] for value in table["response"]}))
     for best in table.loc[table["ratio_low"] > 1].nlargest(1, ["ratio", "value"]).to_dict("records"):
-        size = f"(${style.symbol_of(parameter)} =$ {style.number(best['value'])})"
-        less = f"up to {style.number(best['ratio'])} times less {responses} {size}"
+        size = f"(${style.symbol_of(parameter)} =$ {style.latex_number(best['value'])})"
+        less = f"up to {style.latex_number(best['ratio'])} times less {responses} {size}"
         figure.finding = f"{theme.name(best['learner'])}, {_mechanism(theme, best['with'])}: {less}"
     figure.setting = (
         f"Ratio of {responses} (solid) and of the mean norm of noise (dashed), same losses, "
@@ -329,7 +329,7 @@ def crossover(source: Source) -> PanelFigure:
             group = table.loc[table["n"] == size]
             curve = Curve(group["eps"].to_numpy(dtype=float), 2.0 ** group[f"log2 T*, {tree}"].to_numpy(dtype=float))
             what = "horizon from which the tree's bound is less"
-            panel.curve(f"$d =$ {style.number(size)}", curve, style.stepped(number), what)
+            panel.curve(f"$d =$ {style.latex_number(size)}", curve, style.stepped(number), what)
         tally.update(_mark_measured(panel, measured_crossing(source.runs, TREES[tree])))
         panel.axis.set(xlabel=style.AXES["epsilon"], ylabel="horizon $T^*$ (rounds)", title=tree)
     if cells := tally.total():
@@ -401,7 +401,7 @@ def costs(source: Source) -> PanelFigure:
     seconds = seconds.reindex(columns=["projection", "linear oracle"])
     ratios = (seconds["projection"] / seconds["linear oracle"]).dropna()
     for shape, size, factor in ratios.nlargest(1).reset_index().to_numpy():
-        sentence = f"A projection costs up to {style.number(factor)} times a call of the linear oracle"
-        figure.finding = f"{sentence} ({theme.name(f'set:{shape}')}, $d =$ {style.number(size)})"
+        sentence = f"A projection costs up to {style.latex_number(factor)} times a call of the linear oracle"
+        figure.finding = f"{sentence} ({theme.name(f'set:{shape}')}, $d =$ {style.latex_number(size)})"
     figure.setting = "CPU time of one call on one core; beside the curves the fitted powers of $d$."
     return figure

@@ -156,7 +156,9 @@ class Theme:
             values = (private if column in ("window", "epsilon", "delta") else rows)[column].dropna().unique()
             if len(values) == 1 and values[0] not in ("", 0):
                 symbol, name = symbols[column], f"{column}:{values[0]}"
-                parts.append(f"${symbol} =$\N{NO-BREAK SPACE}{style.number(values[0])}" if symbol else self.name(name))
+                parts.append(
+                    f"${symbol} =$\N{NO-BREAK SPACE}{style.latex_number(values[0])}" if symbol else self.name(name)
+                )
         runs = style.span(rows.groupby(["learner", "variant"])["run"].nunique())
         return f"Mean of {runs} runs{how}" + (f" Setting: {', '.join(parts)}." if parts else "")
 

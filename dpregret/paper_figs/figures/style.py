@@ -74,7 +74,7 @@ def symbol_of(parameter: Parameter, response: Response = "regret") -> str:
     return axis_label(parameter, response).split("$")[1]
 
 
-def number(value: float) -> str:
+def latex_number(value: float) -> str:
     """Three significant digits, integers below 10,000 in full; powers of two from 1024 on, and exponents, in LaTeX."""
     if math.isinf(value):
         return r"$\infty$"
@@ -98,7 +98,7 @@ def interval(estimate: Estimate) -> str:
 def fixed(name: str, value: float | str) -> str:
     """A setting of a claim, for a title."""
     symbols = {"epsilon": r"$\varepsilon =$", "window": "$W =$", "dimension": "$d =$", "horizon": "$T =$"}
-    return f"{symbols.get(name, f'{name} =')} {value if isinstance(value, str) else number(value)}"
+    return f"{symbols.get(name, f'{name} =')} {value if isinstance(value, str) else latex_number(value)}"
 
 
 def span(counts: Iterable[float]) -> str:

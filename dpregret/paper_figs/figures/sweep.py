@@ -45,8 +45,8 @@ def least(figure: PanelFigure, theme: Theme, symbol: str, response: str) -> str:
     if len(ranked) < 2 or len(figure.panels) > 1:
         return ""
     (value, best), (more, second) = ranked[:2]
-    factor = f"{style.number(more / value)} times less than {second}"
-    return f"At ${symbol} =$ {style.number(last)} {best} has the least {response}, {factor}"
+    factor = f"{style.latex_number(more / value)} times less than {second}"
+    return f"At ${symbol} =$ {style.latex_number(last)} {best} has the least {response}, {factor}"
 
 
 @figure_type("regret", "experiment")
@@ -120,8 +120,8 @@ def printed(source: Source) -> PanelFigure:
         if ends[False] and min(ends[False]) > 0:
             factors.append(max(ends[True]) / min(ends[False]))
     if factors:
-        where = f"$T =$ {style.number(float(rows['checkpoint'].max()))}"
-        times = " to ".join(dict.fromkeys(style.number(end(factors)) for end in (min, max)))
+        where = f"$T =$ {style.latex_number(float(rows['checkpoint'].max()))}"
+        times = " to ".join(dict.fromkeys(style.latex_number(end(factors)) for end in (min, max)))
         figure.finding = f"As printed the regret at {where} is {times} times the best of the other variants"
     figure.setting = theme.setting(rows, ", bands 95 %.", ("horizon",))
     return figure
@@ -212,7 +212,7 @@ def _crossed(theme: Theme, panel: Panel, pair: tuple[str, str], symbol: str) -> 
     for value in points:
         panel.axis.axvline(value, color=style.GUIDE, linewidth=0.8, linestyle=style.DASHED)
         panel.keep("crossing", [value], [np.nan], what="where the curves cross")
-    where = " and ".join(map(style.number, points))
+    where = " and ".join(map(style.latex_number, points))
     return (
         f"{first.name(theme)} and {second.name(theme)} cross at ${symbol} \\approx$ {where} (vertical)" if where else ""
     )

@@ -410,7 +410,7 @@ def _filled(entry: Finding, results: Path, papers: Sequence[str]) -> Headline:
         raise _MissingError
     ratios = _gained(entry.gains, folder) if entry.gains else {}
 
-    def number(match: re.Match[str]) -> str:
+    def value_of(match: re.Match[str]) -> str:
         name, column = match.groups()
         text = _of_erratum(folder, name, column) if column else ratios.get(name)
         if text is None and name in lines:
@@ -420,7 +420,7 @@ def _filled(entry: Finding, results: Path, papers: Sequence[str]) -> Headline:
         return text
 
     def filled(sentence: str) -> str:
-        return re.sub(r"\{([^:}]+)(?:: ([^}]+))?\}", number, sentence)
+        return re.sub(r"\{([^:}]+)(?:: ([^}]+))?\}", value_of, sentence)
 
     text, claims = [filled(entry.text)], dict(entry.claims)
     for part in parts:
