@@ -219,8 +219,8 @@ def scattered(table: pd.DataFrame) -> pd.DataFrame:
     return found[found["chance"] < CHANCE].sort_values("chance", kind="stable", ignore_index=True)
 
 
-def sentences(table: pd.DataFrame, seeds: int) -> list[str]:
-    """What a confirmation comes to: of claims, of checks, of lines left out, of intervals."""
+def sentences(table: pd.DataFrame, moved: pd.DataFrame, seeds: int) -> list[str]:
+    """What a confirmation comes to: of claims, of checks, of lines left out, of intervals (moved: `deviations`)."""
     said = []
     for kind, noun in (("claim", "claims"), ("check", "consistency checks")):
         lines = table.loc[table["kind"] == kind]
@@ -235,7 +235,6 @@ def sentences(table: pd.DataFrame, seeds: int) -> list[str]:
             f"out, since no seed can move them: {status.get(EXACT, 0)} exact, {status.get(DETERMINISTIC, 0)} "
             "deterministic."
         )
-    moved = deviations(table)
     if len(moved):
         said.append(
             f"95 % intervals cover between seeds in {moved['covered'].mean():.1%} of {len(moved)} comparisons of one "

@@ -24,15 +24,18 @@ EDGES: Final = np.arange(-WIDEST, WIDEST + BIN / 2, BIN)
 COLOUR, LINE = "0.75", "0.1"
 
 
-def write(table: pd.DataFrame, seeds: Sequence[int], profile: str, out: Path) -> None:
-    """Write the table, the page and the figure into `out`."""
+def write(table: pd.DataFrame, seeds: Sequence[int], profile: str, out: Path) -> list[str]:
+    """Write the table, the page and the figure into `out`; return what they come to, in sentences."""
     out.mkdir(parents=True, exist_ok=True)
+    moved = deviations(table)
+    said = sentences(table, moved, len(seeds))
     formats.write_csv(table, out / TABLE)
-    (out / "confirmation.md").write_text(page(table, seeds, profile), encoding="utf-8")
-    draw(table, out / "scatter")
+    (out / "confirmation.md").write_text(page(table, said, seeds, profile), encoding="utf-8")
+    draw(table, moved, out / "scatter")
+    return said
 
 
-def page(table: pd.DataFrame, seeds: Sequence[int], profile: str) -> str:
+def page(table: pd.DataFrame, said: Sequence[str], seeds: Sequence[int], profile: str) -> str:
     """The confirmation as Markdown: counts, then every claim and check on which a seed differs, with its cause."""
     parts = [
         f"# Claims on {len(seeds)} fresh seeds, profile {profile}\n",
@@ -40,7 +43,7 @@ def page(table: pd.DataFrame, seeds: Sequence[int], profile: str) -> str:
         f"([protocol](../../../docs/method.md#confirmation)): {', '.join(map(str, seeds))}. A verdict is contradicted "
         f"where {AGAINST} or more seeds decide the opposite; an inconclusive seed is counted apart. At a power of "
         "0.95 one or more of five seeds fail for 23 % of true laws at the border of what is resolved.\n",
-        "\n".join(f"- {paragraph(sentence)}" for sentence in sentences(table, len(seeds))) + "\n",
+        "\n".join(f"- {paragraph(sentence)}" for sentence in said) + "\n",
     ]
     claims = table.loc[table["kind"] == "claim"]
     parts += [
@@ -83,12 +86,11 @@ def _number(row: Mapping[Any, Any], name: str) -> str:
     return formats.with_interval(value) if np.isfinite(value.value) else formats.DASH
 
 
-def draw(table: pd.DataFrame, stem: Path) -> list[Path]:
+def draw(table: pd.DataFrame, moved: pd.DataFrame, stem: Path) -> list[Path]:
     """Draw standardised differences between seeds beside the normal density, and pooled numbers against those of the
     profile's own seed."""
     with style.style_context():
         figure = PanelFigure(2, 2, height=2.2)
-        moved = deviations(table)
         first, second = figure.panels
         z = np.clip(moved["z"].to_numpy(dtype=float), EDGES[0], EDGES[-1])
         heights, _ = np.histogram(z, EDGES)

@@ -21,7 +21,7 @@ import typer
 
 from dpregret.core import boundary
 from dpregret.core.errors import not_allowed
-from dpregret.paper_figs.confirm.fresh_seeds import counted, sentences
+from dpregret.paper_figs.confirm.fresh_seeds import counted, deviations, sentences
 from dpregret.paper_figs.confirm.fresh_seeds import read as read_confirmation
 from dpregret.paper_figs.figures.grammar import bare
 from dpregret.paper_figs.judge import result_tables
@@ -160,7 +160,7 @@ def confirmation(reference: Path) -> str:
         return "No confirmation is committed yet.\n"
     table = read_confirmation(file)
     seeds = int(table["seeds"].max())
-    said = "".join(f"- {sentence}\n" for sentence in sentences(table, seeds))
+    said = "".join(f"- {sentence}\n" for sentence in sentences(table, deviations(table), seeds))
     claims = table.loc[table["kind"] == "claim"]
     counts = formats.markdown(counted(claims, "verdict").astype("str"))
     folder = f"../results/reference/{FOLDER}"

@@ -30,7 +30,7 @@ from dpregret.core.errors import ConfigError, printable
 from dpregret.core.files import atomic_write
 from dpregret.core.machine import processors
 from dpregret.core.paper_names import paper_of
-from dpregret.paper_figs.confirm.fresh_seeds import JUDGED, OVER_RUNS, POWER, SHARE, Line, compare, sentences
+from dpregret.paper_figs.confirm.fresh_seeds import JUDGED, OVER_RUNS, POWER, SHARE, Line, compare
 from dpregret.paper_figs.confirm.write_confirmation import write
 from dpregret.paper_figs.judge.cells import NotRun, collect_cells
 from dpregret.paper_figs.judge.claims import Claim, ClaimsFile
@@ -335,8 +335,8 @@ def listed(confirmation: Confirmation) -> None:
 
 def confirm(
     confirmation: Confirmation, cores: int, out: Path, on_progress: Callable[[str], None] = lambda line: None
-) -> pd.DataFrame:
-    """Play and judge what is not there yet, and write the table into `out`.
+) -> list[str]:
+    """Play and judge what is not there yet, write the table into `out`, and return what it comes to, in sentences.
 
     Raises RunsError where plays failed: nothing is written then.
     """
@@ -350,8 +350,7 @@ def confirm(
         by_seed.setdefault(unit.seed, {})[unit.paper] = kept(unit)
     own = by_seed.pop(confirmation.config.seed)
     table = compare(confirmation.lines, own, [by_seed[seed] for seed in confirmation.seeds])
-    write(table, confirmation.seeds, confirmation.config.profile, out)
-    return table
+    return write(table, confirmation.seeds, confirmation.config.profile, out)
 
 
 def main(profile: str, seeds: int, requested: Sequence[str] = (), cores: int | None = None, date: str = "") -> int:
@@ -368,7 +367,7 @@ def main(profile: str, seeds: int, requested: Sequence[str] = (), cores: int | N
     on_progress(f"dpregret: fresh seeds {', '.join(map(str, confirmation.seeds))} of claims {confirmation.frozen[:12]}")
     if not date and confirmation.has_reference:
         listed(confirmation)
-    table = confirm(confirmation, cores or processors(), confirmation.folder, on_progress)
-    print("\n".join(printable(sentence) for sentence in sentences(table, len(confirmation.seeds))))
+    said = confirm(confirmation, cores or processors(), confirmation.folder, on_progress)
+    print("\n".join(printable(sentence) for sentence in said))
     print(confirmation.folder / TABLE)
     return 0
