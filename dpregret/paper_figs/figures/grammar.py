@@ -429,14 +429,14 @@ class PanelFigure:
 
     def save(self, stem: Path, data: str = "") -> list[Path]:
         """Write `stem`.pdf, .png and .svg without dates or versions, and the data as `stem`.csv, or `data`.csv; return
-        the paths. The title in the metadata of the PNG is title and caption."""
+        the paths. The metadata of the PNG have title and caption."""
         self.copy_round()
-        title = bare(" ".join(f"{text.rstrip('.')}." for text in (self.heading, self.caption) if text))
+        said = {"Title": bare(self.heading), "Description": bare(self.caption)}
         table = stem.with_name(f"{data or stem.name}.csv")
         formats.write_csv(self.data(), table)
         metadata: dict[str, dict[str, str | None]] = {
             "pdf": {"CreationDate": None, "ModDate": None, "Creator": None, "Producer": None},
-            "png": {"Software": None, **({"Title": title} if title else {})},
+            "png": {"Software": None, **{key: text for key, text in said.items() if text}},
             "svg": {"Date": None, "Creator": None},
         }
         paths = {form: stem.with_name(f"{stem.name}.{form}") for form in FORMS}

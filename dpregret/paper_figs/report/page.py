@@ -180,7 +180,7 @@ def confirmed_view(tested: Sequence[View]) -> str:
     """How many claims have the same verdict on all fresh seeds, in words; empty where none was confirmed."""
     rows = [{**view["record"], "seeds": view["seeds"]} for view in tested if not view["check"]]
     same, judged, seeds = tally(pd.DataFrame(rows)) if rows else (0, 0, 0)
-    return f"{same} of {judged} on {seeds}" if judged else ""
+    return f"{same} of {judged}, on {seeds} seeds" if judged else ""
 
 
 def _table(folder: Path, claims: ClaimsFile, number: int, tested: set[str]) -> View:
@@ -212,17 +212,19 @@ def _figure(path: Path, claims: ClaimsFile) -> View:
 
 
 def picture(path: Path) -> View:
-    """A figure by its PNG, beside which its SVG lies. title: what is seen, in words. size: pixels. small: its card as a
-    data address, if it has one.
+    """A figure by its PNG, beside which its SVG lies. title: in words; alt: with the caption. size: pixels.
+    small: its card as a data address, if it has one.
     """
     from PIL import Image
 
     card = path.with_suffix(".card.png")
     data = base64.b64encode(card.read_bytes()).decode("ascii") if card.exists() else ""
     with Image.open(path) as image:
-        title = str(image.info.get("Title", "")) or path.stem.replace("_", " ")
+        said = [" ".join(str(image.info.get(key, "")).split()) for key in ("Title", "Description")]
+        title = said[0] or path.stem.replace("_", " ")
+        alt = ". ".join(text.rstrip(".") for text in (title, said[1]) if text)
         small = f"data:image/png;base64,{data}" if data else ""
-        return {"name": path.stem, "title": title, "size": image.size, "small": small, "path": path}
+        return {"name": path.stem, "title": title, "alt": alt, "size": image.size, "small": small, "path": path}
 
 
 def drawings(pictures: Mapping[str, View]) -> dict[str, dict[str, str]]:
@@ -513,6 +515,7 @@ def write_report(
     template.filters.update(
         digits=lambda text: significant(float(text), 2) if text else "",
         of_privacy=findings.of_privacy,
+        spoken=lambda text: re.sub(r"\b\w+(?= = )", lambda name: LABELS.get(name[0], name[0]), text),
         in_minutes=in_minutes,
     )
     template.globals.update(
