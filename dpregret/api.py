@@ -219,7 +219,8 @@ def check(paper: str, name: str, profile: str | Path = "full", figure: str | Pat
         paper: as in `claim`.
         name: as in `claim`.
         profile: the profile to run.
-        figure: the PNG file to draw, results/check/PAPER/CLAIM.png where none is given.
+        figure: the PNG file to draw; where none is given results/check/PAPER/CLAIM.png, or nothing of a claim that an
+            exact computation decides.
 
     Returns:
         The number and the verdict; printed, the page that the command prints.
@@ -228,8 +229,8 @@ def check(paper: str, name: str, profile: str | Path = "full", figure: str | Pat
         ConfigError: there is no such paper, claim or profile.
 
     >>> import dpregret as dp
-    >>> dp.check("lou_cheung", "thm1-printed").figure.as_posix()
-    'results/check/lou_cheung_2020/thm1-printed.png'
+    >>> dp.check("lou_cheung", "thm1-printed").verdict
+    'violated'
     """
     from dpregret.workflows.run.check import check as checked
 

@@ -458,7 +458,9 @@ def check(
     paper: Paper,
     claim: Annotated[str, typer.Argument(help="A claim or check, as `dpregret claims PAPER` lists them.")],
     profile: Annotated[str, profile_option("The profile whose experiment is played.")] = "full",
-    figure: Annotated[File, option("The PNG to draw (default: results/check/PAPER/CLAIM.png).")] = None,
+    figure: Annotated[
+        File, option("The PNG to draw (default: results/check/PAPER/CLAIM.png, none of an exact number).")
+    ] = None,
     in_json: Json = False,
     limits: Limits = None,
 ) -> None:

@@ -254,7 +254,11 @@ def test_a_claim_that_is_refuted_exactly_is_not_played(elsewhere: Path) -> None:
     found = dp.claim("lou_cheung", "thm5-printed").measure()
     assert (found.verdict, found.decided_by) == ("violated", "exact computation")
     assert found.measured > 1
+    assert dp.check("lou_cheung", "thm5-printed").figure is None
     assert not (elsewhere / "results").exists()
+    drawn = dp.check("lou_cheung", "thm5-printed", figure="one.png").figure
+    assert drawn is not None
+    assert drawn.read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("profile", ["ful", "./no.yaml", Path("no.yaml"), "profiles/", "", None, b"full"])

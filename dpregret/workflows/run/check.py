@@ -287,8 +287,10 @@ def claims_of(paper: str) -> list[ClaimOf]:
 
 def check(paper: str, claim: str, profile: str | Path = "full", figure: str | Path | None = None) -> Measured:
     """See `dpregret.check`."""
-    entry = find(paper, claim)
-    return entry.measure(profile, FIGURES / entry.paper / f"{entry.id}.png" if figure is None else figure)
+    found = find(paper, claim)
+    if figure is None and not found.entry.exact:  # an exact computation gives one number, which needs no picture
+        figure = FIGURES / found.paper / f"{found.id}.png"
+    return found.measure(profile, figure)
 
 
 def part_of(config: Config, paper: str, claim: Claim) -> tuple[Plan, ExperimentPlays]:
