@@ -211,11 +211,15 @@ def _stated(reference: Path, papers: Path, paper: str) -> pd.DataFrame:
     return lines.loc[of_paper & (lines["verdict"] != NOT_RUN)]
 
 
+MOST_NAMED: Final = 12
+
+
 def met(stated: pd.DataFrame, where: str) -> str:
     """`met 3 of 4: thm3-T, ...; below bound: ...`: all of the claims that a paper states on some statements.
 
-    where: statements between semicolons, then after a colon parameters between commas, if not all; a claim on privacy
-    is about no parameter. Raises ReadmeError where there is no claim.
+    Of more than `MOST_NAMED` claims, which the table of the page has, only the numbers. where: statements between
+    semicolons, then after a colon parameters between commas, if not all; a claim on privacy is about no parameter.
+    Raises ReadmeError where there is no claim.
     """
     on, _, swept = where.partition(": ")
     names, parameters = on.split("; "), swept.split(", ")
@@ -225,6 +229,9 @@ def met(stated: pd.DataFrame, where: str) -> str:
     if lines.empty:
         raise ReadmeError(f"no claim of the paper on {where}")
     reached, others = _by_outcome(lines)
+    if len(lines) > MOST_NAMED:
+        counted = [f"{each.count(', ') + 1} {each.partition(': ')[0]}" for each in others]
+        return "; ".join(filter(None, [f"met {len(reached)} of {len(lines)}", ", ".join(counted)]))
     return f"met {len(reached)} of {len(lines)}: {'; '.join([*filter(None, [', '.join(reached)]), *others])}"
 
 
