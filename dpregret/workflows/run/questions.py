@@ -11,13 +11,14 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from dpregret import study
 from dpregret.core.errors import NAME_PATTERN, ConfigError
 from dpregret.core.progress import Progress
+from dpregret.core.yaml_source import read_source
 from dpregret.datasets.csv_file import SEPARATORS, CsvFile
 from dpregret.datasets.overview import identifies
 from dpregret.datasets.records import (
@@ -31,33 +32,16 @@ from dpregret.datasets.records import (
     taken,
 )
 
+if TYPE_CHECKING:
+    import jinja2
+
 MOST_LEVELS: Final = 12
 """Values of a column of words that may be its levels; of more the column is left out."""
 MOST_RANGES: Final = 500
 """Columns of numbers up to which each range is a question; a norm suffices."""
 THOUSANDS: Final = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
 """A number with a decimal comma, or with a separator of thousands."""
-EXPERIMENT: Final = """\
-# What is played on the records. T is the number of records, so that each is in one round. docs/your_study.md says more.
-defaults: {{set: ball, window: [horizon], epsilon: [1.0], delta: 1.0e-6, runs: 8}}
-experiments:
-  records:
-    title: {title} losses of the records
-    sweep: none
-    streams: [{stream}]
-    options: {{source: {name}}}{ridge}
-    dimension: [{dimension}] # features: without those in drop, and words by their levels but the first
-    horizon: [{rounds}]
-    learners: {{dp-ftrl-lipschitz: [root, corrected], projected-descent: [plain]}}
-"""
-LOGISTIC: Final = {"title": "Logistic", "stream": "records-logistic", "ridge": ""}
-"""The losses of a label of two classes."""
-SQUARED: Final = {
-    "title": "Squared",
-    "stream": "fetched-regression",
-    "ridge": "\n    strong_convexity: 0.1 # the weight of the ridge",
-}
-"""Those of a label of numbers."""
+TEMPLATES: Final = Path(__file__).with_name("templates") / "records"
 
 
 def opened(path: Path, encoding: str | None = None, names: Sequence[str] | None = None) -> CsvFile:
@@ -106,61 +90,43 @@ def write(
     columns = dict(zip(file.names, counts, strict=True))
     name = re.sub(r"[^a-z0-9_-]+", "-", path.name.split(".")[0].lower()).strip("-_") or "records"
     name = f"my-{name}" if name in taken() or not re.fullmatch(NAME_PATTERN, name) else name
-    lines, questions, dimension = _declared(name, path.name, file, columns, label, header)
+    word = next(word for word, separator in SEPARATORS.items() if separator == file.separator)
+    facts = _facts(file.name, columns, label) | {
+        "name": name,
+        "path": _path(f"data/{path.name}"),
+        "separator": word,
+        "encoding": file.encoding,
+        "header": None if header is None else "true" if header == "yes" else _list(file.names),
+        "rounds": sizes,
+    }
     (folder / "data").mkdir(parents=True)
     shutil.copyfile(path, folder / "data" / path.name)
-    (folder / study.DATA).write_text("\n".join(lines) + "\n", encoding="utf-8")
-    losses = SQUARED if "range" in questions else LOGISTIC
-    text = EXPERIMENT.format(name=name, dimension=dimension, rounds=sizes, **losses)
-    (folder / study.NEEDED[0]).write_text(text, encoding="utf-8")
-    return questions
+    for written in (study.DATA, study.NEEDED[0]):
+        (folder / written).write_text(_templates().get_template(f"{written}.j2").render(facts), encoding="utf-8")
+    (entry,) = read_source(folder / study.DATA).data.values()
+    keys = entry | {f"ranges.{column}": value for column, value in entry.get("ranges", {}).items()}
+    return [key for key, value in keys.items() if value is None]
 
 
-def _declared(
-    name: str, file_name: str, file: CsvFile, columns: dict[str, Counter[str]], label: str | None, header: str | None
-) -> tuple[list[str], list[str], int]:
-    """The lines of data.yaml, the keys without a value, and the number of features."""
-    lines = [
-        "# Give a value to each key that has none: what you know without looking at these records, since the guarantee",
-        "# does not cover a constant that was read off them. Then `dpregret data` shows what was read.",
-        f"{name}:",
-        f"  file: {_path(f'data/{file_name}')}",
-    ]
-    word = next(word for word, separator in SEPARATORS.items() if separator == file.separator)
-    lines += [f"  separator: {word}"] * (word != "comma")
-    lines += [f"  encoding: {file.encoding}"] * (file.encoding != "utf-8")
-    if header is not None:
-        lines.append(f"  header: {'true' if header == 'yes' else _list(file.names)}")
-    questions = []
+def _templates() -> jinja2.Environment:
+    import jinja2  # late: most commands on a study need none
+
+    options: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True}
+    found = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES), undefined=jinja2.StrictUndefined, autoescape=False, **options
+    )
+    found.filters |= {"quoted": quoted, "listed": _list}
+    return found
+
+
+def _facts(name: str, columns: dict[str, Counter[str]], label: str | None) -> dict[str, Any]:
+    """What the templates say of the columns of a file: column -> how often it holds each text. Raises ConfigError."""
     commas = [value for found in columns.values() if _has_commas(found) for value in found if "," in value]
-    if any(THOUSANDS.fullmatch(value) is None for value in commas):
-        lines.append('  decimal: ","')
-    elif commas:
-        questions.append("decimal")
-        lines.append(f'  decimal: # is {commas[0]} above a thousand? Take its commas out of the file, else write ","')
-    number, left = _with_point if commas else number_in, label
-    if label is None:
-        two = [column for column, values in columns.items() if len(values) == 2]
-        left = two[0] if len(two) == 1 else None
-        questions.append("label")
-        listed = ", ".join((two or list(columns))[:MOST_LEVELS])
-        lines.append(
-            f"  label: # which column is to be predicted? {'Columns of two values' if two else 'Columns'}: {listed}"
-            + (" (left out below)" if left else "; take it out of what follows, and count the features anew")
-        )
-    else:
-        lines.append(f"  label: {quoted(label)}")
+    number = _with_point if commas else number_in
+    two = [column for column, values in columns.items() if len(values) == 2] if label is None else []
+    left = label if label is not None else two[0] if len(two) == 1 else None
     values = columns.get(left or "", Counter())
-    listed = ", ".join(f"{value!r} ({count})" for value, count in values.most_common(MOST_LEVELS))
-    if label is not None and len(values) > MOST_LEVELS and all(number(value) is not None for value in values):
-        questions.append("range")
-        lines.append("  range: # [low, high] of the label, a public constant: numbers outside of it are clipped")
-    else:
-        questions.append("positive")
-        lines.append(f"  positive: # which value of the label becomes +1?{f' The file has {listed}' if listed else ''}")
-        if len(values) > 2:
-            questions.append("negative")
-            lines.append("  negative: # the values that become -1, as a list")
+    of_numbers = label is not None and len(values) > MOST_LEVELS and all(number(value) is not None for value in values)
     ranges, levels, drop = [], [], []
     for column, found in columns.items():
         if column == left:
@@ -181,28 +147,15 @@ def _declared(
             levels.append((column, present, lacks))
         else:
             drop.append((column, f"words, or no numbers, of {len(found)} kinds"))
-    if drop:
-        lines += ["  drop:", *(f"    - {quoted(column)} # {why}" for column, why in drop)]
-    if 0 < len(ranges) <= MOST_RANGES:
-        lines.append("  ranges: # the public range of each column: [low, high]; values outside of it are clipped")
-        lines += [f"    {quoted(column)}:{f' # {lacks}' * bool(lacks)}" for column, lacks in ranges]
-        questions += [f"ranges.{column}" for column, _ in ranges]
-    if levels:
-        lines.append("  levels: # as in the file: are these the values that there can be?")
-        lines += [
-            f"    {quoted(column)}: {_list(found)}{f' # {lacks}' * bool(lacks)}" for column, found, lacks in levels
-        ]
     dimension = len(ranges) + sum(len(found) - 1 for _, found, _ in levels)
     if not dimension:
-        raise ConfigError(f"{file.name}: no column of numbers, and none of at most {MOST_LEVELS} words")
-    if len(ranges) <= MOST_RANGES:
-        lines.append(
-            f"  norm: {dimension**0.5:.4f} # the square root of {dimension} features, each in [-1, 1]: no row is longer"
-        )
-    else:
-        questions.append("norm")
-        lines.append("  norm: # the largest norm of a row of features, a public constant: longer rows are scaled down")
-    return lines, questions, dimension
+        raise ConfigError(f"{name}: no column of numbers, and none of at most {MOST_LEVELS} words")
+    return {
+        "label": label, "two": two, "left": left, "columns": [*columns], "most": MOST_LEVELS, "of_numbers": of_numbers,
+        "values": [f"{value!r} ({count})" for value, count in values.most_common(MOST_LEVELS)], "kinds": len(values),
+        "commas": commas[:1], "decimal": any(THOUSANDS.fullmatch(value) is None for value in commas), "drop": drop,
+        "ranges": ranges, "bounded": len(ranges) <= MOST_RANGES, "levels": levels, "dimension": dimension,
+    }  # fmt: skip
 
 
 def _odd(found: Counter[str], number: Callable[[str], float | None]) -> str:
