@@ -142,12 +142,14 @@ def bounded_time(seconds: float) -> Iterator[None]:
 
     timers = {signal.SIGPROF: (signal.ITIMER_PROF, seconds), signal.SIGALRM: (signal.ITIMER_REAL, PATIENCE * seconds)}
     handlers = {number: signal.signal(number, stop) for number in timers}
-    before = {timer: signal.setitimer(timer, after, 1.0) for timer, after in timers.values()}
+    before = {timer: signal.getitimer(timer) for timer, _ in timers.values()}
     most = resource.getrlimit(resource.RLIMIT_CPU)
-    if is_child:
-        until = math.ceil(time.process_time() + 2 * seconds) + 1
-        resource.setrlimit(resource.RLIMIT_CPU, (until if most[0] < 0 else min(until, most[0]), most[1]))
     try:
+        if is_child:
+            until = math.ceil(time.process_time() + 2 * seconds) + 1
+            resource.setrlimit(resource.RLIMIT_CPU, (until if most[0] < 0 else min(until, most[0]), most[1]))
+        for timer, after in timers.values():  # within: the first may end at once
+            signal.setitimer(timer, after, 1.0)
         yield
     finally:
         for timer, old in before.items():

@@ -1,7 +1,9 @@
 """What a run needs of this machine is said in one line before anything starts."""
 
+import itertools
 import re
 import resource
+import signal
 from pathlib import Path
 
 import pytest
@@ -29,3 +31,11 @@ def test_folders_that_cannot_be_written_are_refused_together(tmp_path: Path) -> 
     assert [line.partition(":")[0] for line in refusal.value.problems] == list(map(str, wrong))
     machine.check_writable([right])
     assert not right.parent.exists()
+
+
+def test_a_limit_that_ends_at_once_leaves_no_timer_behind() -> None:
+    for _ in range(20):
+        with pytest.raises(machine.TooMuch), machine.bounded_time(1e-6):
+            sum(itertools.count())
+        timers = signal.ITIMER_PROF, signal.ITIMER_REAL
+        assert [signal.getitimer(timer) for timer in timers] == [(0.0, 0.0)] * 2
