@@ -330,6 +330,10 @@ def test_cells_of_the_tables_stand_within_sentences(stated: Path) -> None:
     for where, message in unknown.items():
         with pytest.raises(readme.ReadmeError, match=f"unknown {message}"):
             renewed(stated, f"<!-- cell: {where} --><!-- end -->")
+    path = stated / "a_2020" / "claims.csv"
+    pd.read_csv(path).assign(note="").to_csv(path, index=False)
+    with pytest.raises(readme.ReadmeError, match="a_2020 a1 note: this cell is empty"):
+        renewed(stated, "<!-- cell: a_2020 a1 note --><!-- end -->")
 
 
 def test_refuted_statements_are_counted_once() -> None:

@@ -289,7 +289,7 @@ _INLINE: Final = re.compile(r"(<!-- (met|number|cell): ([^>]*?) -->).*?(<!-- end
 
 def _cell(reference: Path, where: str) -> str:
     """The text of a column of a claim or check, `PAPER CLAIM COLUMN`, or its number, `PAPER CLAIM measured`; raises
-    ReadmeError where there is none."""
+    ReadmeError where there is none, or it is empty."""
     paper, claim, column = [*where.split(), "", "", ""][:3]
     folders = _judged(reference)
     if paper not in folders:
@@ -297,11 +297,11 @@ def _cell(reference: Path, where: str) -> str:
     lines = findings.lines_of(reference / paper)
     if claim not in lines:
         raise ReadmeError(f"cell: {not_allowed('claim', claim, lines)}")
-    if column == "measured":
-        return result_tables.claim_value(lines[claim])
-    if column not in lines[claim]:
-        raise ReadmeError(f"cell: {not_allowed('column', column, map(str, lines[claim]))}")
-    text = str(lines[claim][column])
+    line = {**lines[claim], "measured": result_tables.claim_value(lines[claim])}
+    if column not in line:
+        raise ReadmeError(f"cell: {not_allowed('column', column, map(str, line))}")
+    if not (text := str(line[column])):
+        raise ReadmeError(f"cell: {where}: this cell is empty")
     return f"{float(text):.2g}" if re.fullmatch(r"-?\d+\.\d+(e-?\d+)?", text) else text
 
 
