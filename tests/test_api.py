@@ -220,12 +220,14 @@ def test_a_sweep_adds_up_hours(monkeypatch: pytest.MonkeyPatch) -> None:
         dp.sweep("ftal", **{**SMALL, "rounds": [16, 32, 64]}, limits="hours:2")
 
 
-def test_limits_of_a_play_are_changed_by_name() -> None:
+@pytest.mark.parametrize("limit", ["memory_gb", "hours", "cells", "play_minutes", "play_gb"])
+@pytest.mark.parametrize("call", [dp.play, dp.sweep])
+def test_limits_of_a_play_are_changed_by_name(call: Any, limit: str) -> None:
     small = {"stream": "norm-kink", "rounds": 64, "dimension": 2, "window": 4, "runs": 2}
-    with pytest.raises(ConfigError, match="limit hours"):
-        dp.play("wdp-cocop-gaussian", **small, limits="hours:1e-12")
+    with pytest.raises(ConfigError, match=rf"^{call.__name__}: .* is more than the limit {limit}, 1e-12 \(to lift it"):
+        call("wdp-cocop-gaussian", **small, limits=f"{limit}:1e-12")
     with pytest.raises(ConfigError, match="unknown key"):
-        dp.play("wdp-cocop-gaussian", **small, limits="hour:1")
+        call("wdp-cocop-gaussian", **small, limits="hour:1")
 
 
 def test_a_claim_that_is_played_gets_the_verdict_of_a_run(elsewhere: Path) -> None:

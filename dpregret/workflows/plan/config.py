@@ -80,7 +80,7 @@ class ValidationSize(Settings):
 
 OFF: Final = "off"
 UNITS: Final = {
-    "memory_gb": " GB", "hours": " CPU hours", "cells": " cells", "play_minutes": " minutes",
+    "memory_gb": " GB", "hours": " CPU hours", "cells": " cells", "play_minutes": " minutes", "play_gb": " GB",
 }  # fmt: skip
 Most = Annotated[float, Field(gt=0, strict=False), BeforeValidator(expand)]
 
@@ -95,8 +95,8 @@ class Limits(Settings):
     memory_gb: of one play, as its size predicts (left out: what this machine has). cells: of one experiment. hours: of
     CPU time, at a billion numbers a second. check_gb, check_seconds: what making the problems and learners of one
     experiment may take before it is run, half of this machine's memory at most. play_minutes, play_gb: what one
-    learner's play of an experiment may take (of memory, left out: what this machine has). What one value may be is said
-    by its field.
+    learner's play of an experiment may take (of memory, left out: what this machine has); a play of `dpregret.play` is
+    refused where its size predicts more. What one value may be is said by its field.
     """
 
     memory_gb: Most | None = None

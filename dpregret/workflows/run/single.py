@@ -259,8 +259,10 @@ def job(
         windows is not None,
     )
     mistakes = list(experiment_sizes(experiment, allowed))
-    if not mistakes and (message := allowed.beyond("play_minutes", predicted(experiment)[1] / 60)):
-        mistakes.append(((), message))
+    if not mistakes:
+        gigabytes, seconds = predicted(experiment)
+        messages = allowed.beyond("play_gb", gigabytes), allowed.beyond("play_minutes", seconds / 60)
+        mistakes += [((), message) for message in messages if message]
     if not mistakes:
         with known(family, own):
             bundled = isinstance(learner, str)
