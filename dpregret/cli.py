@@ -151,7 +151,7 @@ AnyProfile = Annotated[str | None, profile_option("Of this profile (of the newes
 Cores = Annotated[int | None, option("How many (all where not given).", "--cores", "-c", min=1)]
 Json = Annotated[bool, option("The answer as JSON.", "--json")]
 Long = Annotated[bool, option("All columns.", "--long", "--all")]
-Limits = Annotated[Text, option("Lift limits of a study: check_seconds:60,check_gb:8, or off.", "--limits")]
+Limits = Annotated[Text, option("Lift limits of a study: play_minutes:600,check_gb:8, or off.", "--limits")]
 
 
 def command(heading: str, function: str, inside: bool = False, **settings: Any) -> Callable[..., Any]:
@@ -634,7 +634,7 @@ if not study.FOLDER:
 
 @command(
     OWN_WORK if study.FOLDER else MAINTENANCE,
-    "workflows.audit.own:main",
+    "workflows.run.audit_learners:main",
     name="audit" if study.FOLDER else "audit-learners",
 )
 def audit_learners(

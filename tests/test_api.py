@@ -203,7 +203,7 @@ def test_a_play_has_the_limits_of_a_profile(change: dict[str, Any], limit: str) 
     given = {"stream": "norm-kink", "rounds": 256, "dimension": 4, "window": 16, **change}
     with pytest.raises(ConfigError, match=rf"^play: .*limit {limit}") as refused:
         dp.play("wdp-cocop-gaussian", **given)
-    assert f"limits={limit}:" in str(refused.value)
+    assert f"limits='{limit}:" in str(refused.value)
     assert "--config" not in str(refused.value)
 
 

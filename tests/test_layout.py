@@ -51,7 +51,7 @@ MAY_IMPORT = {
     "workflows.audit": (*DATA, "paper_figs.text", "paper_figs.judge"),
     "workflows.audit.tables": (*DATA, "paper_figs"),
     "workflows.families": (*DATA, "paper_figs.judge", "workflows.audit"),
-    **dict.fromkeys(("workflows.audit.own", "workflows.audit.plan"), (*DATA, "paper_figs", *CASES)),
+    "workflows.audit.plan": (*DATA, "paper_figs", *CASES),
     "workflows.mechanisms": (*DATA, "paper_figs", "workflows.audit"),
     "workflows.plan": (*DATA, "paper_figs", *CASES, "workflows.mechanisms"),
     "workflows.run": (*DATA, "paper_figs", *CASES, "workflows.mechanisms", "workflows.plan"),

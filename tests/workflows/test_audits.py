@@ -20,13 +20,13 @@ from dpregret.workflows.audit.bandits import AuditedBandit, Numbers, around, dir
 from dpregret.workflows.audit.experts import AuditedExperts, chain, chain_epsilon, draw_chain
 from dpregret.workflows.audit.neighbours import Special, generators, rows
 from dpregret.workflows.audit.online import AuditedOnline
-from dpregret.workflows.audit.own import UNDECIDED, chosen, of_study
-from dpregret.workflows.audit.own import main as own_audit
 from dpregret.workflows.audit.plan import again, audits, load_settings, pair_rows
 from dpregret.workflows.audit.planted import CASES, RUNS, planted_rows
 from dpregret.workflows.audit.tables import Tables, faults, finding, findings, write_audit
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.plan.config import Config
+from dpregret.workflows.run.audit_learners import UNDECIDED, chosen, of_study
+from dpregret.workflows.run.audit_learners import main as own_audit
 
 SETTINGS = load_settings()
 

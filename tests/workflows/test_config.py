@@ -28,7 +28,7 @@ from dpregret.paper_figs.judge.read_claims import CHANGES, load_changes, load_cl
 from dpregret.workflows.audit.plan import load_settings
 from dpregret.workflows.families.online import OnlineExperiment
 from dpregret.workflows.plan import config, load, semantic_checks
-from dpregret.workflows.plan.config import Config, Limits, bound_imports, parse_limits
+from dpregret.workflows.plan.config import Config, Limits, bound_imports, bounds_of_play, parse_limits
 from dpregret.workflows.plan.cross_references import check_references, read_texts
 from dpregret.workflows.plan.load import check_options, file_schema, load_config
 from dpregret.workflows.plan.read import PAPERS, PROFILES, papers
@@ -203,6 +203,8 @@ def test_limits_of_imports_hold_in_a_plan_its_jobs_and_commands_on_a_study(
     load_config(write(small("online")), check=False)
     assert discovery.limits["check_gb"] == 7.0
     monkeypatch.setattr(study, "FOLDER", Path())
+    monkeypatch.setenv(study.LIMITS, "play_minutes:3,play_gb:2")
+    assert bounds_of_play()[:2] == (3.0, 2.0)  # of `test` and `audit`
     monkeypatch.setenv(study.LIMITS, "check_g:7")
     with pytest.raises(ConfigError, match="did you mean 'check_gb'"):
         bound_imports()

@@ -85,10 +85,6 @@ UNITS: Final = {
 Most = Annotated[float, Field(gt=0, strict=False), BeforeValidator(expand)]
 
 
-CONFIG: Final = "--config "
-"""The option of a run that lifts limits; `dpregret.play` has an argument."""
-
-
 class Limits(Settings):
     """The most that a run may request; ``.inf`` lifts a bound.
 
@@ -117,7 +113,7 @@ class Limits(Settings):
         lift = f"{math.ceil(float(value))}" if value < 1e6 else f"{float(value) * 1.05:.1e}"
         return (
             f"{_shown(value)}{UNITS.get(name, '')} is more than the limit {name}, {_shown(largest)}{source} "
-            f"(to lift it: {CONFIG}limits={name}:{lift}, or limits=off)"
+            f"(to lift it: --limits {name}:{lift}, or snakemake --config limits={name}:{lift})"
         )
 
     def bound_imports(self) -> None:
@@ -149,6 +145,11 @@ def parse_limits(option: object) -> Limits | None:
     pairs = (pair.partition(":")[::2] for pair in str(option).split(","))
     data = {str(name).strip(): value for name, value in (option.items() if isinstance(option, Mapping) else pairs)}
     return validate(Limits, Source("--config limits", data, {}))
+
+
+def bounds_of_play() -> child.Bounds:
+    """Of what a command on a study plays."""
+    return (parse_limits(None) or Limits()).bounds
 
 
 def bound_imports() -> None:

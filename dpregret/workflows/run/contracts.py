@@ -24,6 +24,7 @@ from dpregret.core.learner_output import LearnerFault
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.interface import Draws, Experiment, Family
 from dpregret.workflows.families.online import FIRST_RECORDED
+from dpregret.workflows.plan.config import bounds_of_play
 from dpregret.workflows.plan.load import load_config
 from dpregret.workflows.plan.make import data_files
 from dpregret.workflows.plan.read import PROFILES
@@ -261,7 +262,7 @@ def where_defined(kind: Any) -> str:
 
 def main() -> int:
     """The command `dpregret test`: one line for what keeps its contracts, one line a contract that is broken."""
-    return child.judged(_judged, "test", child.bounds_of_play())
+    return child.judged(_judged, "test", bounds_of_play())
 
 
 def _judged() -> tuple[int, list[str]]:

@@ -25,7 +25,7 @@ from dpregret.core.yaml_source import KeyPath, Source, validate
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.interface import Draws, Experiment, Family, filled
 from dpregret.workflows.plan import keys, make
-from dpregret.workflows.plan.config import CONFIG, Limits, parse_limits
+from dpregret.workflows.plan.config import Limits, parse_limits
 from dpregret.workflows.plan.read import Play
 from dpregret.workflows.plan.semantic_checks import experiment_sizes, predicted, within
 from dpregret.workflows.run import store
@@ -268,13 +268,14 @@ def job(
             bundled = isinstance(learner, str)
             mistakes = list(within(allowed, experiment, True, [GIVEN]) if bundled else experiment.mistakes())
     if mistakes:
-        raise ConfigError([f"{where(path)}: {_in_python(message)}" for path, message in mistakes])
+        raise ConfigError([f"{where(path)}: {in_python(message)}" for path, message in mistakes])
     return Job(family, kind, variant, experiment, stream, own, seed, windows is not None, data)
 
 
-def _in_python(message: str) -> str:
+def in_python(message: str) -> str:
     """A message about a configuration, in the words of a call."""
-    return message.replace(CONFIG, "").replace("(for W = T write horizon)", "(for W = T leave it out)")
+    message = re.sub(r"--limits (\S+), or snakemake --config limits=\1", r"limits='\1'", message)
+    return message.replace("(for W = T write horizon)", "(for W = T leave it out)")
 
 
 def lifted(limits: str | None) -> Limits:

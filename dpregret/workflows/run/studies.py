@@ -42,7 +42,7 @@ TABLES: Final = (*FILES.values(), JOBS)
 """What is compared with the reference, in the folder of the study's results."""
 STEPS: Final[Mapping[str, str]] = {
     "test": "dpregret.workflows.run.contracts:main",
-    "audit": "dpregret.workflows.audit.own:in_gate",
+    "audit": "dpregret.workflows.run.audit_learners:in_gate",
 }
 """Step that calls code of the study in this interpreter's children -> its command."""
 COMMAND: Final = (sys.executable, "-P", "-m", "dpregret")

@@ -25,10 +25,10 @@ from dpregret.core.machine import machine_gb, processors
 from dpregret.paper_figs.judge.fits import mean_interval
 from dpregret.paper_figs.text import formats
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.plan.config import CONFIG, Limits
+from dpregret.workflows.plan.config import Limits
 from dpregret.workflows.plan.semantic_checks import predicted
 from dpregret.workflows.run.played import Played, without_noise
-from dpregret.workflows.run.single import PLAY, Job, Shared, job, lifted, named, posed
+from dpregret.workflows.run.single import PLAY, Job, Shared, in_python, job, lifted, named, posed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -332,7 +332,7 @@ def _several(key: str, value: Any, bounds: Limits) -> list[Any]:
         except OverflowError:  # a range beyond whole numbers
             count = float("inf")
         if message := bounds.beyond("cells", count):
-            raise ConfigError(f"{PLAY}: {key}: {message}".replace(CONFIG, ""))
+            raise ConfigError(f"{PLAY}: {key}: {in_python(message)}")
     values = plain(value)
     values = list(values) if isinstance(values, list | tuple | range) else [values]
     if not values:

@@ -25,6 +25,7 @@ from dpregret.paper_figs.text.formats import significant
 from dpregret.workflows.audit.plan import pair_rows
 from dpregret.workflows.audit.tables import UNJUDGED, findings
 from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.plan.config import bounds_of_play
 
 RUNS = 4000
 FEWEST = 100
@@ -63,7 +64,7 @@ def main(learners: Sequence[str] = (), runs: int = RUNS, seed: int = 1, undecide
         raise ConfigError(f"audit: --runs: must lie between {FEWEST} and {MOST_RUNS:,.0f}, not {runs}")
     names = ", ".join(learners or own_files)
     return child.judged(
-        lambda: _judged(learners, runs, seed, own_files, undecided), f"audit: {names}", child.bounds_of_play()
+        lambda: _judged(learners, runs, seed, own_files, undecided), f"audit: {names}", bounds_of_play()
     )
 
 
