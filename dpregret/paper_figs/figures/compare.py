@@ -4,6 +4,7 @@ bound, and what oracle calls cost."""
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -23,6 +24,9 @@ from dpregret.paper_figs.judge.cells import NotRun, mean_root
 from dpregret.paper_figs.judge.result_tables import gains, ratio
 from dpregret.paper_figs.text.formats import read_csv
 
+BudgetStyles = dict[float, CurveStyle]
+"""Privacy budget -> the style of its curves."""
+
 
 @figure_type("winners", "experiment")
 def winners(source: Source) -> PanelFigure:
@@ -31,7 +35,7 @@ def winners(source: Source) -> PanelFigure:
     A cell names its winner by colour and shows its regret as a share of the baseline's: 1.00 means that no private
     learner does better than a fixed expert.
     """
-    theme, rows = source.theme, curves.rows_of(source.runs, source.entry.experiment)
+    theme, rows = source.theme, source.rows
     rows = rows.loc[np.isfinite(rows["epsilon"])].assign(name=lambda frame: frame["learner"] + "." + frame["variant"])
     if rows.empty:
         raise NotRun(f"no private learner in {source.entry.experiment}")
@@ -44,24 +48,8 @@ def winners(source: Source) -> PanelFigure:
     ranked = sorted(won.index, key=lambda name: (-won[name], name))
     colours = [style.shaded(theme.styles.at(name).colour, 0.55) for name in ranked]
     for panel, (stream, group) in zip(figure.panels, cells.groupby("stream", sort=True), strict=True):
-        number = group["name"].map(ranked.index).droplevel("stream").unstack("horizon").astype(float)
-        options: Style = {"vmin": -0.5, "vmax": len(ranked) - 0.5, "cmap": ListedColormap(colours)}
-        panel.axis.pcolormesh(number, linewidth=0.6, edgecolor="white", **options)
-        for (_, size, horizon), cell in group.iterrows():
-            middle = number.columns.get_loc(horizon) + 0.5, number.index.get_loc(size) + 0.5
-            text = f"{cell['share']:.2f}" if cell["share"] >= 0.005 else "< .01"
-            panel.axis.text(*middle, text, ha="center", va="center", fontsize=style.SMALL, color=style.INK)
-            where = [f"T = {horizon}, d = {size}"]
-            panel.keep(theme.name(cell["name"]), where, [cell["share"]], what="share of the fixed point's")
-        for which, values in (("x", number.columns), ("y", number.index)):
-            panel.axis.set(
-                **{f"{which}ticks": np.arange(len(values)) + 0.5, f"{which}ticklabels": style.one_kind(values)}
-            )
-        panel.axis.spines[:].set_visible(False)
-        panel.axis.grid(visible=False)
-        panel.axis.set(xlabel=style.AXES["horizon"], ylabel=style.AXES["experts"])
+        _map(panel, theme, group.droplevel("stream"), ranked, colours)
         panel.axis.set_title(theme.name(f"stream:{stream}") if len(figure.panels) > 1 else "")
-        panel.axis.tick_params(length=0)
     for name, colour in zip(ranked, colours, strict=True):
         figure.key(theme.name(name), color=colour, marker="s", linestyle="none", markersize=6)
     best = theme.name(ranked[0])
@@ -71,6 +59,27 @@ def winners(source: Source) -> PanelFigure:
     return figure
 
 
+def _map(panel: Panel, theme: Theme, cells: pd.DataFrame, ranked: list[Any], colours: list[style.Colour]) -> None:
+    """The cells (d, T) of one stream: the name of the winner as a colour, and its share."""
+    number = cells["name"].map(ranked.index).unstack("horizon").astype(float)
+    options: Style = {"vmin": -0.5, "vmax": len(ranked) - 0.5, "cmap": ListedColormap(colours)}
+    panel.axis.pcolormesh(number, linewidth=0.6, edgecolor="white", **options)
+    horizons, sizes = [*number.columns], [*number.index]
+    for cell in cells.reset_index().to_dict("records"):
+        size, horizon = cell["dimension"], cell["horizon"]
+        middle = horizons.index(horizon) + 0.5, sizes.index(size) + 0.5
+        text = f"{cell['share']:.2f}" if cell["share"] >= 0.005 else "< .01"
+        panel.axis.text(*middle, text, ha="center", va="center", fontsize=style.SMALL, color=style.INK)
+        where = [f"T = {horizon}, d = {size}"]
+        panel.keep(theme.name(cell["name"]), where, [cell["share"]], what="share of the fixed point's")
+    panel.axis.set_xticks(np.arange(len(horizons)) + 0.5, style.one_kind(horizons))
+    panel.axis.set_yticks(np.arange(len(sizes)) + 0.5, style.one_kind(sizes))
+    panel.axis.spines[:].set_visible(False)
+    panel.axis.grid(visible=False)
+    panel.axis.tick_params(length=0)
+    panel.axis.set(xlabel=style.AXES["horizon"], ylabel=style.AXES["experts"])
+
+
 @figure_type("privacy-cost", "experiment")
 def privacy_cost(source: Source) -> PanelFigure:
     """The cost of privacy on each data set: every learner's response beside the fixed-point baseline; raises NotRun.
@@ -78,47 +87,53 @@ def privacy_cost(source: Source) -> PanelFigure:
     One colour and marker per privacy budget; learners without privacy are grey. Ordered by the response at the
     largest budget.
     """
-    theme, response = source.theme, source.claims.response
-    rows = curves.without_fixed_points(curves.rows_of(source.runs, source.entry.experiment))
-    entries = curves.series_of(rows)
-    titles = {f"{series.learner}.{series.variant}": replace(series, window=None).name(theme) for series in entries}
-    budgets = sorted(float(value) for value in set(rows["epsilon"]) if np.isfinite(value))
-    styles: dict[Any, CurveStyle] = {budget: style.stepped(number) for number, budget in enumerate(budgets)}
-    if np.isinf(rows["epsilon"]).any():
-        styles[np.inf] = CurveStyle(style.GUIDE, "d")
+    theme, response, rows = source.theme, source.claims.response, curves.without_fixed_points(source.rows)
+    titles = {f"{each.learner}.{each.variant}": each.name(theme) for each in curves.series_of(rows.assign(window=0))}
+    every, free = sorted({float(value) for value in rows["epsilon"]}), CurveStyle(style.GUIDE, "d")
+    styles = {value: style.stepped(n) if np.isfinite(value) else free for n, value in enumerate(every)}
+    budgets = [value for value in every if np.isfinite(value)]
     rows = rows.assign(name=(rows["learner"] + "." + rows["variant"]).map(titles))
     rows["share"] = rows["regret"] / rows.groupby("stream")["trivial_regret"].transform("mean")
     best = rows.groupby(["name", "epsilon"])["share"].mean().unstack().reindex(columns=[*reversed(budgets), np.inf])
-    names: list[Any] = sorted(map(str, best.index), key=lambda name: tuple(best.loc[name].fillna(np.inf)))
-    beside: dict[Any, float] = dict(zip(styles, np.linspace(-0.2, 0.2, len(styles)) * (len(styles) > 2), strict=True))
+    names = sorted(map(str, best.index), key=lambda name: tuple(best.loc[name].fillna(np.inf)))
     figure = PanelFigure(rows["stream"].nunique(), height=0.75 + 0.17 * len(names))
-    shares: list[tuple[float, str]] = []
+    label = "excess / that of the fixed point" if response == "excess" else "regret / fixed-point baseline's"
     for index, (panel, (stream, data)) in enumerate(zip(figure.panels, rows.groupby("stream", sort=True), strict=True)):
-        for (name, budget), cell in data.groupby(["name", "epsilon"], sort=True):
-            mean, low, high = fits.mean_interval(cell["share"].to_numpy(dtype=float))
-            place, look = names.index(name) + beside[budget], styles[budget]
-            half_widths = [[mean - low], [high - mean]]
-            panel.axis.errorbar(mean, place, xerr=half_widths, fmt=look.marker, color=look.colour, elinewidth=0.8)
-            panel.keep(str(name), [f"eps = {budget:g}"], [mean], [low], [high], "share of the fixed point's")
-            if budget in budgets[-1:]:
-                shares.append((mean, str(name)))
-        panel.axis.axvline(1.0, linestyle=":", color=style.INK, linewidth=0.8)
+        _shares(panel, data, names, styles)
         panel.axis.set_yticks(range(len(names)), [] if index % figure.across else names)
-        label = "excess / that of the fixed point" if response == "excess" else "regret / fixed-point baseline's"
         panel.axis.set(ylim=(len(names) - 0.5, -0.5), xlabel=label, ylabel="")
-        panel.axis.grid(visible=True, axis="y")
         panel.axis.set_title(theme.name(f"stream:{stream}") if len(figure.panels) > 1 else "")
     for budget, curve_style in styles.items():
         figure.key(_budget(budget), **curve_style.line | {"linestyle": "none"})
     figure.key(TRIVIAL, color=style.INK, linestyle=":", linewidth=0.8)
-    if shares:
-        least = style.latex_number(min(shares)[0])
-        equal = [name for mean, name in sorted(shares) if style.latex_number(mean) == least]
-        best_of = f"the best {'is' if len(equal) == 1 else 'are'} {' and '.join(equal)}"
-        response_of = f"{style.RESPONSES[response]} of the {TRIVIAL}"
-        figure.finding = f"At {_budget(budgets[-1])} {best_of}: {least} of the {response_of}"
+    for largest in budgets[-1:]:
+        best_of = _best(rows.loc[rows["epsilon"] == largest])
+        figure.finding = f"At {_budget(largest)} {best_of} of the {style.RESPONSES[response]} of the {TRIVIAL}"
     figure.setting = theme.setting(rows, ", bars 95 %.", ("epsilon",))
     return figure
+
+
+def _shares(panel: Panel, rows: pd.DataFrame, names: list[str], styles: BudgetStyles) -> None:
+    """Each learner's share of the fixed point's response, budgets side by side, with intervals."""
+    places = dict(zip(styles, np.linspace(-0.2, 0.2, len(styles)) * (len(styles) > 2), strict=True))
+    for name, (budget, look) in itertools.product(sorted(names), styles.items()):
+        shares = rows.loc[(rows["name"] == name) & (rows["epsilon"] == budget), "share"]
+        if shares.empty:
+            continue
+        mean, low, high = fits.mean_interval(shares.to_numpy(dtype=float))
+        place, half_widths = names.index(name) + places[budget], [[mean - low], [high - mean]]
+        panel.axis.errorbar(mean, place, xerr=half_widths, fmt=look.marker, color=look.colour, elinewidth=0.8)
+        panel.keep(name, [f"eps = {budget:g}"], [mean], [low], [high], "share of the fixed point's")
+    panel.axis.axvline(1.0, linestyle=":", color=style.INK, linewidth=0.8)
+    panel.axis.grid(visible=True, axis="y")
+
+
+def _best(rows: pd.DataFrame) -> str:
+    """Who has the least mean share on some stream, and that share."""
+    means = rows.groupby(["stream", "name"])["share"].mean().sort_values().reset_index()
+    least = style.latex_number(float(means["share"].min()))
+    equal = means.loc[means["share"].map(style.latex_number) == least, "name"]
+    return f"the best {'is' if len(equal) == 1 else 'are'} {' and '.join(equal)}: {least}"
 
 
 def _budget(epsilon: float) -> str:
@@ -129,7 +144,6 @@ FORGETS: Final = "restarted-ftal"
 EXPIRES: Final = "wdp-cocop-gaussian"
 NEITHER: Final = "ftal"
 FREE: Final = CurveStyle((0.45, 0.45, 0.45), "d", style.DOTTED)
-BudgetStyles = dict[float, CurveStyle]
 
 
 @figure_type("drift", "experiment")
@@ -141,7 +155,7 @@ def drift(source: Source) -> PanelFigure:
     against the block length. Fourth: what privacy adds to it, against the rounds after which privacy expires (filled)
     or the learner forgets (open), with the size of the window tree's noise (dotted).
     """
-    theme, rows = source.theme, curves.rows_of(source.runs, source.entry.experiment)
+    theme, rows = source.theme, source.rows
     if "regret_last" not in rows or not {FORGETS, EXPIRES, NEITHER} <= set(rows["learner"]):
         raise NotRun(f"{source.entry.experiment} does not follow a stream in the order of time")
     rows = rows.loc[rows["horizon"] == rows["horizon"].max()]
@@ -248,7 +262,7 @@ WINS: Final = {"tree ahead": "^", "every value ahead": "v", "undecided": "x"}
 @figure_type("gain", "experiment parameter")
 def gain(source: Source) -> PanelFigure:
     """Ratios of regret with intervals and of noise (dashed); a panel per learner, stream and budget. Raises NotRun."""
-    theme, parameter = source.theme, source.entry.parameter or "horizon"
+    theme, parameter = source.theme, source.parameter
     compared = list(_compared(source))
     alike = [", ".join(title) for title, rows in compared if np.allclose(rows["ratio"], 1.0, rtol=0.0, atol=EQUAL)]
     groups = [(title, rows) for title, rows in compared if ", ".join(title) not in alike]
@@ -262,10 +276,7 @@ def gain(source: Source) -> PanelFigure:
     figure.same_heights(figure.panels)
     table = pd.concat([rows for _, rows in groups])
     responses = " and ".join(sorted({style.RESPONSES[value] for value in table["response"]}))
-    for best in table.loc[table["ratio_low"] > 1].nlargest(1, ["ratio", "value"]).to_dict("records"):
-        size = f"(${style.symbol_of(parameter)} =$ {style.latex_number(best['value'])})"
-        less = f"up to {style.latex_number(best['ratio'])} times less {responses} {size}"
-        figure.finding = f"{theme.name(best['learner'])}, {_mechanism(theme, best['with'])}: {less}"
+    figure.finding = _largest(theme, table, responses, style.symbol_of(parameter))
     figure.setting = (
         f"Ratio of {responses} (solid) and of the mean norm of noise (dashed), same losses, "
         f"{style.span(table['runs'])} runs, bars 95 %; hollow: saturated. Above 1 the other is better."
@@ -273,6 +284,15 @@ def gain(source: Source) -> PanelFigure:
         + (f" Every ratio is 1 within 0.2 % for {'; '.join(alike)}." if alike else "")
     )
     return figure
+
+
+def _largest(theme: Theme, table: pd.DataFrame, responses: str, symbol: str) -> str:
+    """The largest ratio whose interval is above one, in words; empty where there is none."""
+    for best in table.loc[table["ratio_low"] > 1].nlargest(1, ["ratio", "value"]).to_dict("records"):
+        less = f"up to {style.latex_number(best['ratio'])} times less {responses}"
+        where = f"(${symbol} =$ {style.latex_number(best['value'])})"
+        return f"{theme.name(best['learner'])}, {_mechanism(theme, best['with'])}: {less} {where}"
+    return ""
 
 
 def _compared(source: Source) -> Iterator[tuple[list[str], pd.DataFrame]]:
@@ -380,8 +400,6 @@ def measured_crossing(runs: pd.DataFrame, tree: str) -> pd.DataFrame:
 @figure_type("costs", "")
 def costs(source: Source) -> PanelFigure:
     """Microseconds per call of projection and oracles against the dimension, one panel per set."""
-    if source.file is None:
-        raise NotRun("oracles were not timed")
     theme, table = source.theme, parquet.read(source.table)
     operations, sets = sorted(set(table["operation"])), table.sort_values("dimension").groupby("set", sort=True)
     figure = PanelFigure(len(sets))

@@ -68,14 +68,6 @@ def series_of(rows: pd.DataFrame) -> list[Series]:
     return sorted(entries, key=lambda series: not series.private)
 
 
-def rows_of(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:
-    """Finished rows of an experiment; raises NotRun."""
-    rows = runs.loc[(runs["experiment"] == experiment) & (runs["status"] == "ok")]
-    if rows.empty:
-        raise NotRun(f"no rows of {experiment}")
-    return rows
-
-
 def of_learner(rows: pd.DataFrame, series: Series) -> pd.DataFrame:
     """The rows of a learner in its variant."""
     return rows.loc[(rows["learner"] == series.learner) & (rows["variant"] == series.variant)]

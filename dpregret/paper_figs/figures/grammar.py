@@ -27,7 +27,7 @@ from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.figures import style
 from dpregret.paper_figs.figures.style import CurveStyle, CurveStyles
 from dpregret.paper_figs.judge.cells import LENGTHS, NotRun
-from dpregret.paper_figs.judge.vocabulary import VALUE_COLUMN
+from dpregret.paper_figs.judge.vocabulary import VALUE_COLUMN, Parameter
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.formula import GREEK
 
@@ -76,6 +76,19 @@ class Source:
     claims: ClaimsFile
     entry: FigureEntry
     file: Path | None = None
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """The finished rows of the experiment; raises NotRun."""
+        rows = self.runs.loc[(self.runs["experiment"] == self.entry.experiment) & (self.runs["status"] == "ok")]
+        if rows.empty:
+            raise NotRun(f"no rows of {self.entry.experiment}")
+        return rows
+
+    @property
+    def parameter(self) -> Parameter:
+        """What is swept; the horizon where the entry says nothing."""
+        return self.entry.parameter or "horizon"
 
     @property
     def table(self) -> Path:

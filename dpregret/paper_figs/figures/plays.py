@@ -12,20 +12,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from dpregret.core.errors import ConfigError
+from dpregret.paper_figs.figures import style
 from dpregret.paper_figs.figures.grammar import Theme
-from dpregret.paper_figs.figures.style import (
-    DASHED,
-    DOTTED,
-    GUIDE,
-    INK,
-    SMALL,
-    WIDTH,
-    CurveStyle,
-    axis_label,
-    log_axis,
-    log_ticks,
-    style_context,
-)
+from dpregret.paper_figs.figures.style import CurveStyle
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +22,7 @@ if TYPE_CHECKING:
 Played = Any
 """A play: its `frame`, `curve`, `learner`, `title`, `family`, `epsilon`."""
 
-DASHES: Final = ("-", DASHED, DOTTED, (0, (6, 1, 1, 1)), (0, (1, 3)))
+DASHES: Final = ("-", style.DASHED, style.DOTTED, (0, (6, 1, 1, 1)), (0, (1, 3)))
 """Of the values of what varies beside x."""
 FEW: Final = 6
 """Curves that have bands where they do not show a course."""
@@ -53,8 +42,8 @@ def _axes(ax: Axes | None) -> Iterator[Axes]:
         return
     from matplotlib import pyplot
 
-    with style_context():
-        yield pyplot.subplots(figsize=(WIDTH, 3.2), layout="constrained")[1]
+    with style.style_context():
+        yield pyplot.subplots(figsize=(style.WIDTH, 3.2), layout="constrained")[1]
 
 
 def _theme(plays: Sequence[Played], names: Mapping[str, str]) -> Theme:
@@ -71,7 +60,8 @@ def draw_curve(play: Played, names: Mapping[str, str], ax: Axes | None = None) -
         _curve(axes, play.curve.rename(columns={"rounds": "x"}), _style(theme, play), theme.name(play.learner))
         _baseline(axes, play.curve["rounds"], play.curve["baseline"])
         if play.curve["bound"].notna().all():
-            axes.plot(play.curve["rounds"], play.curve["bound"], color=GUIDE, linestyle=DOTTED, label="explicit bound")
+            dotted: dict[str, Any] = {"color": style.GUIDE, "linestyle": style.DOTTED, "label": "explicit bound"}
+            axes.plot(play.curve["rounds"], play.curve["bound"], **dotted)
         _finish(axes, play.family, "rounds")
         return axes
 
@@ -103,12 +93,12 @@ def draw_plays(
             label += "".join(f", {_setting(name, value)}" for name, value in with_value)
             course = first.curve.rename(columns={"rounds": "x"}) if courses else None
             curve = frame.iloc[rows].rename(columns={x: "x"}).sort_values("x") if course is None else course
-            style = _style(theme, first)
-            style = replace(style, dash=dashes[tuple(values)]) if varied else style
+            look = _style(theme, first)
+            look = replace(look, dash=dashes[tuple(values)]) if varied else look
             if math.isfinite(curve["x"].iloc[0]) and curve["x"].iloc[0] > 0:
-                _curve(axes, curve, style, label, band=courses or len(order) <= FEW)
+                _curve(axes, curve, look, label, band=courses or len(order) <= FEW)
             else:  # an algorithm without this parameter has one value
-                axes.axhline(float(curve["regret"].iloc[0]), color=style.colour, linestyle=style.dash, label=label)
+                axes.axhline(float(curve["regret"].iloc[0]), color=look.colour, linestyle=look.dash, label=label)
         baselines = plays[0].curve.rename(columns={"rounds": "x"}) if courses else frame.rename(columns={x: "x"})
         baselines = baselines.loc[np.isfinite(baselines["x"]) & (baselines["x"] > 0)]
         baselines = baselines.groupby("x")["baseline"].agg(["min", "max"])
@@ -133,24 +123,24 @@ def _style(theme: Theme, play: Played) -> CurveStyle:
     """An algorithm of the caller's own is black."""
     learner, _, variant = play.learner.partition(".")
     if learner not in theme.styles.known:
-        return CurveStyle(INK, "o")
+        return CurveStyle(style.INK, "o")
     return theme.styles.of(learner, variant, math.isfinite(play.epsilon))
 
 
-def _curve(ax: Axes, curve: pd.DataFrame, style: CurveStyle, label: str, band: bool = True) -> None:
+def _curve(ax: Axes, curve: pd.DataFrame, look: CurveStyle, label: str, band: bool = True) -> None:
     """Means that are positive, with their intervals: a band, or bars, which many curves leave readable."""
     positive = curve.loc[curve["regret"] > 0]
-    ax.plot(positive["x"], positive["regret"], label=label, **style.line | {"markersize": 4, "linewidth": 1.2})
+    ax.plot(positive["x"], positive["regret"], label=label, **look.line | {"markersize": 4, "linewidth": 1.2})
     low = positive["low"].clip(lower=positive["regret"] / 100)  # a logarithmic axis has no zero
     if band:
-        ax.fill_between(positive["x"], low, positive["high"], color=style.colour, alpha=0.2, linewidth=0)
+        ax.fill_between(positive["x"], low, positive["high"], color=look.colour, alpha=0.2, linewidth=0)
     else:
-        ax.vlines(positive["x"], low, positive["high"], color=style.colour, linewidth=0.8)
+        ax.vlines(positive["x"], low, positive["high"], color=look.colour, linewidth=0.8)
 
 
 def _baseline(ax: Axes, x: Any, regret: Any) -> None:
     """The fixed-point baseline."""
-    ax.plot(x, regret, color=GUIDE, linewidth=0.9, linestyle=DASHED, label="fixed-point baseline")
+    ax.plot(x, regret, color=style.GUIDE, linewidth=0.9, linestyle=style.DASHED, label="fixed-point baseline")
 
 
 def _finish(ax: Axes, family: str, x: str, values: Sequence[float] = ()) -> None:
@@ -158,10 +148,10 @@ def _finish(ax: Axes, family: str, x: str, values: Sequence[float] = ()) -> None
     parameter = "samples" if x == "rounds" and family == "erm" else PARAMETERS[x]
     parameter = "experts" if x == "dimension" and family == "experts" else parameter
     powers = x in ("rounds", "window")
-    log_axis(ax, "x", values, base=2 if powers else 10)
+    style.log_axis(ax, "x", values, base=2 if powers else 10)
     ax.set_yscale("log")
-    log_ticks(ax, "x")
-    log_ticks(ax, "y")
-    ax.set_xlabel(axis_label(parameter, excess))  # type: ignore[arg-type]
+    style.log_ticks(ax, "x")
+    style.log_ticks(ax, "y")
+    ax.set_xlabel(style.axis_label(parameter, excess))  # type: ignore[arg-type]
     ax.set_ylabel("excess risk" if family == "erm" else "regret")
-    ax.legend(frameon=False, fontsize=SMALL, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    ax.legend(frameon=False, fontsize=style.SMALL, loc="center left", bbox_to_anchor=(1.0, 0.5))

@@ -3,7 +3,7 @@ local slopes, and measured regret between its bounds."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -56,8 +56,7 @@ def regret(source: Source) -> PanelFigure:
     Where a claim says that regret grows like ln T, a further panel shows those learners alone on a linear axis, where
     ln T is a straight line (dashed, fitted to the later half).
     """
-    rows = curves.rows_of(source.runs, source.entry.experiment)
-    rows = rows.loc[rows["variant"] != "printed"]
+    rows = source.rows.loc[lambda rows: rows["variant"] != "printed"]
     if not any(series.private for series in curves.series_of(rows)):
         raise NotRun("no learner with privacy")
     claimed = curves.fit_claims(source.runs, source.claims, source.entry.experiment, "horizon", ("log_slope",))
@@ -65,21 +64,13 @@ def regret(source: Source) -> PanelFigure:
     straight = {fit.claim.stream for fit in fitted}
     figure = curves.draw(source, rows, "horizon", "regret", fitted=fitted, further=len(straight))
     drawn = figure.panels[: len(figure.panels) - len(straight)]
+    shown = {series: curve for panel in drawn for series, curve in panel.curves.items()}
     for panel, stream in zip(figure.panels[len(drawn) :], sorted(straight), strict=True):
-        curves.value_axis(panel.axis, "horizon", rows["checkpoint"].to_numpy(dtype=float))
-        panel.axis.set(xlabel=style.AXES["horizon"], ylabel=style.RESPONSES["regret"])
+        of_stream = [fit for fit in fitted if fit.claim.stream == stream]
+        own = {series: curve for series, curve in shown.items() if any(fit.of([series]) for fit in of_stream)}
+        _on_a_linear_axis(panel, source.theme, own)
         name = source.theme.name(f"stream:{stream}")
         panel.axis.set_title(f"{name}: linear axis" if len(drawn) > 1 else "the same on a linear axis")
-        of_stream = [fit for fit in fitted if fit.claim.stream == stream]
-        for series, curve in {series: curve for each in drawn for series, curve in each.curves.items()}.items():
-            if any(fit.of([series]) for fit in of_stream):
-                panel.curve(series.name(source.theme), curve, series.style(source.theme))
-                late = curve.values >= np.sqrt(curve.values.min() * curve.values.max())
-                if late.sum() > 1:
-                    logs = np.log(curve.values[late])
-                    constant, slope = np.polynomial.polynomial.polyfit(logs, curve.means[late], 1)
-                    panel.line("c + s ln T", curve.values[late], constant + slope * logs, "fit of the later half")
-        panel.axis.set_ylim(bottom=0.0)
     symbol = style.symbol_of("horizon")
     figure.finding = curves.verdict_sentence(curves.of_drawn(fitted, figure)) or least(
         figure, source.theme, symbol, "regret"
@@ -89,10 +80,24 @@ def regret(source: Source) -> PanelFigure:
     return figure
 
 
+def _on_a_linear_axis(panel: Panel, theme: Theme, drawn: Mapping[Series, Curve]) -> None:
+    """Curves against T, each with the line c + s ln T through its later half."""
+    curves.value_axis(panel.axis, "horizon", np.concatenate([curve.values for curve in drawn.values()]))
+    panel.axis.set(xlabel=style.AXES["horizon"], ylabel=style.RESPONSES["regret"])
+    for series, curve in drawn.items():
+        panel.curve(series.name(theme), curve, series.style(theme))
+        late = curve.values >= np.sqrt(curve.values.min() * curve.values.max())
+        if late.sum() > 1:
+            logs = np.log(curve.values[late])
+            constant, slope = np.polynomial.polynomial.polyfit(logs, curve.means[late], 1)
+            panel.line("c + s ln T", curve.values[late], constant + slope * logs, "fit of the later half")
+    panel.axis.set_ylim(bottom=0.0)
+
+
 @figure_type("printed", "experiment")
 def printed(source: Source) -> PanelFigure:
     """Regret against T of printed and corrected variants, one panel per learner, with a line of slope one."""
-    rows, theme = curves.rows_of(source.runs, source.entry.experiment), source.theme
+    rows, theme = source.rows, source.theme
     rows = rows.loc[rows["learner"].isin(set(rows.loc[rows["variant"].str.startswith("printed"), "learner"]))]
     if rows.empty:
         raise NotRun(f"no printed variant in {source.entry.experiment}")
@@ -112,19 +117,22 @@ def printed(source: Source) -> PanelFigure:
     figure = curves.draw(
         source, rows, "horizon", "regret", over=("stream", "learner"), guides=[slope_one], look=look, across=2
     )
-    factors = []
-    for panel in figure.panels:
-        ends: dict[bool, list[float]] = {True: [], False: []}
-        for series, curve in panel.curves.items():
-            ends[series.variant.startswith("printed")].append(float(curve.means[-1]))
-        if ends[False] and min(ends[False]) > 0:
-            factors.append(max(ends[True]) / min(ends[False]))
+    factors = [*filter(None, map(_factor, figure.panels))]
     if factors:
         where = f"$T =$ {style.latex_number(float(rows['checkpoint'].max()))}"
         times = " to ".join(dict.fromkeys(style.latex_number(end(factors)) for end in (min, max)))
         figure.finding = f"As printed the regret at {where} is {times} times the best of the other variants"
     figure.setting = theme.setting(rows, ", bands 95 %.", ("horizon",))
     return figure
+
+
+def _factor(panel: Panel) -> float:
+    """The last regret of the worst printed variant over that of the best other one; 0 where there is none above 0."""
+    ends: dict[bool, list[float]] = {True: [], False: []}
+    for series, curve in panel.curves.items():
+        ends[series.variant.startswith("printed")].append(float(curve.means[-1]))
+    least = min(ends[False], default=0.0)
+    return max(ends[True]) / least if least > 0 else 0.0
 
 
 @figure_type("sweep", "experiment parameter crossing where counterpart scaled learners")
@@ -135,11 +143,8 @@ def sweep(source: Source) -> PanelFigure:
     one. If the entry names two learners, a vertical line marks where their curves cross; if it has a power `scaled`,
     everything is divided by that power of the parameter.
     """
-    entry, theme, response = source.entry, source.theme, source.claims.response
-    parameter = entry.parameter or "horizon"
-    rows = with_inverse(
-        at(curves.without_fixed_points(curves.rows_of(source.runs, entry.experiment)), entry), parameter
-    )
+    entry, theme, parameter, response = source.entry, source.theme, source.parameter, source.claims.response
+    rows = with_inverse(at(curves.without_fixed_points(source.rows), entry), parameter)
     if entry.learners:
         chosen = rows["learner"].isin(entry.learners) | (rows["learner"] + "." + rows["variant"]).isin(entry.learners)
         rows = rows.loc[chosen]
@@ -147,26 +152,10 @@ def sweep(source: Source) -> PanelFigure:
     claimed = curves.fit_claims(source.runs, source.claims, entry.experiment, parameter, (response,))
     fitted = [fit for fit in claimed if _same(fit, entry)]
 
-    def baseline(panel: Panel, group: pd.DataFrame) -> None:
-        trivial = group.loc[np.isfinite(group[column])].groupby(column)["trivial_regret"].mean()
-        trivial = trivial.loc[trivial.index >= min(float(curve.values[0]) for curve in panel.curves.values())]
-        level = trivial / trivial.index**entry.scaled
-        if not entry.scaled or level.min() < curves.TOP * curves.largest(panel):
-            panel.line(TRIVIAL, trivial.index, level, "fixed point", key=TRIVIAL, linestyle=":")
-
-    def law(panel: Panel, group: pd.DataFrame) -> None:
-        here = [fit for fit in fitted if fit.claim.stream in set(group["stream"]) and fit.of(list(panel.curves))]
-        laws = [fit for fit in here if fit.exponent and fit.rate.symbol]
-        if laws and not entry.scaled and parameter not in style.COORDINATES:
-            private = [series for series in panel.curves if series.private]
-
-            def rank(fit: FittedClaim) -> tuple[bool, bool, float]:
-                return not fit.of(private), fit.judgement.verdict not in FOLLOWED, fit.judgement.log_level.value
-
-            chosen = min(laws, key=rank)
-            curves.draw_law(panel, chosen, chosen.cells.values, 1 / 2.2)
-
-    figure = curves.draw(source, rows, parameter, response, guides=[baseline, law], fitted=fitted, scaled=entry.scaled)
+    guides = [lambda panel, group: _baseline(panel, group.groupby(column)["trivial_regret"].mean(), entry.scaled)]
+    if not entry.scaled and parameter not in style.COORDINATES:
+        guides.append(lambda panel, group: _law(panel, set(group["stream"]), fitted))
+    figure = curves.draw(source, rows, parameter, response, guides=guides, fitted=fitted, scaled=entry.scaled)
     if entry.crossing:
         sentences = [_crossed(theme, panel, entry.crossing, symbol) for panel in figure.panels]
         figure.finding = next(filter(None, sentences), "")
@@ -176,6 +165,28 @@ def sweep(source: Source) -> PanelFigure:
     several = rows["stream"].nunique() > 1
     figure.setting = theme.setting(rows, HOLLOW + note, (parameter, "stream") if several else (parameter,))
     return figure
+
+
+def _baseline(panel: Panel, trivial: pd.Series, scaled: float) -> None:
+    """The fixed-point baseline at finite values of the parameter; where all is divided by a power of
+    it, only if it is no higher than the curves."""
+    least = min(float(curve.values[0]) for curve in panel.curves.values())
+    trivial = trivial.loc[(trivial.index >= least) & np.isfinite(trivial.index)]
+    level = trivial / trivial.index**scaled
+    if not scaled or level.min() < curves.TOP * curves.largest(panel):
+        panel.line(TRIVIAL, trivial.index, level, "fixed point", key=TRIVIAL, linestyle=":")
+
+
+def _law(panel: Panel, streams: Collection[str], fitted: Iterable[FittedClaim]) -> None:
+    """The predicted law of one learner of the panel: private, and following it, where there is such a one."""
+    private = [series for series in panel.curves if series.private]
+
+    def rank(fit: FittedClaim) -> tuple[bool, bool, float]:
+        return not fit.of(private), fit.judgement.verdict not in FOLLOWED, fit.judgement.log_level.value
+
+    laws = [fit for fit in fitted if fit.claim.stream in streams and fit.of(list(panel.curves))]
+    for chosen in sorted((fit for fit in laws if fit.exponent and fit.rate.symbol), key=rank)[:1]:
+        curves.draw_law(panel, chosen, chosen.cells.values, 1 / 2.2)
 
 
 def at(rows: pd.DataFrame, entry: FigureEntry) -> pd.DataFrame:
@@ -237,18 +248,12 @@ def exponent(source: Source) -> PanelFigure:
     Hollow cells are not fitted. Claims of several streams, settings or responses have separate panels. Raises
     NotRun when no claim on the parameter has rows.
     """
-    entry, theme = source.entry, source.theme
-    parameter = entry.parameter or "horizon"
+    entry, theme, parameter = source.entry, source.theme, source.parameter
     fitted = curves.fit_claims(source.runs, source.claims, entry.experiment, parameter, entry.responses)
     if not fitted:
         raise NotRun(f"no claim on {parameter} has rows in {entry.experiment}")
-    groups: dict[tuple[str, str, frozenset[tuple[str, Any]]], list[FittedClaim]] = {}
-    for fit in sorted(fitted, key=lambda fit: -len(fit.claim.where)):
-        claim, where = fit.claim, frozenset(fit.claim.where.items())
-        own = (claim.response, claim.stream, where)
-        key = next((key for key in groups if key[:2] == own[:2] and where <= key[2]), own)
-        groups.setdefault(key, []).append(fit)  # with the settings of others, where it names none against them
-    parts = [group[start : start + MOST] for group in groups.values() for start in range(0, len(group), MOST)]
+    groups = _together(fitted)
+    parts = [group[start : start + MOST] for group in groups for start in range(0, len(group), MOST)]
     figure = PanelFigure(2 * len(parts), 2, height=2.0)
     for number, part in enumerate(parts):
         below = 1 + (number ^ 1 < len(parts))  # the last part of an odd number has its slopes beside it
@@ -262,6 +267,17 @@ def exponent(source: Source) -> PanelFigure:
     rows = source.runs.loc[source.runs["experiment"] == entry.experiment]
     figure.setting = theme.setting(rows, how, (parameter,))
     return figure
+
+
+def _together(fitted: Iterable[FittedClaim]) -> list[list[FittedClaim]]:
+    """Fits of one response, stream and setting; one that leaves a setting open stands with those that fix it."""
+    groups: dict[tuple[str, str, frozenset[tuple[str, Any]]], list[FittedClaim]] = {}
+    for fit in sorted(fitted, key=lambda fit: -len(fit.claim.where)):
+        where = frozenset(fit.claim.where.items())
+        own = fit.claim.response, fit.claim.stream, where
+        key = next((key for key in groups if key[:2] == own[:2] and where <= key[2]), own)
+        groups.setdefault(key, []).append(fit)
+    return list(groups.values())
 
 
 def _fits(top: Panel, bottom: Panel, theme: Theme, fitted: list[FittedClaim], titled: bool) -> None:
@@ -308,32 +324,34 @@ def bounds(source: Source) -> PanelFigure:
 
     Dashed above: the learner's own explicit bound; dotted below: the lower bound of the stream, where it has one.
     """
-    entry, theme, response = source.entry, source.theme, source.claims.response
-    parameter = entry.parameter or "horizon"
-    rows, column = with_inverse(curves.rows_of(source.runs, entry.experiment), parameter), VALUE_COLUMN[parameter]
+    theme, parameter, response = source.theme, source.parameter, source.claims.response
+    rows = with_inverse(source.rows, parameter)
     learners = [(series, curves.of_learner(rows, series)) for series in curves.series_of(rows) if series.private]
     bounded = [(series, group) for series, group in learners if group["bound"].notna().all()]
     if not bounded:
-        raise NotRun(f"no learner with an explicit bound in {entry.experiment}")
+        raise NotRun(f"no learner with an explicit bound in {source.entry.experiment}")
     figure = PanelFigure(len(bounded), 3 if len(bounded) != 4 else 2, height=2.0)
     shares = []
     for panel, (series, group) in zip(figure.panels, bounded, strict=True):
-        name = series.name(theme)
-        curves.value_axis(panel.axis, parameter, rows[column].to_numpy(dtype=float))
+        curves.value_axis(panel.axis, parameter, rows[VALUE_COLUMN[parameter]].to_numpy(dtype=float))
         panel.axis.set(yscale="log", xlabel=style.axis_label(parameter, response), ylabel=style.RESPONSES[response])
-        panel.axis.set_title(name)
-        for stream, stream_rows in group.groupby("stream", sort=True):
-            curve = curves.means_by(stream_rows, column)._replace(hollow=curves.saturated(stream_rows, column))
-            above = stream_rows.groupby(column)["bound"].mean()
-            panel.curve(name, curve, style.stepped(0), f"mean on {stream}", key="measured")
-            panel.line(f"bound of {name}", above.index, above, "explicit bound", key="explicit bound")
-            shares.append(float((curve.means / above.to_numpy()).max()))
-            if "lower_bound" in stream_rows.columns and stream_rows["lower_bound"].notna().all():
-                below = stream_rows.groupby(column)["lower_bound"].mean()
-                options = {"key": "lower bound of the instance", "linestyle": ":"}
-                panel.line("lower bound", below.index, below, "lower bound", **options)
+        panel.axis.set_title(series.name(theme))
+        for _, own in group.groupby("stream", sort=True):
+            shares.append(_between(panel, own, VALUE_COLUMN[parameter], series.name(theme)))
     figure.same_heights(figure.panels)
     how = "stays below" if max(shares) <= 1 else "crosses"
     figure.finding = f"The {style.RESPONSES[response]} {how} the explicit bound: at most {max(shares):.2f} of it"
     figure.setting = theme.setting(rows, HOLLOW, (parameter,))
     return figure
+
+
+def _between(panel: Panel, rows: pd.DataFrame, column: str, name: str) -> float:
+    """The means of one stream between the bounds; returns their largest share of the explicit one."""
+    curve = curves.means_by(rows, column)._replace(hollow=curves.saturated(rows, column))
+    above = rows.groupby(column)["bound"].mean()
+    panel.curve(name, curve, style.stepped(0), f"mean on {rows['stream'].iloc[0]}", key="measured")
+    panel.line(f"bound of {name}", above.index, above, "explicit bound", key="explicit bound")
+    if "lower_bound" in rows and rows["lower_bound"].notna().all():
+        below = rows.groupby(column)["lower_bound"].mean()
+        panel.line("lower bound", below.index, below, "lower bound", key="lower bound of the instance", linestyle=":")
+    return float((curve.means / above.to_numpy()).max())
