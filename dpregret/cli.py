@@ -32,14 +32,14 @@ PACKAGE: Final = Path(__file__).resolve().parent
 OWN: Final = PACKAGE.parent
 """The clone that holds this code, if there is one."""
 FURTHER: Final = {"allow_extra_args": True, "ignore_unknown_options": True}
-ABOUT: Final = """What private online and projection-free algorithms cost, measured against what their papers claim.
+ABOUT: Final = """Measure private online and projection-free algorithms against the claims of their papers.
 
 \b
   dpregret run lou_cheung --profile quick    a first Table I with figures and report
   dpregret report --open                     look at it
   dpregret check lou_cheung thm3-T           one claim: plays what it needs, prints the verdict
   dpregret run                               everything: all papers, audit, report
-  dpregret confirm                           all claims again, on seeds that nobody chooses
+  dpregret confirm                           all claims again, on fresh seeds
   dpregret table lou                         the committed reference, where nothing has been run
   dpregret new my_study                      an algorithm, a loss and data of your own; then dpregret run ./my_study
   dpregret advise --rounds 1e5 --dimension 32 --epsilon 1 --window 1024
@@ -296,7 +296,9 @@ def figure(
     profile: AnyProfile = None,
     to: Annotated[Path, option("Folder to write into.", metavar="DIR")] = Path("build/figures"),
 ) -> None:
-    """Draw a figure of a paper again from the rows of a run: PDF, PNG, SVG, and its data as CSV.
+    """Draw a figure of a paper from the rows of a run.
+
+    PDF, PNG, SVG, and its data as CSV.
 
     \b
       dpregret figure lou                    its figures, each with its title
@@ -309,7 +311,7 @@ def figure(
         again("redraw", paper, profile, to, names)
     from dpregret.workflows.run.again import listed
 
-    typer.echo("\n".join(listed(named(paper))))
+    typer.echo("\n".join(listed(named(paper))) or "no figures: claims.yaml lists none")
 
 
 def named(word: str) -> str:
@@ -355,7 +357,7 @@ def show(paper: str, profile: str | None, **options: Any) -> NoReturn:
     chosen = played(profile) if profile else None
     os.chdir(workplace())
     if chosen:
-        folders = [chosen, reference(chosen)]
+        folders = [chosen, *filter(Path.is_dir, [reference(chosen)])]
     else:
         files = [file for part in ("", "*/") for file in Path("results").glob(f"{part}*/claims.csv")]
         runs = [file for file in files if file.parent.name.startswith(paper)]
@@ -457,7 +459,7 @@ def _from_here(words: list[str]) -> Iterator[str]:
 def check(
     paper: Paper,
     claim: Annotated[str, typer.Argument(help="A claim or check, as `dpregret claims PAPER` lists them.")],
-    profile: Annotated[str, profile_option("The profile whose experiment is played.")] = "full",
+    profile: Annotated[str, profile_option("Profile to run.")] = "full",
     figure: Annotated[
         File, option("The PNG to draw (default: results/check/PAPER/CLAIM.png, none of an exact number).")
     ] = None,
@@ -478,16 +480,16 @@ def confirm(
         list[str] | None,
         typer.Argument(metavar="PAPER", help="Papers; all where none is named.", autocompletion=paper_names),
     ] = None,
-    profile: Annotated[str, profile_option("The profile whose experiments are played.")] = "full",
+    profile: Annotated[str, profile_option("Profile to run.")] = "full",
     seeds: Annotated[int, option("How many fresh seeds.", min=1, max=1000)] = 5,
     cores: Cores = None,
     date: Annotated[
         Text, option("Let the seeds depend on a date too: for a nightly job.", metavar="YYYY-MM-DD")
     ] = None,
 ) -> None:
-    """Judge every claim again, on fresh seeds that nobody chooses.
+    """Judge every claim again, on fresh seeds.
 
-    The seeds follow from the text of the claims and experiments.
+    The seeds follow from the text of the claims and experiments: nobody chooses them.
 
     \b
       dpregret confirm lou_cheung --profile quick --seeds 2    a trial
@@ -589,18 +591,18 @@ def data(
 
 @command(OWN_WORK, "workflows.run.contracts:main", name="test")
 def contracts(limits: Limits = None) -> None:
-    """Test learners and streams of a study against their contracts: dpregret test ./my_study."""
+    """Test learners and streams of a study: dpregret test ./my_study."""
 
 
 @command(OWN_WORK, "workflows.run.studies:gate")
 def gate(
-    profile: Annotated[str, profile_option("What is run.")] = study.PROFILE,
+    profile: Annotated[str, profile_option("Profile to run.")] = study.PROFILE,
     cores: Cores = None,
     no_audit: Annotated[bool, option("Leave out the audit.", "--no-audit")] = False,
     keep: Annotated[bool, option("Write the tables of this run to reference/.", "--keep")] = False,
     limits: Limits = None,
 ) -> None:
-    """Compare regret, verdicts and privacy of a study with its reference: dpregret gate ./my_study."""
+    """Compare a study with its reference: dpregret gate ./my_study."""
 
 
 if not study.FOLDER:
@@ -624,7 +626,7 @@ if not study.FOLDER:
         minutes: Annotated[float, option("Most that it may take.")] = 60.0,
         gigabytes: Annotated[float | None, option("Most memory that it may take (that of this machine).")] = None,
     ) -> None:
-        """Audit noise of your own for prefix sums, exactly; of a study, its private learners.
+        """Audit your noise for prefix sums, or the learners of a study.
 
         \b
           dpregret audit docs/examples/my_noise.py:wrong --rounds 128 --participations 4 --separation 8
@@ -652,7 +654,7 @@ def verify(
         list[Path] | None, typer.Argument(metavar="PLACE", help="Folders of results, or archives (results).")
     ] = None,
 ) -> None:
-    """Verify that results or an archive are what they were when the run was finished."""
+    """Verify the checksums of results or of an archive."""
 
 
 @app.command(rich_help_panel=MAINTENANCE)
@@ -672,7 +674,7 @@ def prune(
     dry_run: Annotated[bool, option("Only list what would be deleted.", "--dry-run", "-n")] = False,
     everything: Annotated[bool, option("Every play and record: all is made again.", "--all")] = False,
 ) -> None:
-    """Delete results that no plan names: old plays, and what was made of them."""
+    """Delete cached results that nothing uses: old plays, and files made of them."""
 
 
 def called(arguments: list[str] | None) -> object:

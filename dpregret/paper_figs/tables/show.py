@@ -49,7 +49,7 @@ def _folder_of(paper: str, results: Path) -> Path:
     """The folder of a paper with results. Raises ConfigError in one line that names what there is."""
     papers = sorted(path.parent.name for path in results.glob(f"*/{FILES['claim']}"))
     if not papers:
-        raise ConfigError(f"{results}: no results, which `dpregret run` makes")
+        raise ConfigError(f"{results}: no results yet; `dpregret run` makes them")
     try:
         return results / paper_of(paper, papers)
     except ConfigError as error:
