@@ -102,8 +102,11 @@ if WRONG := not_made(PLAN, sys.argv[1:], OUTPUTS):
 
 
 onstart:
-    present()
-    begin(PLAN)
+    try:
+        present()
+        begin(PLAN)
+    except OSError as error:  # such as of a full disk
+        sys.exit(f"dpregret: {PLAN.results}: {error.strerror or error}")
     if reasons := summary_of(
         {item: STALE[item] for item in REQUESTED & STALE.keys()}
     ):

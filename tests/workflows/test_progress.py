@@ -4,6 +4,7 @@ import io
 import logging
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
@@ -58,6 +59,17 @@ def test_a_dry_run_lists_its_jobs(jobs: int, display: LogHandler, capsys: pytest
     send(display, 0, "Job stats:", event=LogEvent.RUN_INFO, stats={"mark": 1, "play": jobs, "total": jobs + 1})
     head = f"dpregret: would {f'run {jobs} jobs' if jobs else 'list the files again'}"
     assert capsys.readouterr().err.splitlines() == [head, "  play 1", "  play 2"][: jobs + 1]
+
+
+@pytest.mark.parametrize(("free", "shown"), [(0, "  it left no log: the disk is full"), (2**30, "  it left no log")])
+def test_a_failed_job_without_a_log(
+    free: int, shown: str, display: LogHandler, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress.shutil, "disk_usage", lambda folder: SimpleNamespace(free=free))
+    Path("a.log").touch()
+    begin(display, 1)
+    send(display, 3, "Error", logging.ERROR, event=LogEvent.JOB_ERROR, jobid=1, rule_name="play", log=["a.log"])
+    assert capsys.readouterr().err.splitlines() == ["failed: play 1  0:03", shown]
 
 
 @pytest.mark.parametrize(("own", "shown"), [(True, "why\\x1b"), (False, "killed")])

@@ -10,9 +10,10 @@ from __future__ import annotations
 import logging
 import os
 import runpy
+import shutil
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import FrameType
 from typing import Any, ClassVar, Final, NoReturn, TextIO
@@ -32,6 +33,8 @@ AT_REST: Final[list[Callable[[], str]]] = []
 """What the Snakefile has to say where nothing is to be done: Snakemake calls no hook then."""
 TAIL: Final = 20
 """Last lines of the log of a failed job that are shown."""
+FULL: Final = 2**16
+"""Bytes of free disk below which a missing log is put down to that."""
 LOGGED: Final = "Complete log(s): "
 JOBS: Final = Path(".snakemake/log/jobs.log")
 REPEATED: Final = ("At least one job did not complete", "Exiting because a job execution failed", "RuleException")
@@ -48,6 +51,8 @@ class LogHandler(LogHandlerBase):
 
     def __post_init__(self) -> None:
         LogHandler.begun = True
+        if self.screen:
+            JOBS.write_bytes(b"")  # what Snakemake printed before is of no job
         self.running: dict[int, tuple[str, float]] = {}
         self.done = self.total = 0
         LogHandler.dry_run = self.common_settings.dryrun
@@ -88,9 +93,8 @@ class LogHandler(LogHandlerBase):
             what, began = self.running.pop(about["jobid"], (about["rule_name"], record.created))
             ended = "stopped" if self.interrupted else "failed"
             self._line(f"{ended}: {what}  {clock(record.created - began)}")
-            logs = [path for path in (*map(Path, about["log"]), JOBS) if path.is_file() and not self.interrupted]
-            for log in logs[:1]:
-                self._line(f"  {log}:\n" + "\n".join(f"    {line}" for line in last_lines(log)))
+            if not self.interrupted:
+                self._line(said([*map(Path, about["log"]), JOBS]))
         elif "ours" in about:
             self._line(message)
         elif message.startswith(LOGGED):
@@ -130,6 +134,14 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
+def said(logs: Iterable[Path]) -> str:
+    """The end of the first log file that says anything."""
+    for log in logs:
+        if log.is_file() and (lines := last_lines(log)):
+            return "\n".join([f"  {log}:", *(f"    {line}" for line in lines)])
+    return "  it left no log" + (": the disk is full" if shutil.disk_usage(".").free < FULL else "")
+
+
 def last_lines(log: Path) -> list[str]:
     """The last lines of a log file, without control characters."""
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -140,7 +152,8 @@ def keep_apart() -> TextIO:
     """Let jobs and Snakemake print to JOBS. Returns what was standard error."""
     JOBS.parent.mkdir(parents=True, exist_ok=True)
     screen = os.fdopen(os.dup(2), "w", buffering=1, errors="backslashreplace")
-    with JOBS.open("wb") as file:
+    JOBS.unlink(missing_ok=True)
+    with JOBS.open("ab") as file:
         os.dup2(file.fileno(), 2)
     return screen
 
