@@ -34,6 +34,8 @@ def faults(figure: PanelFigure) -> Iterator[str]:
     }.items():
         if strip.any():
             yield f"ink within {EDGE} pixels of the {name} edge"
+    if empty := [panel.number for panel in figure.panels if not panel.axis.get_visible()]:
+        yield f"nothing in the panels {empty}"
     boxes = [(text, Text.get_window_extent(text)) for text in texts(figure)]  # of an annotation without its line
     for (one, first), (two, second) in combinations(boxes, 2):
         common = Bbox.intersection(first, second)

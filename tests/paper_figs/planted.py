@@ -21,6 +21,10 @@ def logarithmic(checkpoints: np.ndarray, value: float) -> np.ndarray:
     return 10 + 20 * np.log(checkpoints)
 
 
+def root(checkpoints: np.ndarray, value: float) -> np.ndarray:
+    return np.sqrt(checkpoints)
+
+
 def planted_paper() -> pd.DataFrame:
     """A small paper: gamma corrected and printed, its counterpart, in all four sweeps."""
 

@@ -164,7 +164,7 @@ def test_bands_are_means_and_their_half_widths_divided_by_a_law(reach: Array) ->
 def test_faults_of_a_figure_are_noticed() -> None:
     """Each law that `faults` holds is broken once."""
     with style_context():
-        figure = PanelFigure(1, height=2.0)
+        figure = PanelFigure(2, height=2.0)
         figure.title = "verdicts"
         axis = figure.panels[0].axis
         axis.plot([1.0, 2.0], [1.0, 2.0])
@@ -174,7 +174,7 @@ def test_faults_of_a_figure_are_noticed() -> None:
             figure.key(f"guide {number}", color="black")
         figure.mpl_figure.text(-0.01, 0.5, "cut")
         found = " ".join(faults(figure))
-    for words in ("left edge", "lies on", "9 entries", "points", "no sentence"):
+    for words in ("left edge", "in the panels [2]", "lies on", "9 entries", "points", "no sentence"):
         assert words in found
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from planted import root
 from scipy import stats
 
 from dpregret.paper_figs.judge.claims import Claim, ClaimsFile
@@ -13,10 +14,6 @@ from dpregret.paper_figs.validation.simulate import Sweep, make_claim
 
 LEARNER = "wdp-cocop-gamma.corrected"
 BOUND, LEDGER = f"bound.horizon.{LEARNER}", f"ledger.horizon.{LEARNER}"
-
-
-def root(checkpoints: np.ndarray, value: float) -> np.ndarray:
-    return np.sqrt(checkpoints)
 
 
 def file_of(*claims: Claim, **more: Any) -> ClaimsFile:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from planted import logarithmic
+from planted import logarithmic, root
 
 from dpregret.algorithms.privacy.series import landau as landau_of
 from dpregret.paper_figs.figures.compare import crossover
@@ -31,10 +31,6 @@ BELOW: dict[str, Any] = {"type": "below", "bound": "explicit", "rate": None}
 PRIVATE: dict[str, Any] = {"type": "private", "rate": None}
 CHECK: dict[str, Any] = {"check": "the stream dictates it"}
 FREE: dict[str, object] = {"window": 2**15, "epsilon": np.inf}
-
-
-def root(checkpoints: np.ndarray, value: float) -> np.ndarray:
-    return np.sqrt(checkpoints)
 
 
 def together(*sweeps: Sweep) -> pd.DataFrame:
@@ -77,26 +73,13 @@ def test_a_matching_law_on_a_tight_stream_is_reproduced() -> None:
     assert (explicit.verdict, explicit.normalised.value) == ("reproduced", pytest.approx(0.0, abs=1e-9))
 
 
-def test_a_slope_that_needs_an_end_cell_is_no_power_of_the_parameter() -> None:
-    """The last cell lifts the slope to 0.09 above its law, within the tolerance; without the first it is 0.116."""
-
-    def lifted(checkpoints: np.ndarray, value: float) -> np.ndarray:
-        return np.sqrt(checkpoints) * np.where(checkpoints == 2**15, np.exp(0.749), 1.0)
-
-    found = judge(Sweep(lifted).frame(), make_claim())
+@pytest.mark.parametrize(("moved", "ends"), [(0.749, "[0.000, 0.116]"), (-0.749, "[-0.116, 0.000]")])
+def test_a_slope_that_needs_an_end_cell_is_no_power_of_the_parameter(moved: float, ends: str) -> None:
+    """The last cell moves the slope by 0.09 from its law, within the tolerance; without the first it is 0.116."""
+    law = Sweep(lambda checkpoints, _: np.sqrt(checkpoints) * np.where(checkpoints == 2**15, np.exp(moved), 1.0))
+    found = judge(law.frame(), make_claim())
     assert found.verdict == "inconclusive"
-    assert "but not without an end cell: [0.000, 0.116]" in found.reason
-
-
-def test_a_slope_that_needs_its_first_cell_is_no_power_of_the_parameter() -> None:
-    """The same from below: the last cell lowers the slope to 0.09 below its law; without the first it is 0.116."""
-
-    def lowered(checkpoints: np.ndarray, value: float) -> np.ndarray:
-        return np.sqrt(checkpoints) * np.where(checkpoints == 2**15, np.exp(-0.749), 1.0)
-
-    found = judge(Sweep(lowered).frame(), make_claim())
-    assert found.verdict == "inconclusive"
-    assert "but not without an end cell: [-0.116, 0.000]" in found.reason
+    assert f"but not without an end cell: {ends}" in found.reason
 
 
 @pytest.mark.parametrize(
