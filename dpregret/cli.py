@@ -7,6 +7,8 @@ completion and help are instant.
 
 from __future__ import annotations
 
+import contextlib
+import csv
 import functools
 import os
 import re
@@ -131,7 +133,47 @@ def feedbacks() -> list[str]:
     return [*FEEDBACKS]
 
 
-def option(text: str, *names: str, complete: Callable[[], list[str]] | None = None, **settings: Any) -> Any:
+def in_reference(column: str, table: str, leaving_out: tuple[str, str] = ("", "")) -> list[str]:
+    """The values of a column of a committed table but for rows of one value, for completion; none without the table."""
+    name, value = leaving_out
+    with contextlib.suppress(OSError), (reference() / table).open(encoding="utf-8", newline="") as file:
+        return sorted({row[column] for row in csv.DictReader(file) if row.get(name) != value})
+    return []
+
+
+def claim_names(context: typer.Context) -> list[str]:
+    """Claims and checks of the paper that was typed; none of a word that means no paper."""
+    with contextlib.suppress(ConfigError):
+        tables = [f"{named(context.params['paper'])}/{kind}.csv" for kind in ("claims", "checks")]
+        return [name for table in tables for name in in_reference("claim", table, ("origin", "automatic"))]
+    return []
+
+
+def figure_names(context: typer.Context) -> list[str]:
+    """Figures of the paper that was typed, which have data in the reference; none of a word that means no paper."""
+    with contextlib.suppress(ConfigError):
+        return sorted(path.stem for path in (reference() / named(context.params["paper"]) / "figures").glob("*.csv"))
+    return []
+
+
+def measured(column: str) -> Callable[[], list[str]]:
+    """Sets or streams on which learners were measured."""
+    return lambda: in_reference(column, "winners/laws.csv")
+
+
+def audited() -> list[str]:
+    """Private learners."""
+    return sorted(
+        {name.partition(".")[0] for name in in_reference("learner", "winners/laws.csv", ("private", "False"))}
+    )
+
+
+def source_names() -> list[str]:
+    """Data sets that are declared."""
+    return re.findall(r"^([\w-]+):", (PACKAGE / "workflows/config/sources.yaml").read_text("utf-8"), re.MULTILINE)
+
+
+def option(text: str, *names: str, complete: Callable[..., list[str]] | None = None, **settings: Any) -> Any:
     """An option with its help. names: of a switch, or other ones than that of the parameter; complete: its values."""
     return typer.Option(*names, help=text, autocompletion=complete, **settings)
 
@@ -145,7 +187,9 @@ Text = str | None
 File = Path | None
 
 
-Paper = Annotated[str, typer.Argument(help="A paper, or the beginning of its name.", autocompletion=paper_names)]
+Paper = Annotated[
+    str, typer.Argument(metavar="PAPER", help="A paper, or the beginning of its name.", autocompletion=paper_names)
+]
 Profile = Annotated[str, profile_option(f"{', '.join(offered_profiles())}, or a YAML file of yours.")]
 AnyProfile = Annotated[str | None, profile_option("Of this profile (of the newest run where not given).")]
 Cores = Annotated[int | None, option("How many (all where not given).", "--cores", "-c", min=1)]
@@ -215,7 +259,9 @@ def run(
     requested: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="PAPER", help="Papers, rules or files; all where none is named.", autocompletion=paper_names
+            metavar="PAPER",
+            help="Papers, rules or files; all where none is named.",
+            autocompletion=lambda: [*paper_names(), *TARGETS],
         ),
     ] = None,
     profile: Profile = "full",
@@ -291,7 +337,8 @@ def table(
 def figure(
     paper: Paper,
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME", help="Figures; all are listed where none is.")
+        list[str] | None,
+        typer.Argument(metavar="NAME", help="Figures; all are listed where none is.", autocompletion=figure_names),
     ] = None,
     profile: AnyProfile = None,
     to: Annotated[Path, option("Folder to write into.", metavar="DIR")] = Path("build/figures"),
@@ -369,7 +416,9 @@ def show(paper: str, profile: str | None, **options: Any) -> NoReturn:
 
 @app.command(rich_help_panel=RUNS)
 def report(
-    paper: Annotated[str | None, typer.Argument(help="A paper that was run alone.", autocompletion=paper_names)] = None,
+    paper: Annotated[
+        str | None, typer.Argument(metavar="PAPER", help="A paper that was run alone.", autocompletion=paper_names)
+    ] = None,
     profile: AnyProfile = None,
     show_it: Annotated[bool, option("Open it in a browser.", "--open")] = False,
 ) -> None:
@@ -458,7 +507,12 @@ def _from_here(words: list[str]) -> Iterator[str]:
 @command(RUNS, "workflows.run.check:main", inside=True)
 def check(
     paper: Paper,
-    claim: Annotated[str, typer.Argument(help="A claim or check, as `dpregret claims PAPER` lists them.")],
+    claim: Annotated[
+        str,
+        typer.Argument(
+            metavar="CLAIM", help="A claim or check, as `dpregret claims PAPER` lists them.", autocompletion=claim_names
+        ),
+    ],
     profile: Annotated[str, profile_option("Profile to run.")] = "full",
     figure: Annotated[
         File, option("The PNG to draw (default: results/check/PAPER/CLAIM.png, none of an exact number).")
@@ -535,8 +589,13 @@ def advise(
     delta: Annotated[Text, option("0: pure privacy only (default 1e-6).")] = None,
     window: Annotated[Text, option("Protect the last W rounds only (default: all).", metavar="W")] = None,
     feedback: Annotated[Text, option("full, bandit, experts, erm or population (full).", complete=feedbacks)] = None,
-    set: Annotated[Text, option("Constraint set (default: that of --data, or the most measured).")] = None,
-    loss: Annotated[Text, option("Losses (smooth, kinked, linear, realizable, ...), or the name of a stream.")] = None,
+    set: Annotated[
+        Text, option("Constraint set (default: that of --data, or the most measured).", complete=measured("set"))
+    ] = None,
+    loss: Annotated[
+        Text,
+        option("Losses (smooth, kinked, linear, realizable, ...), or a stream's name.", complete=measured("stream")),
+    ] = None,
     stochastic: Annotated[bool, option("The losses are drawn from one law.", "--stochastic")] = False,
     adversarial: Annotated[bool, option("The losses are any fixed sequence.", "--adversarial")] = False,
     data: Annotated[Text, option("Folder of a study: sizes of its records, learners that they serve.")] = None,
@@ -563,7 +622,9 @@ def advise(
 
 @command(OWN_WORK, "workflows.run.studies:new")
 def new(
-    folder: Annotated[Path, typer.Argument(help="The folder to write; its name is the name of the study.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="The folder to write; its name is the name of the study.")
+    ],
     data: Annotated[File, option("A study for this file, with the questions left open.", metavar="CSV")] = None,
     label: Annotated[Text, option("Of --data: the column that is to be predicted.", metavar="COLUMN")] = None,
     encoding: Annotated[Text, option("Of --data, such as latin-1 (default: utf-8, or as the file is marked).")] = None,
@@ -610,7 +671,10 @@ if not study.FOLDER:
     @command(OWN_WORK, "workflows.mechanisms.own_mechanism:main")
     def audit(
         mechanism: Annotated[
-            str, typer.Argument(help="FILE.py:FUNCTION (example: docs/examples/my_noise.py:right), or a study.")
+            str,
+            typer.Argument(
+                metavar="NOISE", help="FILE.py:FUNCTION (example: docs/examples/my_noise.py:right), or a study."
+            ),
         ],
         rounds: Annotated[int, option("Outputs.")] = 512,
         window: Annotated[int | None, option("Rounds that an item stays protected (all).")] = None,
@@ -640,7 +704,10 @@ if not study.FOLDER:
     name="audit" if study.FOLDER else "audit-learners",
 )
 def audit_learners(
-    learners: Annotated[list[str] | None, typer.Argument(help="Names of learners, or of their files.")] = None,
+    learners: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="LEARNER", help="Names of learners, or of their files.", autocompletion=audited),
+    ] = None,
     runs: Annotated[int | None, option("Plays of each input (default 4000).")] = None,
     seed: Annotated[int | None, option("Of the plays (default 1).")] = None,
     limits: Limits = None,
@@ -659,7 +726,9 @@ def verify(
 
 @app.command(rich_help_panel=MAINTENANCE)
 def fetch(
-    name: Annotated[str, typer.Argument(help="Entry of the declared sources.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Entry of the declared sources.", autocompletion=source_names)
+    ],
     to: Annotated[File, option("Folder for the file and its .npz (default: that of runs).", metavar="DIR")] = None,
     sources: Annotated[File, option("YAML file of declared sources.")] = None,
     pin: Annotated[bool, option("Only print size and SHA-256 of what the URL gives now.", "--pin")] = False,

@@ -243,9 +243,17 @@ def test_the_newest_report_is_found(other: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_papers_and_profiles_complete() -> None:
     assert offered("run", "lou") == ["lou_cheung"]
+    assert offered("run", "audit_g") == ["audit_gate"]
     assert offered("table", "ta") == ["talwar"]
     assert offered("run", "--profile", "") == ["ci", "full", "quick"]
     assert offered("advise", "--feedback", "b") == ["bandit"]
+    assert offered("advise", "--set", "hyper") == ["hypersimplex"]
+    assert offered("advise", "--loss", "norm-k") == ["norm-kink", "norm-kink-risk"]
+    assert offered("check", "lou", "thm3-T") == ["thm3-T", "thm3-T-smooth"]
+    assert offered("check", "asi", "thm") == offered("figure", "zz", "") == []  # of no paper, and no line of an error
+    assert offered("figure", "lou", "regret_ho") == ["regret_horizon", "regret_horizon_smooth"]
+    assert offered("audit-learners", "wdp-cocop-g") == ["wdp-cocop-gamma", "wdp-cocop-gaussian"]
+    assert offered("fetch", "a") == ["adult", "a9a"]
     assert "advise" in offered("a")
 
 
