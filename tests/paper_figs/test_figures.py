@@ -112,7 +112,7 @@ def test_numbers_of_a_caption_are_written_as_a_reader_expects() -> None:
     values = {64.0: "64", 256.0: "256", 1024.0: "$2^{10}$", 1797.0: "1797", 1960.4: "1960", 19.61: "19.6", 0.5: "0.5"}
     assert {value: latex_number(value) for value in values} == values
     assert latex_number(3.271e5) == r"$3.27\times 10^{5}$"
-    assert bare(r"$\Gamma^{1/3}$, $L^\star$ and $1/\sqrt{\varepsilon}$") == "Γ^1/3, L^* and 1/√ε"
+    assert bare(r"$\Gamma^{1/3}$, $L^\star$ and $1/\sqrt{\varepsilon}$") == "Γ^(1/3), L^* and 1/√ε"
 
 
 def test_the_legend_names_only_curves_that_show() -> None:

@@ -462,6 +462,7 @@ def bare(text: str) -> str:
     """Text with the letters and signs of its formulas in place of their commands."""
     text = re.sub(r"\\sqrt\{(\\?\w+)\}", r"√\1", text.replace(r"\,", " "))
     text = re.sub(r"\\(?:var)?([a-zA-Z]+)", lambda match: GREEK.get(match[1]) or SIGNS.get(match[1], match[1]), text)
+    text = re.sub(r"\{([^{}]*/[^{}]*)\}", r"(\1)", text)  # T^(3/4) is not T^3/4
     return re.sub(r"[$\\{}]", "", text)
 
 

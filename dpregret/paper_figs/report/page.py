@@ -45,7 +45,7 @@ from dpregret.paper_figs.tables.printed import STYLE, fragment_of, slug
 from dpregret.paper_figs.tables.write_tables import BOUND_LATEX, MEASURED, symbol_of
 from dpregret.paper_figs.text import formats, formula
 from dpregret.paper_figs.text.formats import DASH, significant
-from dpregret.paper_figs.text.formula import unicode
+from dpregret.paper_figs.text.formula import marked_up, unicode
 from dpregret.paper_figs.winners.table import FOLDER, TABLE, VERDICTS
 
 CHECK: Final = "check"
@@ -59,7 +59,7 @@ KINDS: Final = {
 """Kind of a line, in words -> its origin; checks of any origin are apart."""
 BROKEN: Final = " failed: "
 """Part of the reason of a claim that was not judged because a learner failed."""
-HIDDEN: Final = (BOUND_LATEX, "errata", "verdicts", "saturated cells")
+HIDDEN: Final = ("variant", BOUND_LATEX, "errata", "verdicts", "saturated cells")
 LETTER: Final = re.compile(r'<path id="([^"]+)" d="([^"]+)" transform="scale\(0\.015625\)"/>')
 """The outline of a letter in an SVG of matplotlib."""
 IDLE: Final = re.compile(r'<defs>\s*</defs>|<!.*?>|<\?.*?\?>|<metadata>.*?</metadata>|(?<=<g) id="[^"]*"', re.DOTALL)
@@ -517,6 +517,7 @@ def write_report(
         of_privacy=findings.of_privacy,
         spoken=lambda text: re.sub(r"\b\w+(?= = )", lambda name: LABELS.get(name[0], name[0]), text),
         in_minutes=in_minutes,
+        power=lambda text: Markup(marked_up(text)) if re.fullmatch(r"-?[\d.]+e[-+]\d+", str(text)) else text,
     )
     template.globals.update(
         vars(vocabulary),
@@ -599,8 +600,8 @@ def unpacked(text: str) -> Any:
 
 
 def short(cite: str) -> str:
-    """`Asi et al. 2023` for `Asi, Feldman, Koren & Talwar 2023`."""
-    return re.sub(r"^([^,&]+),.* (\d{4})$", r"\1 et al. \2", cite)
+    """`Asi et al. 2023` for `Asi, Feldman, Koren & Talwar 2023`; a venue, which tells two papers apart, stays."""
+    return re.sub(r"^([^,&]+),.*?((?:, [A-Z]+)? \d{4})$", r"\1 et al.\2", cite)
 
 
 def find(**filters: str) -> str:
