@@ -30,15 +30,7 @@ from dpregret.paper_figs.judge.confirmed import FOLDER, TABLE, tally
 from dpregret.paper_figs.judge.read_claims import load_changes, load_claims, load_paper
 from dpregret.paper_figs.judge.result_tables import AUTOMATIC, read_judged
 from dpregret.paper_figs.judge.verdicts import POWER
-from dpregret.paper_figs.judge.vocabulary import (
-    CHECKS,
-    CLAIMS,
-    NOT_RUN,
-    ORDER,
-    REPRODUCED,
-    VIOLATED,
-    parse,
-)
+from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, NOT_RUN, ORDER, REPRODUCED, VIOLATED, parse
 from dpregret.paper_figs.report import findings
 from dpregret.paper_figs.report.findings import MET, by_statement, headlines, markdown, refutations, statement_named
 from dpregret.paper_figs.tables.printed import PRINTED, brief
@@ -262,22 +254,16 @@ def _numbers(reference: Path, papers: Path) -> dict[str, Callable[[], object]]:
         read = [findings.classes_of(load_paper(papers / paper).errata.errata) for paper in folders]
         return findings.mistakes_in_words(read)
 
-    def claims() -> int:
-        return sum((read_judged(reference / paper)["kind"] == "claim").sum() for paper in folders)
-
     def papers_read() -> str:
         chapters = [load_claims(papers / paper / "claims.yaml").chapter for paper in folders]
         return findings.in_words(len(chapters) - sum(chapters)).lower()
 
-    def refuted() -> str:
-        return findings.in_words(len(refutations(reference, papers, folders)))
-
     audit = partial(formats.read_csv, reference / "audit" / "audit.csv", keep_default_na=False)
     return {
-        "claims": claims,
+        "claims": lambda: sum((read_judged(reference / paper)["kind"] == "claim").sum() for paper in folders),
         "papers": papers_read,
         "mistakes": errata,
-        "refuted": refuted,
+        "refuted": lambda: findings.in_words(len(refutations(reference, papers, folders))),
         "variants": lambda: len(audit()),
         "variants without a plan": lambda: (audit()["reached"] == "").sum(),
     }
