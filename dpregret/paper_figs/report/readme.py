@@ -121,8 +121,7 @@ def _in_words(lines: pd.DataFrame) -> str:
 def verdicts(reference: Path, papers: Path) -> str:
     """Claims by verdict, their resolution, and how many were changed after their first verdict."""
     table = formats.markdown(verdict_table(reference, papers), raw=["claims of"])
-    makers = (resolution_sentence, second_sentence, changed_sentence)
-    sentences = [make(reference, papers) for make in makers]
+    sentences = [make(reference, papers) for make in (resolution_sentence, second_sentence, changed_sentence)]
     return "\n".join([table, *filter(None, sentences)])
 
 
@@ -140,9 +139,8 @@ def totals(reference: Path, papers: Path) -> str:
 def _confirmed(stated: pd.DataFrame) -> str:
     """How many verdicts fresh seeds confirm; empty where nothing was confirmed."""
     same, judged, seeds = tally(stated)
-    if not judged:
-        return ""
-    return f"{same} of {judged} keep their verdict on {seeds} [fresh seeds](docs/method.md#confirmation). "
+    sentence = f"{same} of {judged} keep their verdict on {seeds} [fresh seeds](docs/method.md#confirmation). "
+    return sentence if judged else ""
 
 
 def confirmation(reference: Path) -> str:
@@ -153,8 +151,7 @@ def confirmation(reference: Path) -> str:
     table = read_confirmation(file)
     seeds = int(table["seeds"].max())
     said = "".join(f"- {sentence}\n" for sentence in sentences(table, deviations(table), seeds))
-    claims = table.loc[table["kind"] == "claim"]
-    counts = formats.markdown(counted(claims, "verdict").astype("str"))
+    counts = formats.markdown(counted(table.loc[table["kind"] == "claim"], "verdict").astype("str"))
     folder = f"../results/reference/{FOLDER}"
     links = f"[Claims and checks on which a seed differs]({folder}/confirmation.md), [figure]({folder}/scatter.png)."
     return f"{said}\n{counts}\n{links}\n"
@@ -351,9 +348,7 @@ def marked(page: str, mark: str, text: str) -> str:
     begin, end = f"<!-- {mark}:begin -->", f"<!-- {mark}:end -->"
     if page.count(begin) != 1 or page.count(end) != 1 or page.index(begin) > page.index(end):
         raise ReadmeError(f"expected one {begin} before one {end}")
-    before, rest = page.split(begin)
-    after = rest.split(end)[1]
-    return f"{before}{begin}\n{text}{end}{after}"
+    return f"{page[: page.index(begin)]}{begin}\n{text}{page[page.index(end) :]}"
 
 
 def resolution_sentence(reference: Path, papers: Path) -> str:
