@@ -12,6 +12,8 @@ from dpregret.paper_figs.judge.vocabulary import HOLDS
 from dpregret.paper_figs.tables import show
 from dpregret.paper_figs.tables.write_tables import MORE
 from dpregret.paper_figs.text import formats
+from dpregret.workflows.run import load_run
+from dpregret.workflows.run.load_run import read_run
 
 NAN = float("nan")
 
@@ -28,12 +30,12 @@ def claims(**changes: object) -> pd.DataFrame:
 def write(folder: Path, *frames: pd.DataFrame, paper: str = "paper_2020") -> Path:
     (folder / paper).mkdir(parents=True, exist_ok=True)
     pd.concat(frames).to_csv(folder / paper / "claims.csv", index=False)
-    return folder
+    return folder / paper
 
 
 def differences(tmp_path: Path, first: list[pd.DataFrame], second: list[pd.DataFrame]) -> pd.DataFrame:
     folders = write(tmp_path / "a", *first), write(tmp_path / "b", *second)
-    return two_runs.compare(*(two_runs.read_folder(folder) for folder in folders))
+    return two_runs.compare(*(read_run(str(folder)) for folder in folders))
 
 
 @pytest.mark.parametrize(("change", "moved"), [(0.05, True), (0.05 - 1e-3, False), (-0.06, True)])
@@ -60,12 +62,12 @@ def test_every_kind_of_difference_is_told_the_gravest_first(tmp_path: Path) -> N
     assert found["what"].tolist() == kinds
     assert found["claim"].tolist() == ["moved", "verdict", "other", "gone", "new"]
     assert (found["cells"].tolist()[:2], found["change"][0]) == (["same", "other"], "0.400")
-    a, b = (two_runs.read_folder(tmp_path / name) for name in "ab")
+    a, b = (read_run(str(tmp_path / name / "paper_2020")) for name in "ab")
     assert re.findall(r"\d+", two_runs.summary(a, b, found)) == ["4", "1", "1", "1", "1", "1"]
 
 
 def test_a_folder_without_results_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert two_runs.main(tmp_path, tmp_path, two_runs.read_folder) == 2
+    assert load_run.main(str(tmp_path), str(tmp_path)) == 2
     assert capsys.readouterr().err.startswith(f"compare: {tmp_path}: ")
 
 
@@ -83,9 +85,9 @@ def test_a_damaged_table_is_one_line_and_no_traceback(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, fault: str
 ) -> None:
     folder = write(tmp_path, claims())
-    file = folder / "paper_2020" / "claims.csv"
+    file = folder / "claims.csv"
     file.write_bytes(file.read_text().replace(old, new, 1).encode("latin-1"))
-    assert two_runs.main(folder, folder, two_runs.read_folder) == 2
+    assert load_run.main(str(folder), str(folder)) == 2
     said = capsys.readouterr().err
     assert fault in said
     assert said.count("\n") == 1

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpregret.paper_figs.compare import gate, two_runs
+from dpregret.paper_figs.compare import gate
 from dpregret.paper_figs.compare.gate import Tables
 from dpregret.paper_figs.judge.result_tables import FILES, JOBS, read_jobs, read_judged
 from dpregret.paper_figs.text import formats
+from dpregret.workflows.run import load_run
 
 KEPT = Path(__file__).resolve().parents[2] / "results" / "reference" / "ci"
 PAPER, OTHER = "lou_cheung_2020", "talwar_2015"
@@ -197,7 +198,7 @@ def test_a_study_without_claims_is_compared_by_its_jobs(tmp_path: Path, capsys: 
     formats.write_csv(jobs.assign(noise_scale=jobs["noise_scale"] * 1.01), sides[0] / JOBS)
     assert gate.main(*sides) == gate.MOVED
     assert "scale of the noise was" in capsys.readouterr().out
-    assert two_runs.main(*sides, two_runs.read_folder) == 0
+    assert load_run.main(*map(str, sides)) == 0
     assert capsys.readouterr().out == "the two folders have no claim in common\n"
 
 

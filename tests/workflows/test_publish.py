@@ -27,7 +27,7 @@ from dpregret.core import parquet
 from dpregret.core.errors import ConfigError
 from dpregret.core.files import checksum
 from dpregret.datasets import examples
-from dpregret.paper_figs.compare import gate, two_runs
+from dpregret.paper_figs.compare import gate
 from dpregret.paper_figs.judge.result_tables import FILES, JOBS, read_jobs, read_judged
 from dpregret.paper_figs.judge.runs import RunsError, read_runs
 from dpregret.paper_figs.tables import show
@@ -540,7 +540,7 @@ def test_a_damaged_table_is_refused_or_told(name: str, data: st.DataObject, side
                 for frame in ("lines", "jobs"):
                     assert len(getattr(lines[0], frame)) == len(getattr(lines[1], frame))
                 assert lines[0].lines["verdict"].tolist() == lines[1].lines["verdict"].tolist()
-            assert called(two_runs.main, now, kept, two_runs.read_folder)[0] in (0, 2)
+            assert called(load_run.main, str(now), str(kept))[0] in (0, 2)
             assert called(show.main, KEPT.name, [side])[0] in (0, 2)
         finally:
             file.write_bytes(whole)

@@ -29,15 +29,8 @@ class CompareError(ConfigError):
     """Two folders that cannot be compared; the message is one line."""
 
 
-def read_folder(folder: Path) -> pd.DataFrame:
-    """All lines below a folder of results, or of one paper, with the column `paper`; CompareError, DamageError."""
-    return read_tables(
-        folder, [folder / "claims.csv"] if (folder / "claims.csv").exists() else sorted(folder.glob("*/claims.csv"))
-    )
-
-
 def read_tables(folder: Path, files: Sequence[Path]) -> pd.DataFrame:
-    """The same of the given tables of claims."""
+    """All lines of the given tables of claims in a folder, with the column `paper`; CompareError, DamageError."""
     if not files:
         raise CompareError(f"{folder}: no claims.csv here, nor one folder below; name the results of a run")
     frames = [
@@ -102,23 +95,17 @@ def _fitted(both: pd.DataFrame, side: str) -> list[str]:
 
 
 def main(
-    a: str,
-    b: str,
-    read: Callable[[str], pd.DataFrame],
-    long: bool = False,
-    in_json: bool = False,
-    drawn: Callable[[str], figures.Drawn] = lambda place: figures.read_figures(Path(place)),
+    a: str, b: str, read: Callable[[str], tuple[pd.DataFrame, figures.Drawn]], long: bool = False, in_json: bool = False
 ) -> int:
-    """Print what differs; exit code 2 when the two cannot be compared. read, drawn: give the lines and the figures of
-    a name."""
+    """Print what differs; exit code 2 when the two cannot be compared. read: gives the lines and the figures of a
+    name."""
     try:
-        first, second = read(a), read(b)
-        figure_data = drawn(a), drawn(b)
-        moved, redrawn = compare(first, second), figures.compare_figures(*figure_data)
+        (first, drawn_a), (second, drawn_b) = read(a), read(b)
+        moved, redrawn = compare(first, second), figures.compare_figures(drawn_a, drawn_b)
     except (CompareError, DamageError, OSError) as fault:
         print(f"compare: {one_line(fault)}", file=sys.stderr)
         return 2
-    sentence = "\n".join(filter(None, (summary(first, second, moved), figures.summary(*figure_data, redrawn))))
+    sentence = "\n".join(filter(None, (summary(first, second, moved), figures.summary(drawn_a, drawn_b, redrawn))))
     if in_json:
         rows = moved.rename(columns=lambda name: name.replace(" ", "_"))
         drawings = redrawn.rename(columns=lambda name: name.replace(" ", "_"))

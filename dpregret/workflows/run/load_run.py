@@ -259,10 +259,8 @@ def load(place: str | Path = REFERENCE) -> Run:
 
 def main(a: str, b: str, long: bool = False, in_json: bool = False) -> int:
     """The command `dpregret compare A B`: print what differs; exit code 2 when the two cannot be compared."""
-    drawn: dict[str, figures.Drawn] = {}
 
-    def read(place: str) -> pd.DataFrame:
-        lines, drawn[place] = _read(place, lambda folder: (_lines(folder), figures.read_figures(folder)))
-        return lines
+    def read(place: str) -> tuple[pd.DataFrame, figures.Drawn]:
+        return _read(place, lambda folder: (_lines(folder), figures.read_figures(folder)))
 
-    return two_runs.main(a, b, read, long, in_json, drawn.__getitem__)
+    return two_runs.main(a, b, read, long, in_json)
