@@ -1,13 +1,14 @@
 """Reproducibility benchmark for differentially private online and projection-free optimisation.
 
 >>> import dpregret as dp
->>> print(*dir(dp))
+>>> print(*filter(str.islower, dir(dp)))
 audit check claim claims compare errata learners load papers play profiles records sets streams sweep
 
 `play` a learner on a stream; `sweep` several over a grid of settings; `claim` of a paper, to `measure`; `check` it with
 its figure; `audit` correlated noise of your own; `compare` two plays or two runs; `load` a run or the committed
 reference; `records` of a CSV file. `learners`, `streams`, `sets`, `papers`, `profiles`, `claims` and `errata` list what
-there is. Nothing is imported before it is used.
+there is. A mistake of the caller is a `ConfigError`, what a learner or a stream does wrong a `LearnerFault` or a
+`StreamFault`, rows that cannot be trusted a `RunsError`. Nothing is imported before it is used.
 """
 
 from __future__ import annotations
@@ -33,10 +34,17 @@ if TYPE_CHECKING:
         streams,
         sweep,
     )
+    from dpregret.core.errors import ConfigError
+    from dpregret.core.learner_output import LearnerFault, StreamFault
+    from dpregret.paper_figs.judge.runs import RunsError
 
     __version__: str
 
 __all__ = [
+    "ConfigError",
+    "LearnerFault",
+    "RunsError",
+    "StreamFault",
     "audit",
     "check",
     "claim",
@@ -55,14 +63,23 @@ __all__ = [
 ]
 
 
+_ERRORS = {
+    "ConfigError": "core.errors",
+    "LearnerFault": "core.learner_output",
+    "RunsError": "paper_figs.judge.runs",
+    "StreamFault": "core.learner_output",
+}
+"""Errors that callers meet, and where they are."""
+
+
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return _version()
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from dpregret import api
+    from importlib import import_module
 
-    return getattr(api, name)
+    return getattr(import_module(f"dpregret.{_ERRORS.get(name, 'api')}"), name)
 
 
 def _version() -> str:

@@ -1,9 +1,9 @@
 """The public functions: `import dpregret as dp`, then `dp.play`, `dp.sweep`, `dp.claim`, `dp.audit`, `dp.load`.
 
 Answers are frozen dataclasses, which print themselves in a few lines, and pandas frames. Mistakes of a caller are
-`ConfigError`, a ValueError whose text is one line that names the argument and what is allowed there; what a learner
-does wrong is `LearnerFault`, a RuntimeError. Nothing here draws from a global generator: the same call gives the same
-bits.
+`dp.ConfigError`, a ValueError whose text is one line that names the argument and what is allowed there; what a learner
+does wrong is `dp.LearnerFault`, a RuntimeError. Nothing here draws from a global generator: the same call gives the
+same bits.
 """
 
 from __future__ import annotations
@@ -97,6 +97,7 @@ def play(
     Raises:
         ConfigError: a name, a number or a combination is not allowed.
         LearnerFault: a class of your own does something wrong.
+        StreamFault: the best fixed point of a stream cannot be computed as it must be.
 
     >>> import dpregret as dp
     >>> result = dp.play("wdp-cocop-gaussian", stream="norm-kink", rounds=4096, dimension=4, window=64, epsilon=1.0)
@@ -166,7 +167,7 @@ def sweep(
 
     Raises:
         ConfigError: before anything is played.
-        LearnerFault: as `play`.
+        LearnerFault, StreamFault: as `play`.
 
     >>> import dpregret as dp
     >>> setting = dict(stream="norm-kink", rounds=256, dimension=2, window=16, runs=4)
@@ -227,6 +228,7 @@ def check(paper: str, name: str, profile: str | Path = "full", figure: str | Pat
 
     Raises:
         ConfigError: there is no such paper, claim or profile.
+        RunsError: a play cannot be trusted.
 
     >>> import dpregret as dp
     >>> dp.check("lou_cheung", "thm1-printed").verdict
@@ -353,8 +355,7 @@ def compare(first: Played | Run | str | Path, second: Played | Run | str | Path)
         beyond its interval.
 
     Raises:
-        ConfigError: plays without a common checkpoint or run, or a play beside a run.
-        CompareError: what is given is no run.
+        ConfigError: plays without a common checkpoint or run, a play beside a run, or what is no run.
 
     >>> import dpregret as dp
     >>> setting = dict(stream="norm-kink", rounds=1024, dimension=4, window=64, epsilon=8.0)
@@ -425,6 +426,9 @@ def learners() -> pd.DataFrame:
         (traits that a stream must have, see `streams()`, and `local-oracle` of sets that have one), same_as (another
         learner whose points its own are, and where).
 
+    Raises:
+        ConfigError: a file of the study, where there is one, cannot be imported.
+
     >>> import dpregret as dp
     >>> dp.learners().set_index("name").loc["wdp-cocop-gaussian", "paper"]
     'Lou & Cheung 2020'
@@ -459,6 +463,9 @@ def streams() -> pd.DataFrame:
 
     Returns:
         name, title, family (as of `learners()`), traits (a tuple: what learners may need).
+
+    Raises:
+        ConfigError: a file of the study, where there is one, cannot be imported.
 
     >>> import dpregret as dp
     >>> sorted(dp.streams().set_index("name").loc["norm-kink", "traits"])
@@ -497,6 +504,9 @@ def sets() -> pd.DataFrame:
 
     Returns:
         name (what `play` takes as `set`), title, local_oracle (whether it has one, for learners that need it).
+
+    Raises:
+        ConfigError: a file of the study, where there is one, cannot be imported.
 
     >>> import dpregret as dp
     >>> dp.sets().set_index("name").loc["ball", "title"]

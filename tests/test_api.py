@@ -42,8 +42,11 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_package_lists_what_it_offers() -> None:
     assert dir(dp) == sorted(dp.__all__)
-    assert all(getattr(dp, name) is getattr(api, name) for name in dp.__all__)
-    assert all(getattr(api, name).__doc__.count(">>>") for name in dp.__all__)
+    errors = {name for name in dp.__all__ if name[0].isupper()}
+    assert errors == set(dp._ERRORS)
+    assert all(issubclass(getattr(dp, name), ValueError | RuntimeError) for name in errors)
+    assert all(getattr(dp, name) is getattr(api, name) for name in set(dp.__all__) - errors)
+    assert all(getattr(api, name).__doc__.count(">>>") for name in set(dp.__all__) - errors)
     with pytest.raises(AttributeError):
         dp.nothing  # noqa: B018
 
