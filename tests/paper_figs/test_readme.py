@@ -352,7 +352,7 @@ def test_refuted_statements_are_counted_once() -> None:
         [(*where, verdict) for where, verdict in found.items()], columns=["paper", "source", "type", "verdict"]
     )
     assert by_statement(stated, 1) == (
-        "Of 5 statements that 2 papers print, 1 are met by every claim on them, and 3 are refuted (1 privacy "
+        "Of 5 statements that 2 papers print, 1 is met by every claim on them, and 3 are refuted (1 privacy "
         "guarantees of learners, 1 quoted from one of these, 1 others)."
     )
     assert by_statement(stated.loc[stated["verdict"] != "violated"], 0).endswith("and 0 are refuted.")

@@ -146,9 +146,11 @@ def by_statement(stated: pd.DataFrame, guarantees: int) -> str:
     parts = {"privacy guarantees of learners": guarantees, "quoted from one of these": quoted, "others": others}
     counted = ", ".join(f"{number} {name}" for name, number in parts.items() if number)
     papers = stated["paper"].nunique()
+    printed = "one paper prints" if papers == 1 else f"{papers} papers print"
+    held, broken = (f"{number} {'is' if number == 1 else 'are'}" for number in (met.sum(), refuted.sum()))
     return (
-        f"Of {len(met)} statements that {papers} papers print, {met.sum()} are met by every claim on them, "
-        f"and {refuted.sum()} are refuted{f' ({counted})' if counted else ''}."
+        f"Of {len(met)} statements that {printed}, {held} met by every claim on them, "
+        f"and {broken} refuted{f' ({counted})' if counted else ''}."
     )
 
 
