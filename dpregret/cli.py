@@ -514,9 +514,7 @@ def check(
         ),
     ],
     profile: Annotated[str, profile_option("Profile to run.")] = "full",
-    figure: Annotated[
-        File, option("The PNG to draw (default: results/check/PAPER/CLAIM.png, none of an exact number).")
-    ] = None,
+    figure: Annotated[File, option("The PNG to draw (of plays: results/check/PAPER/CLAIM.png).")] = None,
     in_json: Json = False,
     limits: Limits = None,
 ) -> None:

@@ -208,16 +208,13 @@ class _PlanMaker:
         theirs = [path for path in files if not path.is_relative_to(fingerprint.ROOT / fingerprint.PACKAGE)]
         return {str(path): hashlib.sha256(fingerprint.content(path)).hexdigest() for path in sorted(theirs)}
 
-    def _note(self, files: list[Path]) -> str:
-        code = fingerprint.fingerprint(files)
-        self.code[code] = files
-        return code
-
     def _add(
         self, name: str, stage: str, inputs: Iterable[str] = (), *further: object, texts: Iterable[str] = ()
     ) -> None:
         """Add what the script of a stage makes. Part of its key are `further` and the texts of the papers `texts`."""
-        code, needed = self._note(fingerprint.stage_files(stage, *texts)), tuple(inputs)
+        files, needed = fingerprint.stage_files(stage, *texts), tuple(inputs)
+        code = fingerprint.fingerprint(files)
+        self.code[code] = files
         key = key_of([name, code, versions(ALL_VERSIONS), [self.items[each].key for each in needed], further])
         self.items[name] = Item(key, code, needed)
 

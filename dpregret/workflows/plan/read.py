@@ -93,13 +93,6 @@ class ExperimentPlays:
     data: Mapping[str, str]
 
 
-class Request(NamedTuple):
-    """Memory (MB) and time (minutes) of a job."""
-
-    mem_mb: int
-    minutes: int
-
-
 class Item(NamedTuple):
     """What one job makes. key: hash of all that decides it. code: fingerprint of its code. inputs: names of items."""
 
@@ -166,11 +159,6 @@ class Plan:
     def batch(self, paper: str, batch: str) -> list[ExperimentPlays]:
         """The parts of a paper that one job plays."""
         return [self.parts[paper][key] for key in self.content["batches"][paper][batch]["parts"]]
-
-    def request(self, paper: str, batch: str) -> Request:
-        """What the job of a batch asks of a cluster."""
-        content = self.content["batches"][paper][batch]
-        return Request(content["mem_mb"], content["minutes"])
 
     def batches(self, paper: str) -> list[str]:
         """The names of the batches of a paper's plays."""

@@ -59,12 +59,10 @@ def within(
     try:
         with bounded_memory(min(limits.check_gb, machine_gb() / 2)), bounded_time(limits.check_seconds):
             yield from list(experiment_mistakes(experiment, allow_few_cells, given))
-    except TooMuch:
-        most = f"{limits.check_seconds:g} s ({lifted_by('check_seconds', limits.check_seconds)})"
-        yield (), f"making its problems and learners takes more than {most}"
-    except MemoryError:
-        most = f"{limits.check_gb:g} GB ({lifted_by('check_gb', limits.check_gb)})"
-        yield (), f"making its problems and learners takes more than {most}"
+    except (TooMuch, MemoryError) as error:
+        name, unit = ("check_seconds", "s") if isinstance(error, TooMuch) else ("check_gb", "GB")
+        most = getattr(limits, name)
+        yield (), f"making its problems and learners takes more than {most:g} {unit} ({lifted_by(name, most)})"
 
 
 def experiment_mistakes(
@@ -293,10 +291,8 @@ def predicted(experiment: Experiment) -> tuple[float, float]:
 
 def _products(experiment: Experiment, cells: int, settings: int) -> dict[str, float]:
     """What the values of an experiment multiply to: gigabytes of a play, and hours."""
-    longest, dimensions = (
-        max(experiment.horizon),
-        [dimension for _, _, dimension in experiment.sets_and_dimensions()] or [1],
-    )
+    longest = max(experiment.horizon)
+    dimensions = [dimension for _, _, dimension in experiment.sets_and_dimensions()] or [1]
     anytime = FAMILIES[experiment.family].anytime
     state = 8.0 * settings * experiment.runs * max(dimensions)
     curves = 8.0 * CURVES * (settings + 1) * longest * anytime

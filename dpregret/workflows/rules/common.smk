@@ -73,8 +73,8 @@ def experiments_of_batch(wildcards):
 
 
 def request(wildcards):
-    """Memory and time of a batch, as the plan predicts them."""
-    return PLAN.request(wildcards.paper, wildcards.batch)
+    """Memory (mem_mb) and time (minutes) of a batch, as the plan predicts them."""
+    return PLAN.content["batches"][wildcards.paper][wildcards.batch]
 
 
 def receipts_of_paper(wildcards):

@@ -14,8 +14,8 @@ rule play:
     conda:
         CONDA
     resources:
-        mem_mb=lambda wildcards, attempt: request(wildcards).mem_mb * attempt,
-        runtime=lambda wildcards, attempt: request(wildcards).minutes
+        mem_mb=lambda wildcards, attempt: request(wildcards)["mem_mb"] * attempt,
+        runtime=lambda wildcards, attempt: request(wildcards)["minutes"]
         * 4 ** (attempt - 1),
     params:
         plan=PLAN.file,
