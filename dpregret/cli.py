@@ -319,7 +319,9 @@ def table(
     in_json: Json = False,
     to: Annotated[File, option("Judge the rows of a run again and write its tables here.", metavar="DIR")] = None,
 ) -> None:
-    """Print a paper's comparison table, of the newest run, else of the reference.
+    """Print a paper's comparison table.
+
+    Of the newest run, else of the reference.
 
     \b
       dpregret table lou                     by the beginning of its name
@@ -389,7 +391,9 @@ def claims(
     long: Long = False,
     in_json: Json = False,
 ) -> None:
-    """Print a paper's claims: the law, what was measured, the verdict.
+    """Print a paper's claims and their verdicts.
+
+    Of the newest run, else of the reference.
 
     \b
       dpregret claims lou
@@ -518,7 +522,9 @@ def check(
     in_json: Json = False,
     limits: Limits = None,
 ) -> None:
-    """Decide one claim of a paper: what it needs is played, or computed.
+    """Decide one claim of a paper.
+
+    What it needs is played, or computed.
 
     \b
       dpregret check lou_cheung thm3-T
@@ -564,7 +570,9 @@ def compare(
     long: Long = False,
     in_json: Json = False,
 ) -> None:
-    """Compare two runs: exponents beyond their intervals, and verdicts that changed.
+    """Compare two runs: exponents and verdicts that moved.
+
+    An exponent has moved where the 95 % intervals of both do not allow its change.
 
     \b
       dpregret compare                                   the reference and your run
@@ -631,7 +639,9 @@ def new(
     ] = None,
     printed: Annotated[bool, option("With printed.yaml, a table as a paper prints it.", "--printed")] = False,
 ) -> None:
-    """Write an example study: learner, loss, data, experiments, claims.
+    """Write an example study.
+
+    It has a learner, a loss, data, experiments and claims.
 
     \b
       dpregret new my_study
@@ -645,12 +655,20 @@ def data(
     in_json: Json = False,
     limits: Limits = None,
 ) -> None:
-    """Show what was read of the records of a study: dpregret data ./my_study."""
+    """Show the records of a study as they were read.
+
+    \b
+      dpregret data ./my_study
+    """
 
 
 @command(OWN_WORK, "workflows.run.contracts:main", name="test")
 def contracts(limits: Limits = None) -> None:
-    """Test learners and streams of a study: dpregret test ./my_study."""
+    """Test the learners and streams of a study.
+
+    \b
+      dpregret test ./my_study
+    """
 
 
 @command(OWN_WORK, "workflows.run.studies:gate")
@@ -661,7 +679,11 @@ def gate(
     keep: Annotated[bool, option("Write the tables of this run to reference/.", "--keep")] = False,
     limits: Limits = None,
 ) -> None:
-    """Compare a study with its reference: dpregret gate ./my_study."""
+    """Compare a study with its reference.
+
+    \b
+      dpregret gate ./my_study
+    """
 
 
 if not study.FOLDER:
@@ -688,7 +710,9 @@ if not study.FOLDER:
         minutes: Annotated[float, option("Most that it may take.")] = 60.0,
         gigabytes: Annotated[float | None, option("Most memory that it may take (that of this machine).")] = None,
     ) -> None:
-        """Audit your noise for prefix sums, or the learners of a study.
+        """Audit your noise, or the learners of a study.
+
+        Noise for prefix sums is a mechanism or a matrix of yours.
 
         \b
           dpregret audit docs/examples/my_noise.py:wrong --rounds 128 --participations 4 --separation 8
@@ -710,7 +734,10 @@ def audit_learners(
     seed: Annotated[int | None, option("Of the plays (default 1).")] = None,
     limits: Limits = None,
 ) -> None:
-    """Audit private learners on neighbouring inputs, each in all its variants."""
+    """Audit private learners on neighbouring inputs.
+
+    Each in all its variants.
+    """
 
 
 @command(MAINTENANCE, "workflows.run.archive:main")
@@ -741,7 +768,10 @@ def prune(
     dry_run: Annotated[bool, option("Only list what would be deleted.", "--dry-run", "-n")] = False,
     everything: Annotated[bool, option("Every play and record: all is made again.", "--all")] = False,
 ) -> None:
-    """Delete cached results that nothing uses: old plays, and files made of them."""
+    """Delete cached results that nothing uses.
+
+    These are old plays, and files made of them.
+    """
 
 
 def called(arguments: list[str] | None) -> object:

@@ -209,9 +209,9 @@ def profile_path(profile: object) -> Path:
         raise ConfigError(f"profile: give a name or the path of a YAML file, not {profile!r}")
     if "/" in profile or profile.endswith((".yaml", ".yml")):
         return Path(profile)
-    names = profile_names()
-    if profile not in names:
-        raise ConfigError(f"profile: {not_allowed('profile', profile, names)} (or the path of a YAML file)")
+    if profile not in profile_names():
+        offered = not_allowed("profile", profile, offered_profiles())
+        raise ConfigError(f"profile: {offered} (or the path of a YAML file)")
     return PROFILES / f"{profile}.yaml"
 
 
