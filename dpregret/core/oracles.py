@@ -115,7 +115,7 @@ def _served(oracle: Any, domain: Any, rows: Array) -> Array:
     columns = points.reshape(-1, points.shape[-1]).T.copy()
     x = columns.copy()
     specialised(oracle, type(domain))(domain, columns, x, np.empty((SCRATCH, x.shape[1])))
-    return x.T.reshape(points.shape)
+    return np.ascontiguousarray(x.T).reshape(points.shape)  # sums of NumPy follow the layout
 
 
 def moved(domain: Any, weights: Array, radius: float | Array, costs: Array) -> Array:

@@ -245,6 +245,7 @@ def test_projection_meets_the_variational_inequality(exact_case, data):
     constraint_set = exact_case.constraint_set
     points = data.draw(points_of(constraint_set.dimension))
     projected = constraint_set.project(points)
+    assert projected.flags.c_contiguous  # else sums of NumPy depend on how many points there are
     assert constraint_set.violation(projected).max() <= 1e-13 * (1 + constraint_set.diameter)
     assert optimality_gap(exact_case, points, projected).max() <= 1e-9
 
