@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import json
 import logging
 import os
@@ -127,7 +126,6 @@ def make(snakemake: Any, write: Callable[[Job], object], keep: bool = False) -> 
     next command makes them again. keep: in the store too, from which they are taken when they are wanted again.
     Refuses to work with other code than that of the plan.
     """
-    gc.set_threshold(50_000, 20, 100)  # imports, compiling, figures: to look for cycles takes a tenth of the time
     log, outputs = Path(snakemake.log[0]), tuple(Path(name) for name in snakemake.output)
     with job_log(log), TemporaryDirectory(prefix="dpregret-") as scratch:
         plan = Plan.read(snakemake.params.plan)
