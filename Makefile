@@ -186,7 +186,7 @@ unlock: setup ## remove the locks of a run that died elsewhere
 	$(SNAKEMAKE) --unlock
 
 # pages, and the folders that they link to, side by side as in the repository
-DOCUMENTED := *.md LICENSE CITATION.cff Containerfile environment.yml docs results/reference algorithms datasets paper_figs workflows dpregret profiles
+DOCUMENTED := *.md LICENSE CITATION.cff Containerfile environment.yml docs results/reference algorithms datasets paper_figs workflows dpregret profiles tests/benchmarks
 
 docs: ## build the documentation with search and API reference: build/docs/index.html
 	@cmp -s requirements/docs.txt build/docs-env/lock.txt || { rm -rf build/docs-env && $(PYTHON) -m venv build/docs-env && \
