@@ -162,7 +162,7 @@ class Config(Settings):
     """A whole configuration file.
 
     plays_per_job: most learner variants that one job plays: small experiments share a job, a larger one is split (left
-    out: 16, and no experiment is split).
+    out: 32, and no experiment is split).
     """
 
     profile: Name

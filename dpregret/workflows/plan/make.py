@@ -32,7 +32,7 @@ from dpregret.workflows.plan.keys import STORE, here, holds, key_of
 from dpregret.workflows.plan.read import ALL_VERSIONS, DIGITS, FORMAT, Item, Play, versions
 from dpregret.workflows.plan.semantic_checks import predicted
 
-PLAYS_PER_JOB: Final = 16
+PLAYS_PER_JOB: Final = 32
 """Unless a profile says another number: to start a job takes as long as one or two plays."""
 JOBS: Final = "jobs.csv"
 COMPARED: Final = ("claims.csv", "checks.csv", JOBS, "audit.csv", "planted.csv", "exact_losses.csv")
