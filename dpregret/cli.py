@@ -101,8 +101,13 @@ def played(profile: str) -> Path:
     """`results_of` a profile that has results, or whose file exists. Raises ConfigError for any other."""
     folder = results_of(profile)
     if not (workplace() / folder).is_dir() and not profile_path(profile).is_file():
-        raise ConfigError(f"profile: {profile}: no such file")
+        raise ConfigError(f"profile: {no_profile(Path(profile))}")
     return folder
+
+
+def no_profile(file: Path) -> str:
+    """Why a path is no profile."""
+    return f"{file}: {'is a folder, not a YAML file' if file.is_dir() else 'no such file'}"
 
 
 def no_target(path: Path, word: str) -> str:
@@ -286,18 +291,22 @@ def run(
     if "--config" in further or "-C" in further:
         raise ConfigError("--config is Snakemake's: say --profile NAME, and --limits for limits")
     known_targets = targets()
-    for goal in goals:
-        if not re.search(r"[/.]", goal) and goal not in known_targets:
+    for word, goal in zip(arguments, goals, strict=False):
+        is_path = re.search(r"[/.]", word)
+        if not is_path and goal not in known_targets:
             raise ConfigError(not_allowed("paper or target", goal, [*paper_names(), "all", "audit", "html_report"]))
-        if re.search(r"[/.]", goal) and os.path.normpath(goal).split(os.sep)[0] != "results":
-            raise ConfigError(f"{goal}: {no_target(root / goal, goal)}")
+        if is_path and os.path.normpath(goal).split(os.sep)[0] != "results":
+            raise ConfigError(f"{word}: {no_target(root / goal, word)}")
     short = short_names(papers())
     goals = [short.get(goal, goal) for goal in goals]
-    profile = seen_from(root, profile)
-    file = profile_path(profile)
-    if not (root / file).is_file():
-        raise ConfigError(f"{profile}: no such file")
-    config = ["--config", f"profile={profile}", *([f"limits={limits}"] if limits else [])]
+    typed, profile = profile, seen_from(root, profile)
+    if not (root / profile_path(profile)).is_file():
+        raise ConfigError(f"profile: {no_profile(Path(typed))}")
+    if limits is not None:
+        from dpregret.workflows.plan.config import parse_limits
+
+        parse_limits(limits, "--limits")
+    config = ["--config", f"profile={profile}", *([f"limits={limits}"] if limits is not None else [])]
     snakefile = [] if root.resolve() == OWN else ["--snakefile", str(PACKAGE / "Snakefile")]
     command = ["snakemake", *snakefile, *goals, "--cores", str(cores or processors()), *config, *further]
     if study.FOLDER and (study.FOLDER / study.DATA).is_file():
@@ -356,9 +365,11 @@ def figure(
     """
     if profile:
         played(profile)
+    from dpregret.workflows.run.again import check_names, listed
+
     if names:
+        check_names(named(paper), names)
         again("redraw", paper, profile, to, names)
-    from dpregret.workflows.run.again import listed
 
     typer.echo("\n".join(listed(named(paper))) or "no figures: claims.yaml lists none")
 
@@ -440,7 +451,7 @@ def report(
     pages = [folder / name / "report.html" for folder in folders for name in names]
     existing = [page for page in pages if page.is_file()]
     if not existing:
-        raise ConfigError(f"{results} holds no report of what was asked for: dpregret run makes one")
+        raise ConfigError(f"{results} holds no report of what was asked for: `dpregret run` makes one")
     newest = max(existing, key=lambda page: page.stat().st_mtime_ns)
     typer.echo(newest if study.FOLDER else os.path.relpath(newest))  # the user of a study is elsewhere
     if show_it:
@@ -475,11 +486,14 @@ def within(arguments: list[str]) -> list[str] | None:
     command, *rest = arguments
     position = next((at for at, arg in enumerate(rest) if arg[:1] != "-" and is_study(arg)), None)
     if position is None:
-        if command not in ("test", "gate") or any(arg in ("-h", "--help") for arg in rest):
+        if command not in ("test", "gate", "data") or any(arg in ("-h", "--help") for arg in rest):
             return None
         position = next((at for at, arg in enumerate(rest) if arg[:1] != "-"), -1)
         if position < 0:
             raise ConfigError(f"{command}: name the folder of a study, as in `dpregret {command} ./my_study`")
+        if Path(rest[position]).is_file():
+            file = shlex.quote(rest[position])
+            raise ConfigError(f"{command}: {file}: is no folder: `dpregret new my_study --data {file}` makes one of it")
     folder = Path(rest[position]).resolve()
     # `advise --data ./pay`: the records of the study, if it has one file
     rest[position : position + 1] = [""] if rest[position - 1 : position] == ["--data"] else []

@@ -187,7 +187,10 @@ def test_a_subfolder_will_do_and_files_are_named_from_there(
     [(["run", "lou_chung"], "lou_cheung"), (["run", "-p", "fulll"], "full"), (["run", "-p", "no.yaml"], "no.yaml"),
      (["run", "--config", "profile=ci", "lou_cheung"], "--profile"), (["table", "nobody"], "nobody"),
      (["run", "pyproject.toml"], "new my_study --data pyproject.toml"), (["run", "./docs/examples"], "no study"),
-     (["run", "nowhere/my.csv"], "no such file"), (["run", "lou_cheung", "CITATION.cff", "-n"], "--data CITATION.cff"),
+     (["run", "nowhere/my.csv"], "no such file"), (["run", "./lou"], "./lou: no such file or folder"),
+     (["run", "-p", "/etc"], "/etc: is a folder"), (["run", "--limits", ""], "--limits: must be off or name:number"),
+     (["run", "--limits", "hour:1"], "did you mean 'hours'?"),
+     (["run", "lou_cheung", "CITATION.cff", "-n"], "--data CITATION.cff"),
      (["run", "dpregret/workflows/config/ci.yaml"], "--profile"),
      (["table", "lou", "--number", "7"], "unknown table '7'"), (["verify", "nowhere"], "nowhere")],
 )  # fmt: skip
@@ -275,17 +278,35 @@ def test_results_are_pruned_in_the_clone_wherever_the_command_is_typed(
 @pytest.mark.parametrize(
     ("words", "named"),
     [
+        (["run", "--cores", "two"], "'--cores' / '-c': must be a valid integer, not 'two'"),
+        (["run", "--cores", "0"], "greater than or equal to 1, not '0'"),
+        (["figure", "lou", "printed_errrata"], "unknown figure 'printed_errrata'; did you mean 'printed_errata'?"),
+        (["data", "./nowhere"], "/nowhere: no such folder; `dpregret new "),
+        (["data", "pyproject.toml"], "`dpregret new my_study --data pyproject.toml` makes one of it"),
+        (["advise", "--epsilon", "1", "--data", "here.csv"], "'here.csv' is no folder of a study"),
+        (["advise", "--epsilon", "1e99"], "--epsilon: '1e99': give a number from 1e-09 to 1e+09"),
+        (["new", "mine", "--label", "y"], "--label: describes a file"),
+        (["new", "mine", "--data", "my.csv", "--printed"], "--printed: is for the example"),
+        (["fetch", "adlt"], "unknown source 'adlt'; did you mean 'adult'?"),
+        (["compare", "CITATION.cff", "reference"], "CITATION.cff: neither a folder of results nor an archive"),
+        (["verify", "CITATION.cff"], "CITATION.cff: neither a folder of results nor an archive"),
+        (["audit", "ftal"], "ftal: there is no such file or folder; expected FILE.py:FUNCTION"),
+        (["audit", "docs:f"], "docs: is a folder, not a Python file"),
+        (["audit", "docs/examples/my_noise.py:right", "--save", "docs"], "--save: docs is a folder"),
+        (["audit", "docs/examples/my_noise.py:right", "--save", "/proc/x/a.npz"], "/proc/x: cannot be written"),
         (["table", "/etc"], "'/etc'"),
         (["claims", "../lou"], "'../lou'"),
         (["table", "lou", "--number", "99"], "unknown table '99', allowed: 1"),
         (["table", "lou", "--profile", "nonsense"], "unknown profile 'nonsense'"),
     ],
 )
-def test_a_table_that_is_not_there_is_named_by_what_was_wrong(
-    words: list[str], named: str, capsys: pytest.CaptureFixture[str]
+def test_a_mistake_is_one_line_that_names_what_was_wrong(
+    words: list[str], named: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(ROOT)
     with pytest.raises(SystemExit) as end:
         cli.main(words)
     said = capsys.readouterr().err
     assert (end.value.code, said.count("\n")) == (2, 1)
+    assert said.startswith("dpregret: ")
     assert named in said

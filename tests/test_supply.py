@@ -1,5 +1,6 @@
 """What the project is made of, what others read about it, and what make does about paths and a user's settings."""
 
+import errno
 import logging
 import os
 import re
@@ -8,12 +9,14 @@ import shutil
 import subprocess
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import yaml
 from commands import ran
 
+from dpregret.workflows.run import stage
 from dpregret.workflows.run.stage import job_log
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -83,6 +86,34 @@ def test_no_name_is_a_word_of_the_shell() -> None:
     commands = re.findall(r"shell:\n\s+(.*)", text)
     assert commands
     assert [word for each in commands for word in re.findall(r"{[^{}]*(?<!:q)}", each)] == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "free", "said"),
+    [
+        (OSError(errno.ENOSPC, "full", "a.png"), 2**30, "a.png: No space left on device: free space and repeat"),
+        (OSError("encoder error -2"), 0, "No space left on device: free space and repeat"),
+        (OSError(errno.EROFS, "read-only", "a.png"), 2**30, "a.png: Read-only file system: mend this and repeat"),
+        (OSError("encoder error -2"), 2**30, "Traceback"),
+        (FileNotFoundError(errno.ENOENT, "none", "a.png"), 0, "Traceback"),
+    ],
+)
+def test_what_the_disk_refuses_is_a_line_with_its_remedy_and_no_traceback(
+    fault: OSError, free: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = logging.getLogger().handlers[:]
+    monkeypatch.setattr(stage.shutil, "disk_usage", lambda folder: SimpleNamespace(free=free))
+    monkeypatch.setattr(logging, "raiseExceptions", True)
+    try:
+        with pytest.raises(SystemExit), job_log(tmp_path / "log.txt"):
+            raise fault
+    finally:
+        logging.getLogger().handlers[-1].close()
+        logging.getLogger().handlers[:] = before
+        logging.captureWarnings(False)
+    text = (tmp_path / "log.txt").read_text(encoding="utf-8")
+    assert said in text
+    assert (text.count("\n") == 1) == (said != "Traceback")
 
 
 def test_logs_of_jobs_hold_nothing_that_a_terminal_obeys(tmp_path: Path) -> None:

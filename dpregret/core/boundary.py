@@ -11,6 +11,7 @@ import contextlib
 import errno
 import json
 import os
+import re
 import select
 import sys
 import traceback
@@ -83,7 +84,10 @@ def as_text(error: BaseException) -> str:
         context = getattr(error, "ctx", None)
         command = f"{context.info_name}: " if context is not None and context.parent is not None else ""
         listed = "commands" if hasattr(getattr(context, "command", None), "commands") else "options"
-        return f"{command}{' '.join(str(format_message()).split())} (--help lists the {listed})"
+        refused = getattr(error.__cause__, "errors", list)()  # of a value that is no number, or not within bounds
+        given = f", not {refused[0]['input']!r}" if refused else ""
+        said = re.sub(", unable to parse .*", "", format_message().replace("Input should be", "must be"))
+        return f"{command}{' '.join(said.split())}{given} (--help lists the {listed})"
     if isinstance(error, KeyboardInterrupt):
         return "interrupted"
     if isinstance(error, OSError) and error.strerror:

@@ -69,6 +69,8 @@ def judged(work: Callable[[], tuple[int, Sequence[str]]], name: str, bounds: Bou
 
     answer, fault = call(quiet, bounds)
     code, lines = answer or (REFUSED, [f"{name}: could not be judged: {fault}"])
+    if code == REFUSED:
+        lines = [f"dpregret: {line}" for line in lines]
     print(printable("\n".join(lines)), file=sys.stderr if code == REFUSED else sys.stdout)
     return FAILED if code == REFUSED else int(code)
 
@@ -158,13 +160,22 @@ def _be(function: Callable[[OnProgress], Any], writer: Connection, bounds: Bound
         with bounded_memory(bounds.gigabytes):
             answer["answer"] = function(on_progress)
     except BaseException as fault:  # sys.exit too
-        answer["fault"] = as_text(fault)
-        if isinstance(fault, MemoryError) and bounds.gigabytes < float("inf"):
-            answer["fault"] = f"out of memory: more than {bounds.gigabytes:g} GB (limit {bounds.names[1]})"
+        answer["fault"] = outgrown(fault, bounds) or as_text(fault)
     with contextlib.suppress(Exception):  # before the answer, after which this process is ended
         sys.stdout.flush()
     writer.send_bytes(dumps(answer).encode())
     end(0)  # without exit handlers of the code
+
+
+def outgrown(fault: BaseException, bounds: Bounds) -> str:
+    """That a call took more memory than its bounds, if this is its fault; empty for any other.
+
+    An import names its own limit, though that of the call may be the smaller one.
+    """
+    of_import = isinstance(fault.__cause__, MemoryError) and bounds.gigabytes < discovery.limits["check_gb"]
+    if bounds.gigabytes < float("inf") and (isinstance(fault, MemoryError) or of_import):
+        return f"out of memory: more than {bounds.gigabytes:g} GB (limit {bounds.names[1]})"
+    return ""
 
 
 def end_with_parent() -> None:

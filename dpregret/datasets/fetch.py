@@ -30,7 +30,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
-from dpregret.core.errors import NAME_PATTERN, one_line
+from dpregret.core.errors import NAME_PATTERN, not_allowed, one_line
 from dpregret.core.files import atomic_write
 from dpregret.core.yaml_source import entries, validate
 from dpregret.datasets.examples import check_finite, save, unit_rows
@@ -228,7 +228,7 @@ class Declared(BaseModel):
         """Return one declaration of a file. Raises FetchError naming the declared ones."""
         sources = cls.read_all(path)
         if name not in sources:
-            raise FetchError(f"no declared source {name!r}; {path} has: {', '.join(sources)}")
+            raise FetchError(f"{path}: {not_allowed('source', name, sources)}")
         return sources[name]
 
 
@@ -332,7 +332,7 @@ def main(name: str, to: Path | None = None, sources: Path = SOURCES, pin: bool =
             fetch(source, to)
             print(f"{convert(source, to)} (licence: {source.licence})")
     except (ValueError, OSError) as error:
-        print(f"error: {one_line(error)}", file=sys.stderr)
+        print(f"dpregret: fetch: {one_line(error)}", file=sys.stderr)
         return 2
     return 0
 

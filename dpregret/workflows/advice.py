@@ -23,6 +23,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
@@ -54,7 +55,7 @@ from dpregret.paper_figs.winners.laws import (
 )
 from dpregret.paper_figs.winners.table import CALLS, CELLS, FOLDER, LAWS, OBLIVIOUS, STOCHASTIC
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.families.interface import Draws
+from dpregret.workflows.families.interface import MOST_EPSILON, Draws
 from dpregret.workflows.plan.facts import FEEDBACKS, family_of, stream_facts
 from dpregret.workflows.plan.fingerprint import ROOT
 from dpregret.workflows.run.account import account_of, deviation, sentence
@@ -463,7 +464,11 @@ READ: Final[Mapping[str, Callable[[str, str], Any]]] = {
     "rounds": _whole,
     "dimension": partial(_whole, most=2.0**1000),
     "window": _whole,
-    "epsilon": partial(_argument, lambda value: 0 < value < math.inf, "a positive number"),
+    "epsilon": partial(
+        _argument,
+        lambda value: 1 / MOST_EPSILON <= value <= MOST_EPSILON,
+        f"a number from {1 / MOST_EPSILON:g} to {MOST_EPSILON:g}",
+    ),
     "delta": partial(_argument, lambda value: 0 <= value < 1, "a number from 0 (pure privacy) to below 1"),
 }
 """What reads the text of an option, of those that are numbers."""
@@ -493,9 +498,10 @@ def _of_study(name: str) -> OfStudy:
 
     files = declared()
     if not files:
+        file = shlex.quote(name) if Path(name).is_file() else "my.csv"
         raise ConfigError(
-            "advise: --data: name the folder of a study with records; `dpregret new pay --data my.csv` writes one of a "
-            "CSV file"
+            f"advise: --data: {name!r} is no folder of a study with records; `dpregret new pay --data {file}` writes "
+            "one of a CSV file"
         )
     if name and name not in files:
         raise ConfigError(f"advise: --data: {not_allowed('data set', name, files)}")

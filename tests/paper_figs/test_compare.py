@@ -68,7 +68,7 @@ def test_every_kind_of_difference_is_told_the_gravest_first(tmp_path: Path) -> N
 
 def test_a_folder_without_results_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert load_run.main(str(tmp_path), str(tmp_path)) == 2
-    assert capsys.readouterr().err.startswith(f"compare: {tmp_path}: ")
+    assert capsys.readouterr().err.startswith(f"dpregret: compare: {tmp_path}: ")
 
 
 @pytest.mark.parametrize(

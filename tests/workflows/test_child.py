@@ -30,6 +30,7 @@ from dpregret.algorithms.learner import Card, Learner
 from dpregret.algorithms.privacy import Release
 from dpregret.core import child
 from dpregret.core.child import Bounds, OnProgress, call
+from dpregret.core.errors import ConfigError
 from dpregret.core.learner_output import LearnerFault, check_violation
 from dpregret.core.machine import cpu_seconds
 from dpregret.paper_figs.judge.runs import RunsError, first_fault
@@ -193,6 +194,14 @@ def test_memory_is_bounded_beyond_what_is_held() -> None:
     assert "at the list" in fault
     assert held.size == np.ones(2**25).size, "the bound is the child's"
     assert "MemoryError" in call(throwing(MemoryError())).fault
+
+
+def test_an_import_that_outgrows_a_call_names_the_limit_of_the_call() -> None:
+    fault = ConfigError("x cannot be imported: it takes more than 1 GB (limit check_gb)")
+    fault.__cause__ = MemoryError()
+    assert "0.5 GB (limit most_room)" in child.outgrown(fault, Bounds(gigabytes=0.5, names=("most_time", "most_room")))
+    for bounds in (Bounds(), Bounds(gigabytes=2.0)):  # the limit of the import was the smaller one
+        assert child.outgrown(fault, bounds) == ""
 
 
 def test_too_little_memory_ends_the_first_product_of_a_process() -> None:

@@ -181,6 +181,17 @@ def test_limits_are_lifted_by_the_profile_and_by_the_command(write: Write) -> No
     assert parse_limits({"hours": "1e7"}) == Limits(hours=1e7)
 
 
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [("tiny", "not 'tiny'; names: memory_gb"), ("", "not ''"), ("hours", "hours:1e5"), ("hours:1,hours:2", "twice"),
+     ("hours:tiny", "not 'tiny'"), ("hour:1", "did you mean 'hours'?"), ("hours:nan", "not 'nan'")],
+)  # fmt: skip
+def test_a_mistake_in_limits_is_a_line_that_names_the_option(option: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=r"^--limits: ") as refusal:
+        parse_limits(option, "--limits")
+    assert said in str(refusal.value)
+
+
 def test_limits_of_imports_hold_in_a_plan_its_jobs_and_commands_on_a_study(
     write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -545,6 +556,10 @@ def test_a_mistake_in_an_experiment_is_a_line_with_file_line_and_key(
         ("extends: ./mine.yaml", 2, "extends"),
         ("extends: ci\nonly: [lou]", 3, "only[0]"),
         ("extends: ci\nextend: full", 3, "extend"),
+        ("extends: ci\nonly: listed", 3, "only"),
+        ("extends: ci\nonly: listed\npaper: {lou_cheung_2020: {}}", 4, "paper"),
+        ("extends: ci\npapers: {lou_cheung_2020: {only: listed, experiment: {}}}", 3,
+         "papers.lou_cheung_2020.experiment"),
         ("extends: ci\ndefaults: {runs: 1}", 3, "defaults.runs"),
         ("extends: ci\nseed: null", 3, "seed"),
         ("extends: ci\nprofile: mine", 3, "profile"),

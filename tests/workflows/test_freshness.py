@@ -416,7 +416,7 @@ def test_nothing_is_pruned_beside_a_plan_that_is_not_as_it_was_written(
     assert publish.main() == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1
-    assert said.startswith("nothing is deleted: results/mine/plan.json: ")
+    assert said.startswith("dpregret: prune: nothing is deleted: results/mine/plan.json: ")
     assert tree(Path("results")) == before
 
 

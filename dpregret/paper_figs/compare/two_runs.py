@@ -103,7 +103,7 @@ def main(
         (first, drawn_a), (second, drawn_b) = read(a), read(b)
         moved, redrawn = compare(first, second), figures.compare_figures(drawn_a, drawn_b)
     except (CompareError, DamageError, OSError) as fault:
-        print(f"compare: {one_line(fault)}", file=sys.stderr)
+        print(f"dpregret: compare: {one_line(fault)}", file=sys.stderr)
         return 2
     sentence = "\n".join(filter(None, (summary(first, second, moved), figures.summary(drawn_a, drawn_b, redrawn))))
     if in_json:

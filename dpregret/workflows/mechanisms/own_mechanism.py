@@ -43,7 +43,7 @@ from dpregret.core import child
 from dpregret.core.arguments import real, truth, whole
 from dpregret.core.boundary import as_json
 from dpregret.core.errors import ConfigError, one_line
-from dpregret.core.machine import machine_gb
+from dpregret.core.machine import check_writable, machine_gb
 from dpregret.numerics.arrays import Array
 
 ROUNDING, SINGLE_ROUNDING = LINEAR, 1e-4
@@ -121,9 +121,12 @@ def load(reference: str) -> Callable[..., Any]:
     """The function named by `my_noise.py:make`."""
     path, _, name = reference.rpartition(":")
     if not path or not name:
-        raise OwnNoiseError(f"{reference}: expected FILE.py:FUNCTION")
+        missing = "" if Path(reference).exists() else "there is no such file or folder; "
+        learners = "; `dpregret audit-learners NAME` audits a learner of this project"
+        raise OwnNoiseError(f"{reference}: {missing}expected FILE.py:FUNCTION, or the folder of a study{learners}")
     if not Path(path).is_file():
-        raise OwnNoiseError(f"{path}: there is no such file")
+        is_folder = Path(path).is_dir()
+        raise OwnNoiseError(f"{path}: {'is a folder, not a Python file' if is_folder else 'there is no such file'}")
     with attributing_errors(f"{path}: cannot be imported"):
         defined = runpy.run_path(path, run_name="own_noise")
     if not callable(defined.get(name)):
@@ -472,6 +475,10 @@ def main(
     for name, value in (("minutes", minutes), ("gigabytes", gigabytes)):
         if not value > 0:
             raise ConfigError(f"{AUDIT}: --{name}: must be positive, not {value:g}")
+    if save is not None:
+        check_writable([save.parent])
+        if save.is_dir():
+            raise ConfigError(f"{AUDIT}: --save: {save} is a folder: name a file")
 
     def work() -> tuple[int, list[str]]:
         try:

@@ -20,6 +20,7 @@ from pydantic import BaseModel, BeforeValidator, Discriminator, Field, Tag
 
 from dpregret import study
 from dpregret.core import child, discovery
+from dpregret.core.errors import ConfigError
 from dpregret.core.machine import CHECK_GB, CHECK_SECONDS, MOST_RUNS, PLAY_MINUTES, machine_gb
 from dpregret.core.yaml_source import Name, Source, expand, validate
 from dpregret.workflows.families import DEFAULT, FAMILIES
@@ -130,21 +131,30 @@ def _shown(value: float) -> str:
     return f"{value:,.0f}" if value == value // 1 and value < 1e15 else f"{float(value):.4g}"
 
 
-def parse_limits(option: object) -> Limits | None:
+def parse_limits(option: object, said: str = "--config limits") -> Limits | None:
     """The limits that ``--config limits=...`` names, with what it does not name unset; None without it.
 
-    A command on a study that takes them itself has set `study.LIMITS`. Raises `ConfigError` for what is neither ``off``
-    nor ``name:number,name:number``.
+    A command on a study that takes them itself has set `study.LIMITS`. said: how the option is called in messages.
+    Raises `ConfigError` for what is neither ``off`` nor ``name:number,name:number``.
     """
-    if option is None:
-        option = os.environ.get(study.LIMITS) if study.FOLDER else None
+    if option is None and study.FOLDER:
+        option, said = os.environ.get(study.LIMITS), "--limits"
     if option is None:
         return None
     if option in (OFF, False):
         return Limits.model_validate(dict.fromkeys(Limits.model_fields, math.inf))
-    pairs = (pair.partition(":")[::2] for pair in str(option).split(","))
-    data = {str(name).strip(): value for name, value in (option.items() if isinstance(option, Mapping) else pairs)}
-    return validate(Limits, Source("--config limits", data, {}))
+    if isinstance(option, Mapping):
+        return validate(Limits, Source(said, {str(name): value for name, value in option.items()}, {}))
+    data: dict[str, str] = {}
+    for pair in str(option).split(","):
+        name, colon, value = map(str.strip, pair.partition(":"))
+        if not colon:
+            names = ", ".join(Limits.model_fields)
+            raise ConfigError(f"{said}: must be {OFF} or name:number, such as hours:1e5, not {pair!r}; names: {names}")
+        if name in data:
+            raise ConfigError(f"{said}: {name}: given twice")
+        data[name] = value
+    return validate(Limits, Source(said, data, {}))
 
 
 def bounds_of_play() -> child.Bounds:

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from dpregret.core.errors import ConfigError, nearest, not_allowed
+from dpregret.core.errors import ConfigError, among, nearest, not_allowed
 from dpregret.core.files import checksum
 from dpregret.core.yaml_source import Expanded, KeyPath, Located, Source, display_path, in_order, read_source, validate
-from dpregret.workflows.plan.config import Config, Limits, other_families, parse_limits
+from dpregret.workflows.plan.config import Config, Limits, Paper, other_families, parse_limits
 from dpregret.workflows.plan.read import PAPERS, papers, profile_path
 from dpregret.workflows.plan.semantic_checks import semantic_problems, size_problems
 
@@ -164,6 +164,7 @@ def _problems(layer: dict[str, Any], base: dict[str, Any], source: Located) -> I
         if isinstance(settings, dict)
     ]
     for where, node, allowed, listed in parts:
+        keys = [*(Paper if where else Config).model_fields, *(PAPER_KEYS if where else TOP_KEYS)]
         only = node.get("only")
         if only is not None and only != LISTED and not isinstance(only, list):
             yield f"{source.at((*where, 'only'))}: must be the word {LISTED} or a list of names, not {only!r}"
@@ -171,7 +172,10 @@ def _problems(layer: dict[str, Any], base: dict[str, Any], source: Located) -> I
             if not isinstance(name, str) or name not in allowed:
                 yield f"{source.at((*where, 'only', position))}: {not_allowed('name', name, map(str, allowed))}"
         if only in (LISTED, []) and not listed:
-            yield f"{source.at((*where, 'only'))}: keeps nothing: name what is kept"
+            unknown = [key for key in node if key not in keys]  # such as `paper` for `papers`
+            yield from (f"{source.at((*where, key))}: unknown key{among(key, keys)}" for key in unknown)
+            if not unknown:
+                yield f"{source.at((*where, 'only'))}: keeps nothing: name what is kept"
         if not isinstance(node.get("defaults", {}), dict | None):
             yield f"{source.at((*where, 'defaults'))}: must be a mapping, not {node['defaults']!r}"
     for paper, settings in _at(layer, "papers").items():

@@ -25,16 +25,19 @@ def listed(paper: str) -> list[str]:
     return [f"{entry.name:{wide}}  {bare(entry.title)}".rstrip() for entry in figures]
 
 
+def check_names(paper: str, names: Sequence[str]) -> None:
+    """Raise ConfigError for a figure that the paper does not list."""
+    known = [entry.name for entry in load_claims(PAPERS / paper / "claims.yaml").figures]
+    if unknown := [name for name in names if name not in known]:
+        raise ConfigError(f"{paper}: {not_allowed('figure', unknown[0], known)}")
+
+
 def redraw(paper: str, results: Path, to: Path, names: Sequence[str]) -> list[Path]:
     """Draw figures of a paper into the folder `to`; return the paths, those of their data (CSV) last.
 
-    results: folder of a finished run, whose rows are drawn. Raises ConfigError for a figure that the paper does not
-    list, or whose rows the run lacks.
+    results: folder of a finished run, whose rows are drawn. Raises ConfigError for a figure whose rows the run lacks.
     """
     claims, folder = load_claims(PAPERS / paper / "claims.yaml"), results / paper
-    known = [entry.name for entry in claims.figures]
-    if unknown := [name for name in names if name not in known]:
-        raise ConfigError(f"{paper}: {not_allowed('figure', unknown[0], known)}")
     files = {"costs": folder / "oracles.parquet", "crossover": folder / "exact" / "crossover.csv"}
     wanted = [entry for entry in claims.figures if entry.name in names]
     runs = read_runs(folder / "runs")
@@ -52,7 +55,8 @@ def finished(paper: str, folders: Sequence[Path]) -> Path:
     """The newest of the folders of results that holds rows of a paper. Raises ConfigError where none does."""
     runs = [folder for folder in folders if (folder / paper / "runs").is_dir()]
     if not runs:
-        raise ConfigError(f"{folders[0]}: no rows of {paper}, which `dpregret run` makes with the same profile")
+        profile = "" if folders[0] == Path("results") else f" --profile {folders[0].name}"
+        raise ConfigError(f"{folders[0]}: no rows of {paper} yet: `dpregret run {paper}{profile}` makes them")
     return max(runs, key=lambda folder: (folder / paper / "runs").stat().st_mtime_ns)
 
 

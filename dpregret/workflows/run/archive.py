@@ -95,6 +95,8 @@ def unpack(packed: IO[bytes], folder: Path) -> None:
                 raise UnreadableError(f"more than {MOST_BYTES >> 20} MiB, or {MOST_FILES} files")
             for member in members:
                 _write(opened, member, folder)
+    except gzip.BadGzipFile:
+        raise UnreadableError("neither a folder of results nor an archive of one (.tar.gz)") from None
     except (tarfile.TarError, OSError, EOFError, MemoryError, RecursionError, ValueError, zlib.error) as fault:
         raise UnreadableError(one_line(fault) or type(fault).__name__) from None
 
@@ -281,7 +283,7 @@ def main(places: Sequence[Path] = (Path("results"),)) -> int:
             with opened(path) as (folder, problems):
                 run, count = described(folder), len(listed(folder))
         except (UnreadableError, OSError, MemoryError) as fault:
-            print(printable_line(f"{path}: {one_line(fault) or type(fault).__name__}"), file=sys.stderr)
+            print(printable_line(f"dpregret: {path}: {one_line(fault) or type(fault).__name__}"), file=sys.stderr)
             worst = 2
             continue
         commit = f"commit {run.get('commit')}{' and changes' * bool(run.get('dirty'))}, profile {run.get('profile')}"

@@ -85,7 +85,7 @@ def _judged(
             raise ValueError(f"{names}: left out of the audit (workflows/audit/settings.yaml says why)")
         table = of_study(findings(pairs), own_files)
     except ValueError as fault:
-        return child.REFUSED, [f"audit: {fault}"]
+        return child.REFUSED, [f"audit: {child.outgrown(fault, bounds_of_play()) or fault}"]
     lines = []
     for row in table.to_dict("records"):
         claimed, ledger, audited = (significant(row[column]) for column in ("claimed", "accounted", "audited"))

@@ -136,10 +136,12 @@ def clock(seconds: float) -> str:
 
 def said(logs: Iterable[Path]) -> str:
     """The end of the first log file that says anything."""
+    logs = [*logs]
     for log in logs:
         if log.is_file() and (lines := last_lines(log)):
             return "\n".join([f"  {log}:", *(f"    {line}" for line in lines)])
-    return "  it left no log" + (": the disk is full" if shutil.disk_usage(".").free < FULL else "")
+    full = any(shutil.disk_usage(log.parent).free < FULL for log in logs if log.parent.is_dir())
+    return "  it left no log" + (": the disk is full" if full else "")
 
 
 def last_lines(log: Path) -> list[str]:

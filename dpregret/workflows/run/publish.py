@@ -274,10 +274,11 @@ def main(dry_run: bool = False, everything: bool = False) -> int:
     try:
         plans = [kept_plan(file) for file in sorted(files) if os.path.lexists(file)]
     except ValueError as error:
-        print(f"nothing is deleted: {error}", file=sys.stderr)
+        print(f"dpregret: prune: nothing is deleted: {error}", file=sys.stderr)
         return 2
     if not plans and not everything:
-        print("nothing is deleted: no plan is here (results/plan.json), so all would be (--all)", file=sys.stderr)
+        reason = "no plan is here (results/plan.json), so all would be (--all)"
+        print(f"dpregret: prune: nothing is deleted: {reason}", file=sys.stderr)
         return 2
     old = unnamed(results, plans)
     size = sum(path.stat().st_size for path in old) / 2**20

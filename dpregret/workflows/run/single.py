@@ -282,10 +282,7 @@ def lifted(limits: str | None) -> Limits:
     """The limits of a profile, with those that a caller lifts. Raises ConfigError."""
     if limits is not None and not isinstance(limits, str):
         raise ConfigError(f"{PLAY}: limits: must be text such as 'hours:1e5' or 'off', not {printable_value(limits)}")
-    try:
-        given = parse_limits(limits)
-    except ConfigError as error:
-        raise ConfigError([line.replace("--config limits", f"{PLAY}: limits") for line in error.problems]) from None
+    given = parse_limits(limits, f"{PLAY}: limits")
     return Limits().model_copy(update=given.model_dump(exclude_unset=True) if given else {})
 
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import logging
 import os
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Final
 
 from dpregret.core.boundary import INTERRUPTED
 from dpregret.core.errors import ConfigError, printable
@@ -24,10 +25,14 @@ from dpregret.core.files import RECORDS, atomic_write, reference, remove
 from dpregret.core.machine import cpu_seconds
 from dpregret.core.parquet import Stamp, StampError
 from dpregret.paper_figs.judge.runs import RunsError
+from dpregret.workflows.families.interface import MACHINE
 from dpregret.workflows.plan.config import Config, Limits
 from dpregret.workflows.plan.keys import STORE
 from dpregret.workflows.plan.read import MADE, Plan
 from dpregret.workflows.run.freshness import Record, contents, is_fresh
+
+FULL: Final = 2**16
+"""Bytes of free disk below which a file that cannot be written is put down to that."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +157,10 @@ def make(snakemake: Any, write: Callable[[Job], object], keep: bool = False) -> 
                 if not (out / output.relative_to(place)).exists():
                     raise RunsError(f"{output} was not written")
             former, files = Record.read(plan.record(name)), _move(out, place, outputs)
+        except OSError as fault:  # while the disk is as full as it was then
+            if reason := of_machine(fault, out):
+                raise RunsError(reason) from fault
+            raise
         finally:
             remove(out)
         for file in {*former.files} - {*files}:
@@ -208,6 +217,21 @@ class _Printable(logging.Formatter):
         return printable(super().format(record))
 
 
+def of_machine(error: OSError, folder: Path) -> str:
+    """Which file the machine did not let a job write, and the remedy; empty for any other fault.
+
+    folder: where it writes. Libraries leave out the number of an error: a full disk is then seen by its free space.
+    """
+    number = error.errno
+    if number is None and shutil.disk_usage(folder).free < FULL:
+        number = errno.ENOSPC
+    if number not in MACHINE:
+        return ""
+    remedy = "free space" if number in (errno.ENOSPC, errno.EDQUOT) else "mend this"
+    place = error.filename or folder
+    return f"{place}: {os.strerror(number)}: {remedy} and repeat the command; what is finished is kept"
+
+
 @contextlib.contextmanager
 def job_log(path: Path) -> Iterator[None]:
     """Send messages and warnings to ``path``; log a failure's traceback there and end the process with code 1, or 130
@@ -219,6 +243,7 @@ def job_log(path: Path) -> Iterator[None]:
     handler.setFormatter(_Printable("%(asctime)s %(levelname)s %(message)s"))
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     logging.captureWarnings(True)
+    logging.raiseExceptions = False  # where the disk is full, the log has no place for its own fault
     try:
         yield
     except (RunsError, StampError, ConfigError) as fault:
@@ -227,6 +252,9 @@ def job_log(path: Path) -> Iterator[None]:
     except KeyboardInterrupt:
         logging.error("interrupted")
         raise SystemExit(INTERRUPTED) from None
-    except Exception:
-        logging.exception("the job failed")
+    except Exception as fault:
+        if isinstance(fault, OSError) and (reason := of_machine(fault, path.parent)):
+            logging.error("%s", reason)
+        else:
+            logging.exception("the job failed")
         raise SystemExit(1) from None

@@ -78,6 +78,8 @@ def new(
     """The command `dpregret new`: write a study, and say what to type next."""
     typed = str(folder) if "/" in str(folder) else f"./{folder}"
     if data is not None:
+        if printed:
+            raise ConfigError("new: --printed: is for the example: leave out --data, or --printed")
         check_name(folder)
         if folder.exists():
             raise ConfigError(f"{folder}: this folder exists")
@@ -85,6 +87,9 @@ def new(
         print(f"wrote {typed}\n  give values in {typed}/{study.DATA}: {', '.join(open_keys)}")
         print(f"  dpregret data {typed}\n  dpregret advise --data {typed} --epsilon 1\n  dpregret run {typed}")
         return 0
+    options = {"label": label, "encoding": encoding, "header": header}
+    if unused := [name for name, value in options.items() if value is not None]:
+        raise ConfigError(f"new: --{unused[0]}: describes a file: name it too, as in --data my.csv")
     write(folder, printed)
     print(f"wrote {typed}\n  dpregret run {typed}\n  dpregret test {typed}\n  dpregret audit {typed}")
     return 0
