@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpregret.numerics.arrays import Array
+from dpregret.numerics.arrays import Array, without_gaps
 from dpregret.numerics.compiled import compiled, inlined
 from dpregret.numerics.intrinsics import WIDTH, any_less, roots, spread, store, take, where_less
 from dpregret.numerics.sums import products
@@ -23,11 +23,8 @@ INDEPENDENT = 1e-10  # least length of a row's part orthogonal to the rows befor
 
 def symmetric(matrices: Array) -> tuple[Array, Array]:
     """Eigenvalues (..., m) from the smallest on, and eigenvectors (..., m, m) as columns, of symmetric matrices."""
-    rows, values = _beside_identity(matrices)
-    orthogonalise(rows, values, True)
-    each, order = np.arange(len(rows))[:, None], np.argsort(values, axis=-1, kind="stable")
-    vectors = rows[each, order, matrices.shape[-1] :].reshape(matrices.shape)
-    return values[each, order].reshape(matrices.shape[:-1]), vectors.swapaxes(-1, -2)
+    values, vectors, _ = decomposed(_one_after_the_other(matrices), True)
+    return values.reshape(matrices.shape[:-1]), vectors.reshape(matrices.shape).swapaxes(-1, -2)
 
 
 def singular(matrices: Array) -> tuple[Array, Array, Array]:
@@ -35,15 +32,9 @@ def singular(matrices: Array) -> tuple[Array, Array, Array]:
 
     A row of V^T that belongs to the value 0 is zero; U is orthogonal always.
     """
-    rows, squares = _beside_identity(matrices)
-    orthogonalise(rows, squares, False)
-    values = np.sqrt(np.maximum(squares, 0.0))
-    each, order = np.arange(len(rows))[:, None], np.argsort(-values, axis=-1, kind="stable")
-    values, rows = values[each, order], rows[each, order]
-    shape, side = matrices.shape, matrices.shape[-1]
-    left = rows[..., side:].reshape(shape).swapaxes(-1, -2)
-    right = rows[..., :side] / np.where(values > 0.0, values, 1.0)[..., None]
-    return left, values.reshape(shape[:-1]), right.reshape(shape)
+    values, left, right = decomposed(_one_after_the_other(matrices), False)
+    shape = matrices.shape
+    return left.reshape(shape).swapaxes(-1, -2), values.reshape(shape[:-1]), right.reshape(shape)
 
 
 def composed(left: Array, values: Array, right: Array) -> Array:
@@ -53,13 +44,42 @@ def composed(left: Array, values: Array, right: Array) -> Array:
     return products(scaled, right.reshape(-1, side, side)).reshape(right.shape)
 
 
-def _beside_identity(matrices: Array) -> tuple[Array, Array]:
-    """(A, I) of matrices (..., m, m) as rows (n, m, 2 m), and an empty array of values (n, m)."""
-    side = matrices.shape[-1]
-    flat = matrices.reshape(-1, side, side)
-    rows = np.empty((len(flat), side, 2 * side))
-    rows[..., :side], rows[..., side:] = flat, np.eye(side)
-    return rows, np.empty(rows.shape[:2])
+def _one_after_the_other(matrices: Array) -> Array:
+    """Matrices (..., m, m) as (n, m, m), for kernels."""
+    return without_gaps(matrices.reshape(-1, *matrices.shape[-2:]))
+
+
+@compiled
+def decomposed(matrices: Array, symmetric: bool) -> tuple[Array, Array, Array]:
+    """Values (n, m), U^T and V^T (n, m, m) of A = U diag(values) V^T.
+
+    symmetric: U = V, eigenvalues from the smallest on; else see `singular`. Equal values stay in the order in which
+    they are found.
+    """
+    count, side = matrices.shape[:2]
+    rows, found = np.empty((count, side, 2 * side)), np.empty((count, side))
+    for n in range(count):
+        for i in range(side):
+            for k in range(side):
+                rows[n, i, k], rows[n, i, side + k] = matrices[n, i, k], 1.0 if i == k else 0.0
+    orthogonalise(rows, found, symmetric)
+    values, left, right = np.empty(found.shape), np.empty(matrices.shape), np.empty(matrices.shape)
+    order = np.empty(side, dtype=np.int64)
+    for n in range(count):
+        for k in range(side):
+            value = found[n, k] if symmetric else np.sqrt(0.0 if found[n, k] < 0.0 else found[n, k])
+            place, found[n, k] = k, value if symmetric else -value
+            while place > 0 and found[n, k] < found[n, order[place - 1]]:
+                order[place] = order[place - 1]
+                place -= 1
+            order[place] = k
+        for k in range(side):
+            row, value = rows[n, order[k]], found[n, order[k]] if symmetric else -found[n, order[k]]
+            values[n, k] = value
+            for i in range(side):
+                left[n, k, i] = row[side + i]
+                right[n, k, i] = row[side + i] if symmetric else row[i] / (value if value > 0.0 else 1.0)
+    return values, left, right
 
 
 @compiled

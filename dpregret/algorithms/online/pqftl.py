@@ -34,11 +34,44 @@ import numpy as np
 
 from dpregret.algorithms.learner import Card, Learner, Loss
 from dpregret.algorithms.privacy import Budget, NoisePlan, WindowTree, calibrate
-from dpregret.numerics.arrays import Array
-from dpregret.numerics.orthogonal import singular, symmetric
-from dpregret.numerics.sums import vecdot
+from dpregret.numerics.arrays import Array, without_gaps
+from dpregret.numerics.compiled import compiled
+from dpregret.numerics.orthogonal import decomposed
+from dpregret.numerics.sums import dot
 
 SENSITIVITY = 3 / math.sqrt(2)
+
+
+@compiled
+def lead(moment: Array, response: Array, noise: Array, ridge: float, symmetrised: bool, leaders: Array) -> None:
+    """Write the leaders (settings, runs, d) of moments (runs, d, d) and responses (runs, d), before the projection.
+
+    noise (settings, runs, d (d + 1)): of the matrix, row by row, then of the vector. ridge: t mu.
+    """
+    settings, runs, d = leaders.shape
+    matrices, vector, coordinates = np.empty((settings * runs, d, d)), np.empty(d), np.empty(d)
+    for n in range(settings * runs):
+        sums, noises = moment[n % runs], noise[n // runs, n % runs]
+        for i in range(d):
+            for k in range(d):
+                entry = sums[i, k] + noises[i * d + k]  # line 7
+                if symmetrised:
+                    matrices[n, i, k] = (entry + (sums[k, i] + noises[k * d + i])) / 2.0
+                else:
+                    matrices[n, i, k] = entry + (ridge if i == k else 0.0)
+    values, left, right = decomposed(matrices, symmetrised)
+    for n in range(settings * runs):
+        setting, run = n // runs, n % runs
+        for k in range(d):
+            vector[k] = response[run, k] + noise[setting, run, d * d + k]  # line 8
+        for k in range(d):
+            value = values[n, k]
+            curvature = (0.0 if value < 0.0 else value) + ridge if symmetrised else value
+            coordinates[k] = dot(left[n, k], vector) / curvature
+        for i in range(d):
+            for k in range(d):
+                vector[k] = right[n, k, i]
+            leaders[setting, run, i] = dot(vector, coordinates)  # line 9
 
 
 class Pqftl(Learner):
@@ -81,23 +114,14 @@ class Pqftl(Learner):
     def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:  # lines 3, 5, 6
         """Leader of the noisy quadratics."""
         squared: Any = loss
-        dimension = self.domain.dimension
         self.moment += squared.features[..., :, None] * squared.features[..., None, :]
         self.response += squared.labels[..., None] * squared.features
-        moment, response = self.moment, self.response
-        if noise is not None:
-            moment = moment + noise[..., : dimension**2].reshape(*noise.shape[:-1], dimension, dimension)  # line 7
-            response = response + noise[..., dimension**2 :]  # line 8
-        ridge = self.strong_convexity * self.round
-        if self.variant == "corrected":
-            values, vectors = symmetric((moment + moment.swapaxes(-1, -2)) / 2)
-            curvature, left, right = np.maximum(values, 0.0) + ridge, vectors, vectors
-        else:
-            left, curvature, transposed = singular(moment + ridge * np.eye(dimension))
-            right = transposed.swapaxes(-1, -2)
-        coordinates = vecdot(left.swapaxes(-1, -2), response[..., None, :]) / curvature
-        self.solves += coordinates.size // dimension
-        self.point = self.domain.project(vecdot(right, coordinates[..., None, :]))  # lines 9, 10
+        shape, dimension = (len(self.settings), self.runs), self.domain.dimension
+        noises = np.zeros((*shape, dimension * (dimension + 1))) if noise is None else noise
+        leaders, ridge = np.empty((*shape, dimension)), float(self.strong_convexity * self.round)
+        lead(self.moment, self.response, without_gaps(noises), ridge, self.variant == "corrected", leaders)
+        self.solves += len(self.settings) * self.runs
+        self.point = self.domain.project(leaders)  # line 10
 
     def displacement(self, rounds: int) -> Array:
         """Noise of u and of V (operator norm about sqrt(2 d) a node, |x| <= 1) over the curvature mu t."""
