@@ -17,6 +17,7 @@ import numpy as np
 
 from dpregret.algorithms.experts.expert_learner import Block, ExpertLearner, Play
 from dpregret.algorithms.learner import Card
+from dpregret.core.oracles import SCRATCH, inner
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled, inlined
 from dpregret.numerics.elementary import exp_of, log, softmax
@@ -97,6 +98,34 @@ def _alike(row: Array, rounds: int, sizes: Array, logs: Array, eta: float, seen:
     return total
 
 
+@inlined
+def _decide(row: Array, times: float, logs: Array, eta: float, seen: Array, law: Array, sums: Array) -> None:
+    """A chunk of decisions side by side, each followed by a batch of `times` rounds of equal losses.
+
+    law (groups, CHUNK) is scratch; of sums (3 + SCRATCH, CHUNK) the first two become the sums of weights, as `_weigh`
+    has them, and of weights times losses. seen (groups,) is changed.
+    """
+    masses, charged, most, scratch = sums[0], sums[1], sums[2], sums[3:]
+    for now in range(CHUNK):
+        most[now] = -np.inf
+    for group in range(len(row)):
+        so_far, lost = seen[group], times * row[group]
+        for now in range(CHUNK):
+            law[group, now] = logs[group] - eta * so_far
+            so_far += lost
+        seen[group] = so_far
+        for now in range(CHUNK):
+            most[now] = law[group, now] if law[group, now] > most[now] else most[now]
+    for group in range(len(row)):
+        for now in range(CHUNK):
+            law[group, now] = exp_of(max(law[group, now] - most[now], FAR))
+    inner(law, None, masses, scratch)
+    for group in range(len(row)):
+        for now in range(CHUNK):
+            law[group, now] *= row[group]
+    inner(law, None, charged, scratch)
+
+
 @compiled
 def hedge_block(
     losses: Array,
@@ -117,6 +146,7 @@ def hedge_block(
     groups) and their sums masses (runs,), of the law in play; total (runs,), the expected loss.
     """
     alike, ones = len(losses) == 1, np.ones(len(sizes))
+    beside, chunk = np.empty((len(sizes), CHUNK)), np.empty((3 + SCRATCH, CHUNK))
     for run in range(len(seen)):
         column = min(run, losses.shape[1] - 1)
         sums, law = seen[run], weights[run]
@@ -128,6 +158,12 @@ def hedge_block(
                 sums[group] += float(rounds) * row[group]
         while now < rounds:
             since = (played + now) % batch
+            if alike and since == 0 and rounds - now >= CHUNK * batch and not np.isinf(eta):
+                _decide(losses[0, column], float(batch), logs, eta, sums, beside, chunk)
+                for decision in range(CHUNK):
+                    total[run] += float(batch) * chunk[1, decision] / chunk[0, decision]
+                now += CHUNK * batch
+                continue
             if since == 0:
                 masses[run] = _weigh(sizes, logs, eta, sums, law, ones)
             stop = min(rounds, now + batch - since)
