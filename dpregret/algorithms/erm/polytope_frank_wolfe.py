@@ -24,6 +24,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import digamma
 
 from dpregret.algorithms.erm.frank_wolfe import BLOCK_DRAWS, FrankWolfe
@@ -37,24 +38,68 @@ from dpregret.algorithms.privacy.selection import (
     largest_rho,
     selection_noise,
 )
-from dpregret.numerics.arrays import Array
+from dpregret.numerics.arrays import Array, without_gaps
+from dpregret.numerics.compiled import compiled, inlined
 from dpregret.numerics.sums import product
+
+Integers = NDArray[np.int64]
+
+
+@inlined
+def _score(gradient: Array, radius: float, corner: int) -> float:
+    """<s, gradient> of a corner on an axis: radius times (gradient, -gradient), gradient (p,)."""
+    size = len(gradient)
+    return radius * gradient[corner] if corner < size else -(radius * gradient[corner - size])
+
+
+@compiled
+def _scores(gradients: Array, radius: float, scores: Array) -> None:
+    for row in range(len(scores)):
+        for corner in range(scores.shape[1]):
+            scores[row, corner] = _score(gradients[row], radius, corner)
+
+
+@compiled
+def _least(gradients: Array, radius: float, count: int, scale: float, noise: Array, chosen: Integers) -> None:
+    """The first of `count` corners of least score plus scale times noise (runs, count), of every run."""
+    for run in range(len(chosen)):
+        least, chosen[run] = np.inf, 0
+        for corner in range(count):
+            score = _score(gradients[run], radius, corner)
+            if scale > 0.0:
+                score += scale * noise[run, corner]  # line 3
+            if score < least:
+                least, chosen[run] = score, corner  # line 4
+
+
+@compiled
+def _follow(gradient: Array, columns: Array, lengths: Array, constant: Array, step: float) -> None:
+    """Gradients G theta + grad L(0), (runs, p), after a step towards corners: columns (runs, p) of G times lengths."""
+    for run in range(len(gradient)):
+        for k in range(gradient.shape[1]):
+            moved = gradient[run, k] * (1.0 - step) + columns[run, k] * lengths[run]
+            gradient[run, k] = moved + step * constant[run, k]
 
 
 class AxisCorners:
     """Corners on the axes: +-radius e_j (signed), or radius e_j; count: of them; l1_norm: max |s|_1."""
 
     def __init__(self, dimension: int, radius: float, signed: bool):
-        self.dimension, self.l1_norm, self.signed = dimension, radius, signed
+        self.dimension, self.l1_norm, self.signed = dimension, float(radius), signed
         self.count = 2 * dimension if signed else dimension
 
     def scores(self, gradient: Array) -> Array:
         """<s, gradient> of every corner, (..., p) -> (..., k): radius times (gradient, -gradient), or the gradient."""
-        scores = np.empty((*gradient.shape[:-1], self.count))
-        np.multiply(gradient, self.l1_norm, out=scores[..., : self.dimension])
-        if self.signed:
-            np.negative(scores[..., : self.dimension], out=scores[..., self.dimension :])
-        return scores
+        rows = without_gaps(gradient.reshape(-1, self.dimension))
+        scores = np.empty((len(rows), self.count))
+        _scores(rows, self.l1_norm, scores)
+        return scores.reshape(*gradient.shape[:-1], self.count)
+
+    def least(self, gradient: Array, scale: float, noise: Array) -> Integers:
+        """The corner (runs,) of least score plus scale times noise (runs, k); the first where several are least."""
+        chosen = np.empty(len(gradient), dtype=np.int64)
+        _least(without_gaps(gradient), self.l1_norm, self.count, scale, noise, chosen)
+        return chosen
 
     def axis(self, chosen: np.ndarray) -> tuple[np.ndarray, Array]:
         """Coordinate j and signed length of the chosen corners, both of the shape of chosen."""
@@ -78,6 +123,13 @@ class ListedCorners:
     def scores(self, gradient: Array) -> Array:
         """One product a corner."""
         return product(gradient, self.vertices.T)
+
+    def least(self, gradient: Array, scale: float, noise: Array) -> Integers:
+        """The corner of least noisy score."""
+        scores = self.scores(gradient)
+        if scale > 0:
+            scores += scale * noise
+        return np.argmin(scores, axis=-1)
 
     def step(self, points: Array, chosen: np.ndarray, step: float) -> None:
         """A convex combination."""
@@ -184,20 +236,17 @@ class CornerFrankWolfe(FrankWolfe):
 
     def _descend(self, setting: int, rounds: int, generators: Sequence[np.random.Generator]) -> Array:
         points = np.tile(self.domain.center(), (self.runs, 1))  # line 1
-        gradient, constant = (self.risk.gradient(x) for x in (points, np.zeros_like(points)))
+        gradient, constant = (np.array(self.risk.gradient(x), order="C") for x in (points, np.zeros_like(points)))
         columns = getattr(self.risk, "gram_columns", None)
         noise, scale = score_noise(self.distribution, generators, rounds - 1, self.corners.count), self.scales[setting]
+        silence = np.empty((self.runs, 0))
         for now in range(1, rounds):  # line 2
-            scores = self.corners.scores(gradient)
-            if scale > 0:
-                scores += scale * next(noise)  # line 3
-            chosen = np.argmin(scores, axis=-1)  # line 4
+            chosen = self.corners.least(gradient, scale, next(noise) if scale > 0 else silence)  # lines 3, 4
             step = self._step(now, rounds)
             self.corners.step(points, chosen, step)  # line 5
             if isinstance(self.corners, AxisCorners) and columns is not None:
                 coordinates, lengths = self.corners.axis(chosen)
-                towards = columns(coordinates) * (step * lengths)[:, None]
-                gradient = gradient * (1 - step) + towards + step * constant  # = G theta + grad L(0)
+                _follow(gradient, without_gaps(columns(coordinates)), step * lengths, constant, step)
             else:
                 gradient = self.risk.gradient(points)
         return points  # line 6
