@@ -793,6 +793,8 @@ def called(arguments: list[str] | None) -> object:
     words = sys.argv[1:] if arguments is None else arguments
     if (inside := within(words)) is not None:
         interrupt.go_on("dpregret", *inside)
+    if study.FOLDER and (mistakes := list(study.mistakes(study.FOLDER))):
+        raise ConfigError([f"{study.VARIABLE}: {line}" for line in mistakes])
     if study.FOLDER and words[:1] and words[0] in ANSWERED:
         return answered(words)
     return parsed(arguments)

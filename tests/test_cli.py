@@ -105,6 +105,19 @@ def test_files_beside_a_study_are_found_from_within_it(
     assert " ".join(whole).replace("HERE", str(tmp_path.resolve())) in inside
 
 
+@pytest.mark.parametrize("folder", ["nowhere", "docs", "README.md"])
+def test_a_variable_that_names_no_study_is_refused(
+    folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(study, "FOLDER", ROOT / folder)
+    with pytest.raises(SystemExit) as end:
+        cli.main(["table", "lou"])
+    assert end.value.code == 2
+    assert all(
+        line.startswith(f"dpregret: DPREGRET_STUDY: {ROOT / folder}") for line in capsys.readouterr().err.splitlines()
+    )
+
+
 def every_command() -> dict[str, Any]:
     return dict(typer.main.get_group(cli.app).commands)
 

@@ -92,6 +92,7 @@ def test_no_name_is_a_word_of_the_shell() -> None:
     ("fault", "free", "said"),
     [
         (OSError(errno.ENOSPC, "full", "a.png"), 2**30, "a.png: No space left on device: free space and repeat"),
+        (shutil.Error([("a", "b", "[Errno 28] No space")]), 2**30, "No space left on device: free space and repeat"),
         (OSError("encoder error -2"), 0, "No space left on device: free space and repeat"),
         (OSError(errno.EROFS, "read-only", "a.png"), 2**30, "a.png: Read-only file system: mend this and repeat"),
         (OSError("encoder error -2"), 2**30, "Traceback"),

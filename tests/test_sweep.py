@@ -42,6 +42,12 @@ class Twin(Still):
     card = Card("twin", "twin", "mine", "-", {"plain": "as it is"}, private=False, convex=True)
 
 
+class Blank(Twin):
+    """A name that no file and no table could hold."""
+
+    card = Card("two words", "twin", "mine", "-", {"plain": "as it is"}, private=False, convex=True)
+
+
 class NoCard(Learner):
     """Without a card."""
 
@@ -282,6 +288,10 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "a learner in a list": (play(learner=["ftal"]), "play: learner: .*is no name"),
     "an object": (play(learner=object()), "play: learner: .*is no name"),
     "another class": (play(learner=int), "play: learner: int is no name"),
+    "a card with a name of two words": (
+        play(learner=Blank),
+        "play: learner: Blank: 'two words' may hold small letters",
+    ),
     "a class without a card": (play(learner=NoCard), "play: learner: NoCard needs a class attribute `card`"),
     "capitals": (play(learner="FTAL"), "did you mean 'ftal'"),
     "an empty variant": (play(learner="ftal."), "play: learner: unknown variant ''"),

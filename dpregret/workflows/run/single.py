@@ -298,6 +298,9 @@ def named(learner: str | type[Any]) -> tuple[Family[Any, Any, Any], type[Any], s
         family, kind, variant = family_of_class(learner), learner, ""
         if not isinstance(getattr(kind, "card", None), Card):
             raise ConfigError(f"{PLAY}: learner: {kind.__name__} needs a class attribute `card`, a `Card`")
+        for word in (kind.card.name, *kind.card.variants):
+            if not re.fullmatch(NAME_PATTERN, word):
+                raise ConfigError(f"{PLAY}: learner: {kind.__name__}: {word!r} {NAME_RULE}")
     variant = variant or kind.card.usual
     if variant not in kind.card.variants:
         refusal = not_allowed("variant", variant, kind.card.variants)

@@ -223,12 +223,12 @@ def of_machine(error: OSError, folder: Path) -> str:
     folder: where it writes. Libraries leave out the number of an error: a full disk is then seen by its free space.
     """
     number = error.errno
-    if number is None and shutil.disk_usage(folder).free < FULL:
+    if number is None and (f"[Errno {errno.ENOSPC}]" in str(error) or shutil.disk_usage(folder).free < FULL):
         number = errno.ENOSPC
-    if number not in MACHINE:
+    if number is None or number not in MACHINE:
         return ""
     remedy = "free space" if number in (errno.ENOSPC, errno.EDQUOT) else "mend this"
-    place = error.filename or folder
+    place = error.filename2 or error.filename or folder
     return f"{place}: {os.strerror(number)}: {remedy} and repeat the command; what is finished is kept"
 
 
