@@ -1,6 +1,7 @@
 """The Python API and answers in JSON: examples as they are written, what is returned, what is said of mistakes."""
 
 import doctest
+import inspect
 import json
 import math
 import re
@@ -354,6 +355,15 @@ def test_runs_are_compared_and_loaded() -> None:
 SCHEMA = json.loads((ROOT / "workflows" / "schemas" / "answers.schema.json").read_text(encoding="utf-8"))
 NOISE = f"{ROOT / 'docs' / 'examples' / 'my_noise.py'}:right"
 REFERENCE = str(ROOT / "results" / "reference")
+
+
+def test_each_command_that_answers_in_json_has_a_schema() -> None:
+    answering = {
+        each.name or each.callback.__name__
+        for each in cli.app.registered_commands
+        if each.callback and "in_json" in inspect.signature(each.callback).parameters
+    }
+    assert answering == SCHEMA["$defs"].keys() - {"verdict"}
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
 from checkout import ROOT, environment
@@ -13,6 +14,7 @@ from commands import ran
 
 import dpregret as dp
 from dpregret.algorithms.privacy.budget import Budget, gaussian_epsilon, gaussian_mu
+from dpregret.core.boundary import as_json
 from dpregret.core.errors import ConfigError
 from dpregret.datasets.overview import BINS, identifies
 from dpregret.paper_figs.report.page import Run
@@ -95,6 +97,17 @@ def test_the_epsilon_of_a_record_is_that_of_all_its_rounds(rounds: int, size: in
     either = [gaussian_epsilon(mu * factor, 1e-6) for factor in (passes**0.5, passes)]
     assert planned.participations == passes
     assert planned.record_epsilon == pytest.approx(either)
+
+
+NUMBERS = {"label": "age", "range": [0, 100], "norm": 1.5, "drop": ["student", "default"]}
+
+
+@pytest.mark.parametrize("public", [PUBLIC, NUMBERS], ids=["classes", "numbers"])
+def test_the_answer_in_json_is_as_its_schema_says(wide: Path, public: dict[str, Any]) -> None:
+    """A label of numbers has no positive class; a column may have no range."""
+    page = Page(dp.records(wide, **public).overview, (planned_at("logistic", 12, 4, 1.0, 1e-6),))
+    schema = json.loads((ROOT / "workflows/schemas/answers.schema.json").read_text(encoding="utf-8"))
+    jsonschema.validate(json.loads(as_json([page])), {**schema, "$ref": "#/$defs/data"})
 
 
 def test_a_mistake_of_a_call_is_one_line(wide: Path) -> None:

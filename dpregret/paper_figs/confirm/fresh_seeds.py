@@ -238,7 +238,7 @@ def sentences(table: pd.DataFrame, moved: pd.DataFrame, seeds: int) -> list[str]
     if len(moved):
         said.append(
             f"95 % intervals cover between seeds in {moved['covered'].mean():.1%} of {len(moved)} comparisons of one "
-            f"seed with the others ({moved.groupby(['paper', 'claim']).ngroups} fitted lines); the root mean square of "
+            f"seed with the others ({moved.groupby(['paper', 'claim']).ngroups} fits); the root mean square of "
             f"the standardised differences is {np.sqrt((moved['z'] ** 2).mean()):.2f}."
         )
     return said

@@ -71,10 +71,10 @@ def page(table: pd.DataFrame, said: Sequence[str], seeds: Sequence[int], profile
             *parts,
             f"## Claims and checks on which a fresh seed differs\n\n{listed}",
             "## Numbers that scatter more than their intervals say\n",
-            "An interval is over the runs of one seed, on the cells that this seed fits. Lines that an F test at "
-            f"{CHANCE:.0%} refuses: the standard deviation between seeds in units of that stated, and the probability "
-            "of as much by chance. All plays of a seed share random numbers, so that lines are not independent "
-            "([does the formula cover?](../../../docs/method.md#confirmation)).\n",
+            "An interval is over the runs of one seed, on the cells that this seed fits. Claims and checks that an F "
+            f"test at {CHANCE:.0%} refuses: the standard deviation between seeds in units of that stated, and the "
+            "probability of as much by chance. All plays of a seed share random numbers, so that the fits are not "
+            "independent ([does the formula cover?](../../../docs/method.md#confirmation)).\n",
             formats.markdown(named) if len(named) else "None.\n",
         ]
     )
