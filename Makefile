@@ -157,7 +157,7 @@ ifneq (,$(filter results,$(RUNS)))
 	@for paper in $(PAPERS); do for image in docs/$${paper}_*.png; do \
 	  for other in $(PAPERS); do case $$image in docs/$${other}_*) [ $${#other} -le $${#paper} ] || continue 2;; esac; done; \
 	  [ ! -e "$$image" ] || cp results/$$paper/figures/$${image#docs/$${paper}_} "$$image"; done; done
-	@for page in $$(grep -lE ':begin -->|<!-- (number|met|cell): ' README.md docs/*.md paper/paper.md); do $(PY) dpregret.paper_figs.report.readme $$page results/reference; done
+	@for page in $$(grep -lE ':begin -->|<!-- (number|met|cell): ' README.md docs/*.md results/reference/*.md paper/paper.md); do $(PY) dpregret.paper_figs.report.readme $$page results/reference; done
 endif
 
 kills: setup ## kill a run at random moments, resume, compare its tables (PROFILE=ci REPEATS=20: most of an hour)

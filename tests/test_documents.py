@@ -1,11 +1,9 @@
-"""README, docs and data files agree with each other, and commands that they name exist.
-
-That links lead somewhere is checked by `make docs`.
-"""
+"""README, docs and data files agree with each other, their links lead somewhere, and commands that they name exist."""
 
 import ast
 import csv
 import importlib.util
+import json
 import re
 from functools import cache
 from itertools import pairwise
@@ -32,7 +30,8 @@ def profile(name):
 
 MARKS = re.compile(r":begin -->|<!-- (?:number|met|cell): ")
 PROSE = [*PAGES, ROOT / "paper/paper.md"]
-GENERATED = [page for page in PROSE if MARKS.search(page.read_text()) and page.parent.name != "proofs"]
+BESIDE = sorted(ROOT.glob("results/reference/*.md"))
+GENERATED = [page for page in [*PROSE, *BESIDE] if MARKS.search(page.read_text()) and page.parent.name != "proofs"]
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +69,12 @@ def test_no_total_is_typed_by_hand(page: Path) -> None:
 def test_typed_totals_are_seen(text: str) -> None:
     assert TYPED.search(f"It has {text}.")
     assert not TYPED.search(GENERATED_PARTS.sub("", f"It has <!-- number: x -->{text}<!-- end -->."))
+
+
+@pytest.mark.parametrize("page", GENERATED, ids=lambda page: page.name)
+def test_no_line_begins_with_a_mark_within_a_sentence(page: Path) -> None:
+    """CommonMark would take the whole line for HTML, and show its links as they are typed."""
+    assert re.findall(r"^[\s*>-]*<!-- (?:number|met|cell): .*", page.read_text(encoding="utf-8"), re.MULTILINE) == []
 
 
 def test_the_page_of_each_paper_has_its_verdicts():
@@ -162,9 +167,71 @@ def test_the_ci_profile_is_a_part_of_the_full_one(paper):
             assert set(variants) <= set(full.experiments[name].learners[learner]), (name, learner)
 
 
-# Commands: targets of make, rules and papers, modules, commands of ours
+# Links: `make docs` fails at one that leads nowhere, minutes later
 
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+DOCUMENTED = re.findall(r"^DOCUMENTED := (.*)$", MAKEFILE, re.MULTILINE)[0].split()
+LINK = re.compile(r"\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(([^()\s]+)\)")
+LINKING = [*PAGES, *(page for page in BESIDE if page in GENERATED), *sorted(ROOT.glob("docs/*.ipynb"))]
+
+
+def markdown(page: Path) -> str:
+    """Of a notebook its cells of text."""
+    text = page.read_text(encoding="utf-8")
+    if page.suffix != ".ipynb":
+        return text
+    return "\n\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "markdown")
+
+
+@cache
+def anchors(page: Path) -> set[str]:
+    """Those of its headings, as a Git host and the site name them."""
+    heads = re.findall(r"^#{1,4} (.+)$", FENCED.sub("", markdown(page)), re.MULTILINE)
+    words = (re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", head) for head in heads)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in words}
+
+
+def dead_links(page: Path, text: str) -> list[str]:
+    """Links of a page to nothing, to a file that the site is built without, or to a heading that is not there."""
+    found = []
+    for link in LINK.findall(re.sub(r"`[^`\n]*`", "", FENCED.sub("", text))):
+        place, _, anchor = link.partition("#")
+        if ":" in place:
+            continue
+        target = (page.parent / place).resolve() if place else page
+        there = target.exists() and any(
+            target == each or each in target.parents for name in DOCUMENTED for each in ROOT.glob(name)
+        )
+        if not there or (anchor and target.suffix in (".md", ".ipynb") and anchor not in anchors(target)):
+            found.append(link)
+    return found
+
+
+@pytest.mark.parametrize("page", LINKING, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_of_a_page_lead_somewhere_on_the_site(page: Path) -> None:
+    assert dead_links(page, markdown(page)) == []
+
+
+@pytest.mark.parametrize(
+    "link", ["gone.md", "method.md#gone", "#gone", "../tests/conftest.py", "../results/nothing.csv"]
+)
+def test_a_dead_link_is_seen(link: str) -> None:
+    text = f"See [that `x`]({link}) and [this](method.md#fits), [code](../dpregret/api.py), [out](https://a.b/c#d)."
+    assert dead_links(ROOT / "docs" / "audit.md", text) == [link]
+
+
+def test_each_page_is_in_the_menu() -> None:
+    menu = (ROOT / "docs/site/conf.py").read_text(encoding="utf-8")
+    pages = [
+        page for page in LINKING if page not in BESIDE and "examples" not in page.parts and page.stem not in PAPERS
+    ]
+    named = {page.relative_to(ROOT).with_suffix("").as_posix() for page in pages} - {"README"}
+    assert {name for name in named if not re.search(rf"[\"<]{name}[\">]", menu)} == set()
+
+
+# Commands: targets of make, rules and papers, modules, commands of ours
+
 INLINE = re.compile(r"`((?:make|snakemake|dpregret|python -m)(?: [^`]+)?)`")
 PLACEHOLDER = re.compile(r"[A-Z]+$|\.\.\.$|.*[/=].*")
 
@@ -183,7 +250,7 @@ def commands(page: str) -> list[list[str]]:
 def known(command: str) -> set[str] | None:
     """What may follow it; None where that is not ours to know."""
     if command == "make":
-        return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+        return set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))
     if command == "snakemake":
         return targets()
     if command == "dpregret":

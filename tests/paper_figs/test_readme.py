@@ -8,7 +8,7 @@ import pytest
 
 from dpregret.paper_figs.judge.claims import ClaimsError, numbered
 from dpregret.paper_figs.judge.read_claims import load_paper
-from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS
+from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, REPRODUCED
 from dpregret.paper_figs.report import readme
 from dpregret.paper_figs.report.findings import by_statement, headlines, load_findings, markdown, refutations
 from dpregret.paper_figs.tables.printed import brief
@@ -77,8 +77,8 @@ def reference(tmp_path: Path) -> Path:
 def test_what_papers_state_comes_first_and_chapters_are_not_counted(reference: Path) -> None:
     found = readme.verdict_table(reference, reference.parent / "papers").set_index("claims of")
     assert found["all"].to_dict() == {
-        "[A](a_2020.md)": "2",
-        "[B](b_2021.md)": "1",
+        "[A](../../docs/a_2020.md)": "2",
+        "[B](../../docs/b_2021.md)": "1",
         "**what the papers state**": "3",
         "stated, text reconstructed": "1",
         "derived here": "2",
@@ -295,17 +295,21 @@ def test_a_sentence_names_all_claims_on_its_statements(stated: Path, monkeypatch
     assert plain == "So (met 1 of 2: a1; violated: a2). Then (met 0 of 1: below bound: a3)."
     with pytest.raises(readme.ReadmeError, match="no claim of the paper on Theorem 2"):
         renewed(stated, "<!-- met: Theorem 2 --><!-- end -->")
-    monkeypatch.setattr(readme, "MOST_NAMED", 1)  # of many the table of the page has the names
+    monkeypatch.setattr(readme, "MOST_NAMED", 1)  # of many only the numbers
     assert "-->met 1 of 2; 1 violated<!--" in renewed(stated, "<!-- met: Theorem 1 --><!-- end -->")
 
 
 def test_statements_of_a_paper_are_listed_with_and_without_claims(stated: Path) -> None:
     parts = ("statements", "untested")
     text = renewed(stated, "".join(f"<!-- {part}:begin -->\n<!-- {part}:end -->\n" for part in parts))
+    listed = [line for line in text.splitlines() if line.startswith("- ")]
+    assert listed == ["- Theorem 1: 1 of 2 met; violated: a2", "- Theorem 11: 0 of 1 met; below bound: a3"]
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")]
-    assert ["Theorem 1", "1 of 2", "a1", "violated: a2"] in rows
-    assert ["Theorem 11", "0 of 1", "", "below bound: a3"] in rows
     assert ["A", "Lemma 2", "quoted"] in rows
+    claims = stated / "a_2020" / "claims.csv"
+    claims.write_text(claims.read_text().replace("violated", REPRODUCED))
+    first, second = [line for line in renewed(stated, text).splitlines() if line.startswith("- ")]
+    assert (first, second) == ("- Every claim met: Theorem 1 (2)", listed[1])
     path = stated.parent / "papers" / "a_2020" / "claims.yaml"
     path.write_text(path.read_text().replace("untested: {Lemma 2: quoted}\n", ""))
     with pytest.raises(readme.ReadmeError, match="no claim and no reason under untested: Lemma 2"):

@@ -1,6 +1,6 @@
 """Keep generated parts of the documents equal to the committed reference: findings, counts and a table in README.md,
-claims by verdict and the meanings of verdicts in docs/method.md, verdicts on a paper, as a whole and by statement, on
-its page, and numbers within sentences.
+the meanings of verdicts in docs/method.md, verdicts on a paper, as a whole and by statement, on its page, claims by
+verdict and statements that were not tested beside the reference, and numbers within sentences.
 
 A part stands between `<!-- NAME:begin -->` and `<!-- NAME:end -->`. Within a sentence `<!-- number: NAME -->`,
 `<!-- met: Theorem 3; Theorem 4: dimension -->` (statements, and parameters if not all), or
@@ -21,7 +21,7 @@ import typer
 
 from dpregret.core import boundary
 from dpregret.core.errors import not_allowed
-from dpregret.paper_figs.confirm.fresh_seeds import counted, deviations, sentences
+from dpregret.paper_figs.confirm.fresh_seeds import deviations, sentences
 from dpregret.paper_figs.confirm.fresh_seeds import read as read_confirmation
 from dpregret.paper_figs.figures.grammar import bare
 from dpregret.paper_figs.judge import result_tables
@@ -37,6 +37,8 @@ from dpregret.paper_figs.tables.printed import PRINTED, brief
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.formats import DamageError, read_table
 
+PAGES: Final = "../../docs"
+"""The folder of the papers' pages, from that of the reference."""
 FRONT: Final = "lou_cheung_2020"
 """The paper whose table the README shows."""
 SOURCES: Final = {
@@ -63,7 +65,7 @@ def verdict_table(reference: Path, papers: Path) -> pd.DataFrame:
     lines = _lines(reference, papers)
     by = {source: lines.loc[lines["stated_by"] == source] for source in SOURCES}
     cited = by["paper"].groupby(["paper", "cite"])
-    groups = {f"[{formats.markdown_cell(cite)}]({paper}.md)": group for (paper, cite), group in cited}
+    groups = {f"[{formats.markdown_cell(cite)}]({PAGES}/{paper}.md)": group for (paper, cite), group in cited}
     if len(groups) > 1:
         groups["**what the papers state**"] = by["paper"]
     groups["stated, text reconstructed"] = by["reconstructed"]
@@ -131,7 +133,7 @@ def totals(reference: Path, papers: Path) -> str:
     stated, unread = lines.loc[lines["stated_by"] == "paper"], (lines["stated_by"] == "reconstructed").sum()
     return (
         f"{by_statement(stated, len(refutations(reference, papers, _judged(reference))))} "
-        f"[By claim](docs/method.md#claims-by-verdict), {len(stated)}: {_in_words(stated)}. {_confirmed(stated)}"
+        f"[By claim](results/reference/verdicts.md), {len(stated)}: {_in_words(stated)}. {_confirmed(stated)}"
         f"{unread} claims with a reconstructed text are counted separately.\n"
     )
 
@@ -144,27 +146,30 @@ def _confirmed(stated: pd.DataFrame) -> str:
 
 
 def confirmation(reference: Path) -> str:
-    """What the last confirmation came to, by paper and by verdict."""
+    """What the last confirmation came to, in two sentences and links."""
     file = reference / FOLDER / TABLE
     if not file.exists():
         return "No confirmation is committed yet.\n"
     table = read_confirmation(file)
-    seeds = int(table["seeds"].max())
-    said = "".join(f"- {sentence}\n" for sentence in sentences(table, deviations(table), seeds))
-    counts = formats.markdown(counted(table.loc[table["kind"] == "claim"], "verdict").astype("str"))
+    claims = table.loc[table["kind"] == "claim"]
+    on_claims, _, *coverage = sentences(table, deviations(table), int(claims["seeds"].max()))
     folder = f"../results/reference/{FOLDER}"
-    links = f"[Claims and checks on which a seed differs]({folder}/confirmation.md), [figure]({folder}/scatter.png)."
-    return f"{said}\n{counts}\n{links}\n"
+    links = (
+        f"[By paper, by verdict, checks, and all that differ]({folder}/confirmation.md); "
+        f"[figure]({folder}/scatter.png)."
+    )
+    return "\n".join(f"- {sentence}" for sentence in (on_claims, *coverage, links)) + "\n"
 
 
 def gallery(reference: Path, papers: Path, pages: Path) -> str:
-    """The figures of each paper that stand beside the pages as `PAPER_FIGURE.png`, below their titles."""
+    """The figures of each paper that stand beside the pages as `PAPER_FIGURE.png`, below their commands. A picture has
+    its title drawn: the text has it for those who hear the page alone."""
     parts = []
     for paper in _judged(reference):
         texts = load_claims(papers / paper / "claims.yaml")
         images = [(entry, pages / f"{paper}_{entry.name}.png") for entry in texts.figures]
         pictures = [
-            f"{bare(entry.title)} (`dpregret figure {paper} {entry.name}`)\n\n![{bare(entry.title)}]({image.name})\n"
+            f"`dpregret figure {paper} {entry.name}`\n\n![{bare(entry.title)}]({image.name})\n"
             for entry, image in images
             if image.exists()
         ]
@@ -176,14 +181,18 @@ def gallery(reference: Path, papers: Path, pages: Path) -> str:
 
 
 def statements(reference: Path, papers: Path, paper: str) -> str:
-    """A table of what a paper states: each statement, how many of its claims are met, and the others by verdict."""
+    """What a paper states, as a list: the statements of which every claim is met, with their number, then each other
+    statement with how many of its claims are met, and those that are not, by verdict."""
     lines = _stated(reference, papers, paper)
-    rows = []
+    whole, parts = [], []
     for place, group in lines.groupby([statement_named(source) for source in lines["source"]], sort=False):
         reached, others = _by_outcome(group)
-        number = f"{len(reached)} of {len(group)}"
-        rows.append({"statement": place, "met": number, "claims met": ", ".join(reached), "others": "; ".join(others)})
-    return formats.markdown(pd.DataFrame(rows)) if rows else ""
+        if others:
+            parts.append("; ".join([f"- {place}: {len(reached)} of {len(group)} met", *others]))
+        else:
+            whole.append(f"{place} ({len(group)})")
+    head = [f"- Every claim met: {', '.join(whole)}"] * bool(whole)
+    return "".join(f"{line}\n" for line in [*head, *parts])
 
 
 def _by_outcome(lines: pd.DataFrame) -> tuple[list[str], list[str]]:
@@ -206,7 +215,7 @@ MOST_NAMED: Final = 12
 def met(stated: pd.DataFrame, where: str) -> str:
     """`met 3 of 4: thm3-T, ...; below bound: ...`: all of the claims that a paper states on some statements.
 
-    Of more than `MOST_NAMED` claims, which the table of the page has, only the numbers. where: statements between
+    Of more than `MOST_NAMED` claims only the numbers. where: statements between
     semicolons, then after a colon parameters between commas, if not all; a claim on privacy is about no parameter.
     Raises ReadmeError where there is no claim.
     """
