@@ -515,11 +515,11 @@ def sets() -> pd.DataFrame:
     import pandas as pd
 
     from dpregret.workflows.plan.facts import display_names
-    from dpregret.workflows.plan.semantic_checks import local_oracles
+    from dpregret.workflows.plan.semantic_checks import has_local_oracle, set_names
 
     titles = display_names()
     rows = [
-        {"name": name, "title": titles[f"set:{name}"], "local_oracle": has} for name, has in local_oracles().items()
+        {"name": name, "title": titles[f"set:{name}"], "local_oracle": has_local_oracle(name)} for name in set_names()
     ]
     return pd.DataFrame(rows)
 

@@ -10,7 +10,9 @@ import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType, UnionType
 from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
@@ -168,10 +170,21 @@ def read_source(path: Path, name: str | None = None) -> Source:
     Raises `ConfigError` for what is missing, no plain file, unreadable, malformed or repeated, and for what is neither
     a number, a word, true, false, nothing, a list nor a mapping.
     """
-    name, lines = name or str(path), dict[KeyPath, int]()
+    name = name or str(path)
     try:
         with opened(path) as file:
             text = file.read().decode("utf-8")
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{name}: cannot be read ({getattr(error, 'strerror', error)})") from None
+    data, lines = _parsed(name, text)
+    return Source(name, deepcopy(data), lines)  # who reads it may change it
+
+
+@lru_cache(maxsize=64)
+def _parsed(name: str, text: str) -> tuple[Any, dict[KeyPath, int]]:
+    """The data of a text and the line of each key; a plan reads most files several times."""
+    lines: dict[KeyPath, int] = {}
+    try:
         _check_depth(text)
         loader = _Loader(text)
         node = loader.get_single_node()
@@ -191,11 +204,11 @@ def read_source(path: Path, name: str | None = None) -> Source:
     except yaml.reader.ReaderError as error:
         line = f":{text.count(chr(10), 0, error.position) + 1}"
         raise ConfigError(f"{name}{line}: is not valid YAML: {error.reason} (character {error.character})") from None
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{name}: cannot be read ({getattr(error, 'strerror', error)})") from None
+    except ValueError as error:
+        raise ConfigError(f"{name}: cannot be read ({error})") from None
     if problems:
         raise ConfigError(problems)
-    return Source(name, data, lines)
+    return data, lines
 
 
 def _check_depth(text: str) -> None:

@@ -92,7 +92,7 @@ def experiment(settings: Settings) -> Settings:
     return found
 
 
-def test_imports_are_kept_for_the_next_plan_by_content(
+def test_names_in_files_are_kept_for_the_next_plan_by_content(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, anew: Callable[[], None]
 ) -> None:
     """Nothing is parsed twice; an edited file, and whatever a damaged or older file says, is read anew."""
@@ -100,14 +100,14 @@ def test_imports_are_kept_for_the_next_plan_by_content(
     monkeypatch.setattr(fingerprint, "_used", {})
     file, parsed = tmp_path / "one.py", []
     monkeypatch.setattr(fingerprint, "name_of", lambda path: f"dpregret/online/{path.name}")
-    right = fingerprint._read_imports
-    monkeypatch.setattr(fingerprint, "_read_imports", lambda path: parsed.append(path) or right(path))
+    right = fingerprint._read_names
+    monkeypatch.setattr(fingerprint, "_read_names", lambda path: parsed.append(path) or right(path))
 
     def read(text: str) -> list[str]:
         file.write_text(text)
         anew()
         fingerprint._kept.cache_clear()
-        found = sorted(fingerprint.imports_of(file))
+        found = fingerprint.named(file).imports
         fingerprint.keep()
         return found
 
@@ -118,7 +118,7 @@ def test_imports_are_kept_for_the_next_plan_by_content(
     assert (read(text), len(parsed)) == (names, 1)
     assert (read("import dpregret.core"), len(parsed)) == (["dpregret.core"], 2)
     kept = json.loads(fingerprint.KEPT.read_bytes())
-    for damaged in ("{", "[]", json.dumps({**kept, "reader": "another"}), json.dumps({**kept, "imports": 3})):
+    for damaged in ("{", "[]", json.dumps({**kept, "reader": "another"}), json.dumps({**kept, "named": 3})):
         parsed.clear()
         fingerprint.KEPT.write_text(damaged)
         assert (read(text), len(parsed)) == (names, 1)

@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from dpregret import study
 from dpregret.core.files import atomic_write
@@ -58,88 +59,82 @@ def content(path: Path) -> bytes:
     return path.read_bytes()
 
 
-@functools.cache
-def parsed(path: Path) -> ast.Module:
-    """A file of Python, read once."""
-    return ast.parse(content(path))
+class Named(NamedTuple):
+    """The names in a Python file that decide which files belong to it.
+
+    imports: modules of this project, ``from package import name`` included. beside: files and folders, as
+    ``Path(__file__).with_name("NAME")``. paper_files: its constant `PAPER_FILES`.
+    """
+
+    imports: list[str]
+    beside: list[str]
+    paper_files: list[str]
 
 
 KEPT = Path(".snakemake") / "imports.json"
-"""Digest of a file's name and content -> what it imports; with the digest of this file, which reads it."""
-_used: dict[str, list[str]] = {}
+"""Digest of a file's name and content -> its `Named`; with the digest of this file, which reads it."""
+_used: dict[str, Named] = {}
 
 
 @functools.cache
-def _kept() -> dict[str, list[str]]:
+def _kept() -> dict[str, Named]:
     """What an earlier plan has read; nothing where that cannot be used."""
     with contextlib.suppress(OSError, ValueError, LookupError, TypeError, AttributeError):
         found = json.loads(KEPT.read_bytes())
         if found["reader"] == _reader():
-            return {str(digest): [str(name) for name in names] for digest, names in found["imports"].items()}
+            kept = found["named"].items()
+            return {str(digest): Named(*([str(name) for name in names] for names in kinds)) for digest, kinds in kept}
     return {}
 
 
 def keep() -> None:
-    """Keep what was read of imports for the next plan; an edited file is read anew."""
+    """Keep what was read for the next plan; an edited file is read anew."""
     if not _used.keys() <= _kept().keys():
         with contextlib.suppress(OSError), atomic_write(KEPT) as part:
-            part.write_text(json.dumps({"reader": _reader(), "imports": _used}), encoding="utf-8")
+            part.write_text(json.dumps({"reader": _reader(), "named": _used}), encoding="utf-8")
 
 
 def _reader() -> str:
     return hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
 
 
-def _digest(path: Path) -> str:
-    return hashlib.sha256(name_of(path).encode() + b"\0" + content(path)).hexdigest()
-
-
 @functools.cache
-def imports_of(path: Path) -> frozenset[str]:
-    """Every name of this project that a file imports; ``from package import name`` included."""
-    digest = _digest(path)
-    _used[digest] = _kept()[digest] if digest in _kept() else sorted(_read_imports(path))
-    return frozenset(_used[digest])
+def named(path: Path) -> Named:
+    """The names in a file, read once."""
+    digest = hashlib.sha256(name_of(path).encode() + b"\0" + content(path)).hexdigest()
+    _used[digest] = found = _kept().get(digest) or _read_names(path)
+    return found
 
 
-def _read_imports(path: Path) -> set[str]:
-    names: set[str] = set()
-    for node in ast.walk(parsed(path)):
+def _read_names(path: Path) -> Named:
+    imports: set[str] = set()
+    files: set[str] = set()
+    papers: list[str] = []
+    for node in ast.walk(ast.parse(content(path))):
         if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
+            imports |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
             if node.level:
                 here = Path(name_of(path)).parts[:-1]
                 base = ".".join([*here[: len(here) - node.level + 1], *([base] if base else [])])
-            names.add(base)
-            names |= {f"{base}.{alias.name}" for alias in node.names}
-    return {name for name in names if name.startswith(f"{PACKAGE}.")}
+            imports.add(base)
+            imports |= {f"{base}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Call) and _is_beside(node.func):
+            files.add(ast.literal_eval(node.args[0]))
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == PAPER_FILES:
+            papers = [*ast.literal_eval(node.value or ast.Tuple([]))]
+    return Named(sorted(name for name in imports if name.startswith(f"{PACKAGE}.")), sorted(files), papers)
+
+
+def _is_beside(function: ast.expr) -> bool:
+    return isinstance(function, ast.Attribute) and function.attr == "with_name" and ast.unparse(function) in BESIDE
 
 
 @functools.cache
 def beside(path: Path) -> frozenset[Path]:
     """The files and folders beside a module that it names as `Path(__file__).with_name("NAME")`."""
-    if b".with_name(" not in content(path):
-        return frozenset()
-    found = {
-        path.with_name(ast.literal_eval(node.args[0]))
-        for node in ast.walk(parsed(path))
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in BESIDE
-    }
-    return frozenset(file for file in found if file.exists())
-
-
-@functools.cache
-def paper_files(path: Path) -> tuple[str, ...]:
-    """The names in a module's constant `PAPER_FILES`; none where it has no such constant."""
-    if PAPER_FILES.encode() not in content(path):
-        return ()
-    for node in parsed(path).body:
-        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == PAPER_FILES and node.value is not None:
-            names: tuple[str, ...] = ast.literal_eval(node.value)
-            return names
-    return ()
+    return frozenset(file for name in named(path).beside if (file := path.with_name(name)).exists())
 
 
 def imported_files(modules: Iterable[str], without: Path | None = None) -> set[Path]:
@@ -153,16 +148,20 @@ def imported_files(modules: Iterable[str], without: Path | None = None) -> set[P
         path = todo.pop()
         if path not in files and path != without and path.parent != WORKFLOWS / "plan":
             files.add(path)
-            todo += [imported for imported in map(module_file, imports_of(path)) if imported]
-            todo += _packages_around(path)
+            todo += _next(path)
     return files
 
 
-def _packages_around(path: Path) -> list[Path]:
-    """The `__init__.py` of the packages around a file, which Python runs first; not that of the API."""
+@functools.cache
+def _next(path: Path) -> list[Path]:
+    """The files that a file imports itself, and the `__init__.py` around it, which Python runs first.
+
+    That of the API does not count.
+    """
     roots = (ROOT / PACKAGE, STUDY)
     inside = itertools.takewhile(lambda folder: folder not in roots, path.parents)
-    return [file for folder in inside if (file := folder / INIT).is_file()]
+    around = [file for folder in inside if (file := folder / INIT).is_file()]
+    return [*filter(None, map(module_file, named(path).imports)), *around]
 
 
 def forget() -> None:
@@ -170,10 +169,9 @@ def forget() -> None:
     for cached in (
         module_file,
         content,
-        parsed,
-        imports_of,
+        named,
         beside,
-        paper_files,
+        _next,
         code_fingerprint,
         play_code,
         play_files,
@@ -230,7 +228,7 @@ def play_files(family: str, learner: str, *streams: str) -> list[Path]:
     """
     shared = [ROOT / PACKAGE / "algorithms" / name for name in ("learner.py", "privacy", "geometry")]
     families = [f"families/{name}.py" for name in ("interface", family)]
-    makers = [name for name in imports_of(WORKFLOWS / families[1]) if name.startswith(f"{PACKAGE}.datasets.")]
+    makers = [name for name in named(WORKFLOWS / families[1]).imports if name.startswith(f"{PACKAGE}.datasets.")]
     files, reader = [WORKFLOWS / name for name in families], ROOT / PACKAGE / "core" / "yaml_source.py"
     return spread([*shared, *files, *_with_beside(imported_files([learner, *streams, *makers], without=reader))])
 
@@ -244,7 +242,7 @@ def stage_files(stage: str, *papers: str) -> list[Path]:
     if stage in ("play", "runs"):
         return [WORKFLOWS / name for name in (f"scripts/{stage}.py", "run/job.py", "run/store.py")]
     code = imported_files([f"{PACKAGE}.workflows.scripts.{stage}"])
-    names = [f"{paper}/{name}" for paper in papers for path in code for name in paper_files(path)]
+    names = [f"{paper}/{name}" for paper in papers for path in code for name in named(path).paper_files]
     files = [*code, *filter(Path.exists, {PAPERS / os.path.normpath(name) for name in names})]
     if WORKFLOWS / "families" / "__init__.py" in code:  # which imports whatever lies in these folders
         folders = [ROOT / PACKAGE / "algorithms", WORKFLOWS / "families", WORKFLOWS / "audit"]

@@ -85,15 +85,19 @@ def _few_cells(experiment: Experiment, allow_few_cells: bool) -> Iterator[Mistak
             yield path, f"{message} (or allow_few_cells: true at the top)"
 
 
+def set_names() -> list[str]:
+    """Names of the constraint sets."""
+    from dpregret.algorithms.geometry import SETS
+
+    return [*SETS]
+
+
 @cache
-def local_oracles() -> dict[str, bool]:
-    """Name of a constraint set -> whether it has a local linear optimisation oracle."""
-    from dpregret.algorithms.geometry import SETS, make_set
+def has_local_oracle(name: str) -> bool:
+    """Whether a constraint set has a local linear optimisation oracle."""
+    from dpregret.algorithms.geometry import make_set
 
-    def local_oracle(name: str) -> Any:
-        return make_set(name, TRIAL_DIMENSION).local_oracle()
-
-    return {name: _attempt(local_oracle, name)[1] is None for name in SETS}
+    return _attempt(lambda: make_set(name, TRIAL_DIMENSION).local_oracle())[1] is None
 
 
 def _refused_set(name: str, dimension: int) -> str | None:
@@ -116,8 +120,8 @@ def _attempt(make: Callable[..., Any], *arguments: Any) -> tuple[Any, Exception 
 
 def _oracle_costs(oracle_costs: Mapping[str, Sequence[int]]) -> Iterator[Mistake]:
     for name, dimensions in oracle_costs.items():
-        if name not in local_oracles():
-            yield (name,), not_allowed("set", name, local_oracles())
+        if name not in set_names():
+            yield (name,), not_allowed("set", name, set_names())
             continue
         for position, dimension in enumerate(dimensions):
             if refusal := _refused_set(name, dimension):
@@ -127,8 +131,8 @@ def _oracle_costs(oracle_costs: Mapping[str, Sequence[int]]) -> Iterator[Mistake
 def _names(experiment: Experiment, family: Family[Any, Any, Any], given: Sequence[str] = ()) -> Iterator[Mistake]:
     if isinstance(experiment, ExperimentOnSets):
         for position, name in enumerate(experiment.sets):
-            if name not in local_oracles():
-                yield (experiment.key("sets"), position), not_allowed("set", name, local_oracles())
+            if name not in set_names():
+                yield (experiment.key("sets"), position), not_allowed("set", name, set_names())
     key = experiment.key("streams")
     for position, name in enumerate(experiment.streams):
         if name not in family.streams:
@@ -193,8 +197,8 @@ def _combinations(experiment: Experiment, family: Family[Any, Any, Any]) -> Iter
     for learner in experiment.learners:
         needs = family.needs(family.learners[learner])
         if "local-oracle" in needs and isinstance(experiment, ExperimentOnSets):
-            suitable = sorted(name for name, has_oracle in local_oracles().items() if has_oracle)
-            for name in [set_name for set_name in experiment.sets if set_name not in suitable]:
+            for name in [set_name for set_name in experiment.sets if not has_local_oracle(set_name)]:
+                suitable = sorted(filter(has_local_oracle, set_names()))
                 message = f"needs a local linear optimisation oracle, which the set {name!r} does not have"
                 yield ("learners", learner), f"{message}; sets that have one: {', '.join(suitable)}"
         for need in sorted(needs):
