@@ -11,9 +11,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
-from pandas.api import types
 
 from dpregret.core.files import atomic_write
 
@@ -57,6 +54,9 @@ class Stamp:
 
 def write(frame: pd.DataFrame, output: Path, stamp: Stamp) -> None:
     """Write a frame with the stamp, its columns hashed, so that `output` appears whole or not at all."""
+    import pyarrow as pa  # late: a plan reads and writes no rows
+    import pyarrow.parquet as pq
+
     table = pa.Table.from_pandas(frame, preserve_index=False)
     content = table.to_pandas()  # as it will be read
     metadata = {"format": FORMAT, "config": stamp.config, "code": stamp.code, "labels": dict(stamp.labels)}
@@ -83,6 +83,8 @@ def read(file: Path | str, columns: Iterable[str] | None = None) -> pd.DataFrame
 
 
 def _open(file: Path | str) -> Any:
+    import pyarrow.parquet as pq
+
     try:
         return pq.ParquetFile(file)
     except Exception as fault:
@@ -103,11 +105,11 @@ def _stamp(opened: Any, file: Path | str) -> Stamp:
 
 def _digest(column: pd.Series) -> str:
     """Hash of the values of a column, the same whatever wrote them; one NaN is as good as another."""
-    if types.is_bool_dtype(column):
+    if pd.api.types.is_bool_dtype(column):
         kind, parts = "flag", [column.to_numpy(dtype="u1").tobytes()]
-    elif types.is_integer_dtype(column):
+    elif pd.api.types.is_integer_dtype(column):
         kind, parts = "integer", [column.to_numpy(dtype="<i8").tobytes()]
-    elif types.is_float_dtype(column):
+    elif pd.api.types.is_float_dtype(column):
         values = column.to_numpy(dtype="<f8")
         kind, parts = "number", [np.where(np.isnan(values), np.nan, values).tobytes()]
     else:

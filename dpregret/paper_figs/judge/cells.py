@@ -13,7 +13,6 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_numeric_dtype
 
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge.claims import Claim, ClaimsError, Counterpart
@@ -130,7 +129,7 @@ def select_rows(
         before = rows
         if column not in rows.columns:
             raise ClaimsError(f"'where' names {column!r}, which is not a column of a run")
-        exact = isinstance(value, str) or not is_numeric_dtype(rows[column])
+        exact = isinstance(value, str) or not pd.api.types.is_numeric_dtype(rows[column])
         matches = rows[column] == value if exact else np.isclose(rows[column].astype(float), value)
         rows = _filtered(rows, np.asarray(matches))
         if rows.empty:

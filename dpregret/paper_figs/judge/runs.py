@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
-from pandas.api import types
 
 from dpregret.core import parquet
 from dpregret.core.learner_output import LARGEST, LearnerFault, check_violation, range_in_words
@@ -66,13 +66,16 @@ class Kind(NamedTuple):
     empty: object
 
 
-TEXT: Final = Kind("text", lambda dtype: types.is_string_dtype(dtype) or types.is_object_dtype(dtype), "str", "")
-FLAG: Final = Kind("flag", types.is_bool_dtype, "bool", False)
-INTEGER: Final = Kind("integer", types.is_integer_dtype, "int64", 0)
-SIZE: Final = Kind("size", types.is_integer_dtype, None, 0)
-NUMBER: Final = Kind(
-    "number", lambda dtype: types.is_numeric_dtype(dtype) and not types.is_bool_dtype(dtype), "float64", math.nan
-)
+def _is(kind: str, dtype: Any) -> bool:
+    """pandas' `is_..._dtype`, looked up late: a plan names columns and reads none."""
+    return bool(getattr(pd.api.types, f"is_{kind}_dtype")(dtype))
+
+
+TEXT: Final = Kind("text", lambda dtype: _is("string", dtype) or _is("object", dtype), "str", "")
+FLAG: Final = Kind("flag", partial(_is, "bool"), "bool", False)
+INTEGER: Final = Kind("integer", partial(_is, "integer"), "int64", 0)
+SIZE: Final = Kind("size", partial(_is, "integer"), None, 0)
+NUMBER: Final = Kind("number", lambda dtype: _is("numeric", dtype) and not _is("bool", dtype), "float64", math.nan)
 
 COLUMNS: Final[Mapping[str, Kind]] = {
     **dict.fromkeys(("paper", "experiment", "learner", "variant", "stream", "set"), TEXT),
@@ -183,12 +186,12 @@ def check_columns(frame: pd.DataFrame, origin: str, declared: Mapping[str, Kind]
         raise RunsError(f"{origin}: missing columns {', '.join(missing)}")
     actual = frame.dtypes.to_dict()
     for name, kind in declared.items():
-        integral = kind == SIZE and types.is_float_dtype(actual[name]) and bool((frame[name] % 1 == 0).all())
+        integral = kind == SIZE and _is("float", actual[name]) and bool((frame[name] % 1 == 0).all())
         if not integral and not kind.holds(actual[name]):
             raise RunsError(f"{origin}: column {name} holds {actual[name]}, expected {kind.name}")
     dtypes = {name: kind.dtype for name, kind in declared.items() if kind.dtype is not None}
     further = [name for name in OPTIONAL if name in frame.columns]
-    if odd := [name for name in further if not types.is_numeric_dtype(actual[name])]:  # flags count as numbers
+    if odd := [name for name in further if not _is("numeric", actual[name])]:  # flags count as numbers
         raise RunsError(f"{origin}: column {odd[0]} holds {actual[odd[0]]}, expected {NUMBER.name}")
     done = frame["status"] == "ok"
     if fault := first_fault(frame if done.all() else frame.loc[done]):

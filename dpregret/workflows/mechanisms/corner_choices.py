@@ -12,6 +12,8 @@ of this pair from below. The released point tells the sum of its coordinates, th
 rounded to a grid, and half-lines moved by all that the rounding can add up to.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, cast
 

@@ -5,6 +5,8 @@ the theorems beside our ledger and the exact loss of the plays of two experts. C
 and Theorem 7 on fair coins.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Iterator
 from functools import partial

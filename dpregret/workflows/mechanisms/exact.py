@@ -19,6 +19,8 @@ with D = L = 1 (both bounds are multiples of L D); `NoisyLeader.bound` is the de
 together. Shorter horizons than n^2 are refused by the learners.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

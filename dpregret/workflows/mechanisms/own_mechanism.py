@@ -21,6 +21,8 @@ is kept; 1: it is violated; 2: undecided, since the bound on the loss is above t
 is, or bad input, which gets one line on standard error and no page.
 """
 
+from __future__ import annotations
+
 import inspect
 import runpy
 from collections.abc import Callable, Iterator, Mapping

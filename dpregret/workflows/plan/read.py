@@ -272,9 +272,10 @@ def load(options: Mapping[str, Any], folder: Path = PLANS) -> Plan:
 def _from_child(options: str) -> dict[str, Any]:
     """The answer of a fresh interpreter (`make.main`)."""
     # this package last: what else lies beside it, say a numpy.py, hides no library
-    start = (
-        f"import runpy, sys; sys.path.append({str(ROOT)!r}); runpy.run_module('{__package__}.make', None, '__main__')"
-    )
+    start = f"import runpy, sys; sys.path.append({str(ROOT)!r}); "
+    if not STUDY:  # whose files may use it, and are watched: see core/discovery.py
+        start += "from dpregret.workflows.plan.late import late; late('pandas'); "
+    start += f"runpy.run_module('{__package__}.make', None, '__main__')"
     done = subprocess.run([sys.executable, "-Pc", start, options], stdout=subprocess.PIPE, check=False)
     with contextlib.suppress(LookupError, ValueError, TypeError):
         answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
