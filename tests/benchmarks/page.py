@@ -25,16 +25,22 @@ PEERS = {
 """Peer -> its distribution."""
 HEAD = """# How fast, beside others
 
-Median CPU time of at least five calls, theirs over ours, at the same work with the same result (checked by
-[tests/benchmarks/test_speed.py](../tests/benchmarks/test_speed.py), which says what each call does; random numbers of
-OpenDP are secure, and those of jax_privacy from another generator, which ours are not). Above 1 the peer is slower,
-below 1 it is faster. Loops in NumPy and numba are written by hand for that loss, set and mechanism alone, "by
-coordinates" with all in one loop; `dpregret.play` also checks its input, accounts for privacy, and finds the comparator
-and the bound. `make peers bench` writes this page.
+Each row is one piece of work, done by dpregret and by a peer with the same result
+([tests/benchmarks/test_speed.py](../tests/benchmarks/test_speed.py) checks the results and says what each call does).
+The ratio is the peer's CPU time over that of dpregret, medians of at least five calls with warm kernels: above 1 the
+peer is slower, below 1 the peer is ahead. `make peers bench` writes this page.
 
-| work | peer | theirs / ours | ours, CPU ms |
-|---|---|---|---|
+* **COCOP**: the peers are loops by hand for this loss, set and mechanism alone, which return the total loss; "by
+  coordinates" has noise, loss and projection in one loop. `dpregret.play` serves every loss, set and mechanism with the
+  same code, and also checks its input, accounts for privacy, finds the comparator and the bound, and returns tables{}.
+  Two runs are the fewest that `play` takes.
+* **OpenDP**: its random numbers are cryptographically secure; those of dpregret are not, since experiments need seeds.
+* **jax_privacy**: random numbers of another generator, from the same law.
+
+| work | peer | theirs / ours | theirs, CPU ms | ours, CPU ms |
+|---|---|---|---|---|
 """
+LOOP = "COCOP with a plain tree, T = 4096, d = 32"
 
 
 def rows(benchmarks: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, float, float]]:
@@ -55,6 +61,16 @@ def rows(benchmarks: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, float,
     ]
 
 
+def fixed(benchmarks: Sequence[Mapping[str, Any]]) -> str:
+    """The milliseconds of a play that do not grow with its runs, in words, by a line through both its numbers of runs;
+    nothing where these were not measured."""
+    spent = {work: own for work, _, _, own in rows(benchmarks)}
+    few, many = (spent.get(f"{LOOP}, {runs} runs") for runs in (2, 32))
+    if few is None or many is None:
+        return ""
+    return f":\n  {significant(1e3 * (32 * few - 2 * many) / 30, 2)} ms of each play do not grow with its runs"
+
+
 def _said(name: str, value: object) -> str:
     return f"{value} {name}" if isinstance(value, int) else str(value)
 
@@ -64,14 +80,17 @@ def page(content: Mapping[str, Any]) -> str:
     found = rows(content["benchmarks"])
     there = {who.partition(",")[0] for _, who, *_ in found}
     lacking = [peer for peer in PEERS if peer not in there]
-    lines = [f"| {work} | {who} | {significant(ratio)} | {significant(1e3 * own)} |" for work, who, ratio, own in found]
+    lines = [
+        f"| {work} | {who} | {significant(ratio)} | {significant(1e3 * ratio * own)} | {significant(1e3 * own)} |"
+        for work, who, ratio, own in found
+    ]
     versions = ", ".join(f"{peer} {metadata.version(name)}" for peer, name in PEERS.items() if peer in there)
     made = (
-        f"Measured on {content['datetime'][:10]} with Python {platform.python_version()}, {versions}; {machine()}, "
-        f"load {os.getloadavg()[1]:.0f}."
+        f"Measured on {content['datetime'][:10]} with Python {platform.python_version()}, {versions}; {machine()}; "
+        f"load average {os.getloadavg()[1]:.1f}, of which the benchmarks are 1."
     )
     missing = f"\n\nNot measured there: {', '.join(lacking)}." if lacking else ""
-    return HEAD + "\n".join(lines) + f"\n\n{made}{missing}\n"
+    return HEAD.format(fixed(content["benchmarks"])) + "\n".join(lines) + f"\n\n{made}{missing}\n"
 
 
 if __name__ == "__main__":
