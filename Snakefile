@@ -107,11 +107,15 @@ onstart:
         begin(PLAN)
     except OSError as error:  # such as of a full disk
         sys.exit(f"dpregret: {PLAN.results}: {error.strerror or error}")
-    if reasons := summary_of(
-        {item: STALE[item] for item in REQUESTED & STALE.keys()}
-    ):
+    wanted = {item: STALE[item] for item in REQUESTED & STALE.keys()}
+    if reasons := summary_of(wanted):
+        part = (
+            ""
+            if STARTED.jobs in (None, len(wanted))
+            else f"; this command runs {STARTED.jobs}"
+        )
         logger.info(
-            f"dpregret: requested and not up to date: {reasons}",
+            f"dpregret: requested and not up to date: {reasons}{part}",
             extra=progress.OURS,
         )
 

@@ -109,6 +109,10 @@ def test_outputs_of_started_jobs_are_collected() -> None:
     for about in ({"event": LogEvent.JOB_INFO, "output": ["a", "b"]}, {}, {"event": LogEvent.JOB_FINISHED}):
         started.handle(logging.makeLogRecord(about))
     assert started.outputs == ["a", "b"]
+    assert started.jobs is None
+    stats = {"mark": 1, "all": 1, "play": 3, "tables": 1, "total": 6}
+    started.handle(logging.makeLogRecord({"event": LogEvent.RUN_INFO, "stats": stats}))
+    assert started.jobs == 4
 
 
 ENDS: dict[str, tuple[int, bool, bool, str]] = {

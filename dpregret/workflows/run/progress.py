@@ -13,7 +13,7 @@ import runpy
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import FrameType
 from typing import Any, ClassVar, Final, NoReturn, TextIO
@@ -70,8 +70,7 @@ class LogHandler(LogHandlerBase):
     def _emit(self, record: logging.LogRecord, about: dict[str, Any]) -> None:
         event, message = about.get("event"), record.getMessage() if record.msg else ""
         if event == LogEvent.RUN_INFO:
-            hidden = sum(count for rule, count in about["stats"].items() if rule in NO_WORK)
-            self.total = about["stats"].get("total", 0) - hidden
+            self.total = work(about["stats"])
             if self.dry_run and not self.listed:  # Snakemake lists them again at the end
                 what = f"run {self.total} jobs" if self.total else "list the files again"
                 self._line(f"dpregret: would {what}")
@@ -114,17 +113,26 @@ class LogHandler(LogHandlerBase):
             print(f"\r\x1b[K... {printable(texts)[:70]}", end="", file=self.screen or sys.stderr, flush=True)
 
 
+def work(stats: Mapping[str, int]) -> int:
+    """The jobs of a run that have a line. stats: rule -> jobs, and `total`."""
+    return stats.get("total", 0) - sum(count for rule, count in stats.items() if rule in NO_WORK)
+
+
 class Started(logging.Handler):
-    """Collects the outputs of the jobs that a run starts."""
+    """Collects the outputs of the jobs that a run starts; jobs: how many it will run, with a line each."""
 
     def __init__(self) -> None:
         super().__init__()
         self.outputs: list[str] = []
+        self.jobs: int | None = None
 
     def emit(self, record: logging.LogRecord) -> None:
         """Note the outputs of one job."""
-        if vars(record).get("event") == LogEvent.JOB_INFO:
-            self.outputs += vars(record)["output"]
+        about = vars(record)
+        if about.get("event") == LogEvent.JOB_INFO:
+            self.outputs += about["output"]
+        elif about.get("event") == LogEvent.RUN_INFO:
+            self.jobs = work(about["stats"])
 
 
 def clock(seconds: float) -> str:
