@@ -108,7 +108,7 @@ html_copy_source = False
 html_show_search_summary = False  # it would fetch pages, which a browser refuses where they are opened as files
 html_theme_options = {"navigation_with_keys": True}
 templates_path: list[str] = []
-pygments_style, pygments_dark_style = "friendly", "monokai"
+pygments_style, pygments_dark_style = "vs", "monokai"  # comments at a contrast of 5 to 1
 
 
 def with_menu(app: Any, page: str, source: list[str]) -> None:
