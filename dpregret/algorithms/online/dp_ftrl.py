@@ -109,7 +109,7 @@ class SmoothLeader(FollowTheRegularisedLeader):
         variants={
             "corrected": "lambda that minimises the proven bound, exact noise",
             "corrected-reduced": "the same on the variance-reduced tree",
-            "printed-lambda": "lambda reconstructed, exact noise",
+            "printed-lambda": "lambda as printed, exact noise",
             "printed": "reconstructed: noise for a loss set to zero",
             **{name: f"{multiple:g} times the corrected lambda" for name, multiple in MULTIPLES.items()},
             **ALTERNATIVES,
