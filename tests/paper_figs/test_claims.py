@@ -455,3 +455,8 @@ def test_a_typo_is_one_line(tmp_path: Path, key: str, right: str, wrong: str, to
     assert right in text, key
     path.write_text(text.replace(right, wrong, 1))
     assert told in said(path)
+
+
+def test_an_erratum_has_its_name_alone_in_all_papers() -> None:
+    counted = Counter(each.id for file in PAPERS.glob("*/errata.yaml") for each in load_errata(file)[0].errata)
+    assert [name for name, times in counted.items() if times > 1] == []
