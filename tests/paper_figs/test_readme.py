@@ -145,7 +145,7 @@ PRIVATE = """\
 - {id: safe-sum, at: here, source: Theorem 5, says: it is, type: private, learner: l.v, check: a sum}"""
 FINDINGS = """\
 findings:
-- {id: second, refuted: true, title: "{count} fail", text: On a pair., page: docs/x.md}
+- {id: second, refuted: true, title: "{count} fail", single: One fails, text: On a pair., page: docs/x.md}
 - id: first
   paper: p_2020
   claims: {grows-T: reproduced}
@@ -188,7 +188,7 @@ def told(run: Path) -> list[str]:
 
 def test_sentences_are_filled_from_the_tables_in_the_order_of_the_file(run: Path) -> None:
     assert markdown(headlines(run / "results", run / "papers", ["p_2020"])).splitlines() == [
-        "1. **[One fail](docs/x.md).** On a pair. Lost ε for claimed ε, δ = 1e-06 unless given: A & B 2020: "
+        "1. **[One fails](docs/x.md).** On a pair. Lost ε for claimed ε, δ = 10⁻⁶ unless given: A & B 2020: "
         "Theorem 2, eq. (3) (2.5 for 2, T = 3).",
         "2. **[It grows](docs/p_2020.md).** Like T^0.99 [0.90, 1.10]; 7 becomes 5 (T = 8); 1.3, 2.0 times (d = 4).",
     ]
@@ -357,7 +357,7 @@ def test_refuted_statements_are_counted_once() -> None:
     )
     assert by_statement(stated, 1) == (
         "Of 5 statements that 2 papers print, 1 is met by every claim on them, and 3 are refuted (1 privacy "
-        "guarantees of learners, 1 quoted from one of these, 1 others)."
+        "guarantee of a learner, 1 quoted from one of these, 1 other)."
     )
     assert by_statement(stated.loc[stated["verdict"] != "violated"], 0).endswith("and 0 are refuted.")
 

@@ -28,6 +28,7 @@ from dpregret.paper_figs.report.page import (
     ReportError,
     Run,
     explorer,
+    table_cell,
     unclaimed,
     unpacked,
     vendored,
@@ -218,10 +219,23 @@ def test_what_is_missing_is_told_in_one_line(results: Path, tmp_path: Path) -> N
     assert not (tmp_path / "report.html").exists()
 
 
+def test_no_cell_has_an_exponent_of_a_program_and_columns_sort_by_the_number(page: Path) -> None:
+    text = re.sub(r"<(script|code|style)\b.*?</\1>", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    shown = re.sub("<[^>]+>", "", text)
+    assert re.findall(r"(?<![\w.])\d(?:\.\d+)?e[-+]\d+", shown) == []
+    assert table_cell("1.5e-06 [1e-06, 2e-06]") == (
+        '<data value="1.5e-06">1.5·10<sup>−6</sup> [10<sup>−6</sup>, 2·10<sup>−6</sup>]</data>'
+    )
+    assert table_cell("0.25") == "0.25"
+
+
 def test_winners_of_the_page_are_those_of_the_table(page: Path) -> None:
     text, table = page.read_text(encoding="utf-8"), pd.read_csv(page.parent / "winners.csv")
-    column = unpacked(text.split('id="winners-data">')[1].split("</script>")[0])["columns"]["winner"]
+    columns = unpacked(text.split('id="winners-data">')[1].split("</script>")[0])["columns"]
+    column = columns["winner"]
     assert [column["words"][code] for code in column["codes"]] == table["winner"].tolist()
+    assert "nan" not in text.split("</main>")[0].split()
+    assert not any("nan" in word for word in columns["stream"]["words"])
 
 
 def test_every_drawing_of_the_page_has_its_letters_and_coordinates(page: Path) -> None:
@@ -333,7 +347,21 @@ def test_every_page_opens_without_a_request_or_a_word_on_the_console(browser: An
     assert browser.get_log("browser") == []
     events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
     asked = {event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"}
-    assert {address.split("#")[0] for address in asked if not address.startswith("data:")} <= {page.as_uri()}
+    assert {address.split("#")[0] for address in asked if not address.startswith(("data:", "blob:"))} <= {page.as_uri()}
+
+
+def test_a_small_number_is_a_power_of_ten_and_sorts_as_one(browser: Any) -> None:
+    show(browser, "winners")
+    delta = browser.execute_script(
+        "return [...document.querySelectorAll('#winners-table tbody tr')][0].cells[6].textContent"
+    )
+    assert delta == "10⁻⁶"
+    first = browser.execute_script(
+        "const body = document.querySelector('#winners-table tbody'), row = body.rows[0].cloneNode(true);"
+        "row.cells[6].replaceChildren('0.5'); body.prepend(row);"
+        "document.querySelectorAll('#winners-table thead button')[6].click(); return body.rows[0].cells[6].textContent"
+    )
+    assert first == "10⁻⁶"
 
 
 def test_no_other_script_runs(browser: Any) -> None:

@@ -143,13 +143,14 @@ def by_statement(stated: pd.DataFrame, guarantees: int) -> str:
     refuted = (stated["verdict"] == VIOLATED).groupby(statements).any()
     private = ((stated["verdict"] == VIOLATED) & (stated["type"] == "private")).groupby(statements).any().sum()
     quoted, others = private - guarantees, refuted.sum() - private
-    parts = {"privacy guarantees of learners": guarantees, "quoted from one of these": quoted, "others": others}
+    ours = "privacy guarantee of a learner" if guarantees == 1 else "privacy guarantees of learners"
+    parts = {ours: guarantees, "quoted from one of these": quoted, "other" if others == 1 else "others": others}
     counted = ", ".join(f"{number} {name}" for name, number in parts.items() if number)
     papers = stated["paper"].nunique()
     printed = "one paper prints" if papers == 1 else f"{papers} papers print"
     held, broken = (f"{number} {'is' if number == 1 else 'are'}" for number in (met.sum(), refuted.sum()))
     return (
-        f"Of {len(met)} statements that {printed}, {held} met by every claim on them, "
+        f"Of {len(met)} statement{'s' * (len(met) != 1)} that {printed}, {held} met by every claim on them, "
         f"and {broken} refuted{f' ({counted})' if counted else ''}."
     )
 
@@ -274,11 +275,12 @@ class Finding(Strict):
     """A finding of the file.
 
     claims: id -> the verdict on which it rests. parts: sentences behind its text, of which a run may support some.
-    page: the document that has more. figure: a figure of the paper.
+    page: the document that has more. figure: a figure of the paper. single: the title where one statement is refuted.
     """
 
     id: str
     title: str
+    single: str = ""
     text: str
     page: str
     paper: str = ""
@@ -292,6 +294,8 @@ class Finding(Strict):
     def _consistent(self) -> Finding:
         if self.refuted == bool(self.paper):
             raise ValueError("a finding names its paper, or lists what is refuted in all of them")
+        if self.refuted != bool(self.single):
+            raise ValueError("single, the title where one statement is refuted, belongs to what lists all of them")
         return self
 
 
@@ -395,7 +399,7 @@ def _refuted(entry: Finding, results: Path, texts: Path, papers: Sequence[str]) 
     items = refutations(results, texts, papers)
     if not items:
         raise _MissingError
-    title = entry.title.replace("{count}", in_words(len(items)))
+    title = entry.single if len(items) == 1 else entry.title.replace("{count}", in_words(len(items)))
     return Headline(**{**dict(entry), "title": title, "items": items})
 
 

@@ -386,7 +386,7 @@ def winners_view(results: Path, names: Names) -> dict[str, Any]:
         "columns": [*SHOWN.values()],
         "settings": len(table),
         "data": {**data, "names": {name: learner_name(names, *name.split(".", 1)) for name in learners}},
-        "counts": findings.read_captioned(results / "winners.md", "How often each learner is the one of least regret"),
+        "counts": findings.read_captioned(results / "winners.md", "Number of wins per learner"),
         "parts": findings.read_all(folder, PARTS),
         "figure": picture(folder / "profiles.png"),
         "verdicts": VERDICTS,
@@ -410,7 +410,7 @@ def _as_text(table: pd.DataFrame, name: str) -> pd.Series:
     """A column as text, with its interval where it has one."""
     values = table[name]
     if name == "stream":
-        return values + table["options"].map(lambda text: f" ({text})" if text else "")
+        return values + table["options"].map(lambda text: f" ({text})" if isinstance(text, str) and text else "")
     if name in ("dimension", "rounds", "epsilon", "delta", "window"):
         texts = values.map(lambda value: value if isinstance(value, str) else f"{value:.10g}")
         return texts.replace("0", "all") if name == "window" else texts
@@ -517,7 +517,7 @@ def write_report(
         of_privacy=findings.of_privacy,
         spoken=lambda text: re.sub(r"\b\w+(?= = )", lambda name: LABELS.get(name[0], name[0]), text),
         in_minutes=in_minutes,
-        power=lambda text: Markup(marked_up(text)) if re.fullmatch(r"-?[\d.]+e[-+]\d+", str(text)) else text,
+        cell=table_cell,
     )
     template.globals.update(
         vars(vocabulary),
@@ -602,6 +602,12 @@ def unpacked(text: str) -> Any:
 def short(cite: str) -> str:
     """`Asi et al. 2023` for `Asi, Feldman, Koren & Talwar 2023`; a venue, which tells two papers apart, stays."""
     return re.sub(r"^([^,&]+),.*?((?:, [A-Z]+)? \d{4})$", r"\1 et al.\2", cite)
+
+
+def table_cell(text: object) -> Markup:
+    """A cell of a table; a number with a power of ten carries its value, by which a column sorts."""
+    shown, number = marked_up(str(text)), re.match(r"-?\d(?:\.\d+)?e[-+]?\d+", str(text))
+    return Markup(f'<data value="{number[0]}">{shown}</data>' if number else shown)  # escaped in marked_up
 
 
 def find(**filters: str) -> str:

@@ -30,7 +30,8 @@ _LETTER: Final = re.compile(
 )
 _CAPITALS: Final = ((re.compile(r"(?<![\w-])Gamma(?=\^| / )"), "Γ"), (re.compile(r"\bOmega(?=\()"), "Ω"))
 _TYPED: Final = (("<=", "≤"), (">=", "≥"), ("!=", "≠"), ("<<", "≪"), ("->", "→"), ("+-", "±"), (" - ", " − "))
-_MINUS: Final = re.compile(r"(?<=[\s(\[<=,/*|^])-(?=[\w.(])|^-(?=[\d.])")
+_MINUS: Final = re.compile(r"(?<=[\s(\[<=,/*|^])-(?=[\w.(|])|^-(?=[\d.])")
+_PERCENT: Final = re.compile(r"(?<=\d)%(?!\w)")
 _ROOT: Final = re.compile(r"\bsqrt\((\w+)\)")
 _SCIENTIFIC: Final = re.compile(r"(?<![\w.])(\d(?:\.\d+)?)e([+-]?)0*(\d+)\b")
 _NAME: Final = r"[A-Za-zα-ωΑ-Ω]"
@@ -39,18 +40,24 @@ _LOWERED: Final = re.compile(rf"(?:(?<![\w-])({_NAME})|(?<=\w)(\|))_(?:\{{([^{{}
 
 
 def unicode(sentence: str) -> str:
-    """The sentence in one line, with Greek letters, roots and signs."""
+    """The sentence in one line, with Greek letters, roots, signs and powers of ten."""
+    return _SCIENTIFIC.sub(lambda match: _power_of_ten(match, "", ""), _with_signs(sentence))
+
+
+def _with_signs(sentence: str) -> str:
     line = _LETTER.sub(lambda match: GREEK[match[1]], printable(sentence))
     for pattern, letter in _CAPITALS:
         line = pattern.sub(letter, line)
     for typed, sign in _TYPED:
         line = line.replace(typed, sign)
-    return re.sub(r"\bsqrt(?=\()", "√", _ROOT.sub(r"√\1", _MINUS.sub("−", line)))
+    line = _PERCENT.sub(" %", _MINUS.sub("−", line))
+    return re.sub(r"\bsqrt(?=\()", "√", _ROOT.sub(r"√\1", line))
 
 
 def marked_up(sentence: str) -> str:
     """HTML of the sentence, with powers raised and indices lowered."""
-    line = _SCIENTIFIC.sub(_power_of_ten, html.escape(unicode(sentence)))
+    line = html.escape(_with_signs(sentence))
+    line = _SCIENTIFIC.sub(lambda match: _power_of_ten(match, "<sup>", "</sup>"), line)
     line = _RAISED.sub(lambda match: f"<sup>{(match[1] or match[2]).replace('-', '−')}</sup>", line)
     line = _LOWERED.sub(_index, line)
     return re.sub(r"\blog2\b", "log<sub>2</sub>", line)
@@ -61,10 +68,11 @@ def _index(match: re.Match[str]) -> str:
     return f"{match[1] or match[2]}<sub>{index.replace('-', '−')}</sub>"
 
 
-def _power_of_ten(match: re.Match[str]) -> str:
+def _power_of_ten(match: re.Match[str], begin: str, end: str) -> str:
+    """`2.5·10⁻⁶`; between the marks of a raised text, where there are some, in plain digits."""
     digits, sign, power = match.groups()
-    front = "" if digits == "1" else f"{digits}·"
-    return f"{front}10<sup>{'−' if sign == '-' else ''}{power}</sup>"
+    front, raised = "" if digits == "1" else f"{digits}·", f"{'−' if sign == '-' else ''}{power}"
+    return f"{front}10{begin}{raised if begin else raised.translate(_UP)}{end}"
 
 
 Kind = Literal[
@@ -78,7 +86,7 @@ _SIGN: Final = {"/": {"lspace": "0", "rspace": "0"}, **{bar: {"stretchy": "false
 _PARTS: Final = {"mfrac": 2, "mover": 2, "msup": 2, "msub": 2, "msubsup": 3, "mroot": 2}
 EMPTY: Final = frozenset(["", *"()[]{}/"])
 """Invalid halves of a fraction: LaTeX takes the next sign where a half is missing."""
-_UP, _DOWN = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"), str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+_UP, _DOWN = str.maketrans("0123456789−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"), str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _GLYPHS: Final = str.maketrans("-ϵϕ", "−εφ")
 """One glyph per letter, the same as in sentences."""
 _ACCENTS: Final = {"~": "\u0303", "^": "\u0302", "¯": "\u0304"}

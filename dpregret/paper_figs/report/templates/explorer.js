@@ -1,7 +1,7 @@
 "use strict";
 // interactive curves: means over runs with intervals, drawn by Observable Plot
 (() => {
-  const { data, element, unique, remember, dark } = dpregret;
+  const { data, element, written, unique, remember, dark } = dpregret;
   let papers = {};
   dpregret.loading.push(data("curve-data").then((unpacked) => { papers = unpacked; }));
   // Okabe and Ito's palette without yellow, and shapes: eight colours times eight shapes, told apart without colour too.
@@ -12,7 +12,7 @@
     { symbol: "circle", sign: "●" }, { symbol: "square", sign: "■" }, { symbol: "triangle", sign: "▲" }, { symbol: "diamond", sign: "◆" }, { symbol: "cross", sign: "✚" },
     { symbol: down({ x: (x) => x, y: (_, y) => -y }), sign: "▼" }, { symbol: down({ x: (_, y) => -y, y: (x) => x }), sign: "▶" }, { symbol: down({ x: (_, y) => y, y: (x) => x }), sign: "◀" },
   ];
-  const text = (value) => (value === null ? "none" : typeof value === "number" ? String(value) : value);
+  const text = (value) => (value === null ? "none" : written(value));
   // round numbers of a logarithmic axis: few, whatever it spans
   const decades = (values) => {
     const [low, high] = [Math.min(...values), Math.max(...values)], span = Math.log10(high / low);
@@ -148,9 +148,10 @@
       const width = Math.max(280, this.chart.clientWidth), steps = Math.max(2, Math.floor(width / 75));
       const xs = unique(moving.map((row) => row.x)).sort((one, other) => one - other);
       const every = Math.ceil(xs.length / steps), ticks = xs.filter((_, place) => (xs.length - 1 - place) % every === 0);
-      const stroke = (row) => colour.get(row.series), short = (value) => String(Number(value.toPrecision(4)));
+      const stroke = (row) => colour.get(row.series), short = (value) => written(Number(value.toPrecision(4)));
       const lower = { label: across, labelAnchor: "center", labelArrow: "none" }, left = { label: response, labelArrow: "none" };
       const heights = logy ? decades(rows.map((row) => row.y)) : null;
+      const small = heights?.some((value) => value < 1e-4), tick = (value) => (small ? written(value.toExponential()) : short(value));
       const title = (row) => `${called.get(row.series)}\n${row.x === null ? "" : `${across}: ${short(row.x)}\n`}${response}: ${short(row.y)}\n95 %: ${short(row.low)} to ${short(row.high)}\n${row.runs} runs`;
       const line = (dashed) => Plot.lineY(moving.filter((row) => this.experiment.printed.includes(row.series) === dashed), { x: "x", y: "y", z: "series", stroke, strokeWidth: 2, ...(dashed ? { strokeDasharray: "5 4" } : {}) });
       const reach = this.fields.intervals.checked ? [
@@ -162,7 +163,7 @@
         x: { type: logx ? "log" : "linear", axis: null }, y: { type: logy ? "log" : "linear", axis: null }, symbol: { type: "identity" },
         marks: [
           ...(xs.length ? [logx ? Plot.axisX(ticks, { ...lower, text: (value) => String(Number(value.toPrecision(7))) }) : Plot.axisX(lower)] : []),
-          ...(logy ? [Plot.gridY(heights), Plot.axisY(heights, { ...left, text: short })] : [Plot.gridY(), Plot.axisY(left)]),
+          ...(logy ? [Plot.gridY(heights), Plot.axisY(heights, { ...left, text: tick })] : [Plot.gridY(), Plot.axisY(left)]),
           ...reach, line(false), line(true), Plot.ruleY(still, { y: "y", stroke, strokeWidth: 1.5, strokeDasharray: "2 3" }),
           Plot.dot(moving, { x: "x", y: "y", symbol: (row) => GLYPHS[symbol.get(row.series)].symbol, fill: stroke, stroke: "none", r: 4.5, className: "points" }),
           Plot.tip(moving, Plot.pointer({ x: "x", y: "y", title, fill: "var(--paper)" }))],
@@ -199,7 +200,7 @@
 
     table(rows, called, across, response, hidden) {
       const head = ["learner", across, response, "from", "to", "runs"];
-      const short = (value) => (value === null ? "any" : Number(value.toPrecision(5)).toString());
+      const short = (value) => (value === null ? "any" : written(Number(value.toPrecision(5))));
       const body = rows.map((row) => element("tr", {}, ...[called.get(row.series), short(row.x), short(row.y), short(row.low), short(row.high), row.runs].map((cell) => element("td", { textContent: cell }))));
       const table = element("table", {}, element("caption", { className: "unseen", textContent: "Numbers of the chart" }), element("thead", {}, element("tr", {}, ...head.map((name) => element("th", { textContent: name, scope: "col" })))), element("tbody", {}, ...body));
       this.form.querySelector(".numbers .scroll").replaceChildren(table);

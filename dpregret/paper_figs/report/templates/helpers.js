@@ -11,6 +11,14 @@ window.dpregret = (() => {
     made.append(...children);
     return made;
   };
+  // a number as the page writes it, 10⁻⁶, and an element that has it and sorts by its value
+  const SCIENTIFIC = /(?<![\w.])(\d(?:\.\d+)?)e([+-]?)0*(\d+)\b/g, RAISED = [..."⁰¹²³⁴⁵⁶⁷⁸⁹"];
+  const written = (value) => {
+    const text = typeof value === "number" && value && Math.abs(value) < 1e-4 ? value.toExponential() : String(value);
+    return text.replace(SCIENTIFIC, (_, digits, sign, power) =>
+      `${digits === "1" ? "" : `${digits}·`}10${sign === "-" ? "⁻" : ""}${[...power].map((digit) => RAISED[digit]).join("")}`);
+  };
+  const number = (text) => (written(text) === text ? text : element("data", { value: parseFloat(text), textContent: written(text) }));
   const words = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
   const unique = (values) => [...new Set(values)];
   const place = () => {
@@ -23,6 +31,6 @@ window.dpregret = (() => {
     history.replaceState(null, "", `#${id}${query ? `?${query}` : ""}`);
   };
   const dark = () => document.documentElement.dataset.theme === "dark";
-  return { data, element, words, unique, place, remember, dark, labels: {}, loading: [], opened: [], painted: [] };
+  return { data, element, written, number, words, unique, place, remember, dark, labels: {}, loading: [], opened: [], painted: [] };
 })();
 dpregret.loading.push(dpregret.data("page-names").then((labels) => Object.assign(dpregret.labels, labels)));

@@ -66,7 +66,7 @@
 
   // tables sort by a click on a column's head
   const key = (cell) => {
-    const words = cell.textContent.trim();
+    const words = cell.querySelector("data")?.value ?? cell.textContent.trim();
     const number = parseFloat(words.replace("−", "-"));
     return Number.isNaN(number) ? words : number;
   };

@@ -5,7 +5,7 @@ if (document.getElementById("winners-data")) dpregret.loading.push(dpregret.data
   const count = form.querySelector(".count"), MOST = 400;
   const size = columns[shown[0]].codes.length, every = [...Array(size).keys()];
   const cell = (name, row) => columns[name].words[columns[name].codes[row]];
-  const { element, remember } = dpregret;
+  const { element, number, written, remember } = dpregret;
   const order = (one, other) => (isNaN(one) || isNaN(other) ? one.localeCompare(other) : one - other);
 
   const selects = Object.entries(filters).map(([name, label]) => {
@@ -24,7 +24,7 @@ if (document.getElementById("winners-data")) dpregret.loading.push(dpregret.data
     });
     if (contested.checked) chosen.push((row) => cell("contested", row) === "yes");
     const parts = words.value.toLowerCase().split(/\s+/).filter(Boolean);
-    if (parts.length) chosen.push((row) => { const text = shown.map((name) => `${cell(name, row)} ${names[cell(name, row)] || ""}`).join(" ").toLowerCase(); return parts.every((part) => text.includes(part)); });
+    if (parts.length) chosen.push((row) => { const text = shown.map((name) => `${cell(name, row)} ${names[cell(name, row)] || written(cell(name, row))}`).join(" ").toLowerCase(); return parts.every((part) => text.includes(part)); });
     return every.filter((row) => chosen.every((fits) => fits(row)));
   };
 
@@ -32,7 +32,7 @@ if (document.getElementById("winners-data")) dpregret.loading.push(dpregret.data
     for (const select of selects) {
       const there = [...new Set(matching(select).map((row) => cell(select.name, row)))].sort(order), before = select.value;
       if (before && !there.includes(before)) there.push(before);
-      select.replaceChildren(element("option", { value: "", textContent: "any" }), ...there.map((value) => element("option", { value, textContent: value })));
+      select.replaceChildren(element("option", { value: "", textContent: "any" }), ...there.map((value) => element("option", { value, textContent: written(value) })));
       select.value = before;
     }
     const rows = matching();
@@ -41,7 +41,7 @@ if (document.getElementById("winners-data")) dpregret.loading.push(dpregret.data
       const line = document.createElement("tr");
       line.append(...shown.map((name) => {
         const text = cell(name, row);
-        return text in names ? element("td", {}, names[text], element("br"), element("small", { className: "identifier", textContent: text })) : element("td", { textContent: text });
+        return text in names ? element("td", {}, names[text], element("br"), element("small", { className: "identifier", textContent: text })) : element("td", {}, number(text));
       }));
       return line;
     }));
@@ -62,7 +62,7 @@ if (document.getElementById("winners-data")) dpregret.loading.push(dpregret.data
     contested.checked = query.get("own") !== "1";
     selects.forEach((select) => {
       const value = query.get(select.name) || "";
-      select.replaceChildren(element("option", { value, textContent: value || "any" }));
+      select.replaceChildren(element("option", { value, textContent: written(value) || "any" }));
     });
     apply();
   });
