@@ -84,9 +84,8 @@ def as_text(error: BaseException) -> str:
         context = getattr(error, "ctx", None)
         command = f"{context.info_name}: " if context is not None and context.parent is not None else ""
         listed = "commands" if hasattr(getattr(context, "command", None), "commands") else "options"
-        refused: list[Any] = getattr(
-            error.__cause__, "errors", list
-        )()  # of a value that is no number, or not within bounds
+        # a value that is no number, or not within bounds
+        refused: list[Any] = getattr(error.__cause__, "errors", list)()
         given = f", not {refused[0]['input']!r}" if refused else ""
         said = re.sub(", unable to parse .*", "", format_message().replace("Input should be", "must be"))
         return f"{command}{' '.join(said.split())}{given} (--help lists the {listed})"

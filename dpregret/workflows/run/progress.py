@@ -33,8 +33,6 @@ AT_REST: Final[list[Callable[[], str]]] = []
 """What the Snakefile has to say where nothing is to be done: Snakemake calls no hook then."""
 TAIL: Final = 20
 """Last lines of the log of a failed job that are shown."""
-FULL: Final = 2**16
-"""Bytes of free disk below which a missing log is put down to that."""
 LOGGED: Final = "Complete log(s): "
 JOBS: Final = Path(".snakemake/log/jobs.log")
 REPEATED: Final = ("At least one job did not complete", "Exiting because a job execution failed", "RuleException")
@@ -148,6 +146,8 @@ def said(logs: Iterable[Path]) -> str:
     for log in logs:
         if log.is_file() and (lines := last_lines(log)):
             return "\n".join([f"  {log}:", *(f"    {line}" for line in lines)])
+    from dpregret.workflows.run.stage import FULL  # late: what only jobs need
+
     full = any(shutil.disk_usage(log.parent).free < FULL for log in logs if log.parent.is_dir())
     return "  it left no log" + (": the disk is full" if full else "")
 

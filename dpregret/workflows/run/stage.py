@@ -32,7 +32,7 @@ from dpregret.workflows.plan.read import MADE, Plan
 from dpregret.workflows.run.freshness import Record, contents, is_fresh
 
 FULL: Final = 2**16
-"""Bytes of free disk below which a file that cannot be written is put down to that."""
+"""Bytes of free disk below which a file, or a log, that is missing is put down to that."""
 
 
 @dataclass(frozen=True)
