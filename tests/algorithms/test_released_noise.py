@@ -15,6 +15,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,7 @@ from dpregret.algorithms.experts.expert_learner import ExpertProblem
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.geometry.potential import Euclidean
 from dpregret.algorithms.learner import Problem, Setting, play
+from dpregret.algorithms.online import pqftl
 from dpregret.algorithms.online.blocked_descent import BlockedDescent
 from dpregret.algorithms.online.pocp import PocpGiga, PocpIgd
 from dpregret.algorithms.online.pqftl import Pqftl
@@ -54,7 +56,7 @@ from dpregret.algorithms.privacy.audit import materialise
 from dpregret.core.oracles import by_methods
 from dpregret.datasets.expert_streams import ExpertBlock
 from dpregret.datasets.losses import Quadratic
-from dpregret.numerics.orthogonal import singular, symmetric
+from dpregret.numerics.orthogonal import decomposed
 from dpregret.workflows.audit.bandits import Numbers
 from dpregret.workflows.audit.erm import DIMENSION as SLOPE_DIMENSION
 from dpregret.workflows.audit.erm import FRESH_SAMPLES, LinearSample
@@ -144,6 +146,12 @@ def silent(plan: NoisePlan) -> NoisePlan:
     return replace(plan, scales=[0.0] * len(plan.scales))
 
 
+def noted(kept: list[Array], matrices: Array, symmetric: bool) -> tuple[Array, Array, Array]:
+    """Decompose matrices, and keep what they were."""
+    kept.append(matrices.copy())
+    return decomposed(matrices, symmetric)
+
+
 def online(kind: Any, variant: str, window: int = WINDOW, rounds: int = ROUNDS) -> Released:
     """What the oracle is asked after rounds 1..T-1; that after round T has no successor."""
     dimension = 1 if kind is Pqftl else DIMENSION
@@ -162,9 +170,8 @@ def online(kind: Any, variant: str, window: int = WINDOW, rounds: int = ROUNDS) 
         with pytest.MonkeyPatch.context() as patch:
             moments: list[Array] = []
             if kind is Pqftl:
-                solver, kept = symmetric if variant == "corrected" else singular, moments.append
-                place = f"dpregret.algorithms.online.pqftl.{solver.__name__}"
-                patch.setattr(place, lambda each, kept=kept, solver=solver: (kept(each.copy()), solver(each))[1])
+                patch.setattr(pqftl, "lead", pqftl.lead.py_func)  # the same text, whose decomposition can be replaced
+                patch.setattr(pqftl, "decomposed", partial(noted, moments))
             if isinstance(learner, GradientDescent):  # what it descends on, not what it asks
                 patch.setattr(learner, "descend", lambda released, kept=domain.asked: kept.append(released.copy()))
             play(learner, [Fixed(each, 1.0) for each in gradients], generators(7, "noise", runs), [rounds])

@@ -79,6 +79,6 @@ def said(capsys: pytest.CaptureFixture[str]) -> str:
     """The single line on standard error."""
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.startswith("error: ")
+    assert captured.err.startswith("dpregret: fetch: ")
     assert captured.err.count("\n") == 1
     return captured.err

@@ -25,12 +25,19 @@ from dpregret.core.files import RECORDS, atomic_write, reference, remove
 from dpregret.core.machine import cpu_seconds
 from dpregret.core.parquet import Stamp, StampError
 from dpregret.paper_figs.judge.runs import RunsError
-from dpregret.workflows.families.interface import MACHINE
 from dpregret.workflows.plan.config import Config, Limits
 from dpregret.workflows.plan.keys import STORE
 from dpregret.workflows.plan.read import MADE, Plan
 from dpregret.workflows.run.freshness import Record, contents, is_fresh
 
+REMEDIES: Final = {
+    errno.ENOSPC: "free space",
+    errno.EDQUOT: "free space",
+    errno.EROFS: "mend this",
+    errno.EIO: "mend this",
+}
+"""What is to be done where a disk does not let a job write. What a play meets is `interface.MACHINE`, which no other
+stage may import: its package holds all learners, and each would count for every table."""
 FULL: Final = 2**16
 """Bytes of free disk below which a file, or a log, that is missing is put down to that."""
 
@@ -225,11 +232,10 @@ def of_machine(error: OSError, folder: Path) -> str:
     number = error.errno
     if number is None and (f"[Errno {errno.ENOSPC}]" in str(error) or shutil.disk_usage(folder).free < FULL):
         number = errno.ENOSPC
-    if number is None or number not in MACHINE:
+    if number not in REMEDIES:
         return ""
-    remedy = "free space" if number in (errno.ENOSPC, errno.EDQUOT) else "mend this"
     place = error.filename2 or error.filename or folder
-    return f"{place}: {os.strerror(number)}: {remedy} and repeat the command; what is finished is kept"
+    return f"{place}: {os.strerror(number)}: {REMEDIES[number]} and repeat the command; what is finished is kept"
 
 
 @contextlib.contextmanager
