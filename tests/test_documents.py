@@ -5,6 +5,7 @@ import csv
 import importlib.util
 import json
 import re
+import runpy
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -283,3 +284,21 @@ def test_commands_of_a_document_exist(page: Path) -> None:
 )  # fmt: skip
 def test_planted_mistakes_are_seen(command: str, wrong: str) -> None:
     assert [unknown(words) for words in commands(f"Say\n\n```sh\n{command}  # so\n```\n")][-1] == wrong
+
+
+def documented(path: Path) -> list[str]:
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    nodes = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, kinds)]
+    return [text for node in nodes if (text := ast.get_docstring(node))]
+
+
+def test_the_site_shows_doctests_as_they_are_typed() -> None:
+    to_rst = runpy.run_path(str(ROOT / "docs/site/docstrings.py"))["to_rst"]
+    examples = [text for path in ROOT.glob("dpregret/**/*.py") for text in documented(path) if "\n>>> " in text]
+    assert examples
+    for text in [*examples, 'Play it.\n>>> play("a", *b)\n>>> "c"\n\'c\'']:
+        shown = to_rst(text)
+        typed = re.findall(r"^ *(>>> .*)$", text, re.MULTILINE)
+        assert re.findall(r"^ {3}(>>> .*)$", shown, re.MULTILINE) == typed
+        assert shown.count(".. code-block:: pycon") >= 1
+    assert re.search(r"^smartquotes = False", (ROOT / "docs/site/conf.py").read_text(encoding="utf-8"), re.MULTILINE)

@@ -19,6 +19,7 @@ napoleon_numpy_docstring = False
 nb_execution_mode = "off"  # the notebook holds its outputs; a test executes it
 root_doc = "README"
 add_module_names = False
+smartquotes = False  # docstrings are plain text: quotes of code and of doctests stand as they are typed
 python_use_unqualified_type_names = True
 
 # `make docs` copies README, docs and what they link to, laid out as in the repository, so that one relative link serves

@@ -1,6 +1,7 @@
 """Docstrings of this project as reStructuredText: plain text in which code stands between backticks, one or two.
 
-A section is a word at the margin, two spaces or more, then indented text. Lines of a box keep their line breaks.
+A section is a word at the margin, two spaces or more, then indented text. Lines of a box keep their line breaks, as do
+those of a doctest, which ends with its paragraph.
 """
 
 import re
@@ -45,6 +46,12 @@ def _dedented(text: str) -> str:
 
 def _shown(part: str) -> Iterator[str]:
     lines = part.splitlines()
+    example = next((at for at, line in enumerate(lines) if line.lstrip().startswith(">>> ")), None)
+    if example is not None:
+        if example:
+            yield from _shown("\n".join(lines[:example]))
+        yield _literal(_dedented("\n".join(lines[example:])).splitlines(), "pycon")
+        return
     box = next((at for at, line in enumerate(lines) if BOX.match(line)), None)
     if box is None and not any(line.startswith(" ") for line in lines):
         yield inline(part) + "\n"
@@ -56,8 +63,8 @@ def _shown(part: str) -> Iterator[str]:
         yield _literal(lines[box:])
 
 
-def _literal(lines: list[str]) -> str:
-    return "\n".join([".. code-block:: text", "", *(f"   {line}" for line in lines), ""])
+def _literal(lines: list[str], language: str = "text") -> str:
+    return "\n".join([f".. code-block:: {language}", "", *(f"   {line}" for line in lines), ""])
 
 
 def inline(text: str) -> str:

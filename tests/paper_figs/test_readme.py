@@ -302,13 +302,18 @@ def test_a_sentence_names_all_claims_on_its_statements(stated: Path, monkeypatch
 def test_statements_of_a_paper_are_listed_with_and_without_claims(stated: Path) -> None:
     parts = ("statements", "untested")
     text = renewed(stated, "".join(f"<!-- {part}:begin -->\n<!-- {part}:end -->\n" for part in parts))
-    listed = [line for line in text.splitlines() if line.startswith("- ")]
+
+    def of_paper(page: str) -> list[str]:
+        section = page.partition("### [A](../../docs/a_2020.md)\n")[2].partition("###")[0]
+        return [line for line in section.splitlines() if line.startswith("- ")]
+
+    listed = of_paper(text)
     assert listed == ["- Theorem 1: 1 of 2 met; violated: a2", "- Theorem 11: 0 of 1 met; below bound: a3"]
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")]
     assert ["A", "Lemma 2", "quoted"] in rows
     claims = stated / "a_2020" / "claims.csv"
     claims.write_text(claims.read_text().replace("violated", REPRODUCED))
-    first, second = [line for line in renewed(stated, text).splitlines() if line.startswith("- ")]
+    first, second = of_paper(renewed(stated, text))
     assert (first, second) == ("- Every claim met: Theorem 1 (2)", listed[1])
     path = stated.parent / "papers" / "a_2020" / "claims.yaml"
     path.write_text(path.read_text().replace("untested: {Lemma 2: quoted}\n", ""))

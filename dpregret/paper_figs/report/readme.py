@@ -1,6 +1,6 @@
 """Keep generated parts of the documents equal to the committed reference: findings, counts and a table in README.md,
-the meanings of verdicts in docs/method.md, verdicts on a paper, as a whole and by statement, on its page, claims by
-verdict and statements that were not tested beside the reference, and numbers within sentences.
+the meanings of verdicts in docs/method.md, verdicts on a paper as a whole on its page, claims by verdict and by
+statement and statements that were not tested beside the reference, and numbers within sentences.
 
 A part stands between `<!-- NAME:begin -->` and `<!-- NAME:end -->`. Within a sentence `<!-- number: NAME -->`,
 `<!-- met: Theorem 3; Theorem 4: dimension -->` (statements, and parameters if not all), or
@@ -180,10 +180,19 @@ def gallery(reference: Path, papers: Path, pages: Path) -> str:
     return "\n".join(parts)
 
 
-def statements(reference: Path, papers: Path, paper: str) -> str:
-    """What a paper states, as a list: the statements of which every claim is met, with their number, then each other
-    statement with how many of its claims are met, and those that are not, by verdict."""
-    lines = _stated(reference, papers, paper)
+def statements(reference: Path, papers: Path) -> str:
+    """What each paper states, by statement, below the link to its page."""
+    parts = []
+    for paper in _judged(reference):
+        if listed := _of_paper(_stated(reference, papers, paper)):
+            cite = formats.markdown_cell(load_claims(papers / paper / "claims.yaml").cite)
+            parts.append(f"### [{cite}]({PAGES}/{paper}.md)\n\n{listed}")
+    return "\n".join(parts)
+
+
+def _of_paper(lines: pd.DataFrame) -> str:
+    """A list: the statements of which every claim is met, with their number, then each other statement with how many of
+    its claims are met, and those that are not, by verdict."""
     whole, parts = [], []
     for place, group in lines.groupby([statement_named(source) for source in lines["source"]], sort=False):
         reached, others = _by_outcome(group)
@@ -322,6 +331,7 @@ PARTS: Final[dict[str, Callable[[Path, Path], str]]] = {
     "verdicts": verdicts,
     "meanings": lambda *_: meanings(),
     "confirmation": lambda reference, _: confirmation(reference),
+    "statements": statements,
     "untested": untested,
 }
 """Mark -> text of the part, a function of the reference and of the papers' folder."""
@@ -336,7 +346,6 @@ def update_page(page: Path, reference: Path, papers: Path, check: bool = False) 
     """Rewrite the parts that a page has marks for; return whether they were up to date. `check` writes nothing."""
     of_page = {
         "counts": partial(counts, paper=page.stem),
-        "statements": partial(statements, paper=page.stem),
         "gallery": partial(gallery, pages=page.parent),
     }
     parts: dict[str, Callable[[Path, Path], str]] = {**PARTS, **of_page}
