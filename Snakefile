@@ -129,7 +129,9 @@ onsuccess:
 onerror:
     stop_timers()
     logger.info(
-        "dpregret: not finished. The same command resumes.", extra=progress.OURS
+        f"dpregret: not finished: {STARTED.done} of {STARTED.jobs} jobs are done and kept. "
+        "The same command resumes.",
+        extra=progress.OURS,
     )
 
 

@@ -106,13 +106,26 @@ def test_times_are_minutes_and_seconds(seconds: float, text: str) -> None:
 
 def test_outputs_of_started_jobs_are_collected() -> None:
     started = Started()
-    for about in ({"event": LogEvent.JOB_INFO, "output": ["a", "b"]}, {}, {"event": LogEvent.JOB_FINISHED}):
+    begun = {"event": LogEvent.JOB_INFO, "output": ["a", "b"], "rule_name": "play", "jobid": 1}
+    marked = {"event": LogEvent.JOB_INFO, "output": [], "rule_name": "mark", "jobid": 2}
+    for about in (begun, marked, {}, *({"event": LogEvent.JOB_FINISHED, "job_id": job} for job in (1, 2))):
         started.handle(logging.makeLogRecord(about))
     assert started.outputs == ["a", "b"]
+    assert started.done == 1  # a mark has no line
     assert started.jobs is None
     stats = {"mark": 1, "all": 1, "play": 3, "tables": 1, "total": 6}
     started.handle(logging.makeLogRecord({"event": LogEvent.RUN_INFO, "stats": stats}))
     assert started.jobs == 4
+
+
+def test_a_terminal_breaks_lines_between_words(
+    display: LogHandler, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    display.terminal = True
+    monkeypatch.setenv("COLUMNS", "24")
+    send(display, 0.0, "play p_2020: horizon, dimension-small\n  log: /a/long/path/without/a/blank", **OURS)
+    shown = capsys.readouterr().err.removeprefix("\r\x1b[K")
+    assert shown == "play p_2020: horizon,\n  dimension-small\n  log:\n    /a/long/path/without/a/blank\n"
 
 
 ENDS: dict[str, tuple[int, bool, bool, str]] = {

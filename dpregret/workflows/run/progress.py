@@ -13,6 +13,7 @@ import runpy
 import shutil
 import signal
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import FrameType
@@ -101,6 +102,8 @@ class LogHandler(LogHandlerBase):
 
     def _line(self, text: str) -> None:
         clear = "\r\x1b[K" if self.terminal else ""
+        if self.terminal:
+            text = "\n".join(map(wrapped, text.splitlines()))
         print(f"{clear}{text}", file=self.screen or sys.stderr, flush=True)
         self._status()
 
@@ -111,25 +114,40 @@ class LogHandler(LogHandlerBase):
             print(f"\r\x1b[K... {printable(texts)[:70]}", end="", file=self.screen or sys.stderr, flush=True)
 
 
+def wrapped(line: str) -> str:
+    """A line broken between words at the width of the terminal; a path stays whole."""
+    width = shutil.get_terminal_size().columns
+    inner = " " * (len(line) - len(line.lstrip()) + 2)
+    return textwrap.fill(line, width, subsequent_indent=inner, break_long_words=False, break_on_hyphens=False)
+
+
 def work(stats: Mapping[str, int]) -> int:
     """The jobs of a run that have a line. stats: rule -> jobs, and `total`."""
     return stats.get("total", 0) - sum(count for rule, count in stats.items() if rule in NO_WORK)
 
 
 class Started(logging.Handler):
-    """Collects the outputs of the jobs that a run starts; jobs: how many it will run, with a line each."""
+    """Collects the outputs of the jobs that a run starts; jobs: how many it will run, and done: how many it has
+    finished, both without those that have no line."""
 
     def __init__(self) -> None:
         super().__init__()
         self.outputs: list[str] = []
         self.jobs: int | None = None
+        self.done = 0
+        self._with_line: set[int] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Note the outputs of one job."""
+        """Note a job that begins, with its outputs, or ends."""
         about = vars(record)
-        if about.get("event") == LogEvent.JOB_INFO:
+        event = about.get("event")
+        if event == LogEvent.JOB_INFO:
             self.outputs += about["output"]
-        elif about.get("event") == LogEvent.RUN_INFO:
+            if about["rule_name"] not in NO_WORK:
+                self._with_line.add(about["jobid"])
+        elif event == LogEvent.JOB_FINISHED:
+            self.done += about["job_id"] in self._with_line
+        elif event == LogEvent.RUN_INFO:
             self.jobs = work(about["stats"])
 
 
