@@ -37,13 +37,13 @@ FURTHER: Final = {"allow_extra_args": True, "ignore_unknown_options": True}
 ABOUT: Final = """Measure private online and projection-free algorithms against the claims of their papers.
 
 \b
-  dpregret run lou_cheung --profile quick    a first Table I with figures and report
+  dpregret run lou_cheung --profile quick    a first Table I, with a report
   dpregret report --open                     look at it
-  dpregret check lou_cheung thm3-T           one claim: plays what it needs, prints the verdict
-  dpregret run                               everything: all papers, audit, report
+  dpregret check lou_cheung thm3-T           one claim, and its verdict
+  dpregret run                               all papers, audit, report
   dpregret confirm                           all claims again, on fresh seeds
-  dpregret table lou                         the committed reference, where nothing has been run
-  dpregret new my_study                      an algorithm, a loss and data of your own; then dpregret run ./my_study
+  dpregret table lou                         Table I: yours, or as committed
+  dpregret new my_study                      a study of your own
   dpregret advise --rounds 1e5 --dimension 32 --epsilon 1 --window 1024
 
 `dpregret COMMAND --help` says more. Everything but fetch works without a network. --debug adds the traceback to the
@@ -388,6 +388,7 @@ def again(function: str, paper: str, profile: str | None, to: Path, *arguments: 
     chosen = played(profile) if profile else None
     os.chdir(workplace())
     results = making.finished(name, [chosen] if chosen else [Path("results"), *Path("results").glob("*")])
+    typer.echo(f"dpregret: from the rows of {results}", err=True)
     paths = getattr(making, function)(name, results, start / to, *arguments)
     inside = [path.relative_to(start) if path.is_relative_to(start) else path for path in paths]
     typer.echo("\n".join(map(str, inside)))
@@ -409,7 +410,7 @@ def claims(
     \b
       dpregret claims lou
       dpregret claims lou --long             with learner, resolution and reason
-      dpregret claims lou --checks           what can fail only through a bug or a wrong derivation
+      dpregret claims lou --checks           consistency checks
     """
     show(paper, profile, lines="check" if checks else "claim", long=long, in_json=in_json)
 
@@ -565,7 +566,7 @@ def confirm(
 
     \b
       dpregret confirm lou_cheung --profile quick --seeds 2    a trial
-      dpregret confirm                                         all papers on five seeds
+      dpregret confirm                                         all papers
 
     Plays only: no audit, no figures of papers. What is in the store is not played again; a command that was stopped
     resumes. On two quiet cores a seed of the profile full takes 10 to 15 minutes.
@@ -589,7 +590,7 @@ def compare(
     An exponent has moved where the 95 % intervals of both do not allow its change.
 
     \b
-      dpregret compare                                   the reference and your run
+      dpregret compare                                  the reference and your run
       dpregret compare results/reference/ci results/ci
       dpregret compare reference run.tar.gz
     """
@@ -633,9 +634,12 @@ def advise(
 
     \b
       dpregret advise --rounds 1e5 --dimension 32 --epsilon 1 --window 1024
-      dpregret advise --rounds 2^16 --dimension 4 --epsilon 2 --feedback bandit --set ball --delta 0
-      dpregret advise --rounds 1e6 --dimension 1024 --epsilon 0.5 --feedback experts --adversarial --long
-      dpregret advise --rounds 20000 --dimension 100 --epsilon 1 --feedback erm --set l1-ball --json
+      dpregret advise --rounds 2^16 --dimension 4 --epsilon 2 --delta 0 \\
+        --feedback bandit --set ball
+      dpregret advise --rounds 1e6 --dimension 1024 --epsilon 0.5 \\
+        --feedback experts --adversarial --long
+      dpregret advise --rounds 20000 --dimension 100 --epsilon 1 \\
+        --feedback erm --set l1-ball --json
       dpregret advise --data ./my_study --epsilon 1
     """
 
@@ -729,7 +733,8 @@ if not study.FOLDER:
         Noise for prefix sums is a mechanism or a matrix of yours.
 
         \b
-          dpregret audit docs/examples/my_noise.py:wrong --rounds 128 --participations 4 --separation 8
+          dpregret audit docs/examples/my_noise.py:wrong --rounds 128 \\
+            --participations 4 --separation 8
           dpregret audit ./my_study
         """
 

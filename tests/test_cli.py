@@ -132,6 +132,25 @@ def test_every_command_stands_in_the_help_below_its_heading() -> None:
     assert not any(name in call("run", "--help").stdout for name in OF_MAINTENANCE)
 
 
+def test_a_figure_names_the_run_whose_rows_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for at, folder in enumerate(["results", "results/ci"]):
+        runs = tmp_path / folder / "lou_cheung_2020" / "runs"
+        runs.mkdir(parents=True)
+        os.utime(runs, (at, at))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cli, "workplace", lambda: tmp_path)
+    monkeypatch.setattr("dpregret.workflows.run.again.redraw", lambda paper, results, to, names: [to / "a.pdf"])
+    for options, run in (([], "results/ci"), (["--profile", "full"], "results")):
+        found = call("figure", "lou", "printed_errata", "--to", "out", *options)
+        assert (found.stdout, found.stderr) == ("out/a.pdf\n", f"dpregret: from the rows of {run}\n")
+
+
+@pytest.mark.parametrize("name", ["", *every_command()])
+def test_help_fits_into_eighty_columns(name: str) -> None:
+    page = call(*[name] * bool(name), "--help", COLUMNS="80", TERMINAL_WIDTH="80").stdout
+    assert [line for line in page.splitlines() if len(line) > 80] == []
+
+
 @pytest.mark.parametrize("name", every_command())
 def test_every_option_is_explained_and_completed(name: str) -> None:
     command = every_command()[name]

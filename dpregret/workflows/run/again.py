@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 from dpregret.core.errors import ConfigError, not_allowed
@@ -12,6 +13,7 @@ from dpregret.paper_figs.figures.write import drawn
 from dpregret.paper_figs.judge.read_claims import load_claims
 from dpregret.paper_figs.judge.result_tables import ExactLoss
 from dpregret.paper_figs.judge.runs import read_runs
+from dpregret.paper_figs.text import formats
 from dpregret.workflows.plan.facts import display_names
 from dpregret.workflows.plan.read import PAPERS, Plan
 from dpregret.workflows.run.paper_tables import write_paper_tables
@@ -19,10 +21,10 @@ from dpregret.workflows.run.publish import PLAN
 
 
 def listed(paper: str) -> list[str]:
-    """A line for each figure of a paper: its name and its title."""
-    figures = load_claims(PAPERS / paper / "claims.yaml").figures
-    wide = max((len(entry.name) for entry in figures), default=0)
-    return [f"{entry.name:{wide}}  {bare(entry.title)}".rstrip() for entry in figures]
+    """Lines for each figure of a paper: its name and its title, folded at the width of the terminal."""
+    rows = [[entry.name, bare(entry.title)] for entry in load_claims(PAPERS / paper / "claims.yaml").figures]
+    lines = formats.columns(rows) if rows else []
+    return [*chain.from_iterable([[f"{name}: {title}"] for name, title in rows] if lines is None else lines)]
 
 
 def check_names(paper: str, names: Sequence[str]) -> None:

@@ -17,6 +17,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -130,7 +131,9 @@ class Measured:
             "errata": " ".join(self.errata),
             "figure": self.figure or "",
         }
-        return "\n".join(f"{key:<13}{value}" for key, value in printable_line.items() if value)
+        rows = [[f"{key:<11}", str(value)] for key, value in printable_line.items() if value]
+        lines = formats.columns(rows) or [["  ".join(row)] for row in rows]
+        return "\n".join(chain.from_iterable(lines))
 
     def _repr_png_(self) -> bytes | None:
         """The figure, where a notebook shows it."""
