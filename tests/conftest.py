@@ -1,4 +1,6 @@
-"""Long tests first, so that no worker waits for another at the end; loops are compiled where it pays."""
+"""Long files first, so that no worker waits for another at the end; loops are compiled where it pays."""
+
+import gc
 
 import pytest
 from hypothesis import settings
@@ -6,6 +8,7 @@ from tiers import Tiered, tiered
 
 from dpregret.numerics import compiled as numerics_compiled
 
+gc.set_threshold(100_000, 50, 100)  # thousands of tests lie in memory: to look for cycles takes a fifth of the time
 numerics_compiled.specialised = tiered  # before any module takes it over
 settings.register_profile("dpregret", deadline=None, max_examples=50)  # the first one may import or compile
 settings.load_profile("dpregret")
@@ -18,6 +21,16 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files that start Snakemake come first; the order within a file stays, and a file goes to one worker."""
+    """Files that start Snakemake come first, then those of most text, and the shortest last.
+
+    The order within a file stays, and a file goes to one worker.
+    """
     slow = {item.path for item in items if item.get_closest_marker("workflow")}
-    items.sort(key=lambda item: item.path not in slow)
+    size = {path: path.stat().st_size for path in {item.path for item in items}}
+    items.sort(key=lambda item: (item.path not in slow, -size[item.path], item.path))
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays until the end: no search for cycles looks at it again."""
+    gc.collect()
+    gc.freeze()

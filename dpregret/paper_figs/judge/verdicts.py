@@ -53,15 +53,15 @@ WITH_LOGARITHM: Final = (*LENGTHS, "dimension")
 @lru_cache(maxsize=64)
 def critical_value(runs: int) -> float:
     """c above: how many standard errors beyond the tolerance a slope must lie to be noticed."""
-    from scipy import optimize, stats  # half a second, which printing a table does not need
+    from scipy import optimize, special  # late: printing a table needs neither; scipy.stats takes a second
 
     freedom = runs - 1
     levels = (np.arange(NODES) + 0.5) / NODES
-    scales = np.sqrt(stats.chi2.ppf(levels, freedom) / freedom)
+    scales = np.sqrt(2.0 * special.gammaincinv(freedom / 2.0, levels) / freedom)
     half = fits.t_quantile(runs) * scales
 
     def shortfall(times: float) -> float:
-        return float(stats.norm.cdf((times * scales[:, None] - half) / np.sqrt(2.0)).mean()) - AIM
+        return float(special.ndtr((times * scales[:, None] - half) / np.sqrt(2.0)).mean()) - AIM
 
     return float(optimize.brentq(shortfall, 0.0, 1e4))
 
