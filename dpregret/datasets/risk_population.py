@@ -9,7 +9,9 @@ from typing import Self, cast
 
 import numpy as np
 
+from dpregret.core.losses import Losses
 from dpregret.core.sets import ConstraintSet
+from dpregret.datasets.losses import Linear, Quadratic, RidgeSquared
 from dpregret.datasets.risk_squared import DenseGram, add_moments, gram_of, squared_constants
 from dpregret.datasets.risks import FRESH, STORED, Optimum, RiskSource
 from dpregret.datasets.source import Generators, positive
@@ -63,9 +65,16 @@ class PopulationRisk(RiskSource):
     def _drawn(self, coins: Coins, count: int) -> Array:
         """The next records of each run, (settings or 1, runs, count, p)."""
 
-    @abstractmethod
+    def losses(self, records: Array) -> Losses | None:
+        """Losses of records (rounds, ..., p), for compiled loops; None where these ask `gradients`."""
+        return None
+
     def gradients(self, points: Array, records: Array) -> Array:
         """(Sub)gradients of one record's loss a row: points (settings, runs, p), records (settings or 1, runs, p)."""
+        losses = self.losses(records[None])
+        if losses is None:
+            raise NotImplementedError(f"{type(self).__name__} has neither losses nor gradients")
+        return losses[0].gradient(points)
 
 
 class LinearPopulation(PopulationRisk):
@@ -117,6 +126,10 @@ class LinearPopulation(PopulationRisk):
         """q <theta, (1, .., 1)> / sqrt(p), (..., settings, runs)."""
         return self.lengths[:, None] * vecdot(points, self.direction)
 
+    def losses(self, records: Array) -> Losses:
+        """<theta, z>."""
+        return Losses(Linear, [records], [])
+
     def gradients(self, points: Array, records: Array) -> Array:
         """The records."""
         return np.broadcast_arrays(records, points)[0]
@@ -158,8 +171,12 @@ class QuadraticPopulation(PopulationRisk):
         apart = points - self.anchor
         return 0.5 * self.beta * (vecdot(apart, apart) + self.spread**2)
 
+    def losses(self, records: Array) -> Losses:
+        """(beta/2) |theta - z|^2."""
+        return Losses(Quadratic, [records], [self.beta])
+
     def gradients(self, points: Array, records: Array) -> Array:
-        """beta (theta - z)."""
+        """beta (theta - z), faster than one round of `losses`."""
         return self.beta * (points - records)
 
     def optimum(self) -> Optimum:
@@ -209,8 +226,12 @@ class LassoPopulation(PopulationRisk):
         apart = points - self.truth
         return 0.5 * (vecdot(apart, apart) + self.noise**2)
 
+    def losses(self, records: Array) -> Losses:
+        """(1/2) (<x, theta> - y)^2."""
+        return Losses(RidgeSquared, [records[..., :-1], records[..., -1]], [0.0])
+
     def gradients(self, points: Array, records: Array) -> Array:
-        """(<x, theta> - y) x."""
+        """(<x, theta> - y) x, faster than one round of `losses`."""
         features, labels = records[..., :-1], records[..., -1]
         return (vecdot(features, points) - labels)[..., None] * features
 

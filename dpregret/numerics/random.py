@@ -197,13 +197,22 @@ class Uniforms(_Draws):
         return drawn
 
 
-class Coins:
-    """Independent coins of all runs, one generator a run."""
+@compiled
+def _fill_coins(generators: Addresses, chances: Array, heads: float, tails: float, out: Array) -> None:
+    """out (chances, runs, coins): heads where a uniform number of the run lies below the chance, else tails."""
+    _, runs, coins = out.shape
+    for run in range(runs):
+        for coin in range(coins):
+            uniform = next_double(generators[run])
+            for row in range(len(chances)):
+                out[row, run, coin] = heads if uniform < chances[row] else tails
 
-    def __init__(self, generators: Sequence[np.random.Generator]):
-        self._uniforms = Uniforms(generators)
+
+class Coins(_Draws):
+    """Independent coins of all runs, one generator a run."""
 
     def draw(self, chances: Array, heads: float, tails: float, shape: tuple[int, ...]) -> Array:
         """Heads where a number of `random(shape)` lies below the chance, else tails: (chances, runs, *shape)."""
-        uniform = self._uniforms.draw(math.prod(shape)).reshape(len(self._uniforms.generators), *shape)
-        return np.where(uniform < chances.reshape(-1, *[1] * uniform.ndim), heads, tails)
+        drawn = np.empty((chances.size, len(self.generators), math.prod(shape)))
+        _fill_coins(self._addresses, chances.ravel(), heads, tails, drawn)
+        return drawn.reshape(*drawn.shape[:2], *shape)

@@ -22,6 +22,7 @@ from dpregret.algorithms.privacy.selection import selection_noise
 from dpregret.algorithms.privacy.toeplitz import Root
 from dpregret.algorithms.privacy.window_blocks import WindowBlocks, WindowItems, best_radices
 from dpregret.datasets.losses import NormKink
+from dpregret.datasets.risk_population import Pass
 
 CLEAN = Setting(64, Budget(math.inf, 1e-6))
 
@@ -63,9 +64,8 @@ def test_the_cap_on_the_steps_of_phased_sgd_holds_its_sensitivity(radius: float)
             records = random.normal(size=(2, length, 2)) * random.choice([0.01, 0.1, 0.3])
             kept = np.arange(length) != place % length
             records[1, kept] = records[0, kept]
-            sums = np.zeros((2, 1, 1, 2))
-            for each, own in zip(records, sums, strict=True):
-                learner._descend(each[None, None], np.array([step]), np.zeros((1, 1, 2)), own)
+            passes = [Pass(lambda count, own=each: own[None, None, :count], length) for each in records]
+            sums = [learner._phase(each, length, np.array([step]), np.zeros((1, 1, 2))) for each in passes]
             worst = max(worst, float(np.linalg.norm(sums[0] - sums[1])) / length)
         return worst / (2 * step)
 

@@ -266,6 +266,8 @@ def test_value_is_the_mean_loss_of_fresh_records(name: str) -> None:
     records = risk.stream().take(FRESH)
     point = make_set("ball", 3).project(np.random.default_rng(1).normal(size=(len(MUS), RUNS, 3)))
     each = risk.gradients(point[..., None, :], records)
+    last = np.broadcast_to(records[:, :, -1], (*point.shape[:2], records.shape[3]))
+    assert np.array_equal(risk.losses(last[None])[0].gradient(point), each[:, :, -1]), "compiled, the same"
     assert np.sqrt(np.square(each).sum(axis=-1)).max() <= risk.lipschitz * (1 + 1e-12)
     error = each.std(axis=2) / np.sqrt(FRESH)
     slope, step = each.mean(axis=2), 1e-4

@@ -27,16 +27,16 @@ Deviations  eta minimises the guarantee, whatever n; at most 8 / beta, so that t
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from dpregret.algorithms.erm.erm_learner import OnePassLearner
+from dpregret.algorithms.erm.erm_learner import OnePassLearner, Records
+from dpregret.algorithms.erm.mirror_descent import CHUNK_ENTRIES, Descent
+from dpregret.algorithms.geometry import make_potential
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Release, gaussian_mu, unit_noise
 from dpregret.numerics.arrays import Array
-
-CHUNK_ENTRIES = 1 << 20
-"""Coordinates of records held at a time; no result depends on it."""
 
 
 class PhasedSgd(OnePassLearner):
@@ -68,21 +68,29 @@ class PhasedSgd(OnePassLearner):
         noises = unit_noise("gaussian", generators, len(self.lengths), self.domain.dimension)
         records = self.fresh.stream()
         for length, fall, noise in zip(self.lengths, self.falls, noises, strict=True):
-            steps, sums, remaining = fall * self.steps, np.zeros_like(points), length
-            while remaining:
-                chunk = records.take(max(1, min(remaining, CHUNK_ENTRIES // points.size)))
-                points = self._descend(chunk, steps, points, sums)  # line 3
-                remaining -= chunk.shape[2]
-            average = sums / length  # line 4
+            average = self._phase(records, length, fall * self.steps, points) / length  # lines 3, 4
             points = self.domain.project(average + fall * self.scales[:, None, None] * noise)  # line 5
         return points  # line 6
 
-    def _descend(self, records: Array, steps: Array, points: Array, sums: Array) -> Array:
-        """One step for each of records (settings or 1, runs, count, p), sizes (settings,); adds its start to sums."""
-        for record in np.moveaxis(records, 2, 0):
-            sums += points
-            points = self.domain.project(points - steps[:, None, None] * self.fresh.gradients(points, record))
-        return points
+    def _phase(self, records: Records, length: int, steps: Array, points: Array) -> Array:
+        """The sum of the points at which the next `length` records are met, from `points` on; steps (settings,)."""
+        sums, none = np.zeros_like(points), np.empty((0, self.runs, self.domain.dimension))
+        silence, potential = np.zeros(len(steps)), make_potential(self.domain, "euclidean")
+        while length:
+            chunk = records.take(max(1, min(length, CHUNK_ENTRIES // points.size)))
+            length -= (count := chunk.shape[2])
+            descent = Descent(self._risk_of(chunk), self.domain, potential, points, sums, averaged=True)
+            self.apart += descent.follow(np.tile(steps, (count, 1)), silence, none)
+            points, sums = descent.states(), descent.output()
+        return sums
+
+    def _risk_of(self, records: Array) -> Any:
+        """Losses of records (settings or 1, runs, count, p), one a step, or a function that gives their gradients."""
+        in_turn = np.moveaxis(records, 2, 0)
+        offered = getattr(self.fresh, "losses", None)
+        losses = None if offered is None else offered(in_turn.reshape(len(in_turn), -1, in_turn.shape[-1]))
+        numbers = iter(in_turn)
+        return (lambda points: self.fresh.gradients(points, next(numbers))) if losses is None else losses
 
     def _best_step(self, inverse_mu: float) -> float:
         """eta: sqrt(A / B) of a guarantee A / eta + B eta, at most 8 / beta."""
