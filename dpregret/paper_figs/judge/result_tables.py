@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache, partial
 from math import isfinite
 from pathlib import Path
 from types import MappingProxyType
@@ -244,12 +245,11 @@ def _gain_rows(runs: pd.DataFrame, gain: Gain) -> Iterator[dict[str, object]]:
     for name, value in gain.where.items():
         numerator = numerator.loc[numerator[name] == value]
     settings = {str(stream): setting(rows, besides=(gain.parameter,)) for stream, rows in numerator.groupby("stream")}
+    cells = cache(partial(_response_and_noise, runs, gain))  # all variants of a stream are held against the same one
     for stream in sorted(set(runs.loc[runs["learner"] == gain.learner, "stream"]) - {""}):
         for variant in gain.variants:
             try:
-                (first, first_noise), (second, second_noise) = (
-                    _response_and_noise(runs, gain, name, stream) for name in (gain.over, variant)
-                )
+                (first, first_noise), (second, second_noise) = (cells(name, stream) for name in (gain.over, variant))
             except NotRun:
                 continue
             noisy = bool((first_noise.responses > 0).all() and (second_noise.responses > 0).all())
