@@ -551,7 +551,7 @@ def test_every_choice_of_frank_wolfe_has_noise_of_its_own_and_of_the_ledgers_sca
         distribution, rounds = line.distribution, line.calls
         assert rounds == 4
         risk.slope = line.scale * tilt
-    wanted = choice_law(distribution, learner.corners.scores(tilt))
+    wanted = choice_law(distribution, np.concatenate([tilt, -tilt]))  # of e_j, then of -e_j
     chosen: list[np.ndarray] = []
     learner.corners.step = lambda points, taken, step: chosen.append(taken.copy())
     learner.fit(generators(7, "noise", MANY))

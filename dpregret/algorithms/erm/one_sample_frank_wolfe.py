@@ -198,10 +198,7 @@ class OneSampleFrankWolfe(OnePassLearner):
         return total / count
 
     def _move(self, point: Array, gradient: Array, plan: Plan, t: int, noise: Iterator[Array]) -> None:
-        scores = self.corners.scores(gradient)
-        if plan.scales[t] > 0:
-            scores += plan.scales[t] * next(noise)
-        self.corners.step(point, np.argmin(scores, axis=-1), plan.eta)
+        self.corners.step(point, self.corners.least(gradient, plan.scales[t], noise), plan.eta)
 
     def ledger(self) -> list[Selection]:
         """Of the record that loses most, one line a setting; its moves as their root mean square over the choices."""

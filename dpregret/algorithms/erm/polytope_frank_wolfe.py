@@ -53,13 +53,6 @@ def _score(gradient: Array, radius: float, corner: int) -> float:
 
 
 @compiled
-def _scores(gradients: Array, radius: float, scores: Array) -> None:
-    for row in range(len(scores)):
-        for corner in range(scores.shape[1]):
-            scores[row, corner] = _score(gradients[row], radius, corner)
-
-
-@compiled
 def _least(gradients: Array, radius: float, count: int, scale: float, noise: Array, chosen: Integers) -> None:
     """The first of `count` corners of least score plus scale times noise (runs, count), of every run."""
     for run in range(len(chosen)):
@@ -70,6 +63,16 @@ def _least(gradients: Array, radius: float, count: int, scale: float, noise: Arr
                 score += scale * noise[run, corner]  # line 3
             if score < least:
                 least, chosen[run] = score, corner  # line 4
+
+
+@compiled
+def _towards(points: Array, radius: float, chosen: Integers, step: float) -> None:
+    """points (runs, p) <- (1 - step) points + step * chosen corner (runs,), in place."""
+    for run in range(len(points)):
+        for k in range(points.shape[1]):
+            points[run, k] *= 1.0 - step
+        axis = chosen[run] % points.shape[1]
+        points[run, axis] += step * (radius if chosen[run] == axis else -radius)
 
 
 @compiled
@@ -88,17 +91,14 @@ class AxisCorners:
         self.dimension, self.l1_norm, self.signed = dimension, float(radius), signed
         self.count = 2 * dimension if signed else dimension
 
-    def scores(self, gradient: Array) -> Array:
-        """<s, gradient> of every corner, (..., p) -> (..., k): radius times (gradient, -gradient), or the gradient."""
-        rows = without_gaps(gradient.reshape(-1, self.dimension))
-        scores = np.empty((len(rows), self.count))
-        _scores(rows, self.l1_norm, scores)
-        return scores.reshape(*gradient.shape[:-1], self.count)
+    def least(self, gradient: Array, scale: float, noise: Iterator[Array]) -> Integers:
+        """The corner (runs,) of least score plus scale times the next noise (runs, k), the first of several.
 
-    def least(self, gradient: Array, scale: float, noise: Array) -> Integers:
-        """The corner (runs,) of least score plus scale times noise (runs, k); the first where several are least."""
+        With scale 0 no noise is taken.
+        """
         chosen = np.empty(len(gradient), dtype=np.int64)
-        _least(without_gaps(gradient), self.l1_norm, self.count, scale, noise, chosen)
+        fresh = next(noise) if scale > 0 else np.empty((len(gradient), 0))
+        _least(without_gaps(gradient), self.l1_norm, self.count, scale, fresh, chosen)
         return chosen
 
     def axis(self, chosen: np.ndarray) -> tuple[np.ndarray, Array]:
@@ -108,9 +108,7 @@ class AxisCorners:
 
     def step(self, points: Array, chosen: np.ndarray, step: float) -> None:
         """points (runs, p) <- (1 - step) points + step * chosen corner (runs,), in place: one coordinate a run."""
-        coordinate, length = self.axis(chosen)
-        points *= 1.0 - step
-        points[np.arange(len(points)), coordinate] += step * length
+        _towards(points, self.l1_norm, chosen, step)
 
 
 class ListedCorners:
@@ -120,15 +118,11 @@ class ListedCorners:
         self.vertices = vertices
         self.count, self.l1_norm = len(vertices), float(np.abs(vertices).sum(axis=1).max())
 
-    def scores(self, gradient: Array) -> Array:
-        """One product a corner."""
-        return product(gradient, self.vertices.T)
-
-    def least(self, gradient: Array, scale: float, noise: Array) -> Integers:
-        """The corner of least noisy score."""
-        scores = self.scores(gradient)
+    def least(self, gradient: Array, scale: float, noise: Iterator[Array]) -> Integers:
+        """The corner of least noisy score; one product a corner."""
+        scores = product(gradient, self.vertices.T)
         if scale > 0:
-            scores += scale * noise
+            scores += scale * next(noise)
         return np.argmin(scores, axis=-1)
 
     def step(self, points: Array, chosen: np.ndarray, step: float) -> None:
@@ -239,9 +233,8 @@ class CornerFrankWolfe(FrankWolfe):
         gradient, constant = (np.array(self.risk.gradient(x), order="C") for x in (points, np.zeros_like(points)))
         columns = getattr(self.risk, "gram_columns", None)
         noise, scale = score_noise(self.distribution, generators, rounds - 1, self.corners.count), self.scales[setting]
-        silence = np.empty((self.runs, 0))
         for now in range(1, rounds):  # line 2
-            chosen = self.corners.least(gradient, scale, next(noise) if scale > 0 else silence)  # lines 3, 4
+            chosen = self.corners.least(gradient, scale, noise)  # lines 3, 4
             step = self._step(now, rounds)
             self.corners.step(points, chosen, step)  # line 5
             if isinstance(self.corners, AxisCorners) and columns is not None:

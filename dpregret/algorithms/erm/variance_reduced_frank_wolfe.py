@@ -176,10 +176,7 @@ class VarianceReducedFrankWolfe(OnePassLearner):
                     value = self._mean_gradient(setting, records, size, point, points[height + 1])
                     tree_prefixes(value[:, None], tree.calls[0], leaf - 1, values)  # line 5
                     points[: height + 1] = [point.copy()] * (height + 1)
-                scores = self.corners.scores(value)
-                if tree.scale > 0:
-                    scores += tree.scale * next(noise)
-                chosen = np.argmin(scores, axis=-1)  # line 6
+                chosen = self.corners.least(value, tree.scale, noise)  # line 6
                 self.corners.step(point, chosen, 2 / (tree.calls[0] + leaf))  # line 7
         return point  # line 8
 
