@@ -44,7 +44,7 @@ from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree
 from dpregret.core.losses import lay_out_rounds
 from dpregret.core.oracles import SCRATCH, by_methods, project, step, value_at, vertex
 from dpregret.numerics.arrays import Array, without_gaps
-from dpregret.numerics.compiled import generic, inlined, specialised
+from dpregret.numerics.compiled import compiled, generic, inlined, specialised
 
 CHUNK = 2**18  # numbers of a chunk of directions
 TOGETHER = 64  # columns that are played together
@@ -163,13 +163,35 @@ def play_rounds(
     is none. estimate (n, columns): of the batch that has begun. points (batches that end, settings, runs, d): x after
     them. sums (2, columns): of losses, and of those that were clipped. The learner, and what follows x, are changed.
     """
-    (d, columns), (runs, rounds, n) = x.shape, sphere.shape
-    most, noisy, now, ended = buffers[0].shape[1] // runs, units.shape[1] > 0, 0, 0
-    wide = most * runs
-    directions, along, played = np.empty(n * wide), np.empty(d * wide), np.empty(d * wide)
-    value, scratch, fresh = np.empty(wide), np.empty((SCRATCH, max(wide, columns))), np.empty((n, columns))
-    while now < rounds:  # line 6, some rounds together
-        count = min(most, rounds - now, batch - (done + now) % batch)
+    (d, columns), (runs, rounds, n), begun = x.shape, sphere.shape, done // batch
+    scratch, fresh = np.empty((SCRATCH, max(buffers[0].shape[1], columns))), np.empty((n, columns))
+    for ended in range((done + rounds - 1) // batch - begun + 1):
+        first, end = max((begun + ended) * batch - done, 0), min((begun + ended + 1) * batch - done, rounds)
+        request(loss, buffers, rows, trials, sphere, units, first, end, x, estimate, sums, scratch)  # lines 6 to 11
+        if (done + end) % batch == 0 or done + end == horizon:
+            for c in range(columns):
+                for k in range(n):
+                    estimate[k, c] *= n / trials.zetas[c // runs]
+                    fresh[k, c] = noise[ended, c // runs, c % runs, k]
+            step(learner, loss, domain, begun + ended + 1.0, x, estimate, fresh, scratch)  # lines 4, 13, 14
+            for c in range(columns):
+                for k in range(n):
+                    estimate[k, c] = 0.0  # line 5
+                for k in range(d):
+                    points[ended, c // runs, c % runs, k] = x[k, c]
+
+
+@compiled
+def request(
+    loss: Any, buffers: Any, rows: Any, trials: Trials, sphere: Array, units: Array, now: int, end: int, x: Array,
+    estimate: Array, sums: Array, scratch: Array,
+) -> None:  # fmt: skip
+    """Rounds `now` to `end` of one batch: the part of `play_rounds` that is the same for all sets and steps."""
+    d, (runs, _, n), wide = len(x), sphere.shape, buffers[0].shape[1]
+    most, noisy = wide // runs, units.shape[1] > 0
+    directions, along, played, value = np.empty(n * wide), np.empty(d * wide), np.empty(d * wide), np.empty(wide)
+    while now < end:  # line 6, some rounds together
+        count = min(most, end - now)
         if now == 0 or rows[0].shape[0] > 1:
             lay_out_rounds(rows, buffers, now, most if rows[0].shape[0] == 1 else count, runs)
         u, v = directions[: n * count * runs].reshape(n, -1), along[: d * count * runs].reshape(d, -1)
@@ -200,18 +222,6 @@ def play_rounds(
                         at = t * runs + run
                         estimate[k, first + run] += seen[at] * u[k, at]  # line 11, except for n/zeta
         now += count
-        if (done + now) % batch == 0 or done + now == horizon:
-            for c in range(columns):
-                for k in range(n):
-                    estimate[k, c] *= n / trials.zetas[c // runs]
-                    fresh[k, c] = noise[ended, c // runs, c % runs, k]
-            step(learner, loss, domain, (done + now - 1) // batch + 1.0, x, estimate, fresh, scratch)  # lines 4, 13, 14
-            for c in range(columns):
-                for k in range(n):
-                    estimate[k, c] = 0.0  # line 5
-                for k in range(d):
-                    points[ended, c // runs, c % runs, k] = x[k, c]
-            ended += 1
 
 
 @inlined
