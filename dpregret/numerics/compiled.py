@@ -280,7 +280,7 @@ def by_element(types: str, shapes: str = "") -> Callable[[Any], Callable[..., An
 
 
 def _kernel(function: Any, **options: bool) -> Any:
-    kernel = numba.njit(fastmath=False, error_model="numpy", **options)(function)
+    kernel = numba.njit(fastmath=False, error_model="numpy", no_cfunc_wrapper=True, **options)(function)
     kernel._cache = _KernelCache(function)
     return kernel
 
@@ -334,7 +334,8 @@ def generic(name: str) -> Generic:
         implementation = kinds.get(getattr(first, "instance_class", type(None)))
         return implementation and _named(implementation, _classes((first, *rest)))
 
-    overload(chosen, strict=False, jit_options={"error_model": "numpy", "cache": True})(implementation_for)
+    options = {"error_model": "numpy", "no_cfunc_wrapper": True, "cache": True}
+    overload(chosen, strict=False, jit_options=options)(implementation_for)
     dispatcher: Any = chosen
     dispatcher.add, dispatcher.kinds = add, kinds
     GENERICS.append(dispatcher)
