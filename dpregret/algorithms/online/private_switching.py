@@ -36,7 +36,7 @@ from dpregret.algorithms.learner import Card, Learner, Loss, Setting
 from dpregret.algorithms.privacy import keyed_generators
 from dpregret.algorithms.privacy.selection import draw_group
 from dpregret.algorithms.privacy.switching import Switching, Watch
-from dpregret.core.losses import Losses, as_columns, copy_round, together
+from dpregret.core.losses import Losses, as_columns, copy_round
 from dpregret.core.oracles import SCRATCH, slope_at
 from dpregret.core.sets import ConstraintSet
 from dpregret.numerics.arrays import Array
@@ -51,7 +51,6 @@ FINEST = {1: 1 / 4096, 2: 1 / 48, 3: 1 / 12}
 LARGEST_NET = 2**22  # points times runs
 NUMBERS = 2**14  # losses that are counted at once
 GRID = np.linspace(0.0, 1.0, 257)  # positions on a chord
-WAITING = 64  # losses whose forms are computed at once
 STEPS = 20  # of hit-and-run, times the squared dimension
 
 
@@ -263,29 +262,15 @@ class QuadraticSums:
         self.center, self.radius = domain.center(), domain.diameter / 2
         self.matrix = np.zeros((learner.runs, domain.dimension, domain.dimension))
         self.linear, self.constant = np.zeros((learner.runs, domain.dimension)), np.zeros(learner.runs)
-        self.waiting: list[Any] = []
 
     def add(self, loss: Any) -> None:
-        """Count a loss: it waits until it is needed, since forms of many rounds cost little more than that of one."""
+        """Count a loss."""
         if not hasattr(loss, "quadratic_form"):
             raise ValueError(f"{self.name} needs losses with a quadratic form")
-        self.waiting.append(loss)
-        if len(self.waiting) == WAITING:
-            self._add_up()
-
-    def _add_up(self) -> None:
-        """Add what waits to the sums, round by round."""
-        waiting, self.waiting = self.waiting, []
-        alike = together(waiting) if waiting else None
-        if alike is not None and alike.per_run:
-            forms = [alike.kind(*alike.per_run, *alike.shared).quadratic_form()]
-        else:
-            forms = [[part[None] for part in loss.quadratic_form()] for loss in waiting]
-        rounds = len(waiting) // max(1, len(forms))
-        for form in forms:
-            for total, parts in zip((self.matrix, self.linear, self.constant), form, strict=True):
-                for part in np.broadcast_to(parts / self.unit, (rounds, *parts.shape[1:])):
-                    total += part
+        matrix, linear, constant = loss.quadratic_form()
+        self.matrix += matrix / self.unit
+        self.linear += linear / self.unit
+        self.constant += constant / self.unit
 
     def draw(
         self, generator: np.random.Generator, run: int, scale: float, floor: float = -math.inf, weight: float = 0.0
@@ -294,7 +279,6 @@ class QuadraticSums:
 
         q: the sum of the run and weight |x - center|^2/2, up to what is the same for all x where there is no floor.
         """
-        self._add_up()
         matrix = self.matrix[run] + weight * np.eye(len(self.center))
         linear = self.linear[run] + weight * self.center
         constant = float(self.constant[run]) if floor > -math.inf else 0.0
