@@ -129,7 +129,7 @@ onsuccess:
 onerror:
     stop_timers()
     logger.info(
-        f"dpregret: not finished: {STARTED.done} of {STARTED.jobs} jobs are done and kept. "
+        f"dpregret: not finished; done and kept: {STARTED.done} of {STARTED.jobs} jobs. "
         "The same command resumes.",
         extra=progress.OURS,
     )

@@ -569,7 +569,8 @@ def confirm(
       dpregret confirm                                         all papers
 
     Plays only: no audit, no figures of papers. What is in the store is not played again; a command that was stopped
-    resumes. On two quiet cores a seed of the profile full takes 10 to 15 minutes.
+    resumes. A seed of the profile full takes about 70 % of the time of
+    a full run.
     """
 
 

@@ -324,6 +324,11 @@ def test_statements_of_a_paper_are_listed_with_and_without_claims(stated: Path) 
 def test_numbers_within_sentences_are_counted(stated: Path) -> None:
     text = renewed(stated, "<!-- number: claims -->7<!-- end --> claims, <!-- number: papers -->7<!-- end --> papers")
     assert re.sub("<!--.*?-->", "", text) == "8 claims, two papers"
+    parts = [("full", 600.0), ("full", 1000.0), ("ci", 60.0)]
+    jobs = pd.DataFrame(parts, columns=["profile", "wall seconds of all jobs"])
+    jobs.to_csv(stated / "resources.csv", index=False)
+    text = renewed(stated, "<!-- number: minutes -->7<!-- end --> minutes")
+    assert re.sub("<!--.*?-->", "", text) == "13 minutes"
     with pytest.raises(readme.ReadmeError, match="unknown number 'claim'"):
         renewed(stated, "<!-- number: claim -->7<!-- end -->")
 

@@ -39,6 +39,8 @@ from dpregret.paper_figs.text.formats import DamageError, read_table
 
 PAGES: Final = "../../docs"
 """The folder of the papers' pages, from that of the reference."""
+CORES: Final = 2
+"""Of the machine on which `make reproduce` is timed."""
 FRONT: Final = "lou_cheung_2020"
 """The paper whose table the README shows."""
 SOURCES: Final = {
@@ -273,8 +275,13 @@ def _numbers(reference: Path, papers: Path) -> dict[str, Callable[[], object]]:
         chapters = [load_claims(papers / paper / "claims.yaml").chapter for paper in folders]
         return findings.in_words(len(chapters) - sum(chapters)).lower()
 
+    def minutes() -> int:
+        jobs = formats.read_csv(reference / "resources.csv")
+        return round(jobs.loc[jobs["profile"] == "full", "wall seconds of all jobs"].sum() / 60 / CORES)
+
     audit = partial(formats.read_csv, reference / "audit" / "audit.csv", keep_default_na=False)
     return {
+        "minutes": minutes,
         "claims": lambda: sum((read_judged(reference / paper)["kind"] == "claim").sum() for paper in folders),
         "papers": papers_read,
         "mistakes": errata,
