@@ -263,13 +263,12 @@ def test_a_record_moves_few_scores_and_no_further_than_it_is_priced(
     leaves = sum(tree.calls[0] for tree in plan)
     seen: list[np.ndarray] = []
     forced = iter(np.empty(0))
-    scores = learner.corners.scores
 
-    def remember(gradient: np.ndarray) -> np.ndarray:
-        seen.append(scores(gradient)[0])
-        return np.where(np.arange(2 * DIMENSION) == next(forced), -1e9, 0.0)[None]
+    def remember(gradient: np.ndarray, scale: float, noise: Any) -> np.ndarray:
+        seen.append(corners @ gradient[0])
+        return np.array([next(forced)], dtype=np.int64)
 
-    monkeypatch.setattr(learner.corners, "scores", remember)
+    monkeypatch.setattr(learner.corners, "least", remember)
 
     def told(place: int, side: float, bend: float, choices: Any) -> np.ndarray:
         nonlocal forced
