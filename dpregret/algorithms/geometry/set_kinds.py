@@ -66,7 +66,7 @@ class FixedSum(ConstraintSet):
 
     def along_hull(self, vectors: Array) -> Array:
         """Without their mean."""
-        return vectors - vectors.mean(axis=-1, keepdims=True)
+        return vectors - vectors.sum(axis=-1, keepdims=True) / self.dimension
 
 
 class SolvedProjection(ConstraintSet):

@@ -21,6 +21,7 @@ Deviations  One block length, e as in the proof. The private versions are ours; 
 """
 
 import math
+from functools import cached_property
 
 import numpy as np
 
@@ -59,7 +60,7 @@ class BlockedDescent(GradientDescent):
         noise = self.variance if self.variant == "per-gradient" else self.variance / self.length
         return np.sqrt(self.length * self.lipschitz**2 + noise)
 
-    @property
+    @cached_property
     def step(self) -> Array:
         """D / (B_K sqrt(T))."""
         return self.domain.diameter / (self.spread * np.sqrt(self.horizon))

@@ -16,6 +16,8 @@ Guarantee   <hat g, x - z> <= <g, w - z> for z of the set, and |g| <= (1 + R/r) 
 Deviations  Constant step, Euclidean ball: no adaptivity. The private version is ours.
 """
 
+from functools import cached_property
+
 import numpy as np
 
 from dpregret.algorithms.geometry.ball import BallData
@@ -47,7 +49,7 @@ class GaugeDescent(GradientDescent):
         self.outer = np.zeros_like(self.point)  # w
         self.normal = np.zeros_like(self.point)  # nu, at the center
 
-    @property
+    @cached_property
     def step(self) -> Array:  # line 1
         """R / ((1 + R/r) B sqrt(T))."""
         return self.outer_radius / (self.steepness * self.size * np.sqrt(self.horizon))

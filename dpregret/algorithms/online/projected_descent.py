@@ -13,6 +13,7 @@ Guarantee   Zinkevich 2003 with unbiased gradients: E[regret] <= R^2/(2 eta) + e
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -62,7 +63,7 @@ class GradientDescent(Learner):
     def descend(self, released: Array) -> None:
         """Learn from what is released, (settings, runs, d); the only method that changes the point."""
 
-    @property
+    @cached_property
     def step(self) -> Array:  # line 1
         """eta = R / (B sqrt(T)), (settings,)."""
         return self.outer_radius / (self.size * np.sqrt(self.horizon))
