@@ -362,9 +362,9 @@ def theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(fingerprint, "STUDY", folder)
     monkeypatch.setattr(read, "STUDY", folder)
     monkeypatch.setattr(read, "PAPERS", tmp_path)
-    fingerprint.module_file.cache_clear()
+    fingerprint.forget()
     yield folder
-    fingerprint.module_file.cache_clear()
+    fingerprint.forget()
 
 
 def test_all_files_of_a_learner_of_a_study_are_in_the_keys_of_its_plays_and_of_audits(theirs: Path) -> None:

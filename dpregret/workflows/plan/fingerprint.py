@@ -9,7 +9,8 @@ import hashlib
 import itertools
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ WORKFLOWS = ROOT / PACKAGE / "workflows"
 STUDY, PAPERS = study.FOLDER, study.PAPERS
 
 
+@functools.cache
 def name_of(path: Path) -> str:
     """The name of a file from the root on; a file of the study has the name that it would have in the tree."""
     if STUDY and path.is_relative_to(STUDY):
@@ -110,7 +112,8 @@ def _read_names(path: Path) -> Named:
     imports: set[str] = set()
     files: set[str] = set()
     papers: list[str] = []
-    for node in ast.walk(ast.parse(content(path))):
+    tree = ast.parse(content(path))
+    for node in ast.walk(tree) if b"with_name" in content(path) else _statements(tree):
         if isinstance(node, ast.Import):
             imports |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -125,6 +128,17 @@ def _read_names(path: Path) -> Named:
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == PAPER_FILES:
             papers = [*ast.literal_eval(node.value or ast.Tuple([]))]
     return Named(sorted(name for name in imports if name.startswith(f"{PACKAGE}.")), sorted(files), papers)
+
+
+def _statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """All statements, whatever they are in; expressions are most of a file."""
+    todo = [tree]
+    while todo:
+        node = todo.pop()
+        yield node
+        for block in ("body", "handlers", "orelse", "finalbody", "cases"):
+            if isinstance(inside := getattr(node, block, None), list):  # an expression has a body that is no list
+                todo += inside
 
 
 def _is_beside(function: ast.expr) -> bool:
@@ -142,18 +156,21 @@ def imported_files(modules: Iterable[str], without: Path | None = None) -> set[P
 
     How plans are made decides no result: what a plan holds is part of the keys. without: a file that does not count.
     """
-    todo = [path for path in map(module_file, modules) if path]
+    todo = {*_counted(map(module_file, modules))} - {without}
     files: set[Path] = set()
     while todo:
-        path = todo.pop()
-        if path not in files and path != without and path.parent != WORKFLOWS / "plan":
-            files.add(path)
-            todo += _next(path)
+        files.add(path := todo.pop())
+        todo |= _next(path) - files - {without}
     return files
 
 
+def _counted(files: Iterable[Path | None]) -> frozenset[Path]:
+    plan = WORKFLOWS / "plan"
+    return frozenset(path for path in files if path and path.parent != plan)
+
+
 @functools.cache
-def _next(path: Path) -> list[Path]:
+def _next(path: Path) -> frozenset[Path]:
     """The files that a file imports itself, and the `__init__.py` around it, which Python runs first.
 
     That of the API does not count.
@@ -161,7 +178,7 @@ def _next(path: Path) -> list[Path]:
     roots = (ROOT / PACKAGE, STUDY)
     inside = itertools.takewhile(lambda folder: folder not in roots, path.parents)
     around = [file for folder in inside if (file := folder / INIT).is_file()]
-    return [*filter(None, map(module_file, named(path).imports)), *around]
+    return _counted([*map(module_file, named(path).imports), *around])
 
 
 def forget() -> None:
@@ -172,6 +189,7 @@ def forget() -> None:
         named,
         beside,
         _next,
+        _stage_code,
         code_fingerprint,
         play_code,
         play_files,
@@ -183,7 +201,8 @@ def forget() -> None:
 
 def spread(paths: Iterable[Path]) -> list[Path]:
     """Files, and all files of code and texts below folders, in order."""
-    return sorted({file for path in paths for file in _below(path)})
+    found = {file for path in paths for file in _below(path)}
+    return sorted(found, key=attrgetter("parts"))  # the order of paths, which compare slower
 
 
 @functools.cache
@@ -241,15 +260,23 @@ def stage_files(stage: str, *papers: str) -> list[Path]:
     """
     if stage in ("play", "runs"):
         return [WORKFLOWS / name for name in (f"scripts/{stage}.py", "run/job.py", "run/store.py")]
-    code = imported_files([f"{PACKAGE}.workflows.scripts.{stage}"])
+    code, beyond = _stage_code(stage)
     names = [f"{paper}/{name}" for paper in papers for path in code for name in named(path).paper_files]
-    files = [*code, *filter(Path.exists, {PAPERS / os.path.normpath(name) for name in names})]
+    texts = filter(Path.exists, {PAPERS / os.path.normpath(name) for name in names})
+    return spread(_with_beside([*code, *beyond, *texts]))
+
+
+@functools.cache
+def _stage_code(stage: str) -> tuple[set[Path], set[Path]]:
+    """The files that the script of a stage imports, and the files that its families find in folders."""
+    code = imported_files([f"{PACKAGE}.workflows.scripts.{stage}"])
+    found: set[Path] = set()
     if WORKFLOWS / "families" / "__init__.py" in code:  # which imports whatever lies in these folders
         folders = [ROOT / PACKAGE / "algorithms", WORKFLOWS / "families", WORKFLOWS / "audit"]
         folders += [STUDY / room for room in study.ROOMS] if STUDY else []
-        found = [path for folder in folders for path in folder.rglob("*.py")]
-        files += [*found, *imported_files(".".join(Path(name_of(path)).with_suffix("").parts) for path in found)]
-    return spread(_with_beside(files))
+        found = {path for folder in folders for path in folder.rglob("*.py")}
+        found |= imported_files(".".join(Path(name_of(path)).with_suffix("").parts) for path in found)
+    return code, found
 
 
 def _with_beside(files: Iterable[Path]) -> list[Path]:
