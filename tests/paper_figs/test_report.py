@@ -22,13 +22,16 @@ from dpregret.paper_figs.judge import result_tables
 from dpregret.paper_figs.judge.read_claims import load_paper
 from dpregret.paper_figs.judge.result_tables import read_judged
 from dpregret.paper_figs.judge.runs import read_runs
-from dpregret.paper_figs.report.findings import headlines, section, write_errata_page
+from dpregret.paper_figs.report.findings import headlines, lines_of, section, text_table, write_errata_page
 from dpregret.paper_figs.report.page import (
     VENDOR,
     ReportError,
     Run,
+    _always,
     explorer,
+    filled,
     table_cell,
+    unbroken,
     unclaimed,
     unpacked,
     vendored,
@@ -132,8 +135,39 @@ def test_no_table_has_the_name_of_a_column_as_its_head(page: Path) -> None:
     assert [head for head in heads if raw.fullmatch(head)] == []
 
 
+def test_no_column_of_the_page_is_empty(page: Path) -> None:
+    text = re.sub(r"<script.*?</script>", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    tables = re.findall(r'<table class="sortable">.*?</table>', text, flags=re.DOTALL)
+    assert len(tables) > 3
+    columns = {"learner": ["a.b", "c"], "selected": ["", ""], "noise": ["-", "-"], "ratio": ["1", "-"]}
+    view = filled(text_table("gains", "Gains", "Caption.", columns, zip(*columns.values(), strict=True)))
+    assert (view["columns"], view["rows"]) == (["learner", "ratio"], [["a.b", "1"], ["c", "-"]])
+
+
+def test_no_line_ends_in_an_interval_a_setting_or_before_a_unit(page: Path) -> None:
+    assert unbroken("<main>3.4 min of 8 hours, [−0.5, 1], T = 8, 5 % of [0, 1)") == (
+        "<main>3.4\xa0min of 8 hours, [−0.5,\xa01], T\xa0=\xa08, 5\xa0% of [0, 1)"
+    )
+    body = page.read_text(encoding="utf-8").split("<main")[1].split("</main>")[0]
+    assert "\xa0%" in body
+    assert re.findall(r"\d (?:min|s|MB|GiB|%)(?!\w)", body) == []
+
+
+def test_laws_quoted_by_a_table_are_listed_among_many(results: Path) -> None:
+    lines = lines_of(results / PAPER)
+    law = next(line for line in lines.values() if line["origin"] == result_tables.AUTOMATIC)
+    many = {
+        str(number): {**law, "claim": f"bound.{number}", "verdict": "holds", "share": "0.5"} for number in range(60)
+    }
+    least = {**law, "claim": "ledger.last.one", "verdict": "holds", "share": "0.1"}
+    view = _always({**many, "least": least}, {"ledger-last-one"})
+    assert [line["claim"] for line in view["listed"]] == [*(f"bound.{number}" for number in range(25)), least["claim"]]
+    assert len(_always({**many, "least": least}, set())["listed"]) == 25
+
+
 def test_a_claim_has_the_same_number_on_cards_in_tables_errata_and_the_command(results: Path, page: Path) -> None:
-    judged, text = read_judged(results / PAPER, text=True).set_index("claim"), page.read_text(encoding="utf-8")
+    judged = read_judged(results / PAPER, text=True).set_index("claim")
+    text = page.read_text(encoding="utf-8").replace("\xa0", " ")
     found = {str(claim): result_tables.claim_value(row) for claim, row in judged.T.to_dict().items()}
     numbers = {claim: number for claim, number in found.items() if number}
     assert len(numbers) >= 8
@@ -154,7 +188,8 @@ def test_a_claim_has_the_same_number_on_cards_in_tables_errata_and_the_command(r
         assert measured == numbers.get(claim, measured)
         assert claim in numbers or measured == "-" or measured in judged["reason"][claim]
     cited = [shown_by for entry in section(results, paper)["entries"] for shown_by in entry["claims"]]
-    told = dict(re.findall(r"^([\w.-]+): (-?\d\S* \[[^\]]*\])", each)[0] for each in cited if "[" in each)
+    written = re.compile(r"^([\w.-]+): (-?\d\S* (?:\[[^\]]*\]|\(no spread\)))")
+    told = dict(found.groups() for each in cited if (found := written.match(each)))
     assert told
     assert told.items() <= numbers.items()
 
@@ -174,7 +209,7 @@ def test_the_gravest_mistakes_come_first(paper: str) -> None:
 
 
 def test_readme_and_front_page_show_the_same_findings_in_the_same_order(results: Path, page: Path) -> None:
-    front = page.read_text(encoding="utf-8").split('id="findings"')[1].split('id="papers"')[0]
+    front = page.read_text(encoding="utf-8").replace("\xa0", " ").split('id="findings"')[1].split('id="papers"')[0]
     found = headlines(results, PAPERS, [PAPER])
     assert any(each.items for each in found)
     places = [front.find(marked_up(sentence)) for each in found for sentence in (each.title, each.text)]
@@ -209,7 +244,7 @@ def test_means_without_claims_stand_beside_a_point_that_never_moves() -> None:
     explored: dict[str, Any] = {"labels": {"checkpoint": "T"}, "response": "regret", "experiments": {"mine": mine}}
     (table,) = unclaimed(explored, load_paper(PAPERS / PAPER).claims.model_copy(update={"claims": []}), {})
     assert dict(zip(table["columns"], table["rows"][0], strict=True)) == {
-        "learner": "A", "T": "64", "regret": "5.25", "95 %": "[4, 6]", "fixed-point baseline": "7.25", "runs": "4",
+        "learner": "A", "T": "64", "regret": "5.25 [4, 6]", "fixed-point baseline": "7.25", "runs": "4",
     }  # fmt: skip
 
 

@@ -54,7 +54,7 @@ def test_rows_show_what_was_planted(tables: Path) -> None:
     assert shown == {"T": "0.00", "d": "1.00", "eps": "-1.00", "W": "-"}
     assert (row["eps / delta"], row["operation counted"]) == ("8 / 1e-06", "1 projection")
     assert "reproduced: T, d, eps" in row["verdicts"]
-    assert printed["T exponent"].startswith("1.00 [")
+    assert printed["T exponent"].startswith("1.00 (")
     assert "L1" in printed["errata"].split()
     assert row["bound (LaTeX)"] == r"$O\bigl(d\log_2^{1.5}W\ln T/\varepsilon\bigr)$"
 

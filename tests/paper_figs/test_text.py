@@ -1,6 +1,7 @@
 """Texts and formulas as they leave the house: shown, and nothing else; what is no formula is refused."""
 
 import csv
+import math
 import re
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +15,7 @@ from markdown_it import MarkdownIt
 
 from dpregret.core.errors import ConfigError, printable
 from dpregret.paper_figs.judge import vocabulary
+from dpregret.paper_figs.judge.fits import Estimate
 from dpregret.paper_figs.judge.vocabulary import Rate, parse
 from dpregret.paper_figs.report.findings import read_captioned
 from dpregret.paper_figs.text import formats, formula
@@ -64,6 +66,26 @@ def test_a_table_of_too_many_columns_is_refused_at_once(count: int, said: str, t
 @pytest.mark.parametrize("text", HARMLESS)
 def test_numbers_and_dashes_stay_as_they_are(text: str) -> None:
     assert shielded(text) == text
+
+
+@pytest.mark.parametrize(
+    ("estimate", "decimals", "digits"),
+    [
+        ((0.5812, 0.5809, 0.5815), "0.581 [0.581, 0.582]", "0.581 [0.581, 0.582]"),
+        ((0.58, 0.52, 0.61), "0.58 [0.52, 0.61]", "0.58 [0.52, 0.61]"),
+        ((1.0, 1.0, 1.0), "1.00 (no spread)", "1 (no spread)"),
+        ((-1.03148, -1.03149, -1.03147), "-1.03148 [-1.03149, -1.03147]", "-1.03148 [-1.03149, -1.03147]"),
+        ((58863.2, 58863.0, 58863.4), "58863.20 (no spread)", "58863 (no spread)"),
+        ((7012.0, 7011.8, 7012.2), "7012.00 [7011.80, 7012.20]", "7012 [7012, 7012]"),
+        ((0.5, math.nan, math.nan), "0.50 [-, -]", "0.5 [-, -]"),
+    ],
+)
+def test_an_interval_shows_its_ends_or_says_that_it_has_none(
+    estimate: tuple[float, float, float], decimals: str, digits: str
+) -> None:
+    assert formats.with_interval(Estimate(*estimate)) == decimals
+    assert formats.significant_interval(Estimate(*estimate)) == digits
+    assert shielded(decimals) == decimals
 
 
 @few

@@ -388,9 +388,16 @@ def _decay(claim: Claim) -> float:
     return max(trivial - claim.rate.power, 0.1)
 
 
+def of_risk(rows: pd.DataFrame) -> bool:
+    """Whether rows of runs are of learners from records: they have an excess risk as their regret, and n as T."""
+    return "width" in rows and bool(rows["width"].notna().any())
+
+
 def setting(rows: pd.DataFrame, besides: Sequence[str] = ()) -> str:
-    """The common setting of rows of runs, such as `T = 65536, d = 4, W = 16, eps = 8`; `besides` is left out."""
-    symbols = {"horizon": "T", "samples": "n", "dimension": "d", "window": "W", "epsilon": "eps", "delta": "delta"}
+    """The common setting of rows of runs, such as `T = 65536, d = 4, W = 16, eps = 8`, of risks `n = 65536`; `besides`
+    is left out."""
+    length = "n" if of_risk(rows) else "T"
+    symbols = {"horizon": length, "samples": "n", "dimension": "d", "window": "W", "epsilon": "eps", "delta": "delta"}
     parts = []
     for name, symbol in symbols.items():
         values = set(map(float, rows[name])) if name in rows and name not in besides else set()

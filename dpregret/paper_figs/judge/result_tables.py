@@ -290,7 +290,7 @@ def write_gains(runs: pd.DataFrame, claims: ClaimsFile, out: Path) -> None:
     """Write gains.csv with numbers, and gains.md with intervals in words."""
     table = gains(runs, claims)
     formats.write_csv(table, out / f"{GAINS}.csv")
-    text = table.assign(value=table["value"].map("{:g}".format)).astype("object").fillna("").astype("str")
+    text = table.assign(value=table["value"].map("{:.10g}".format)).astype("object").fillna("").astype("str")
     text["response"] = [RESPONSE_AXES[response].split(",")[0] for response in table["response"]]
     for kind, name in (("noise", "noise ratio"), ("ratio", "ratio")):
         text[name] = [claim_value(row, kind) or formats.DASH for row in table.to_dict("records")]

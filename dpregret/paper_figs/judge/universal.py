@@ -28,13 +28,14 @@ from dpregret.paper_figs.judge.claims import BOUND, CALLS, LAWS, LEDGER, ClaimsF
 from dpregret.paper_figs.judge.result_tables import AUTOMATIC, PRIVACY_ROUNDING
 from dpregret.paper_figs.judge.runs import OPTIONS, ORACLES
 from dpregret.paper_figs.judge.verdicts import NO_BOUND, ROUNDING, Judgement, columns_of
-from dpregret.paper_figs.text.formats import significant
+from dpregret.paper_figs.text.formats import several, significant
 
 WHY: Final = {
     BOUND: "an explicit bound holds wherever its hypotheses do",
     CALLS: "a bound on expected calls holds wherever its hypotheses do",
     LEDGER: "the noise is calibrated to the budget",
 }
+NAMES: Final = {BOUND: "explicit bound", CALLS: "oracle bound", LEDGER: "ledger"}
 STATEMENTS: Final = {
     BOUND: "mean {response} is at most the explicit bound, in every setting and at every checkpoint",
     CALLS: "the mean number of calls of oracles a round is at most its bound",
@@ -181,8 +182,8 @@ def _reason(law: str, found: Found) -> str:
         return reason + hint * (found.verdict == word.FAILS)
     of = f"{significant(found.share)} of the bound"
     if found.verdict == word.INCONCLUSIVE:
-        return f"an interval contains the bound, or a play failed: up to {of} in {found.cells} cells"
-    return f"{'at most' if found.verdict == word.HOLDS else 'up to'} {of} in {found.cells} cells"
+        return f"an interval contains the bound, or a play failed: up to {of} in {several(found.cells, 'cell')}"
+    return f"{'at most' if found.verdict == word.HOLDS else 'up to'} {of} in {several(found.cells, 'cell')}"
 
 
 def counts_in_words(judged: pd.DataFrame) -> str:
@@ -192,7 +193,15 @@ def counts_in_words(judged: pd.DataFrame) -> str:
         rows = judged.loc[judged["claim"].str.startswith(f"{law}.")]
         if len(rows):
             verdicts = rows["verdict"].value_counts()
-            counted = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in word.CHECKS if verdict in verdicts)
+            counted = ", ".join(
+                _came_out(verdict, int(verdicts[verdict]), len(rows)) for verdict in word.CHECKS if verdict in verdicts
+            )
             cells = int(pd.to_numeric(rows["cells"]).sum())
-            parts.append(f"{law}: {counted}, in {cells} cells")
+            parts.append(f"{several(len(rows), NAMES[law])} in {several(cells, 'cell')}: {counted}")
     return "; ".join(parts)
+
+
+def _came_out(verdict: str, count: int, of: int) -> str:
+    """`all hold`, `2 fail`, `1 inconclusive`; `holds` of a single row."""
+    words = word.came_out(verdict, count)
+    return f"{'all' if count == of else count} {words}" if of > 1 else words

@@ -38,7 +38,8 @@ from dpregret.paper_figs.judge.claims import Claim, ClaimsFile
 from dpregret.paper_figs.judge.result_tables import NOTHING, PRIVACY_ROUNDING, ExactLoss, ExactLosses
 from dpregret.paper_figs.judge.runs import by_experiment
 from dpregret.paper_figs.judge.vocabulary import Rate
-from dpregret.paper_figs.text.formats import format_number, significant
+from dpregret.paper_figs.text import formats
+from dpregret.paper_figs.text.formats import format_number, several, significant
 
 NOTICED: Final = 0.95
 """Probability with which a change of the size of the resolution is noticed, ..."""
@@ -336,7 +337,7 @@ class Standing:
     """The means of a sweep compared with an explicit bound, by joint 95 % intervals.
 
     `ratios` (cells,) are mean / bound, for a lower bound bound / mean; `crossed` the values of the parameter where the
-    bound is broken, `holds` whether it is kept in every cell.
+    bound is broken, as text, `holds` whether it is kept in every cell.
     """
 
     ratios: Array
@@ -351,7 +352,7 @@ def standing(cells: Cells, lower: bool = False) -> Standing:
     within = low >= cells.bounds if lower else high <= cells.bounds
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.asarray(cells.bounds / values if lower else values / cells.bounds, dtype=np.float64)
-    crossed = "; ".join(f"{value:g}" for value in cells.values[broken])
+    crossed = listed(cells.values[broken])
     return Standing(ratios, crossed, cell.FAILED not in cells.status and bool(within.all()))
 
 
@@ -362,6 +363,7 @@ def judge_bounded(claim: Claim, cells: Cells) -> Judgement:
     which the stated side could shrink and be seen to fail.
     """
     stated, lower = claim.type == "stated", claim.side == "lower"
+    swept = word.swept_symbol(claim.parameter, claim.response)
     resolved: dict[str, Any] = {"resolution_of": "factor of the stated bound" if stated else NO_BOUND}
     if not np.isfinite(cells.bounds).all():
         return Judgement(word.INCONCLUSIVE, "the runs carry no explicit bound", **resolved)
@@ -374,17 +376,21 @@ def judge_bounded(claim: Claim, cells: Cells) -> Judgement:
     largest = float(means.ratios.max())
     extent = f"up to {significant(largest, 3)} times the stated value"
     if means.crossed and stated:
-        reason = f"{extent}; exceeded at {means.crossed}"
+        reason = f"{extent}; exceeded at {swept} = {means.crossed}"
         return replace(undecided, verdict=word.VIOLATED, reason=reason, resolution=ROUNDING)
     if means.crossed:
         side = "below" if lower else "above"
-        return replace(undecided, verdict=word.FAILS, reason=f"mean {noun} {side} the bound at {means.crossed}")
+        return replace(
+            undecided, verdict=word.FAILS, reason=f"mean {noun} {side} the bound at {swept} = {means.crossed}"
+        )
     if means.holds and stated:
-        reason = f"{extent}, in {len(cells.values)} cells"
+        reason = f"{extent}, in {several(len(cells.values), 'cell')}"
         return replace(undecided, verdict=word.REPRODUCED, reason=reason, resolution=1 - largest)
     if means.holds:
         extent = f"at least {1 / largest:.4g}" if lower else f"at most {largest:.3g}"
-        return replace(undecided, verdict=word.HOLDS, reason=f"{extent} of the bound in {len(cells.values)} cells")
+        return replace(
+            undecided, verdict=word.HOLDS, reason=f"{extent} of the bound in {several(len(cells.values), 'cell')}"
+        )
     return replace(undecided, reason=f"an interval of the mean {noun} contains the bound, or runs failed")
 
 
@@ -419,7 +425,7 @@ def judge_exponent(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Judgement:
             verdict = word.INCONCLUSIVE
         reason += f"; {more}"
     elif side == "matches" and (low < -claim.tol or high > claim.tol):
-        ends = f"[{format_number(low, 3)}, {format_number(high, 3)}]"
+        ends = formats.ends(low, high)
         reason = f"{reason}, but not without an end cell: {ends}, not one power on this grid"
     elif side == "matches" and not bent:
         verdict, reason = _matched(claim, rate, cells.tight, log_power, reason)
@@ -460,7 +466,7 @@ def decide(
 
     An upper bound is outgrown by growth, a `lower` one by decline, of response / bound. over: what intervals are over.
     """
-    interval = f"[{format_number(growth.low, 3)}, {format_number(growth.high, 3)}]"
+    interval = formats.ends(growth.low, growth.high)
     breaking, keeping = ("falls", "grows") if lower else ("grows", "falls")
     if growth.low > tolerance:
         return "outgrows", f"response / bound {breaking}: {interval} above +{tolerance:g}"
@@ -545,7 +551,8 @@ def _outgrown(runs: pd.DataFrame, claim: Claim, cells: Cells, law: Array) -> tup
     gap = np.log(size / bounds) if lower else np.log(bounds / size)
     means = standing(totals.fitted() if lower else totals, lower)
     if means.crossed:
-        return word.VIOLATED, f"the explicit bound is crossed at {means.crossed}"
+        swept = word.swept_symbol(claim.parameter, claim.response)
+        return word.VIOLATED, f"the explicit bound is crossed at {swept} = {means.crossed}"
     ratio = float(np.exp(-gap.min()))
     share = f"{ratio:.2g} of the explicit bound"
     if not means.holds:

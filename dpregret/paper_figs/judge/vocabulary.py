@@ -54,8 +54,13 @@ MARKS: Final = {
 }  # fmt: skip
 """Verdict -> its sign, and the same in LaTeX; the word is always beside it, or in a legend. A check that holds
 has another sign than a claim that does."""
-ORDER: Final = tuple(dict.fromkeys((*CLAIMS, *CHECKS)))
-"""All verdicts."""
+ORDER: Final = tuple(dict.fromkeys((REPRODUCED, HOLDS, *CLAIMS, *CHECKS)))
+"""All verdicts, those as stated first."""
+
+
+def came_out(verdict: str, count: int) -> str:
+    """A verdict behind a number of lines: `1 holds`, `2 hold`, `2 inconclusive`."""
+    return verdict.removesuffix("s") if count > 1 and verdict in (HOLDS, FAILS) else verdict
 
 
 Parameter = Literal[
@@ -113,6 +118,17 @@ SUBJECTS: Final[Mapping[Response, str]] = {
     "draws": "the number of draws",
 }  # fmt: skip
 """Response -> the subject of a sentence about its growth."""
+
+
+_VALUES: Final = {
+    "experts": "d", "window": "W", "landau": "W", "items": "W", "beta": "1/beta", "delta": "1/delta", "corners": "k",
+}  # fmt: skip
+"""Parameter -> the symbol of its values, where a law is in a function of them."""
+
+
+def swept_symbol(parameter: Parameter, response: Response) -> str:
+    """The symbol of the values that a sweep takes, as in `T = 16; 32`."""
+    return _VALUES.get(parameter, labels_of(response).symbols[parameter])
 
 
 def labels_of(response: Response) -> Vocabulary:

@@ -183,13 +183,13 @@ def templates(form: str = "html") -> jinja2.Environment:
     return env
 
 
-def section(results: Path, paper: PaperTexts) -> View:
+def section(results: Path, paper: PaperTexts, names: Names = NOBODY) -> View:
     """The errata of one paper with their measured effects, and the counts of measured effects, mistakes in print (all,
-    and by what they are of) and other remarks."""
+    and by what they are of) and other remarks. Without displayed `names`, learners have their identifiers."""
     claims, folder = paper.claims, results / paper.claims.paper
     rows = {row["erratum"]: row for row in records(folder / "errata.csv")}
     lines = lines_of(folder)
-    found = (_entry(erratum, rows[erratum.id], lines, claims, results) for erratum in paper.errata.errata)
+    found = (_entry(erratum, rows[erratum.id], lines, claims, results, names) for erratum in paper.errata.errata)
     entries = sorted(found, key=_gravity)
     classes = classes_of(paper.errata.errata)
     mistakes = sum(classes.values())
@@ -203,7 +203,7 @@ def section(results: Path, paper: PaperTexts) -> View:
 
 
 def _entry(
-    erratum: Erratum, row: Record, lines: Mapping[str, Record], claims: ClaimsFile, results: Path
+    erratum: Erratum, row: Record, lines: Mapping[str, Record], claims: ClaimsFile, results: Path, names: Names
 ) -> dict[str, Any]:
     """One erratum as the page shows it. Links are relative to the folder of the page, and lead to what exists."""
     effect, links = "", []
@@ -211,7 +211,9 @@ def _entry(
         ratio = "" if row["ratio"] == DASH else f" (ratio {row['ratio']})"
         where = f" ({row['setting']})" if row.get("setting", DASH) not in ("", DASH) else ""
         printed, corrected = row["as printed"], row["corrected"]
-        effect = f"{row['quantity']}: {printed} as {erratum.provenance}, {corrected} in {row['against']}{ratio}{where}"
+        learner, _, variant = row["against"].partition(".")
+        against = learner_name(names, learner, variant) if learner in names else row["against"]
+        effect = f"{row['quantity']}: {printed} as {erratum.provenance}, {corrected} in {against}{ratio}{where}"
         figures = [figure.name for figure in claims.figures if figure.experiment == erratum.experiment]
         links = [f"{claims.paper}/figures/{name}.png" for name in figures]
         links.append(f"{claims.paper}/runs/{erratum.experiment}.parquet")
@@ -450,7 +452,7 @@ def _of_erratum(folder: Path, erratum: str, column: str) -> str:
     rows = records(folder / "errata.csv")
     effect: Record = next((row for row in rows if (row["erratum"], row["status"]) == (erratum, MEASURED)), {})
     value = effect.get(column, "")
-    return "" if value == formats.DASH else value.partition(" [")[0]
+    return "" if value == formats.DASH else re.split(r" [\[(]", value)[0]
 
 
 _GAINED: Final = (("ratios", "ratio"), ("noises", "noise"))

@@ -25,6 +25,7 @@ from dpregret.core import parquet
 from dpregret.paper_figs.judge import fits, result_tables, vocabulary
 from dpregret.paper_figs.judge.claims import Claim, ClaimsFile
 from dpregret.paper_figs.judge.confirmed import tally
+from dpregret.paper_figs.judge.fits import Estimate
 from dpregret.paper_figs.judge.read_claims import Changes, load_paper
 from dpregret.paper_figs.judge.runs import OPTIONS, crashes, read_runs
 from dpregret.paper_figs.judge.universal import counts_in_words
@@ -44,7 +45,7 @@ from dpregret.paper_figs.report.provenance import gather, in_minutes
 from dpregret.paper_figs.tables.printed import STYLE, fragment_of, slug
 from dpregret.paper_figs.tables.write_tables import BOUND_LATEX, MEASURED, symbol_of
 from dpregret.paper_figs.text import formats, formula
-from dpregret.paper_figs.text.formats import DASH, significant
+from dpregret.paper_figs.text.formats import DASH, significant, significant_interval
 from dpregret.paper_figs.text.formula import marked_up, unicode
 from dpregret.paper_figs.winners.table import FOLDER, TABLE, VERDICTS
 
@@ -69,7 +70,7 @@ NEEDLESS: Final = ' xmlns="http://www.w3.org/1998/Math/MathML" display="inline"'
 CLOSED: Final = re.compile(r"</t[dr]>\s*")
 """Ends of cells and rows, which end where the next one begins: a tenth of the text."""
 LISTED: Final = 25
-"""Laws that hold always that a paper's page lists, if all hold: those nearest to what is allowed."""
+"""Laws that hold always that a paper's page lists at least, if all hold: those nearest to what is allowed."""
 
 
 def counted(tested: Iterable[View]) -> dict[str, dict[str, int]]:
@@ -98,14 +99,16 @@ def paper_view(results: Path, claims: ClaimsFile, errata: View, names: Names, ch
     effects = [row for row in findings.records(folder / "errata.csv") if row["status"] == MEASURED]
     titles = {"gains": "Gains"} if claims.gains else {}
     titles |= {f"exact/{name}": f"Exact: {name}" for name in claims.exact}
+    tables = [_table(folder, claims, number, ids) for number in range(len(claims.tables))]
+    quoting = "".join(table["printed"] or "" for table in tables)
     counts, stated = counted(tested), ["derived here"] if claims.chapter else [*KINDS][:2]
     return {
         "paper": claims.paper,
         "claims_file": claims,
-        "tables": [_table(folder, claims, number, ids) for number in range(len(claims.tables))],
+        "tables": tables,
         "claims": views,
         "tested": tested,
-        "always": _always(lines),
+        "always": _always(lines, {*re.findall(rf'"#claim-{claims.paper}-([^"]+)"', quoting)}),
         "confirmed": confirmed_view(tested),
         "absent": tuple(view for view in views if view["absent"]),
         "figures": figures,
@@ -119,13 +122,14 @@ def paper_view(results: Path, claims: ClaimsFile, errata: View, names: Names, ch
     }
 
 
-def _always(lines: Mapping[str, Record]) -> View:
-    """The laws that hold always, those that do not hold first, then by their share of what is allowed; how many of them
-    the page lists; and their counts in words."""
+def _always(lines: Mapping[str, Record], quoted: set[str]) -> View:
+    """The laws that hold always, those that do not hold first, then by their share of what is allowed; those that the
+    page lists, to which the claims `quoted` by its tables belong; and their counts in words."""
     rows = [line for line in lines.values() if line["origin"] == result_tables.AUTOMATIC]
     rows.sort(key=lambda line: (line["verdict"] == HOLDS, -float(line["share"] or "inf")))
     held = all(line["verdict"] == HOLDS for line in rows)
-    listed = max(LISTED, sum(line["verdict"] != HOLDS for line in rows))
+    most = max(LISTED, sum(line["verdict"] != HOLDS for line in rows))
+    listed = [line for place, line in enumerate(rows) if place < most or slug(line["claim"]) in quoted]
     return {"rows": rows, "listed": listed, "held": held, "counts": counts_in_words(pd.DataFrame(rows)) if rows else ""}
 
 
@@ -294,8 +298,9 @@ def unclaimed(explored: dict[str, Any], claims: ClaimsFile, titles: Mapping[str,
         columns = {
             "learner": [data["names"][series] for series in cells["series"]],
             **{explored["labels"][variable]: texts[variable] for variable in data["variables"]},
-            explored["response"]: texts["mean"],
-            "95 %": "[" + texts["low"] + ", " + texts["high"] + "]",
+            explored["response"]: [
+                significant_interval(Estimate(*row)) for row in cells[["mean", "low", "high"]].to_numpy(dtype=float)
+            ],
             "fixed-point baseline": texts["trivial"],
             "runs": texts["runs"],
         }
@@ -361,7 +366,7 @@ SHOWN: Final = {
 LEARNERS: Final = ("winner", "second", "bound_of", "reference")
 """Columns that hold a learner and its variant."""
 PARTS: Final = {
-    "profiles": "Performance profiles",
+    "profiles": "Share of problems within a factor of the least regret",
     "coverage": "Predicted regret",
 }
 
@@ -500,7 +505,9 @@ def write_report(
         if not (results / paper / "claims.csv").exists():
             raise ReportError(f"{results / paper}: no claims.csv; run the paper first")
         views.append(
-            paper_view(results, written.claims, findings.section(results, written), run.names, written.changes)
+            paper_view(
+                results, written.claims, findings.section(results, written, run.names), run.names, written.changes
+            )
         )
         rows = read_runs(runs / paper, columns=READ)
         crashed += crashes(rows)
@@ -518,12 +525,15 @@ def write_report(
         spoken=lambda text: re.sub(r"\b\w+(?= = )", lambda name: LABELS.get(name[0], name[0]), text),
         in_minutes=in_minutes,
         cell=table_cell,
+        filled=filled,
+        is_learner=lambda text: text.partition(".")[0] in run.names,
     )
     template.globals.update(
         vars(vocabulary),
         kinds=KINDS,
         charted=CHARTED,
         dict=dict,
+        dash=DASH,
         find=find,
         called=partial(learner_name, run.names),
         number=result_tables.claim_value,
@@ -559,7 +569,7 @@ def write_report(
     )
     out.parent.mkdir(parents=True, exist_ok=True)
     text, scripts_follow, rest = html.partition("</main>")
-    out.write_text(CLOSED.sub("", text.replace(NEEDLESS, "")) + scripts_follow + rest, encoding="utf-8")
+    out.write_text(unbroken(CLOSED.sub("", text.replace(NEEDLESS, ""))) + scripts_follow + rest, encoding="utf-8")
 
 
 def vendored() -> list[dict[str, str]]:
@@ -608,6 +618,27 @@ def table_cell(text: object) -> Markup:
     """A cell of a table; a number with a power of ten carries its value, by which a column sorts."""
     shown, number = marked_up(str(text)), re.match(r"-?\d(?:\.\d+)?e[-+]?\d+", str(text))
     return Markup(f'<data value="{number[0]}">{shown}</data>' if number else shown)  # escaped in marked_up
+
+
+def filled(table: View) -> View:
+    """A table of text without the columns in which every cell is empty or a dash."""
+    kept = [
+        place for place in range(len(table["columns"])) if any(row[place] not in ("", DASH) for row in table["rows"])
+    ]
+    rows = [[row[place] for place in kept] for row in table["rows"]]
+    return {**table, "columns": [table["columns"][place] for place in kept], "rows": rows}
+
+
+UNBROKEN: Final = re.compile(
+    r"(?<=\d) (?=(?:%|min|s|ms|MB|MiB|GiB|h)(?!\w))|\[[−-]?\d[\d.]*, [−-]?\d[\d.]*\]|(?<=\b[A-Za-zδεμ]) = (?=[−\d])"
+)
+"""A number and its unit, an interval, and a setting, in which no line may end."""
+
+
+def unbroken(html: str) -> str:
+    """The page with blanks that hold there."""
+    head, main, body = html.partition("<main")
+    return head + main + UNBROKEN.sub(lambda match: match[0].replace(" ", "\xa0"), body)
 
 
 def find(**filters: str) -> str:

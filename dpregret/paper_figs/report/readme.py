@@ -30,7 +30,7 @@ from dpregret.paper_figs.judge.confirmed import FOLDER, TABLE, tally
 from dpregret.paper_figs.judge.read_claims import load_changes, load_claims, load_paper
 from dpregret.paper_figs.judge.result_tables import AUTOMATIC, read_judged
 from dpregret.paper_figs.judge.verdicts import POWER
-from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, NOT_RUN, ORDER, REPRODUCED, VIOLATED, parse
+from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, NOT_RUN, ORDER, REPRODUCED, VIOLATED, came_out, parse
 from dpregret.paper_figs.report import findings
 from dpregret.paper_figs.report.findings import MET, by_statement, headlines, markdown, refutations, statement_named
 from dpregret.paper_figs.tables.printed import PRINTED, brief
@@ -115,10 +115,10 @@ def _counted(lines: pd.DataFrame, order: Iterable[str]) -> dict[Any, int]:
 
 def _in_words(lines: pd.DataFrame) -> str:
     """Verdicts with their numbers; of violated claims also the number of statements, where it is smaller."""
-    words = {word: f"{number} {word}" for word, number in _counted(lines, ORDER).items() if number}
+    words = {word: f"{number} {came_out(word, number)}" for word, number in _counted(lines, ORDER).items() if number}
     violated = lines.loc[lines["verdict"] == VIOLATED]
     if "source" in violated and len(statements := violated[["paper", "source"]].drop_duplicates()) < len(violated):
-        words[VIOLATED] += f" ({len(statements)} statements)"
+        words[VIOLATED] += f" ({formats.several(len(statements), 'statement')})"
     return "; ".join(words.values())
 
 

@@ -17,7 +17,7 @@ import pandas as pd
 
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge import fits, result_tables
-from dpregret.paper_figs.judge.cells import SATURATED, NotRun, select_rows, setting
+from dpregret.paper_figs.judge.cells import SATURATED, NotRun, of_risk, select_rows, setting
 from dpregret.paper_figs.judge.claims import QUOTED, ClaimsFile, Erratum, Measure, Table, TableRow
 from dpregret.paper_figs.judge.confirmed import NO_DIGESTS, NOTHING_CONFIRMED, Confirmation
 from dpregret.paper_figs.judge.read_claims import load_paper
@@ -320,10 +320,10 @@ COLUMNS: Final = [
 ]  # fmt: skip
 MEASURED, NOT_MEASURABLE = "measured", "not measured"
 QUANTITIES: Final = {
-    "regret_ratio": ("regret", "mean regret at the longest horizon"),
-    "noise_ratio": ("noise_scale", "noise scale per node"),
+    "regret_ratio": ("regret", ("mean regret at the longest horizon", "mean excess risk with most records")),
+    "noise_ratio": ("noise_scale", ("noise scale per node", "noise scale")),
 }
-"""Quantity -> the column of a run that holds it, and its name in words."""
+"""Quantity -> the column of a run that holds it, and its names in words: of regrets, and of risks."""
 EMPTY: Final = ("quantity", "as printed", "against", "corrected", "ratio", "of constant", "setting")
 """Columns of an effect."""
 
@@ -377,7 +377,7 @@ def measure(
     `of constant`: the printed regret over that of a fixed-point baseline. largest: settings of which the largest value
     is taken. Raises NotRun or NoExponent.
     """
-    column, quantity = QUANTITIES[what.quantity]
+    column, (quantity, of_risks) = QUANTITIES[what.quantity]
     printed_rows, right_rows = (
         last_rows(select_rows(runs, what.learner, name, experiment, what.stream, what.where), largest)
         for name in (what.variant, what.against)
@@ -391,7 +391,7 @@ def measure(
         raise NotRun(f"{column} is not finite for {what.learner} in {experiment}")
     share = pairs["regret_printed"].mean() / pairs["trivial_regret_printed"].mean() if column == "regret" else np.nan
     return {
-        "quantity": quantity,
+        "quantity": of_risks if of_risk(printed_rows) else quantity,
         "against": f"{what.learner}.{what.against}",
         "ratio": formats.significant(float(printed.mean() / right.mean())),
         "of constant": formats.significant(share),

@@ -15,8 +15,8 @@ from pydantic import AfterValidator
 from dpregret.core.errors import printable
 
 _NUMBER = r"[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|inf)"
-_HARMLESS = re.compile(rf"-|{_NUMBER}(?:; {_NUMBER})*(?: \[{_NUMBER}, {_NUMBER}\](?: \([\w/ ]+\))*)?", re.ASCII)
-"""A dash, numbers, a number with its interval: no spreadsheet takes them for more."""
+_HARMLESS = re.compile(rf"-|{_NUMBER}(?:; {_NUMBER})*(?: \[{_NUMBER}, {_NUMBER}\])?(?: \([\w/ ]+\))*", re.ASCII)
+"""A dash, numbers, a number with its interval or a remark in words: no spreadsheet takes them for more."""
 _FORMULA = re.compile(r"\s*'*\s*[=+\-@＝＋－＠]")
 _SHIELDED = re.compile(rf"'(?={_FORMULA.pattern})")
 

@@ -31,7 +31,8 @@ DASH = "-"
 MOST_COLUMNS = 1000
 HEADS = {
     "half_width": "half-width", "resolution_log": "resolution, power of ln T", "noticed_power": "noticed in the power",
-    "noticed_log": "noticed in the power of ln T", "deserves": "deserved verdict", "right": "share judged so",
+    "noticed_log": "noticed in the power of ln T", "deserves": "deserved verdict",
+    "phrase": "words in its reason", "right": "share judged so",
     "else": "most frequent other verdict", "with": "with mechanism", "over": "over mechanism", "where": "selected",
     "value": "its value",
 }  # fmt: skip
@@ -61,14 +62,39 @@ def significant(value: float, digits: int = 3) -> str:
 
 
 def significant_interval(estimate: Estimate) -> str:
-    """`value [low, high]` with three significant digits."""
-    return f"{significant(estimate.value)} [{significant(estimate.low)}, {significant(estimate.high)}]"
+    """`value [low, high]` with three significant digits, or as many as tell the ends apart."""
+    return _with_ends(estimate, significant, 3)
 
 
 def with_interval(estimate: Estimate, digits: int = 2) -> str:
-    """`value [low, high]`."""
-    low, high = format_number(estimate.low, digits), format_number(estimate.high, digits)
-    return f"{format_number(estimate.value, digits)} [{low}, {high}]"
+    """`value [low, high]` with `digits` decimals, or as many as tell the ends apart."""
+    return _with_ends(estimate, format_number, digits)
+
+
+MOST_DIGITS = 6
+"""Of a number in a table of results."""
+NO_SPREAD, NARROW = "no spread", 1e-5
+"""What stands in place of an interval whose width is at most this share of its number, or of one."""
+
+
+def _with_ends(estimate: Estimate, text: Callable[[float, int], str], digits: int) -> str:
+    """The shortest text from `digits` on in which the ends differ; without ends where they hardly do."""
+    if estimate.high - estimate.low <= NARROW * max(1.0, abs(estimate.value)):
+        return f"{text(estimate.value, digits)} ({NO_SPREAD})"
+    texts = [[text(number, more) for number in estimate] for more in range(digits, max(digits, MOST_DIGITS) + 1)]
+    value, low, high = next((row for row in texts if row[1] != row[2]), texts[0])
+    return f"{value} [{low}, {high}]"
+
+
+def ends(low: float, high: float, digits: int = 3) -> str:
+    """`[low, high]` with `digits` decimals, or as many as tell the ends apart."""
+    texts = [[format_number(end, more) for end in (low, high)] for more in range(digits, MOST_DIGITS + 1)]
+    return f"[{', '.join(next((pair for pair in texts if pair[0] != pair[1]), texts[0]))}]"
+
+
+def several(count: int, noun: str) -> str:
+    """`1 cell`, `2 cells`."""
+    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 def write_csv(frame: pd.DataFrame, path: Path) -> None:

@@ -326,7 +326,8 @@ def verdicts(simulations: int, seed: int = 1) -> pd.DataFrame:
         results.append(
             {
                 "curve": name,
-                "deserves": f"{case.verdict}{f' ({case.phrase})' if case.phrase else ''}",
+                "deserves": case.verdict,
+                "phrase": case.phrase or formats.DASH,
                 "simulations": simulations,
                 "right": 1 - len(wrong) / simulations,
                 "else": max(sorted(wrong), key=wrong.count) if wrong else formats.DASH,

@@ -124,7 +124,10 @@ def profile_figure(table: pd.DataFrame, theme: Theme) -> PanelFigure:
         widest = max(1.5, min(WIDEST, 1.1 * float(group.loc[group["learner"].isin(learners), "ratio"].max())))
         style.log_axis(axis, "x", [tick for tick in (TICKS if widest < NARROW else COARSE) if tick <= widest])
         axis.set(xlim=(1.0, widest), ylim=(0.0, 1.03), ylabel="share of its problems")
-        axis.set(xlabel=r"factor $\tau$ of the least regret", title=f"{title}, {_problems(group['problem'].nunique())}")
+        axis.set(
+            xlabel=r"factor $\tau$ of the least regret",
+            title=f"{title}, {formats.several(group['problem'].nunique(), 'problem')}",
+        )
         for learner in learners:
             values = np.clip(group.loc[group["learner"] == learner, "ratio"].to_numpy() / (1 + 1e-9), 1.0, None)
             curve_style, text, count = theme.styles.at(learner), theme.name(learner), len(values)
@@ -142,17 +145,15 @@ def profile_figure(table: pd.DataFrame, theme: Theme) -> PanelFigure:
         figure.title = "No private learner has the least regret on all its problems, in any class"
         if sure:
             figure.title = f"A private learner has the least regret on all its problems in {sure}"
-        figure.finding = f"{text} has the least regret in {100 * share:.0f} % of its {_problems(count)} ({where})"
+        figure.finding = (
+            f"{text} has the least regret in {100 * share:.0f} % of its {formats.several(count, 'problem')} ({where})"
+        )
     figure.setting = (
         "Performance profiles: share of a learner's own problems that it solves within a factor of the least regret of "
         f"any learner with the same guarantee; at most {MOST} learners a panel, those with most problems. The problems "
         "were chosen by us and are no random sample."
     )
     return figure
-
-
-def _problems(count: int) -> str:
-    return f"{count} problem{'s' if count > 1 else ''}"
 
 
 def _shown_learners(group: pd.DataFrame) -> list[str]:

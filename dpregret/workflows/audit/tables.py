@@ -72,13 +72,19 @@ def finding(claimed: float, accounted: float, exact: float, audited: float, reac
         return f"{BROKEN}: {reached:.3g} times the noise of its plan reaches what is played"
     if accounted > claimed * (1 + ROUNDING):
         above = {"exact": exact, "audited": audited}
-        losses = [f"{how} loss {lost / claimed:.3g} times" for how, lost in above.items() if lost > claimed]
+        losses = [f"{how} loss {_factor(lost / claimed)} times" for how, lost in above.items() if lost > claimed]
         if losses:
-            return f"violates its claim: {', '.join([*losses, f'accounted {accounted / claimed:.3g} times'])}"
-        return f"not proved: accounted eps is {accounted / claimed:.3g} times its claim"
+            return f"violates its claim: {', '.join([*losses, f'accounted {_factor(accounted / claimed)} times'])}"
+        return f"not proved: accounted eps is {_factor(accounted / claimed)} times its claim"
     attained = np.fmax(exact, audited)
     text = "keeps its claim" if attained >= TELLING * accounted else UNINFORMATIVE
     return text if accounted >= 0.9 * claimed else f"{text}, spends {accounted / claimed:.2g} of its budget"
+
+
+def _factor(ratio: float) -> str:
+    """A ratio above 1 with three significant digits, or as many as show that it is."""
+    texts = (f"{ratio:.{digits}g}" for digits in range(3, 17))
+    return next(text for text in texts if text != "1")
 
 
 def write_audit(families: Sequence[Path], planted: Path, out: Path) -> None:
