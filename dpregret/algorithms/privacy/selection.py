@@ -38,8 +38,8 @@ from dpregret.algorithms.privacy.budget import (
 from dpregret.algorithms.privacy.noise import Joint
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled
-from dpregret.numerics.elementary import log, log_of
-from dpregret.numerics.random import addresses, fill_exponentials
+from dpregret.numerics.elementary import log_of
+from dpregret.numerics.random import Addresses, addresses, exponential_rows, fill_exponentials
 
 SelectionNoise = Literal["laplace", "gumbel"]
 
@@ -156,13 +156,26 @@ def selection_noise(
     generators: one per run, or a `Joint` one.
     """
     draws = np.empty((len(generators), rounds, candidates))
-    fill_exponentials(addresses(generators), draws)
-    if distribution == "laplace":
+    if distribution == "gumbel":
+        _fill_gumbels(addresses(generators), draws)
+    else:
+        fill_exponentials(addresses(generators), draws)
         parts = [(generators[0], draws)] if isinstance(generators, Joint) else zip(generators, draws, strict=True)
         for generator, part in parts:
             _times_rademacher(part.ravel(), np.frombuffer(generator.bytes(-(-part.size // 8)), dtype=np.uint8))
-        return draws.swapaxes(0, 1)
-    return np.asarray(log(draws.swapaxes(0, 1)))
+    return draws.swapaxes(0, 1)
+
+
+@compiled
+def _fill_gumbels(generators: Addresses, out: Array) -> None:
+    """out (runs, rounds, candidates): ln of unit exponentials, row by row, so that no second block is in memory."""
+    runs, rounds, candidates = out.shape
+    spent = np.empty((1, candidates))
+    for run in range(runs):
+        for now in range(rounds):
+            exponential_rows(generators[run], spent, False)
+            for candidate in range(candidates):
+                out[run, now, candidate] = log_of(spent[0, candidate])
 
 
 @compiled
