@@ -8,7 +8,7 @@ from tiers import Tiered, tiered
 
 from dpregret.numerics import compiled as numerics_compiled
 
-gc.set_threshold(100_000, 50, 100)  # thousands of tests lie in memory: to look for cycles takes a fifth of the time
+gc.set_threshold(20_000, 10, 10)  # to look for cycles is up to a fifth of the time; more seldom than this takes memory
 numerics_compiled.specialised = tiered  # before any module takes it over
 settings.register_profile("dpregret", deadline=None, max_examples=50)  # the first one may import or compile
 settings.load_profile("dpregret")
