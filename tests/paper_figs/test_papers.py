@@ -91,7 +91,7 @@ def test_tables_speak_of_excess_risk(risk_runs: Path, tmp_path: Path) -> None:
     table = pd.read_csv(tmp_path / "table_1_all.csv", keep_default_na=False).set_index(["algorithm", "variant"])
     assert {"n exponent", "(ln k) exponent", "previous lower bound", "lower bound"} <= set(table.columns) - {"window"}
     found = table.loc[("(i) noisy mirror descent, Euclidean", "corrected")]
-    assert found["n exponent"].startswith("-1.05 [")  # beside a logarithm that the planted law lacks
+    assert found["n exponent"].startswith("-1.05 (")  # beside a logarithm that the planted law lacks
     assert (found["operation counted"], found["iterations"]) == ("1 projection", "64")
     assert float(found["excess / baseline"]) == pytest.approx(20 / 2**16, rel=1e-2)
     printed = table.loc[("(iv) private Frank-Wolfe, corners", "printed"), "verdicts"]
