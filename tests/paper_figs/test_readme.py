@@ -101,7 +101,7 @@ def test_a_cell_of_the_short_table_has_the_worst_verdict() -> None:
     head = ["row", "column", "part", "printed", "side", "claim", "law", "power", "verdict", "sign", "resolution"]
     rows = [
         ("1", "as printed", "a", "privacy", "", "violated", "✗"),
-        ("1", "as printed", "b", "T", "0.99 [0.9, 1.0]", "linear regret", "✗"),
+        ("1", "as printed", "b", "T", "0.9862 [0.9861, 0.9863]", "linear regret", "✗"),
         ("1", "corrected", "c", "privacy", "", "holds", "✓"),
         ("1", "corrected, so", "d", "ln T", "0.0 [0, 0]", "below bound", "↓"),
         ("2", "reconstructed", "e", "T", "1.0 [1, 1]", "violated", "✗"),

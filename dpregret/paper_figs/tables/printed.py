@@ -405,7 +405,9 @@ def _worst(lines: pd.DataFrame) -> str:
     failed = lines.loc[lines["sign"] == MARKS[word.VIOLATED][0]]
     if len(failed):
         return "✗ " + ", ".join(
-            f"regret like {law}^{power.partition(' ')[0]}" if power else "privacy" if law == PRIVACY else verdict
+            f"regret like {law}^{formats.format_number(float(power.partition(' ')[0]))}"
+            if power
+            else ("privacy" if law == PRIVACY else verdict)
             for law, power, verdict in zip(failed["law"], failed["power"], failed["verdict"], strict=True)
         )
     for sign, verdicts in (("?", UNDECIDED), ("↓", (word.BELOW, word.ABOVE))):
