@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -26,21 +27,23 @@ def code_cells(notebook: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def executed(notebook: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
-    """Outputs of every code cell, in order, in the form of nbformat 4; in the working folder."""
+    """Outputs of every code cell, in order, in the form of nbformat 4; in the working folder, lines as in a notebook,
+    which has no terminal."""
     names: dict[str, Any] = {"__name__": "__main__"}
     for number, cell in enumerate(code_cells(notebook), 1):
         tree = ast.parse("".join(cell["source"]))
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
         printed, value = io.StringIO(), None
-        with contextlib.redirect_stdout(printed):
+        with contextlib.redirect_stdout(printed), _no_terminal():
             exec(compile(tree, "cell", "exec"), names)
             if isinstance(last, ast.Expr):
                 value = eval(compile(ast.Expression(last.value), "cell", "eval"), names)
+            text = repr(value)
         outputs: list[dict[str, Any]] = []
         if printed.getvalue():
             outputs.append({"name": "stdout", "output_type": "stream", "text": printed.getvalue().splitlines(True)})
         if value is not None:
-            data: dict[str, Any] = {"text/plain": repr(value).splitlines(True)}
+            data: dict[str, Any] = {"text/plain": text.splitlines(True)}
             if table := getattr(value, "_repr_html_", lambda: None)():
                 data["text/html"] = table.splitlines(True)
             picture = getattr(value, "_repr_png_", lambda: None)()
@@ -49,6 +52,13 @@ def executed(notebook: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
             outputs.append({"data": data, "execution_count": number, "metadata": {}, "output_type": "execute_result"})
         outputs += [{"data": data, "metadata": {}, "output_type": "display_data"} for data in _figures()]
         yield outputs
+
+
+@contextlib.contextmanager
+def _no_terminal() -> Iterator[None]:
+    """What is printed has the width that it has in a notebook, whatever the terminal or COLUMNS says."""
+    with mock.patch.dict(os.environ, COLUMNS=""), mock.patch.object(sys, "__stdout__", None):
+        yield
 
 
 def _figures() -> Iterator[dict[str, Any]]:
