@@ -144,6 +144,10 @@ def test_a_ledger_above_its_claim_is_audited_with_all_runs() -> None:
         ((2.0, 4.0, 2.5, 1.0), "violates its claim: exact loss 1.25 times, accounted 2 times"),
         ((2.0, 4.0, math.nan, 3.0), "violates its claim: audited loss 1.5 times, accounted 2 times"),
         ((2.0, 4.0, math.nan, 2.001), "violates its claim: audited loss 1.0005 times, accounted 2 times"),
+        (
+            (1.9999999999999998, 4.0, math.nan, 2.0),
+            "violates its claim: audited loss 1.0000000000000002 times, accounted 2 times",
+        ),
         ((2.0, 4.0, 2.5, 3.0), "BROKEN: more is shown to be lost than its exact loss"),
         ((2.0, 2.0, 1.5, 1.0, 0.5), "BROKEN: 0.5 times the noise of its plan reaches what is played"),
         ((2.0, 2.0, 1.5, 1.0, 1 + 1e-12), "keeps its claim"),

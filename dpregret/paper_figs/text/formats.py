@@ -13,7 +13,7 @@ import re
 import shutil
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -81,15 +81,20 @@ def _with_ends(estimate: Estimate, text: Callable[[float, int], str], digits: in
     """The shortest text from `digits` on in which the ends differ; without ends where they hardly do."""
     if estimate.high - estimate.low <= NARROW * max(1.0, abs(estimate.value)):
         return f"{text(estimate.value, digits)} ({NO_SPREAD})"
-    texts = [[text(number, more) for number in estimate] for more in range(digits, max(digits, MOST_DIGITS) + 1)]
-    value, low, high = next((row for row in texts if row[1] != row[2]), texts[0])
+    value, low, high = _apart(estimate, text, digits)
     return f"{value} [{low}, {high}]"
+
+
+def _apart(numbers: Iterable[float], text: Callable[[float, int], str], digits: int) -> list[str]:
+    """Texts of numbers, of which the last two are ends: with the fewest digits, from `digits` on, that tell these
+    apart."""
+    texts = [[text(number, more) for number in numbers] for more in range(digits, max(digits, MOST_DIGITS) + 1)]
+    return next((row for row in texts if row[-2] != row[-1]), texts[0])
 
 
 def ends(low: float, high: float, digits: int = 3) -> str:
     """`[low, high]` with `digits` decimals, or as many as tell the ends apart."""
-    texts = [[format_number(end, more) for end in (low, high)] for more in range(digits, MOST_DIGITS + 1)]
-    return f"[{', '.join(next((pair for pair in texts if pair[0] != pair[1]), texts[0]))}]"
+    return f"[{', '.join(_apart((low, high), format_number, digits))}]"
 
 
 def several(count: int, noun: str) -> str:

@@ -83,7 +83,7 @@ def finding(claimed: float, accounted: float, exact: float, audited: float, reac
 
 def _factor(ratio: float) -> str:
     """A ratio above 1 with three significant digits, or as many as show that it is."""
-    texts = (f"{ratio:.{digits}g}" for digits in range(3, 17))
+    texts = (f"{ratio:.{digits}g}" for digits in range(3, 18))
     return next(text for text in texts if text != "1")
 
 
