@@ -55,6 +55,14 @@ def test_cells_of_a_csv_are_no_formulas_and_are_read_back(folder: Path, one: str
     assert back["n"].tolist() == [-1.5, 2.0]
 
 
+def test_a_whole_number_of_a_csv_has_all_its_digits(tmp_path: Path) -> None:
+    """A horizon is no measurement: 2^24 is not 16777200, whatever else stands in its column."""
+    written = pd.DataFrame({"x": [2.0**24, -4194304.0, 2.0**53 - 1, 0.0, 1234567.5, 2.0**53, math.nan, -math.inf]})
+    formats.write_csv(written, tmp_path / "x.csv")
+    lines = (tmp_path / "x.csv").read_text().split()
+    assert lines == ["x", "16777216", "-4194304", "9007199254740991", "0", "1.23457e+06", "9.0072e+15", '""', "-inf"]
+
+
 @pytest.mark.parametrize(("count", "said"), [(1000, "c0"), (1001, "1: 1001 cells"), (100_000, "1: 100000 cells")])
 def test_a_table_of_too_many_columns_is_refused_at_once(count: int, said: str, tmp_path: Path) -> None:
     """And equal names are found without comparing each with each."""

@@ -103,9 +103,15 @@ def several(count: int, noun: str) -> str:
 
 
 def write_csv(frame: pd.DataFrame, path: Path) -> None:
-    """CSV with unix line ends, six significant digits and `shielded` text; `read_csv` gives the text back."""
+    """CSV with unix line ends and `shielded` text, which `read_csv` gives back; whole numbers have all their digits,
+    others six significant ones."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    _mapped(frame, shielded).to_csv(path, index=False, float_format="%.6g", lineterminator="\n")
+    _mapped(frame, shielded).to_csv(path, index=False, float_format=_in_csv, lineterminator="\n")
+
+
+def _in_csv(value: float) -> str:
+    whole = float(value).is_integer() and abs(value) < 2**53
+    return f"{value:.0f}" if whole else f"{value:.6g}"
 
 
 def read_csv(path: Path | str, **options: Any) -> pd.DataFrame:

@@ -356,4 +356,4 @@ def readable(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _number(value: float) -> str:
-    return f"{value:.0f}" if value.is_integer() and abs(value) < 1e7 else formats.significant(value, 5)
+    return f"{value:.0f}" if value.is_integer() and abs(value) < 1e10 else formats.significant(value, 5)

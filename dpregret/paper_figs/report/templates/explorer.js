@@ -13,6 +13,8 @@
     { symbol: down({ x: (x) => x, y: (_, y) => -y }), sign: "▼" }, { symbol: down({ x: (_, y) => -y, y: (x) => x }), sign: "▶" }, { symbol: down({ x: (_, y) => y, y: (x) => x }), sign: "◀" },
   ];
   const text = (value) => (value === null ? "none" : written(value));
+  // of a setting: a whole number has all its digits
+  const exact = (value) => written(Number.isInteger(value) ? value : Number(value.toPrecision(7)));
   // round numbers of a logarithmic axis: few, whatever it spans
   const decades = (values) => {
     const [low, high] = [Math.min(...values), Math.max(...values)], span = Math.log10(high / low);
@@ -152,7 +154,7 @@
       const lower = { label: across, labelAnchor: "center", labelArrow: "none" }, left = { label: response, labelArrow: "none" };
       const heights = logy ? decades(rows.map((row) => row.y)) : null;
       const small = heights?.some((value) => value < 1e-4), tick = (value) => (small ? written(value.toExponential()) : short(value));
-      const title = (row) => `${called.get(row.series)}\n${row.x === null ? "" : `${across}: ${short(row.x)}\n`}${response}: ${short(row.y)}\n95 %: ${short(row.low)} to ${short(row.high)}\n${row.runs} runs`;
+      const title = (row) => `${called.get(row.series)}\n${row.x === null ? "" : `${across}: ${exact(row.x)}\n`}${response}: ${short(row.y)}\n95 %: ${short(row.low)} to ${short(row.high)}\n${row.runs} runs`;
       const line = (dashed) => Plot.lineY(moving.filter((row) => this.experiment.printed.includes(row.series) === dashed), { x: "x", y: "y", z: "series", stroke, strokeWidth: 2, ...(dashed ? { strokeDasharray: "5 4" } : {}) });
       const reach = this.fields.intervals.checked ? [
         Plot.areaY(moving, { x: "x", y1: "low", y2: "high", z: "series", fill: stroke, fillOpacity: 0.16 }),
@@ -162,7 +164,7 @@
         width, height: 400, marginLeft: 64, marginBottom: 44, marginTop: 24, style: { fontSize: "12px", background: "none", overflow: "visible" },
         x: { type: logx ? "log" : "linear", axis: null }, y: { type: logy ? "log" : "linear", axis: null }, symbol: { type: "identity" },
         marks: [
-          ...(xs.length ? [logx ? Plot.axisX(ticks, { ...lower, text: (value) => String(Number(value.toPrecision(7))) }) : Plot.axisX(lower)] : []),
+          ...(xs.length ? [logx ? Plot.axisX(ticks, { ...lower, text: exact }) : Plot.axisX(lower)] : []),
           ...(logy ? [Plot.gridY(heights), Plot.axisY(heights, { ...left, text: tick })] : [Plot.gridY(), Plot.axisY(left)]),
           ...reach, line(false), line(true), Plot.ruleY(still, { y: "y", stroke, strokeWidth: 1.5, strokeDasharray: "2 3" }),
           Plot.dot(moving, { x: "x", y: "y", symbol: (row) => GLYPHS[symbol.get(row.series)].symbol, fill: stroke, stroke: "none", r: 4.5, className: "points" }),
@@ -200,8 +202,8 @@
 
     table(rows, called, across, response, hidden) {
       const head = ["learner", across, response, "from", "to", "runs"];
-      const short = (value) => (value === null ? "any" : written(Number(value.toPrecision(5))));
-      const body = rows.map((row) => element("tr", {}, ...[called.get(row.series), short(row.x), short(row.y), short(row.low), short(row.high), row.runs].map((cell) => element("td", { textContent: cell }))));
+      const short = (value) => written(Number(value.toPrecision(5)));
+      const body = rows.map((row) => element("tr", {}, ...[called.get(row.series), row.x === null ? "any" : exact(row.x), short(row.y), short(row.low), short(row.high), row.runs].map((cell) => element("td", { textContent: cell }))));
       const table = element("table", {}, element("caption", { className: "unseen", textContent: "Numbers of the chart" }), element("thead", {}, element("tr", {}, ...head.map((name) => element("th", { textContent: name, scope: "col" })))), element("tbody", {}, ...body));
       this.form.querySelector(".numbers .scroll").replaceChildren(table);
       this.form.querySelector(".numbers summary").textContent = `the numbers (${rows.length} cells${hidden ? `, ${hidden} not positive and not on a log axis` : ""})`;
