@@ -388,13 +388,13 @@ def test_every_page_opens_without_a_request_or_a_word_on_the_console(browser: An
 def test_a_small_number_is_a_power_of_ten_and_sorts_as_one(browser: Any) -> None:
     show(browser, "winners")
     delta = browser.execute_script(
-        "return [...document.querySelectorAll('#winners-table tbody tr')][0].cells[6].textContent"
+        "return [...document.querySelectorAll('#winners-table tbody tr')][0].cells[7].textContent"
     )
     assert delta == "10⁻⁶"
     first = browser.execute_script(
         "const body = document.querySelector('#winners-table tbody'), row = body.rows[0].cloneNode(true);"
-        "row.cells[6].replaceChildren('0.5'); body.prepend(row);"
-        "document.querySelectorAll('#winners-table thead button')[6].click(); return body.rows[0].cells[6].textContent"
+        "row.cells[7].replaceChildren('0.5'); body.prepend(row);"
+        "document.querySelectorAll('#winners-table thead button')[7].click(); return body.rows[0].cells[7].textContent"
     )
     assert first == "10⁻⁶"
 
@@ -437,3 +437,18 @@ def test_a_claim_is_found_by_its_words_and_the_address_keeps_what_was_chosen(bro
     link.send_keys(Keys.ENTER)
     await_true(browser, "return document.querySelector('.page.shown select[name=experiment]').value === 'horizon'")
     assert browser.get_log("browser") == []
+
+
+def test_settings_of_curves_have_all_their_digits(browser: Any) -> None:
+    show(browser, f"{PAPER}-curves?experiment=horizon")
+    largest, cells, labels = browser.execute_script(
+        "const { explorer } = document.querySelector('.page.shown .explorer');"
+        "const texts = (all) => [...all].map((each) => each.textContent);"
+        "explorer.records.forEach((each) => { each.checkpoint *= 1024; }); explorer.draw();"
+        "return [Math.max(...explorer.records.map((each) => each.checkpoint)),"
+        " texts(explorer.form.querySelectorAll('.numbers td:nth-child(2)')),"
+        " texts(explorer.chart.querySelectorAll('text'))]"
+    )
+    assert largest >= 2**24
+    assert str(largest) in cells
+    assert str(largest) in labels

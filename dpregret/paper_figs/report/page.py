@@ -254,11 +254,11 @@ NUMBERS: Final = ("mean", "low", "high", "bound", "trivial", "runs")
 READ: Final = ("anytime", "regret", "trivial_regret", "bound")
 """Columns of runs that the report reads, besides those that identify rows."""
 LABELS: Final = {
-    "stream": "losses", "set": "set", "dimension": "dimension", "window": "window W", "epsilon": "eps",
-    "delta": "delta", "best_loss": "loss of the best expert L*", "length": "rounds that tell the experts apart",
+    "stream": "losses", "set": "set", "dimension": "dimension", "window": "window W", "epsilon": "ε",
+    "delta": "δ", "best_loss": "loss of the best expert L*", "length": "rounds that tell the experts apart",
     "active": "active records", "kill": "rounds until an expert errs", "probability": "probability",
-    "strong_convexity": "strong convexity mu", "strength": "records of the instance, in units of the bound",
-    "corners": "corners k", "curvature": "curvature Gamma", "smoothness": "smoothness lambda",
+    "strong_convexity": "strong convexity μ", "strength": "records of the instance, in units of the bound",
+    "corners": "corners k", "curvature": "curvature Γ", "smoothness": "smoothness λ",
 }  # fmt: skip
 CHARTED: Final = {**VALUE_COLUMN, "mu": "epsilon", "width": "dimension", "beta": "checkpoint", "delta": "delta"}
 """Swept parameter -> variable of the chart."""
@@ -356,8 +356,8 @@ def _plain(value: Any) -> str | float | int | None:
 FILTERS: Final = {"feedback": "feedback", "losses": "loss class", "set": "set", "epsilon": "ε"}
 """Column -> label of its filter."""
 SHOWN: Final = {
-    "stream": "stream", "set": "set", "dimension": "d", "rounds": "T or n", "window": "W", "epsilon": "eps",
-    "delta": "delta", "winner": "least regret", "regret": "regret", "of_constant": "of the fixed-point baseline's",
+    "winner": "least regret", "stream": "stream", "set": "set", "dimension": "d", "rounds": "T or n", "window": "W",
+    "epsilon": "eps", "delta": "delta", "regret": "regret", "of_constant": "of the fixed-point baseline's",
     "second": "second", "ratio": "second / least", "verdict": "verdict", "p_holm": "p (Holm)",
     "bound_of": "least bound", "bound_over_regret": "bound / least regret", "bound_gap": "its regret / least",
     "reference": "not private", "price": "price of privacy", "barred": "barred, less regret",
