@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
 from dpregret.cli import app, targets
 from dpregret.paper_figs.judge.read_claims import cited_claims, load_paper
@@ -290,6 +291,28 @@ def documented(path: Path) -> list[str]:
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     nodes = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, kinds)]
     return [text for node in nodes if (text := ast.get_docstring(node))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_signs_of_formulas_are_no_markup(page):
+    """`|s|_1` and `theta_(t+1)` in one paragraph are emphasis to Markdown, a line that begins with >= is a quotation."""
+    tokens = MarkdownIt("commonmark").parse(page.read_text(encoding="utf-8"))
+    marks = [each.markup for token in tokens for each in token.children or [] if each.type == "em_open"]
+    assert "_" not in marks
+    assert not [token.map for token in tokens if token.type == "blockquote_open"]
+
+
+def test_the_site_keeps_lists_of_fields() -> None:
+    """As Sphinx makes them of Args, Returns and Raises; a text with a colon is not taken for a type."""
+    to_rst = runpy.run_path(str(ROOT / "docs/site/docstrings.py"))["to_rst"]
+    made = ":param x: a *list*\n          of `words`.\n:returns: what it needs).\n:rtype: name, traits (a tuple\n"
+    made += ":raises ValueError: never."
+    shown = [
+        r":param x: a \*list\* of ``words``.",
+        ":raises ValueError: never.",
+        r":returns: name, traits (a tuple\: what it needs).",
+    ]
+    assert sorted(to_rst(f"Do it.\n\n{made}").split("\n\n")[1].splitlines()) == shown
 
 
 def test_the_site_shows_doctests_as_they_are_typed() -> None:

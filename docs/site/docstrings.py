@@ -1,7 +1,7 @@
 """Docstrings of this project as reStructuredText: plain text in which code stands between backticks, one or two.
 
 A section is a word at the margin, two spaces or more, then indented text. Lines of a box keep their line breaks, as do
-those of a doctest, which ends with its paragraph.
+those of a doctest, which ends with its paragraph. Fields, such as `:param x:`, stay a list of fields.
 """
 
 import re
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 HEAD = re.compile(r"([A-Z][a-z]+) {2,}(?=\S)")
 BOX = re.compile(r"^ *lines? \d", re.MULTILINE)
+FIELD = re.compile(r"(:(?:param|type|returns|rtype|raises)\b[^:]*:)(.*)")
 
 
 def to_rst(text: str) -> str:
@@ -18,10 +19,24 @@ def to_rst(text: str) -> str:
 
 def _blocks(text: str) -> Iterator[str]:
     for paragraph in re.split(r"\n\s*\n", text.strip("\n")):
+        if FIELD.match(paragraph):
+            yield _fields(paragraph.splitlines())
+            continue
         for name, part in _sections(paragraph):
             if name:
                 yield f"**{name}**\n"
             yield from _shown(part)
+
+
+def _fields(lines: list[str]) -> str:
+    found: dict[str, str] = {}
+    for line in lines:
+        head = FIELD.match(line)
+        name, text = (head[1], head[2]) if head else (list(found)[-1], line)
+        found[name] = f"{found.get(name, '')} {text.strip()}".strip()
+    if kind := found.pop(":rtype:", ""):  # what stands before a colon was taken for a type, which we write nowhere
+        found[":returns:"] = f"{kind}: {found[':returns:']}"
+    return "\n".join(f"{name} {inline(text)}" for name, text in found.items()) + "\n"
 
 
 def _sections(paragraph: str) -> list[tuple[str, str]]:

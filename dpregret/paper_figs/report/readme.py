@@ -36,6 +36,7 @@ from dpregret.paper_figs.report.findings import MET, by_statement, headlines, ma
 from dpregret.paper_figs.tables.printed import PRINTED, brief
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.formats import DamageError, read_table
+from dpregret.paper_figs.text.formula import unicode
 
 PAGES: Final = "../../docs"
 """The folder of the papers' pages, from that of the reference."""
@@ -82,10 +83,16 @@ def counts(reference: Path, papers: Path, paper: str) -> str:
     lines = _lines(reference, papers)
     by = {source: lines.loc[(lines["paper"] == paper) & (lines["stated_by"] == source)] for source in SOURCES}
     return "".join(
-        f"- {len(rows)} {SOURCES[source]}{_in_cells(rows)}: {_in_words(rows)}\n"
+        f"- {_several(len(rows), SOURCES[source])}{_in_cells(rows)}: {_in_words(rows)}\n"
         for source, rows in by.items()
         if len(rows)
     )
+
+
+def _several(count: int, nouns: str) -> str:
+    """`1 claim of baselines`, `2 claims of baselines`."""
+    one = re.sub(r"s\b", "", nouns, count=1)
+    return f"{count} {one if count == 1 else nouns}"
 
 
 def _lines(reference: Path, papers: Path) -> pd.DataFrame:
@@ -310,7 +317,9 @@ def _cell(reference: Path, where: str) -> str:
         raise ReadmeError(f"cell: {not_allowed('column', column, map(str, line))}")
     if not (text := str(line[column])):
         raise ReadmeError(f"cell: {where}: this cell is empty")
-    return f"{float(text):.2g}" if re.fullmatch(r"-?\d+\.\d+(e-?\d+)?", text) else text
+    if re.fullmatch(r"-?\d+\.\d+(e-?\d+)?", text):
+        return f"{float(text):.2g}"
+    return unicode(text.replace(" | ", "; "))
 
 
 def _within(page: str, reference: Path, papers: Path, paper: str) -> str:
