@@ -295,7 +295,7 @@ def documented(path: Path) -> list[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_signs_of_formulas_are_no_markup(page):
-    """`|s|_1` and `theta_(t+1)` in one paragraph are emphasis to Markdown, a line that begins with >= is a quotation."""
+    """`|s|_1` and `theta_(t+1)` together are emphasis to Markdown; a line that begins with >= is a quotation."""
     tokens = MarkdownIt("commonmark").parse(page.read_text(encoding="utf-8"))
     marks = [each.markup for token in tokens for each in token.children or [] if each.type == "em_open"]
     assert "_" not in marks
