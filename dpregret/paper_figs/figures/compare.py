@@ -416,10 +416,12 @@ def costs(source: Source) -> PanelFigure:
             panel.curve(str(operation), curve, curve_style, what, note=power)
         panel.axis.set(xlabel=style.AXES["dimension"], ylabel=r"$\mu$s per call", title=theme.name(f"set:{shape}"))
     seconds = table.pivot_table(index=["set", "dimension"], columns="operation", values="seconds")
-    seconds = seconds.reindex(columns=["projection", "linear oracle"])
-    ratios = (seconds["projection"] / seconds["linear oracle"]).dropna()
-    for shape, size, factor in ratios.nlargest(1).reset_index().to_numpy():
-        sentence = f"A projection costs up to {style.latex_number(factor)} times a call of the linear oracle"
-        figure.finding = f"{sentence} ({theme.name(f'set:{shape}')}, $d =$ {style.latex_number(size)})"
+    figure.finding = "; ".join(
+        f"{operation} costs up to {style.latex_number(factor)} times a linear oracle"
+        f" ({theme.name(f'set:{shape}')}, $d =$ {style.latex_number(size)})"
+        for name, operation in {"projection": "an exact projection", "projection (solver)": "one by a solver"}.items()
+        if {name, "linear oracle"} <= {*seconds}
+        for shape, size, factor in (seconds[name] / seconds["linear oracle"]).nlargest(1).reset_index().to_numpy()
+    )
     figure.setting = "CPU time of one call on one core; beside the curves the fitted powers of $d$."
     return figure
