@@ -100,6 +100,7 @@ def test_an_interval_shows_its_ends_or_says_that_it_has_none(
 @given(any_text, any_text)
 @example("a\\", "|b")
 @example("__a__", "_b_")
+@example("resolution_log", "")
 def test_markdown_shows_the_text_and_nothing_else(folder: Path, head: str, text: str) -> None:
     formats.write_captioned(pd.DataFrame({head: [text], "b": ["c"]}), text, folder, "x")
     page = (folder / "x.md").read_text(encoding="utf-8")
@@ -108,7 +109,7 @@ def test_markdown_shows_the_text_and_nothing_else(folder: Path, head: str, text:
     lines = [token.children or [] for token in tokens if token.type == "inline"]
     assert {part.type for line in lines for part in line} <= {"text", "text_special"}
     shown = ["".join(part.content for part in line) for line in lines]
-    words = head.replace("_", " ")  # heads are in words
+    words = formats.HEADS.get(head, head.replace("_", " "))  # heads are in words
     head, text = (printable(" ".join(each.split())) for each in (words, text))
     caption = [text] if text else []
     assert shown == [*caption, head, "b", text, "c"]

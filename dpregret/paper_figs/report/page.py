@@ -666,13 +666,19 @@ def _statements(tested: Sequence[tuple[View, View]], guarantees: int) -> str:
 
 def _privacy(view: View) -> str:
     """How the claims of privacy that the paper states came out, in words, as far as this run tests them."""
-    verdicts = [line["verdict"] for line in view["tested"] if line["claim"].refutable]
+    verdicts = [line["verdict"] for line in view["tested"] if _on_privacy(line["claim"])]
     if not verdicts:
         return ""
     held, refuted = verdicts.count(vocabulary.REPRODUCED), verdicts.count(vocabulary.VIOLATED)
     others = {"refuted": refuted, "undecided": len(verdicts) - held - refuted}
     parts = [f"{count} {word}" for word, count in others.items() if count]
     return ", ".join([f"{held} of {len(verdicts)} tested {'holds' if held == 1 else 'hold'}", *parts])
+
+
+def _on_privacy(claim: Claim) -> bool:
+    """Whether it is a statement about privacy that a paper prints, of a learner that is played, or computed."""
+    printed = (claim.type, claim.origin, claim.provenance) == ("stated", "paper", "printed")
+    return claim.refutable or (printed and not claim.check and "-DP" in claim.statement)
 
 
 def _oracle_costs(results: Path, papers: Sequence[str]) -> View | None:

@@ -109,7 +109,7 @@ def write_csv(frame: pd.DataFrame, path: Path) -> None:
     _mapped(frame, shielded).to_csv(path, index=False, float_format=_in_csv, lineterminator="\n")
 
 
-def _in_csv(value: float) -> str:
+def _in_csv(value: Any) -> str:
     whole = float(value).is_integer() and abs(value) < 2**53
     return f"{value:.0f}" if whole else f"{value:.6g}"
 
