@@ -34,14 +34,16 @@ AXES: Final[Mapping[Parameter, str]] = {
     "items": "window $W$", "width": "Gaussian width $G$ of the set", "epsilon": r"privacy budget $\varepsilon$",
     "mu": r"Gaussian-DP parameter $\mu_{\mathrm{GDP}}$", "best_loss": "loss $L^*$ of the best expert",
     "length": "rounds $k$ that tell the experts apart", "convexity": r"strong convexity $\mu$",
-    "beta": r"$\ln(1/\beta)$ of the quantile at $1-\beta$", "corners": "number of corners $k$",
-    "delta": r"$\ln(1/\delta)$ of the privacy budget",
+    "beta": r"$1/\beta$ of the quantile at $1-\beta$", "corners": "number of corners $k$",
+    "delta": r"$1/\delta$ of the privacy budget",
     "curvature": r"curvature $\Gamma$", "smoothness": r"smoothness $\lambda$",
 }  # fmt: skip
 COORDINATES: Final[Mapping[Parameter, str]] = {
     "window": r"window: $\log_2 W + 1$",
     "experts": r"$\log_2$ of the number of experts $d$",
     "corners": r"$\log_2$ of the number of corners $k$",
+    "beta": r"$\ln(1/\beta)$ of the quantile at $1-\beta$",
+    "delta": r"$\ln(1/\delta)$ of the privacy budget",
 }
 """Axis labels of fits whose coordinate is not the parameter itself."""
 RESPONSES: Final = {
