@@ -10,6 +10,7 @@ import yaml
 from checkout import MINE, ROOT, Checkout, make_checkout, once
 
 from dpregret.paper_figs.judge.result_tables import read_judged
+from dpregret.paper_figs.report.page import unpacked
 
 TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 STEPS = dict(re.findall(r"^```(?:python|yaml)\n# (\S+)\n(.*?)^```$", TUTORIAL, flags=re.MULTILINE | re.DOTALL))
@@ -139,7 +140,8 @@ def test_the_tutorials_learner_gets_its_verdict_and_its_curve(added: Checkout) -
     assert set(lines.loc[["descent-T", bound], "runs"]) == {16}
     value, low, high = lines.loc["descent-T", ["fitted", "fitted_low", "fitted_high"]]
     assert f"| {value:.3f} [{low:.3f}, {high:.3f}] |" in TUTORIAL
-    assert "noisy-descent corrected" in (results / "report.html").read_text()
+    curves = (results / "report.html").read_text().split('id="curve-data">')[1].split("</script>")[0]
+    assert "noisy-descent corrected" in unpacked(curves)["noisy_descent"]["experiments"]["descent"]["series"]
     table = pd.read_csv(results / "table_1_all.csv", keep_default_na=False)
     assert list(table["algorithm"]) == ["noisy descent"]
     assert table["T exponent"][0] != "-"
