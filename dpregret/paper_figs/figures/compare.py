@@ -421,7 +421,11 @@ def costs(source: Source) -> PanelFigure:
         f" ({theme.name(f'set:{shape}')}, $d =$ {style.latex_number(size)})"
         for name, operation in {"projection": "an exact projection", "projection (solver)": "one by a solver"}.items()
         if {name, "linear oracle"} <= {*seconds}
-        for shape, size, factor in (seconds[name] / seconds["linear oracle"]).nlargest(1).reset_index().to_numpy()
+        for shape, size, factor in (seconds[name] / seconds["linear oracle"])
+        .dropna()
+        .nlargest(1)
+        .reset_index()
+        .to_numpy()
     )
     figure.setting = "CPU time of one call on one core; beside the curves the fitted powers of $d$."
     return figure

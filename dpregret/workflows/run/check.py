@@ -127,7 +127,7 @@ class Measured:
             "decided by": self.decided_by,
             "verdict": f"{self.verdict}: {meaning}",
             "because": self.reason,
-            "fresh seeds": f"{self.seeds}{' have this verdict' * (' of ' in self.seeds)}",
+            "fresh seeds": f"{'this verdict on ' * (' of ' in self.seeds)}{self.seeds}",
             "errata": " ".join(self.errata),
             "figure": self.figure or "",
         }
