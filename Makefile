@@ -12,10 +12,11 @@ CORES ?= $(shell n=$$(env -u OMP_NUM_THREADS nproc 2>/dev/null || getconf _NPROC
   echo $$(( $${quota:-n} < n ? quota : n )))
 PROFILE ?= full
 # the environment is made anew when the content of a lock file changes, whatever the dates of the files
-# run: what runs need; dev: what tests and checks need besides
+# run: what runs need; dev: what tests need besides
 GROUP ?= dev
 LOCKS := requirements/bootstrap.txt requirements/$(GROUP).txt
 READY := $(VENV)/.ready-$(shell cat $(LOCKS) | cksum | cut -d' ' -f1)
+LINTERS := $(VENV)/.linters-$(shell cksum < requirements/lint.txt | cut -d' ' -f1)
 PAPERS := $(patsubst workflows/papers/%/claims.yaml,%,$(wildcard workflows/papers/*/claims.yaml))
 RESULTS := results$(if $(filter-out full,$(PROFILE)),/$(basename $(notdir $(PROFILE))))
 RUNS ?= results results/ci
@@ -82,7 +83,11 @@ report: setup ## write the report of a run: results/report.html
 test: setup ci-check ## check the scaling exponents (ci profile), then run the tests
 	$(PY) pytest -n 2 --dist loadfile --no-loadscope-reorder --benchmark-disable $(PYTEST)
 
-lint: setup ## check style, types and workflow
+$(LINTERS): $(VENV)/.installed
+	@$(PIP) --no-build-isolation --require-hashes -r requirements/lint.txt
+	@touch $@
+
+lint: setup $(LINTERS) ## check style, types and workflow
 	@mkdir -p build
 	$(PY) ruff check .
 	$(PY) ruff format --check .
@@ -209,9 +214,9 @@ dist: setup ## build the wheel and the source archive: dist
 
 lock: setup ## renew the pinned versions
 	$(PIP) uv
-	for name in run bootstrap dev audit docs sbom peers peers-alone trial; do $(PY) uv pip compile --system-certs requirements/$$name.in --generate-hashes --universal \
+	for name in run bootstrap dev lint audit docs sbom peers peers-alone trial; do $(PY) uv pip compile --system-certs requirements/$$name.in --generate-hashes --universal \
 	  --python-version 3.11 --upgrade --no-emit-index-url --no-emit-find-links --no-header -o requirements/$$name.txt \
-	  $$(case $$name in bootstrap|dev) echo -c requirements/run.txt;; peers) echo -c requirements/dev.txt;; peers-alone|trial) echo --no-deps;; esac); done
+	  $$(case $$name in bootstrap|dev) echo -c requirements/run.txt;; lint|peers) echo -c requirements/dev.txt;; peers-alone|trial) echo --no-deps;; esac); done
 
 sbom: ## write the bill of materials of the lock: build/sbom.json (CycloneDX)
 	@rm -rf build/sbom-env
@@ -224,7 +229,7 @@ pip-audit: ## has a pinned package a known weakness? needs a network
 	@rm -rf build/pip-audit
 	@$(PYTHON) -m venv build/pip-audit
 	@build/pip-audit/bin/python -m pip install -qq --disable-pip-version-check --no-input --require-hashes -r requirements/audit.txt
-	@for name in bootstrap dev audit docs sbom; do build/pip-audit/bin/pip-audit --strict --disable-pip --require-hashes -r requirements/$$name.txt || exit 1; done
+	@for name in bootstrap dev lint audit docs sbom; do build/pip-audit/bin/pip-audit --strict --disable-pip --require-hashes -r requirements/$$name.txt || exit 1; done
 
 clean: ## remove the environment, the caches and all results but the reference
 	rm -rf $(VENV) .snakemake datasets/cache build *.egg-info

@@ -12,6 +12,7 @@ rule data:
         f"{RESULTS}/benchmark/data/{{name}}.tsv"
     conda:
         CONDA
+    priority: 1  # plays wait for it
     params:
         plan=PLAN.file,
         key=key("data/{name}"),
