@@ -110,13 +110,13 @@ class Spy:
     @contextmanager
     def watching(self) -> Iterator[Spy]:
         """Of everything that is called inside, and not of generators of other tests that the collector would close."""
-        before = sys.getprofile()
+        before = sys.gettrace()
         gc.disable()
-        sys.setprofile(self)
+        sys.settrace(self)  # tells of calls of Python functions only; the profiler, of those of C too
         try:
             yield self
         finally:
-            sys.setprofile(before)
+            sys.settrace(before)
             gc.enable()
 
     def taken(self, folder: str) -> list[Key]:
