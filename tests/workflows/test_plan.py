@@ -19,6 +19,7 @@ from dpregret.core.files import checksum
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.plan import fingerprint, make, read
 from dpregret.workflows.plan.config import Config
+from dpregret.workflows.plan.load import load_config
 from dpregret.workflows.plan.make import planned
 from dpregret.workflows.plan.read import TARGETS, Plan, load
 from dpregret.workflows.plan.read import papers as papers_of
@@ -201,17 +202,33 @@ def test_only_what_was_played_like_that_needs_no_check(
     rows = [f"ok,{part.settings},{each.learner},{each.variant},{each.code}" for part in parts for each in part.plays]
     monkeypatch.setattr(make, "reference", lambda results: tmp_path)
 
-    def known(*lines: str) -> bool:
+    def new(*lines: str) -> list[str]:
         (tmp_path / paper).mkdir(exist_ok=True)
         (tmp_path / paper / make.JOBS).write_text("\n".join(lines))
         make._committed.cache_clear()
-        return make.known(config, paper, parts[0].experiment)
+        return make.unplayed(config, paper, parts[0].experiment)
 
-    assert known(head, *rows)
-    assert not known(head, *rows[1:])
-    assert not known(head.replace("config_hash", "settings"), *rows)
+    learners = [play.learner for play in parts[0].plays]
+    assert new(head, *rows) == []
+    assert new(head, *rows[1:]) == learners[:1]
+    assert new(head.replace("config_hash", "settings"), *rows) == list(dict.fromkeys(learners))
     for word in rows[0].split(","):
-        assert not known(head, rows[0].replace(word, "failed"), *rows[1:])
+        assert new(head, rows[0].replace(word, "failed"), *rows[1:]) == learners[:1]
+
+
+def test_only_a_learner_that_was_not_played_is_built_to_be_checked(
+    write: Write, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An edit of one learner costs no check of those that it is compared with."""
+    experiment(settings)["learners"] = {"lloo-ftal": ["practical"], "ftal": ["plain"]}
+    built: list[str] = []
+    family = type(FAMILIES["online"])
+    monkeypatch.setattr(family, "learner", lambda self, kind, *further: built.append(kind.card.name))
+    monkeypatch.setattr(family, "warning_for", lambda self, learner: None)
+    load_config(write(settings), unplayed=lambda config, paper, name: ["ftal"])
+    assert {*built} == {"ftal"}
+    load_config(write(settings))
+    assert {*built} == {"ftal", "lloo-ftal"}
 
 
 def test_a_job_plays_as_much_as_a_profile_says(made: Any, settings: Settings) -> None:

@@ -8,7 +8,7 @@ and what is allowed there.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -57,14 +57,17 @@ def load_config(
     limits: Limits | None = None,
     read: dict[str, str] | None = None,
     on_progress: Callable[[str], None] = lambda where: None,
-    known: Callable[[Config, str, str], bool] = lambda config, paper, experiment: False,
+    unplayed: Callable[[Config, str, str], Collection[str]] = lambda config, paper, name: (
+        config.experiment(paper, name).learners
+    ),
 ) -> Config:
     """Read and check one configuration file, with all that it extends.
 
     Raises `ConfigError` with one line per mistake: syntax, keys and types first, then sizes, then, once these are
     right, what the installed learners, streams and sets cannot do. check False leaves out the latter. limits: go before
     those of the file. read: the files that are read, each with its SHA-256, are added. on_progress: receives what is
-    checked next. known: tells whether an experiment of a paper was played; then it needs no check.
+    checked next. unplayed: the learners of a paper's experiment that were not played: only these are built to be
+    checked.
     """
     source = read_profile(Path(path), read)
     further = {0: TOP_KEYS, 2: PAPER_KEYS}
@@ -76,7 +79,7 @@ def load_config(
     config.limits.bound_imports()
     mistakes = [*_names(config, Path(path).stem), *size_problems(config, config.limits)]
     if check and not mistakes:
-        mistakes += semantic_problems(config, known, on_progress)
+        mistakes += semantic_problems(config, unplayed, on_progress)
     problems = [f"{source.at(path)}: {message}" for path, message in mistakes]
     if problems:
         raise ConfigError(problems)

@@ -47,7 +47,7 @@ def planned(options: Mapping[str, Any], on_progress: child.OnProgress) -> dict[s
         read: dict[str, str] = {}
         check_records()
         config = load.load_config(
-            source, limits=parse_limits(options.get("limits")), read=read, on_progress=on_progress, known=known
+            source, limits=parse_limits(options.get("limits")), read=read, on_progress=on_progress, unplayed=unplayed
         )
         papers = cross_references.check_references(config)
         read |= {str(file.path): checksum(file.path) for file in records.declared().values()}
@@ -60,13 +60,16 @@ def planned(options: Mapping[str, Any], on_progress: child.OnProgress) -> dict[s
         return {"plan": None, "problems": [fault(error)]}
 
 
-def known(config: Config, paper: str, name: str) -> bool:
-    """Whether all plays of an experiment are in the store or in the committed reference: then it needs no check."""
+def unplayed(config: Config, paper: str, name: str) -> list[str]:
+    """The learners of an experiment of which a play is neither in the store nor in the committed reference: only these
+    need a check."""
     committed, settings = _committed(reference(results_of(config)) / paper / JOBS), config.hash(paper, name)
-    return all(
-        (settings, play.learner, play.variant, play.code) in committed or holds(play.key)
+    new = (
+        play.learner
         for play, _ in plays(config.seed, config.experiment(paper, name))
+        if (settings, play.learner, play.variant, play.code) not in committed and not holds(play.key)
     )
+    return list(dict.fromkeys(new))
 
 
 @cache

@@ -28,19 +28,21 @@ STEEPEST: Final = 1e100  # strong convexity, which bounds square
 
 
 def semantic_problems(
-    config: Config, known: Callable[[Config, str, str], bool], on_progress: Callable[[str], None]
+    config: Config, unplayed: Callable[[Config, str, str], Collection[str]], on_progress: Callable[[str], None]
 ) -> Iterator[Mistake]:
     """Yield (key path, message) for everything that the models alone cannot see.
 
-    known: tells whether an experiment of a paper was played. on_progress: receives what is checked next.
+    unplayed: the learners of a paper's experiment that were not played as they are. on_progress: receives what is
+    checked next.
     """
     for paper, settings in config.papers.items():
         parts: dict[KeyPath, Callable[[], Iterator[Mistake]]] = {}
         parts["oracle_costs",] = partial(_oracle_costs, settings.oracle_costs)
         for name, experiment in settings.experiments.items():
             check = partial(within, config.limits, experiment, config.allow_few_cells)
-            if not list(_names(experiment, FAMILIES[experiment.family])) and known(config, paper, name):
-                check = partial(_few_cells, experiment, config.allow_few_cells)
+            if not list(_names(experiment, FAMILIES[experiment.family])):
+                new = unplayed(config, paper, name)
+                check = partial(check, learners=new) if new else partial(_few_cells, experiment, config.allow_few_cells)
             parts["experiments", name] = check
         for path, find_mistakes in parts.items():
             on_progress(f"while {'.'.join((paper, *map(str, path)))} was checked")
@@ -49,16 +51,21 @@ def semantic_problems(
 
 
 def within(
-    limits: Limits, experiment: Experiment, allow_few_cells: bool, given: Sequence[str] = ()
+    limits: Limits,
+    experiment: Experiment,
+    allow_few_cells: bool,
+    given: Sequence[str] = (),
+    learners: Collection[str] | None = None,
 ) -> Iterator[Mistake]:
     """The mistakes of an experiment, or that they cannot be found with little memory in a short time.
 
-    given: data sets that the caller holds, beside those that are declared. Outside of the main thread the time is not
+    given: data sets that the caller holds, beside those that are declared. learners: those that are built; all where
+    none are named. Outside of the main thread the time is not
     bounded; where the system has no such bound the memory is not.
     """
     try:
         with bounded_memory(min(limits.check_gb, machine_gb() / 2)), bounded_time(limits.check_seconds):
-            yield from list(experiment_mistakes(experiment, allow_few_cells, given))
+            yield from list(experiment_mistakes(experiment, allow_few_cells, given, learners))
     except (TooMuch, MemoryError) as error:
         name, unit = ("check_seconds", "s") if isinstance(error, TooMuch) else ("check_gb", "GB")
         most = getattr(limits, name)
@@ -66,14 +73,18 @@ def within(
 
 
 def experiment_mistakes(
-    experiment: Experiment, allow_few_cells: bool = False, given: Sequence[str] = ()
+    experiment: Experiment,
+    allow_few_cells: bool = False,
+    given: Sequence[str] = (),
+    learners: Collection[str] | None = None,
 ) -> Iterator[Mistake]:
-    """Yield (key path in the experiment, message)."""
+    """Yield (key path in the experiment, message). Arguments as of `within`."""
     family = FAMILIES[experiment.family]
     mistakes = [*_names(experiment, family, given), *experiment.mistakes()]
     if not mistakes:
         mistakes = [*_places(experiment, family), *_combinations(experiment, family)]
-    yield from mistakes or _refusals(experiment, family)
+    built = experiment.learners if learners is None else {name: experiment.learners[name] for name in learners}
+    yield from mistakes or _refusals(experiment.model_copy(update={"learners": built}), family)
     yield from _few_cells(experiment, allow_few_cells)
 
 
