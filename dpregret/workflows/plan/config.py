@@ -224,3 +224,12 @@ def _digest(content: dict[str, Any]) -> str:
 
     text = json.dumps(content, sort_keys=True, default=plain)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def data_of(experiment: Experiment) -> list[str]:
+    """The prepared data that the streams of an experiment read."""
+    streams = FAMILIES[experiment.family].streams
+    names = [data for name in experiment.streams if (data := streams[name].data) is not None]
+    if "source" in experiment.options:
+        names.append(experiment.options["source"])
+    return list(dict.fromkeys(names))

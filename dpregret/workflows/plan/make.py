@@ -28,7 +28,7 @@ from dpregret.paper_figs.judge.confirmed import FOLDER, TABLE
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.interface import Experiment
 from dpregret.workflows.plan import cross_references, facts, fingerprint, frozen, load
-from dpregret.workflows.plan.config import AuditSize, Config, ValidationSize, parse_limits, results_of
+from dpregret.workflows.plan.config import AuditSize, Config, ValidationSize, data_of, parse_limits, results_of
 from dpregret.workflows.plan.keys import STORE, here, holds, key_of
 from dpregret.workflows.plan.read import ALL_VERSIONS, DIGITS, FORMAT, Item, Play, versions
 from dpregret.workflows.plan.semantic_checks import predicted
@@ -106,15 +106,6 @@ def plays(seed: int, experiment: Experiment) -> Iterator[tuple[Play, list[Path]]
         for variant in variants:
             key = key_of({**common, "learner": learner, "variant": variant, "code": code})
             yield Play(learner, variant, module, code, key), files
-
-
-def data_of(experiment: Experiment) -> list[str]:
-    """The prepared data that the streams of an experiment read."""
-    streams = FAMILIES[experiment.family].streams
-    names = [data for name in experiment.streams if (data := streams[name].data) is not None]
-    if "source" in experiment.options:
-        names.append(experiment.options["source"])
-    return list(dict.fromkeys(names))
 
 
 @cache

@@ -24,8 +24,8 @@ from dpregret.core.machine import STARTED
 from dpregret.core.yaml_source import KeyPath, Source, validate
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.interface import Draws, Experiment, Family, filled
-from dpregret.workflows.plan import keys, make
-from dpregret.workflows.plan.config import Limits, parse_limits
+from dpregret.workflows.plan import keys
+from dpregret.workflows.plan.config import Limits, data_of, parse_limits
 from dpregret.workflows.plan.read import Play
 from dpregret.workflows.plan.semantic_checks import experiment_sizes, predicted, within
 from dpregret.workflows.run import store
@@ -88,12 +88,14 @@ class Job:
         found = None if stored is None else store.read(stored.key)
         with contextlib.ExitStack() as stack:
             stack.enter_context(known(self.family, self.own))
-            files, folder = make.data_files(self.experiment), None
-            if files or self.own is not None:
+            names, folder = data_of(self.experiment), None
+            if names or self.own is not None:
+                from dpregret.workflows.plan import make  # late: most plays read no data, and need none of a plan
+
                 folder = Path(stack.enter_context(TemporaryDirectory(prefix="dpregret-")))
                 if self.data is not None:
                     _save(self.data, folder)
-                store.link({name: file for name, file in files.items() if name != GIVEN}, folder)
+                store.link({name: make.data_file(name) for name in names if name != GIVEN}, folder)
             draws = Draws(self.seed, self.experiment.runs, folder)
             try:
                 pairs = list(self._played(draws) if found is None else self._stored(found, draws))
@@ -113,6 +115,8 @@ class Job:
         mine = self.family.learners.get(self.kind.card.name) is not self.kind
         if mine or self.own is not None or self.data is not None:
             return None
+        from dpregret.workflows.plan import make  # late, as above
+
         ((play, files),) = make.plays(self.seed, self.experiment)
         return None if keep and any(file.stat().st_mtime > STARTED for file in files) else play
 
