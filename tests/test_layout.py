@@ -150,7 +150,9 @@ def test_the_folders_at_the_top_are_links_into_the_package() -> None:
     assert found == {f"dpregret.{name_of(path)}" for path in MODULES if path.name == "__init__.py"} | {"dpregret"}
 
 
-@pytest.mark.parametrize("name", ["run", "dev", "lint", "bootstrap", "audit", "docs", "sbom", "peers", "peers-alone", "trial"])
+@pytest.mark.parametrize(
+    "name", ["run", "dev", "lint", "bootstrap", "audit", "docs", "sbom", "peers", "peers-alone", "trial"]
+)
 def test_locks_pin_by_hash_and_hold_no_address(name: str) -> None:
     text = (ROOT / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
     assert "://" not in text
