@@ -161,7 +161,9 @@ MIDDLE = 2.0**11.5
     ("early", "late", "verdict", "said"),
     [
         (0.2, 0.5, "inconclusive", "rises into the tolerance: not below the bound yet"),
+        (0.0, 0.65, "inconclusive", "rises through the tolerance: not below the bound yet"),
         (0.9, 0.5, "inconclusive", "falls into the tolerance: not above the bound yet"),
+        (1.1, 0.3, "inconclusive", "falls through the tolerance: not above the bound yet"),
         (0.6, 1.2, "inconclusive", "no power on this grid"),
         (0.62, 0.38, "inconclusive", "outside the tolerance: not one power on this grid"),
         (0.1, 0.3, "below bound", "the law bends: slope -0.400, then -0.200"),
@@ -191,6 +193,22 @@ def test_checks_hold_when_they_match_and_fail_on_either_side() -> None:
     exceeded = judge(runs.assign(bound=runs["bound"].where(runs["checkpoint"] < 2**14, 1.0)), make_claim(**stated))
     assert exceeded.verdict == "violated"
     assert exceeded.reason.endswith("exceeded at T = 16384; 32768")
+
+
+def test_a_failure_probability_has_the_letter_of_its_paper() -> None:
+    """A paper's ln(1/beta) is swept as delta; numbers of one cell have one form."""
+    values = tuple(1e-1**power for power in (1, 2, 3, 6, 12, 24))
+    grid: dict[str, Any] = {"experiment": "delta", "parameter": "delta", "values": values}
+    runs = Sweep(
+        lambda t, value: np.log(1 / value) + 0 * t, bound=lambda t, value: 0.5 * np.log(1 / value) + 0 * t, **grid
+    )
+    swept: dict[str, Any] = {"experiment": "delta", "parameter": "delta", "failure": "beta"}
+    found = judge(runs.frame(), make_claim(**{**BELOW, "type": "stated"}, **swept))
+    assert found.reason.endswith("exceeded at 1/beta = 10; 100; 1000; 1e+06; 1e+12; 1e+24")
+    assert found.cells_used == "10; 100; 1000; 1e+06; 1e+12; 1e+24"
+    assert rate_text(make_claim(rate="(ln 1/delta)^0.5", **swept)) == "(ln 1/beta)^0.5"
+    with pytest.raises(ValueError, match="failure beta needs parameter delta, not horizon"):
+        make_claim(failure="beta")
 
 
 def steeper(bound: float, **changes: Any) -> tuple[str, str]:

@@ -165,7 +165,8 @@ class Claim(Swept):
     where the stream repeats its records, not by that of a round. `check` says why the sentence could not have come out
     otherwise on its experiment; such a line is a consistency check and not a finding. `provenance: reconstructed` marks
     a sentence whose formula was not read in the paper: it appears in no finding. `changed` admits that the setting was
-    chosen after a verdict had been seen. `undecided` says why more runs do not decide it; it is shown where the verdict
+    chosen after a verdict had been seen. `failure` is the paper's letter of the failure probability that the experiment
+    sweeps as `delta`. `undecided` says why more runs do not decide it; it is shown where the verdict
     is open.
     """
 
@@ -191,6 +192,7 @@ class Claim(Swept):
     tol_reason: str = ""
     asymptotic_from: Asymptotic = Field(default=Asymptotic(), alias="from")
     errata: tuple[Id, ...] = ()
+    failure: Literal["delta", "beta"] = "delta"
 
     @property
     def kind(self) -> Literal["claim", "check"]:
@@ -232,6 +234,8 @@ class Claim(Swept):
         if self.type in ("below", "stated") and (self.bound != "explicit" or self.response not in bounded):
             needed = "bound explicit and response regret, calls or excess; with side lower, response noise"
             raise ValueError(f"type {self.type} needs {needed}")
+        if self.failure != "delta" and self.parameter != "delta":
+            raise ValueError(f"failure {self.failure} needs parameter delta, not {self.parameter}")
         if self.exact and self.type != "private":
             raise ValueError(f"type {self.type} takes no exact")
         if self.unit == "record" and self.type != "private":

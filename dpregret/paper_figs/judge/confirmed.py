@@ -24,7 +24,7 @@ from dpregret.paper_figs.text.formats import Form, read_table
 
 FOLDER, TABLE = "confirmation", "confirmation.csv"
 """The folder of a confirmation, in one of results, and its table."""
-PROSE: Final = {"source", "statement", "changed", "undecided", "check", "tol_reason", "errata"}
+PROSE: Final = {"source", "statement", "changed", "undecided", "check", "tol_reason", "errata", "failure"}
 """Keys of a claim that decide no verdict."""
 DIGITS: Final = 12
 AGAINST: Final = 2

@@ -257,7 +257,12 @@ def rate_text(claim: Claim) -> str:
         return ">= explicit bound" if claim.side == "lower" else "<= explicit bound"
     if claim.type == "private":
         return "accounted eps <= eps"
-    return f"{'>= ' if claim.side == 'lower' else ''}{rate_of(claim)}"
+    return _in_their_letters(claim, f"{'>= ' if claim.side == 'lower' else ''}{rate_of(claim)}")
+
+
+def _in_their_letters(claim: Claim, text: str) -> str:
+    """Text about the swept values, with the paper's letter of a failure probability."""
+    return text.replace("delta", claim.failure) if claim.parameter == "delta" else text
 
 
 def _undecided(cells: Cells, reason: str = "", **more: Any) -> Judgement:
@@ -269,9 +274,16 @@ def _undecided(cells: Cells, reason: str = "", **more: Any) -> Judgement:
 
 
 def listed(values: Sequence[float] | Array) -> str:
-    """Numbers in one cell of a table."""
-    rounded = (round(float(value), 9) + 0.0 for value in values)
-    return "; ".join(f"{value:.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}" for value in rounded)
+    """Numbers in one cell of a table: large ones in full, or short where another one cannot be in full."""
+    rounded = [round(float(value), 9) + 0.0 for value in values]
+    in_full = max(map(abs, rounded), default=0.0) < 1e15
+
+    def written(value: float) -> str:
+        short = f"{value:.4g}"
+        exact = 1e4 <= abs(value) < 1e15 and (in_full or not math.isclose(float(short), value))
+        return f"{value:.0f}" if exact else short
+
+    return "; ".join(map(written, rounded))
 
 
 def delivered_of(rows: pd.DataFrame, claim: Claim) -> pd.Series[float]:
@@ -363,7 +375,7 @@ def judge_bounded(claim: Claim, cells: Cells) -> Judgement:
     which the stated side could shrink and be seen to fail.
     """
     stated, lower = claim.type == "stated", claim.side == "lower"
-    swept = word.swept_symbol(claim.parameter, claim.response)
+    swept = _in_their_letters(claim, word.swept_symbol(claim.parameter, claim.response))
     resolved: dict[str, Any] = {"resolution_of": "factor of the stated bound" if stated else NO_BOUND}
     if not np.isfinite(cells.bounds).all():
         return Judgement(word.INCONCLUSIVE, "the runs carry no explicit bound", **resolved)
@@ -501,10 +513,11 @@ def _bent(side: Side, tolerance: float, late: fits.Estimate, bend: fits.Estimate
     slope = f"slope {format_number(late.value, 3)} in the late half"
     if side == "matches" and abs(late.value) > tolerance:
         return f"{slope}, outside the tolerance: not one power on this grid"
+    through = "into" if abs(late.value) <= tolerance else "through"  # and out of it on the other side
     if side == "keeps" and late.value >= -tolerance:
-        return f"{slope}, which rises into the tolerance: not below the bound yet"
+        return f"{slope}, which rises {through} the tolerance: not below the bound yet"
     if side == "outgrows" and late.value <= tolerance:
-        return f"{slope}, which falls into the tolerance: not above the bound yet"
+        return f"{slope}, which falls {through} the tolerance: not above the bound yet"
     if side == "outgrows" and bend.low > tolerance:
         return f"{slope}, {format_number(bend.value, 3)} more than in the other: no power on this grid"
     return ""
@@ -551,7 +564,7 @@ def _outgrown(runs: pd.DataFrame, claim: Claim, cells: Cells, law: Array) -> tup
     gap = np.log(size / bounds) if lower else np.log(bounds / size)
     means = standing(totals.fitted() if lower else totals, lower)
     if means.crossed:
-        swept = word.swept_symbol(claim.parameter, claim.response)
+        swept = _in_their_letters(claim, word.swept_symbol(claim.parameter, claim.response))
         return word.VIOLATED, f"the explicit bound is crossed at {swept} = {means.crossed}"
     ratio = float(np.exp(-gap.min()))
     share = f"{ratio:.2g} of the explicit bound"
