@@ -43,6 +43,8 @@ def folder(tmp_path: Path) -> Path:
     (FILE, r"$\epsilon$-DP", r"$\input{x}$-DP", r"\input is not a command allowed"),
     (FILE, "source: Theorem 3,", "source: Theorem 33,", "there is no claim of origin paper on 'Theorem 33' of wdp"),
     (FILE, ", learner: wdp-cocop-gamma.corrected}", "}", "a side lists claims, or {source: a statement, learner"),
+    (FILE, ", when: $W=256$}", "}, {claim: thm4-d-printed}", "thm4-d-window and thm4-d-printed read alike"),
+    (FILE, "{claim: thm4-d, when", "{source: Theorem 4, learner: a.b, when", "when needs claim: a selection takes"),
     (FILE, "    - linear equation\n", "", "rows[1]: 3 cells, the table has 4 columns"),
     (FILE, "name: Table I", "nam: Table I", "nam: unknown key"),
     ("claims.yaml", r"$O\bigl(d\ln^{2.5}T/", r"$O\bigl(d\ln^{2.5T/", "bound_latex"),
@@ -75,6 +77,18 @@ def test_a_side_has_all_claims_of_the_paper_on_its_statements_of_one_variant(pap
                     if (claim.learner, claim.variant) in played and on & set(numbered(claim.source))
                 }  # fmt: skip
                 assert all_of_them <= beneath, (part.rate, side)
+
+
+@pytest.mark.parametrize("paper", papers())
+def test_no_two_lines_beneath_a_rate_read_alike(paper: str) -> None:
+    """Of the paper's own table, or of that of its claims file, with whatever was judged."""
+    folder = ROOT / "workflows/papers" / paper
+    claims = load_claims(folder / "claims.yaml")
+    own = load_printed(folder, claims) or as_printed(claims, claims.tables[0])
+    lines = printed.frame(fill(own, claims, read_judged(ROOT / "results/reference" / paper)))
+    measured = lines.loc[lines["law"] != ""]
+    assert len(measured)
+    assert not measured.duplicated(["row", "column", "part", "side", "law"]).any()
 
 
 def test_every_number_is_the_one_of_its_claim(filled: dict[str, FilledTable]) -> None:

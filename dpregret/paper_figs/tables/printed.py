@@ -4,6 +4,7 @@ and in LaTeX.
 A cell of the file is a sentence with formulas between dollars, a mapping of `rate` and `measured` (what a side is
 called -> its claims), or a list of those where the paper prints several in one cell. Claims are named, or selected by
 the statement that they are on and the learner.variant that is played: a selection leaves none out and has no checks.
+Claims of one side that state the same law of the same parameter are told apart by `when`.
 
 HTML: one screen wide, formulas as MathML, every number a link to its claim; pages that take the fragment in need
 `STYLE`. LaTeX: a file that compiles alone and, with three usual packages, inside a paper by \\input.
@@ -28,7 +29,8 @@ from dpregret.paper_figs.judge import vocabulary as word
 from dpregret.paper_figs.judge.claims import LAWS, Claim, ClaimsError, ClaimsFile, Played, Strict, Table, is_on
 from dpregret.paper_figs.judge.read_claims import source_of
 from dpregret.paper_figs.judge.result_tables import claim_value
-from dpregret.paper_figs.judge.vocabulary import COLOURS, MARKS, NOT_RUN, labels_of
+from dpregret.paper_figs.judge.verdicts import rate_text
+from dpregret.paper_figs.judge.vocabulary import COLOURS, MARKS, NOT_RUN, Parameter, Response, labels_of
 from dpregret.paper_figs.text import escaping, formats, formula
 from dpregret.paper_figs.text.escaping import paragraph
 from dpregret.paper_figs.text.formula import checked, in_tex, in_text
@@ -73,10 +75,12 @@ Record = Mapping[Hashable, Any]
 class Beneath(Strict):
     """A claim by its id, or all claims whose `source` is a statement, that play `learner`, and have an `origin`.
 
-    A selection takes no consistency checks, and none of the claims that the row names.
+    A selection takes no consistency checks, and none of the claims that the row names. `when` is the setting of a
+    claim, in words, beside another claim with its law.
     """
 
     claim: str = ""
+    when: Sentence = ""
     source: str = ""
     learner: Played | Literal[""] = ""
     origin: Literal["paper", "derived", "baseline"] = "paper"
@@ -90,6 +94,8 @@ class Beneath(Strict):
     def _consistent(self) -> Beneath:
         if bool(self.claim) == bool(self.source) or bool(self.source) != bool(self.learner):
             raise ValueError("a side lists claims, or {source: a statement, learner: name.variant}")
+        if self.when and not self.claim:
+            raise ValueError("when needs claim: a selection takes several")
         return self
 
     def takes(self, claim: Claim) -> bool:
@@ -167,7 +173,7 @@ def load_printed(
     source = source_of(path)
     table = validate(PrintedTable, source, error=ClaimsError)
     table, faults = _selected(table, claims.claims)
-    faults += _faults(table, {claim.id for claim in claims.claims}, universal)
+    faults += _faults(table, {claim.id: claim for claim in claims.claims}, universal)
     if problems := [f"{source.at(key_path)}: {fault}" for key_path, fault in faults]:
         raise ClaimsError(in_order(problems))
     return table
@@ -212,7 +218,7 @@ def _selected(table: PrintedTable, claims: Sequence[Claim]) -> tuple[PrintedTabl
 
 
 def _faults(
-    table: PrintedTable, claims: Collection[str], universal: Collection[str] | None
+    table: PrintedTable, claims: Mapping[str, Claim], universal: Collection[str] | None
 ) -> Iterator[tuple[KeyPath, str]]:
     for line, row in enumerate(table.rows):
         if len(row) != len(table.columns):
@@ -228,6 +234,18 @@ def _faults(
                             allowed = claims
                         if name not in allowed:
                             yield (*key_path, "measured", side), not_allowed("claim", name, allowed)
+                    for first, second in _alike(part.measured[side], claims):
+                        yield (*key_path, "measured", side), f"{first} and {second} read alike: give one of them `when`"
+
+
+def _alike(side: Iterable[Beneath], claims: Mapping[str, Claim]) -> Iterator[tuple[str, str]]:
+    """Pairs of claims beneath a rate whose lines nothing but their numbers tells apart."""
+    before: dict[tuple[str, str], str] = {}
+    for entry in side:
+        if claim := claims.get(entry.claim):
+            key = _law(claim.type, rate_text(claim), claim.response, claim.parameter), entry.when
+            if (first := before.setdefault(key, claim.id)) != claim.id:
+                yield first, claim.id
 
 
 def as_printed(claims: ClaimsFile, table: Table) -> PrintedTable:
@@ -268,7 +286,11 @@ class FilledTable(NamedTuple):
 
     def sides(self, part: CellPart) -> list[tuple[str, list[Line]]]:
         """What was measured of a part, by the name of a form of the algorithm: as printed, corrected."""
-        sides = [(name, [self.run[claim] for claim in ids if claim in self.run]) for name, ids in part.ids.items()]
+        run = self.run
+        sides = [
+            (name, [_set(run[entry.claim], entry.when) for entry in entries if entry.claim in run])
+            for name, entries in part.measured.items()
+        ]
         return [(name, lines) for name, lines in sides if lines]
 
     def claims(self) -> list[str]:
@@ -298,6 +320,18 @@ def fill(printed: PrintedTable, claims: ClaimsFile, judged: pd.DataFrame) -> Fil
     return FilledTable(claims.paper, claims.cite, printed, run)
 
 
+def _set(line: Line, when: str) -> Line:
+    return {**line, "law": f"{line['law']}, {when}"} if when else line
+
+
+def _law(kind: str, rate: str, response: Response, parameter: Parameter | None) -> str:
+    """The law of a claim as a sentence with LaTeX; no parameter: nothing was fitted."""
+    if kind == "private":
+        return PRIVACY
+    text = word.law(rate, labels_of(response).symbols[parameter] if parameter else "")
+    return text + (" (cost of privacy)" if response == "overhead" else "")
+
+
 def _line(record: Record, claims: ClaimsFile) -> Line:
     fitted = claim_value(record)
     verdict = mark = str(record["verdict"])
@@ -308,9 +342,7 @@ def _line(record: Record, claims: ClaimsFile) -> Line:
     change = float(str(record["resolution"]) or "nan")
     resolution = f"±{formats.format_number(change)}" if fitted and np.isfinite(change) else ""
     resolution += f" ({float(str(record['tolerance'])):g})" if resolution else ""
-    symbol = labels_of(record["response"]).symbols[record["parameter"]] if fitted else ""
-    law = PRIVACY if record["type"] == "private" else word.law(str(record["rate"]), symbol)
-    law += " (cost of privacy)" if record["response"] == "overhead" else ""
+    law = _law(record["type"], str(record["rate"]), record["response"], record["parameter"] if fitted else None)
     sign = MARKS[mark][0]
     line = {"claim": record["claim"], "law": law, "power": fitted, "verdict": verdict, "sign": sign}
     return {**line, "resolution": resolution, "mark": mark}
@@ -407,7 +439,7 @@ def _worst(lines: pd.DataFrame) -> str:
         return "✗ " + ", ".join(
             f"regret like {law}^{formats.format_number(float(power.partition(' ')[0]))}"
             if power
-            else ("privacy" if law == PRIVACY else verdict)
+            else (PRIVACY if law.startswith(PRIVACY) else verdict)
             for law, power, verdict in zip(failed["law"], failed["power"], failed["verdict"], strict=True)
         )
     for sign, verdicts in (("?", UNDECIDED), ("↓", (word.BELOW, word.ABOVE))):
