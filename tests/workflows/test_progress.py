@@ -18,6 +18,7 @@ from dpregret.workflows.run.progress import JOBS, LOGGED, OURS, LogHandler, Star
 def display(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> LogHandler:
     """Of a dry run, where its parameter says so."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(LogHandler, "shown", None)
     for state in ("begun", "listed", "interrupted", "dry_run"):
         monkeypatch.setattr(LogHandler, state, False)
     settings = MockOutputSettings()
@@ -97,6 +98,19 @@ def test_an_interrupt_stops_jobs_that_have_not_failed(
     begin(display, 1)
     send(display, 3, "Error", logging.ERROR, event=LogEvent.JOB_ERROR, jobid=1, rule_name="play", log=["a.log"])
     assert capsys.readouterr().err == "stopped: play 1  0:03\n"
+
+
+def test_all_jobs_that_an_interrupt_stops_are_named(
+    display: LogHandler, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Snakemake reports the end of one of them."""
+    Path("a.log").touch()
+    begin(display, 2)
+    monkeypatch.setattr(LogHandler, "interrupted", True)
+    send(display, 3, "Error", logging.ERROR, event=LogEvent.JOB_ERROR, jobid=1, rule_name="play", log=["a.log"])
+    display.end(4.0)
+    display.end(5.0)
+    assert capsys.readouterr().err == "stopped: play 1  0:03\nstopped: play 2  0:04\n"
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.4, "0:00"), (59.6, "1:00"), (3599, "59:59"), (3600, "1:00:00")])

@@ -14,6 +14,7 @@ import shutil
 import signal
 import sys
 import textwrap
+import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import FrameType
@@ -46,10 +47,12 @@ class LogHandler(LogHandlerBase):
     writes_to_stream, writes_to_file, has_filter, has_formatter, needs_rulegraph = True, False, True, True, False
     screen: ClassVar[TextIO | None] = None
     """Standard error, where this is None."""
+    shown: ClassVar[LogHandler | None] = None
+    """The display of this process, once Snakemake has made it."""
     interrupted = begun = listed = dry_run = False
 
     def __post_init__(self) -> None:
-        LogHandler.begun = True
+        LogHandler.begun, LogHandler.shown = True, self
         if self.screen:
             JOBS.write_bytes(b"")  # what Snakemake printed before is of no job
         self.running: dict[int, tuple[str, float]] = {}
@@ -99,6 +102,12 @@ class LogHandler(LogHandlerBase):
             self._line(f"  log: {message.removeprefix(LOGGED)}")
         elif record.levelno >= logging.WARNING and not any(text in message for text in REPEATED):
             self._line(message)
+
+    def end(self, now: float) -> None:
+        """Name the jobs that an interrupt has stopped and of which Snakemake reports no end."""
+        running, self.running = self.running, {}
+        for what, began in running.values() if self.interrupted else ():
+            self._line(f"stopped: {what}  {clock(now - began)}")
 
     def _line(self, text: str) -> None:
         clear = "\r\x1b[K" if self.terminal else ""
@@ -208,6 +217,8 @@ def main() -> NoReturn:
         runpy.run_module("snakemake", run_name="__main__", alter_sys=True)
         raise SystemExit
     except SystemExit as end:
+        if LogHandler.shown:
+            LogHandler.shown.end(time.time())
         if end.code and not LogHandler.begun:  # it did not come as far as its log
             print("\n".join(last_lines(JOBS)), file=screen)
         elif not (end.code or LogHandler.listed):
