@@ -1,5 +1,6 @@
 """The rules of verdicts: planted curves get the verdict that they deserve, in every parameter, for the right reason."""
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import product
@@ -549,7 +550,14 @@ def test_gains_of_a_chapter(tmp_path: Path) -> None:
     assert found["ratio"].columns.tolist() == ["ftal.plain", "root"]
     assert found["ratio"].to_numpy() == pytest.approx(np.array([[1.5, 3.0]] * len(WINDOWS)))
     assert found["noise"]["root"].to_numpy() == pytest.approx(5.0)
-    assert "| 3.00 (no spread) |" in (tmp_path / "gains.md").read_text()
+    page = (tmp_path / "gains.md").read_text()
+    assert "| 3.00 (no spread) |" in page
+    assert re.search(r"\| mechanism +\| replaced mechanism ", page)
+    assert re.search(r"\| root +\| corrected +\| window +\| norm-kink +\| W ", page), "no selection: no column of one"
+    gain = chapter("root").gains[0].model_copy(update={"where": {"epsilon": 8.0}})
+    write_gains(runs.assign(epsilon=8.0), ClaimsFile.model_construct(gains=(gain, *chapter("root").gains)), tmp_path)
+    rows = (tmp_path / "gains.md").read_text().splitlines()[4:]
+    assert {row.split("|")[5].strip() for row in rows} == {"epsilon = 8", "-"}
 
 
 def chapter(*variants: str) -> ClaimsFile:

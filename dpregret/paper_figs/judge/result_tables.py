@@ -20,7 +20,7 @@ from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.cells import FAILED, Cells, NotRun, collect_cells, setting
 from dpregret.paper_figs.judge.claims import Claim, ClaimsFile, Gain, Swept
 from dpregret.paper_figs.judge.fits import Estimate
-from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, RESPONSE_AXES, Rate, labels_of
+from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, RESPONSE_AXES, Rate, labels_of, swept_symbol
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.formats import DamageError, Form, read_table
 
@@ -211,8 +211,8 @@ def write_exact_losses(losses: ExactLosses, path: Path) -> None:
 GAINS: Final = "gains"
 GAINED: Final = (
     "What a learner gains when only its mechanism is exchanged: the response (and the mean norm of the noise) with the "
-    "first mechanism over that with the second, same losses, 95 % intervals over runs. Above 1 the second one is "
-    "better. A cell is saturated or early by the same rules as in fits."
+    "replaced mechanism over that with the mechanism in its place, same losses, 95 % intervals over runs. Above 1 the "
+    "mechanism is better than the one that it replaces. A cell is saturated or early by the same rules as in fits."
 )
 GAIN_COLUMNS: Final = (
     "learner", "with", "over", "experiment", "where", "stream", "parameter", "value", "noise ratio", "response",
@@ -291,7 +291,13 @@ def write_gains(runs: pd.DataFrame, claims: ClaimsFile, out: Path) -> None:
     table = gains(runs, claims)
     formats.write_csv(table, out / f"{GAINS}.csv")
     text = table.assign(value=table["value"].map("{:.10g}".format)).astype("object").fillna("").astype("str")
+    text["where"] = (
+        text["where"].str.replace("=", " = ").str.replace(r"\.0\b", "", regex=True).replace("", formats.DASH)
+    )
+    if (text["where"] == formats.DASH).all():
+        text = text.drop(columns="where")
     text["response"] = [RESPONSE_AXES[response].split(",")[0] for response in table["response"]]
+    text["parameter"] = [swept_symbol(*pair) for pair in zip(table["parameter"], table["response"], strict=True)]
     for kind, name in (("noise", "noise ratio"), ("ratio", "ratio")):
         text[name] = [claim_value(row, kind) or formats.DASH for row in table.to_dict("records")]
-    formats.write_captioned(text[list(GAIN_COLUMNS)], GAINED, out, GAINS)
+    formats.write_captioned(text[[name for name in GAIN_COLUMNS if name in text]], GAINED, out, GAINS)

@@ -33,7 +33,7 @@ HEADS = {
     "half_width": "half-width", "resolution_log": "resolution, power of ln T", "noticed_power": "noticed in the power",
     "noticed_log": "noticed in the power of ln T", "deserves": "deserved verdict",
     "phrase": "words in its reason", "right": "share judged so",
-    "else": "most frequent other verdict", "with": "with mechanism", "over": "over mechanism", "where": "selected",
+    "else": "most frequent other verdict", "with": "mechanism", "over": "replaced mechanism", "where": "selected",
     "value": "its value",
 }  # fmt: skip
 """Column of a table of numbers -> its head for readers, where that is not the same with spaces."""
