@@ -53,7 +53,7 @@ from dpregret.paper_figs.winners.laws import (
     stored_cells,
     within,
 )
-from dpregret.paper_figs.winners.table import CALLS, CELLS, FOLDER, LAWS, OBLIVIOUS, STOCHASTIC
+from dpregret.paper_figs.winners.table import CALLS, CELLS, CLASSES, FOLDER, LAWS, OBLIVIOUS, STOCHASTIC
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.interface import MOST_EPSILON, Draws
 from dpregret.workflows.plan.facts import FEEDBACKS, family_of, stream_facts
@@ -644,7 +644,8 @@ def _covered(advice: Advice, word: str) -> str:
     file = Path(advice.source) / FOLDER / COVERAGE
     lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("|")]
-    held = {row[1]: row[3] for row in rows if row[0] == advice.request.feedback}
+    feedback = advice.request.feedback
+    held = {row[1]: row[3] for row in rows if row[0] in (feedback, CLASSES.get(feedback))}  # tables of before have keys
     told = [f"{held[name]} of {what}" for name, what in LEFT_OUT.items() if name in held]
     return f"{of}; held {', '.join(told)}" if told else of
 

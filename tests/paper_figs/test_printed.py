@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from dpregret.paper_figs.judge.claims import numbered
-from dpregret.paper_figs.judge.read_claims import load_claims
+from dpregret.paper_figs.judge.read_claims import load_claims, load_paper
 from dpregret.paper_figs.judge.result_tables import read_judged
 from dpregret.paper_figs.tables import printed
 from dpregret.paper_figs.tables.printed import FILE, FilledTable, as_printed, fill, load_printed
+from dpregret.paper_figs.text.formula import GREEK, unicode
 from dpregret.workflows.plan.cross_references import read_texts
 from dpregret.workflows.plan.read import papers
 
@@ -133,3 +134,40 @@ def test_latex_compiles_and_fits_in_two_columns(filled: dict[str, FilledTable], 
     too_wide = [float(points) for points in re.findall(r"Overfull \\hbox \(([\d.]+)pt", done.stdout)]
     assert max(too_wide, default=0) < 5
     assert "Float too large" not in done.stdout
+
+
+@pytest.mark.parametrize("paper", papers())
+def test_remarks_name_claims_that_exist(paper: str) -> None:
+    texts = load_paper(ROOT / "workflows/papers" / paper)
+    known = {claim.id for claim in texts.claims.claims}
+    for erratum in texts.errata.errata:
+        prose = " ".join([erratum.printed, erratum.right, erratum.why, erratum.reason])
+        named = re.findall(r"\b(?:thm|lem|prop|cor|alg)[A-Z]?\d+(?:\.\d+)?-[\w-]+", prose)
+        assert set(named) <= known, erratum.id
+        suffix = re.search(r"(?:^|[ (])-[a-z]{2,}[ ,.]", unicode(prose).replace("−", "-").replace("-norm ", ""))
+        assert not suffix, f"{erratum.id}: a suffix of a name would read as a negative number"
+
+
+SYMBOLS = {*GREEK, "Gamma"}
+NORMS = {"L_1", "L_2"}
+"""Of Talwar et al.: names of norms, and constants that the list of Bassily et al. writes L1."""
+
+
+@pytest.mark.parametrize("paper", papers())
+def test_symbols_of_tables_are_explained(paper: str) -> None:
+    """In the paper's list of symbols, or in the notes below its table."""
+    folder = ROOT / "workflows/papers" / paper
+    claims = load_claims(folder / "claims.yaml")
+    own = load_printed(folder, claims)
+    bounds = [row.bound_latex for table in claims.tables for row in table.rows]
+    rates = [part.rate for row in own.rows for cell in row for part in cell] if own else []
+    formulas = " ".join(formula for text in bounds + rates for formula in text.split("$")[1::2])
+    formulas = (
+        re.sub(r"\\(?:text|mathrm)\{[^}]*\}", "", formulas).replace("varepsilon", "eps").replace("epsilon", "eps")
+    )
+    used = {re.sub(r"[\\{}]", "", name) for name in re.findall(r"\\?[A-Za-z]+(?:_(?:\{[^}]*\}|\w))?", formulas)}
+    letters = {name for name in used if len(name.split("_")[0]) == 1 or name.split("_")[0] in SYMBOLS} - {"O", "e"}
+    explained = f"{claims.glossary} {own.notes if own else ''}".replace("varepsilon", "eps").replace("\\", "")
+    known = set(re.findall(r"\w+", explained))
+    missing = {name for name in letters - NORMS if not {name, name.replace("_", "")} & known}
+    assert not missing

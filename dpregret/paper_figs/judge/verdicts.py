@@ -257,10 +257,10 @@ def rate_text(claim: Claim) -> str:
         return ">= explicit bound" if claim.side == "lower" else "<= explicit bound"
     if claim.type == "private":
         return "accounted eps <= eps"
-    return _in_their_letters(claim, f"{'>= ' if claim.side == 'lower' else ''}{rate_of(claim)}")
+    return in_their_letters(claim, f"{'>= ' if claim.side == 'lower' else ''}{rate_of(claim)}")
 
 
-def _in_their_letters(claim: Claim, text: str) -> str:
+def in_their_letters(claim: Claim, text: str) -> str:
     """Text about the swept values, with the paper's letter of a failure probability."""
     return text.replace("delta", claim.failure) if claim.parameter == "delta" else text
 
@@ -375,7 +375,7 @@ def judge_bounded(claim: Claim, cells: Cells) -> Judgement:
     which the stated side could shrink and be seen to fail.
     """
     stated, lower = claim.type == "stated", claim.side == "lower"
-    swept = _in_their_letters(claim, word.swept_symbol(claim.parameter, claim.response))
+    swept = in_their_letters(claim, word.swept_symbol(claim.parameter, claim.response))
     resolved: dict[str, Any] = {"resolution_of": "factor of the stated bound" if stated else NO_BOUND}
     if not np.isfinite(cells.bounds).all():
         return Judgement(word.INCONCLUSIVE, "the runs carry no explicit bound", **resolved)
@@ -564,7 +564,7 @@ def _outgrown(runs: pd.DataFrame, claim: Claim, cells: Cells, law: Array) -> tup
     gap = np.log(size / bounds) if lower else np.log(bounds / size)
     means = standing(totals.fitted() if lower else totals, lower)
     if means.crossed:
-        swept = _in_their_letters(claim, word.swept_symbol(claim.parameter, claim.response))
+        swept = in_their_letters(claim, word.swept_symbol(claim.parameter, claim.response))
         return word.VIOLATED, f"the explicit bound is crossed at {swept} = {means.crossed}"
     ratio = float(np.exp(-gap.min()))
     share = f"{ratio:.2g} of the explicit bound"

@@ -47,8 +47,8 @@ def learner_name(names: Names, learner: str, variant: str) -> str:
     """The displayed name of a learner in a variant, or in all variants that match a pattern with `*`."""
     plain = names.get(learner, learner)
     if "*" in variant:
-        return plain
-    return names.get(f"{learner}.{variant}", plain if variant == "plain" else f"{plain} {variant}")
+        return unicode(plain)
+    return unicode(names.get(f"{learner}.{variant}", plain if variant == "plain" else f"{plain} {variant}"))
 
 
 Record = Mapping[Hashable, Any]

@@ -29,6 +29,7 @@ from dpregret.paper_figs.judge.fits import Estimate
 from dpregret.paper_figs.judge.read_claims import Changes, load_paper
 from dpregret.paper_figs.judge.runs import OPTIONS, crashes, read_runs
 from dpregret.paper_figs.judge.universal import counts_in_words
+from dpregret.paper_figs.judge.verdicts import in_their_letters
 from dpregret.paper_figs.judge.vocabulary import (
     HOLDS,
     NOT_RUN,
@@ -38,6 +39,7 @@ from dpregret.paper_figs.judge.vocabulary import (
     VIOLATED,
     labels_of,
     law,
+    swept_symbol,
 )
 from dpregret.paper_figs.report import findings
 from dpregret.paper_figs.report.findings import NOBODY, TEMPLATES, Names, Record, View, learner_name
@@ -47,7 +49,7 @@ from dpregret.paper_figs.tables.write_tables import BOUND_LATEX, MEASURED, symbo
 from dpregret.paper_figs.text import formats, formula
 from dpregret.paper_figs.text.formats import DASH, significant, significant_interval
 from dpregret.paper_figs.text.formula import marked_up, unicode
-from dpregret.paper_figs.winners.table import FOLDER, TABLE, VERDICTS
+from dpregret.paper_figs.winners.table import CLASSES, FOLDER, TABLE, VERDICTS
 
 CHECK: Final = "check"
 KINDS: Final = {
@@ -139,10 +141,10 @@ def claim_view(
     """A claim, or a consistency check, with its verdict and the links to its data.
 
     record: its row of claims.csv or checks.csv; figure_names: the existing figures. name: of the learner, as displayed.
-    law: HTML. symbol: of what is swept. number: the claim's number on every page. absent: whether this run leaves the
-    line out; one whose learner failed is not left out. second: what the cells allow of a second term, in words; seeds:
-    the agreement of fresh seeds. changed: commits that changed what the line is judged by after
-    its first reference, and what we know of why.
+    law: HTML. symbol: of what the law is in; swept: of what is swept. number: the claim's number on every page. absent:
+    whether this run leaves the line out; one whose learner failed is not left out. second: what the cells allow of a
+    second term, in words; seeds: the agreement of fresh seeds. changed: commits that changed what the line is judged
+    by after its first reference, and what we know of why.
     """
     figures = [entry for entry in claims.figures if entry.experiment == claim.experiment and entry.name in figure_names]
     figures.sort(key=lambda entry: entry.parameter != claim.parameter)
@@ -162,6 +164,7 @@ def claim_view(
         "losses": names.get(f"stream:{claim.stream}", claim.stream),
         "law": Markup(formula.in_html(law(record["rate"]))),  # escaped where it is made
         "symbol": labels_of(claim.response).symbols[claim.parameter],
+        "swept": in_their_letters(claim, swept_symbol(claim.parameter, claim.response)),
         "response": RESPONSE_AXES[claim.response].split(",")[0].removeprefix("total "),
         "number": result_tables.claim_value(record),
         "figures": [entry.name for entry in figures],
@@ -414,6 +417,8 @@ def _answer(contested: pd.DataFrame, names: Names) -> str:
 def _as_text(table: pd.DataFrame, name: str) -> pd.Series:
     """A column as text, with its interval where it has one."""
     values = table[name]
+    if name == "feedback":
+        return values.replace(CLASSES)
     if name == "stream":
         return values + table["options"].map(lambda text: f" ({text})" if isinstance(text, str) and text else "")
     if name in ("dimension", "rounds", "epsilon", "delta", "window"):

@@ -21,12 +21,13 @@ from dpregret.core.errors import printable
 from dpregret.paper_figs.text.escaping import mathematics, tex
 
 GREEK: Final = {
-    "eps": "ε", "delta": "δ", "mu": "μ", "lambda": "λ", "eta": "η", "beta": "β", "rho": "ρ", "sigma": "σ", "tau": "τ",
-    "kappa": "κ", "theta": "θ", "zeta": "ζ", "alpha": "α", "gamma": "γ", "xi": "ξ", "Psi": "Ψ", "Delta": "Δ",
+    "eps": "ε", "epsilon": "ε", "delta": "δ", "mu": "μ", "lambda": "λ", "eta": "η", "beta": "β", "rho": "ρ",
+    "sigma": "σ", "tau": "τ", "kappa": "κ", "theta": "θ", "zeta": "ζ", "alpha": "α", "gamma": "γ", "xi": "ξ",
+    "omega": "ω", "Psi": "Ψ", "Delta": "Δ",
 }  # fmt: skip
 """Names of letters. `Gamma` is mostly the law of a noise, and a letter only beside `^` or `/`; so is `Omega`."""
 _LETTER: Final = re.compile(
-    rf"(?<![\w.])(?<![\w-]-)({'|'.join(GREEK)})(?=_[\w(]|(?!_)(?!-(?!DP\b|strongly))(?!\.\w)\b)"
+    rf"(?:(?<![\w.])(?<![\w-]-)|(?<=\b[A-Z]_))({'|'.join(GREEK)})(?=_[\w(+*]|(?!_)(?!-(?!DP\b|strongly))(?!\.\w)\b)"
 )
 _CAPITALS: Final = ((re.compile(r"(?<![\w-])Gamma(?=\^| / )"), "Γ"), (re.compile(r"\bOmega(?=\()"), "Ω"))
 _TYPED: Final = (("<=", "≤"), (">=", "≥"), ("!=", "≠"), ("<<", "≪"), ("->", "→"), ("+-", "±"), (" - ", " − "))
@@ -36,7 +37,7 @@ _ROOT: Final = re.compile(r"\bsqrt\((\w+)\)")
 _SCIENTIFIC: Final = re.compile(r"(?<![\w.])(\d(?:\.\d+)?)e([+-]?)0*(\d+)\b")
 _NAME: Final = r"[A-Za-zα-ωΑ-Ω]"
 _RAISED: Final = re.compile(rf"\^(?:\(([^()]+)\)|([−-]?(?:\d+(?:\.\d+)?|{_NAME})(?!\w)))")
-_LOWERED: Final = re.compile(rf"(?:(?<![\w-])({_NAME})|(?<=\w)(\|))_(?:\{{([^{{}}]+)\}}|\(([^()]+)\)|(\w+))")
+_LOWERED: Final = re.compile(rf"(?:(?<![\w-])({_NAME})|(?<=\w)(\|))_(?:\{{([^{{}}]+)\}}|\(([^()]+)\)|(\w+|[+*]))")
 
 
 def unicode(sentence: str) -> str:

@@ -43,6 +43,11 @@ PROBLEM: Final = ("feedback", "stream", "set", "dimension", "options", "rounds")
 GUARANTEE: Final = ("window", "epsilon", "delta")
 SETTING: Final = [name for name in (*PROBLEM, *GUARANTEE) if name != "rounds"]
 """Columns that identify a setting, without its length."""
+CLASSES: Final = {
+    "full": "full information", "bandit": "bandit feedback", "experts": "experts", "erm": "batch (ERM)",
+    "population": "fresh records (population risk)",
+}  # fmt: skip
+"""Feedback -> what readers call it."""
 CALLS: Final = (*ORACLES, "solves")
 TABLE, FOLDER, CELLS, LAWS, PROFILES = "winners.csv", "winners", "cells.csv", "laws.csv", "profiles"
 """Names below the folder of results, and in the folder of winners."""

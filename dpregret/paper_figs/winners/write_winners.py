@@ -24,7 +24,7 @@ from dpregret.paper_figs.figures.style import MOST
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.winners import table as measuring
 from dpregret.paper_figs.winners.laws import by_digest, coverage, numbered, stored_cells, with_fits
-from dpregret.paper_figs.winners.table import CALLS, GUARANTEE, PROBLEM, SETTING, Facts
+from dpregret.paper_figs.winners.table import CALLS, CLASSES, GUARANTEE, PROBLEM, SETTING, Facts
 
 CELL_COLUMNS: Final = (
     *PROBLEM, *GUARANTEE, "learner", "private", "runs", "regret", "error", "trivial", "bound", *CALLS, "barred",
@@ -50,9 +50,6 @@ FEWEST: Final = 6
 """Least number of problems of a learner in the figure, if some learner of its class has as many."""
 WIDEST: Final = 100.0
 TICKS, COARSE, NARROW = (1, 1.1, 1.2, 1.4, 1.6, 1.8, 2, 3, 4, 5, 10, 20, 50, 100), (1, 2, 5, 10, 20, 50, 100), 4.0
-CLASSES: Final = {"full": "full information", "bandit": "bandit feedback", "experts": "experts", "erm": "batch (ERM)",
-           "population": "fresh records (population risk)"}  # fmt: skip
-"""Feedback -> title of its panel."""
 
 
 def write_winners(files: Sequence[Path], facts: Facts, results: Path, names: Mapping[str, str] | None = None) -> None:
@@ -68,7 +65,7 @@ def write_winners(files: Sequence[Path], facts: Facts, results: Path, names: Map
     verdicts = ", ".join(f"{word} ({text})" for word, text in measuring.VERDICTS.items() if word != measuring.ALONE)
     caption = COUNTED.format(verdicts=verdicts, settings=len(table), contested=int(contested.sum()))
     out.mkdir(parents=True, exist_ok=True)
-    formats.write_captioned(tally, caption, results, "winners")
+    formats.write_captioned(tally.replace({"feedback": CLASSES}), caption, results, "winners")
     cell_table, laws = numbered(cells[[name for name in CELL_COLUMNS if name in cells]])
     formats.write_csv(cell_table.assign(dimension=cell_table["dimension"].map(formats.size)), out / measuring.CELLS)
     formats.write_csv(laws, out / measuring.LAWS)
@@ -80,7 +77,7 @@ def write_winners(files: Sequence[Path], facts: Facts, results: Path, names: Map
         ("coverage", coverage(kept, by_digest(laws)), COVERED),
     ):
         formats.write_csv(frame, out / f"{name}.csv")
-        formats.write_captioned(frame, description, out, name)
+        formats.write_captioned(frame.replace({"feedback": CLASSES}), description, out, name)
     with style.style_context():
         profile_figure(ratio_table, Theme(names)).save(out / measuring.PROFILES, data=f"{measuring.PROFILES}_figure")
 
