@@ -251,6 +251,14 @@ class Learner(BaseLearner):
         self.compiled.observe(loss, gradient, noise)
         self.point = self.compiled.points()
 
+    @property
+    def fixed_rounds(self) -> int:
+        """Of the rounds to come how many are played at `point` for certain, whatever their losses: at least 1.
+
+        For `observe`; the losses of these rounds are evaluated together.
+        """
+        return 1
+
     def paid(self, loss: Loss) -> Array:
         """The round's loss at `point`, (settings, runs), for `observe`; a play has just computed it."""
         known, value = self.known
@@ -384,14 +392,9 @@ def _plain(
         norms += sum_rows(np.sqrt(vecdot(noise, noise)))
     shape, domain = learner.point.shape, learner.problem.domain
     visited = np.empty((len(losses), *shape)) if checked and learner.point.size <= CHECKED_NUMBERS else None
-    for index, loss in enumerate(losses):
-        point = learner.point
-        if type(point) is not np.ndarray or point.shape != shape or point.dtype is not FLOAT:
-            check_shape(point, shape)
+    for index, (loss, value, gradient) in enumerate(_evaluated(learner, losses, shape)):
         if visited is not None:
-            visited[index] = point
-        value, gradient = loss.value_and_gradient(point)
-        gradient.setflags(write=False)  # it may be the stream's array
+            visited[index] = learner.point
         learner.known = loss, value
         cumulative += value
         learner.round += 1
@@ -399,6 +402,28 @@ def _plain(
     learner.known = Learner.known
     if visited is not None:
         check_near(visited, domain.center(), domain)
+
+
+def _evaluated(learner: Learner, losses: Sequence[Loss], shape: tuple[int, ...]) -> Iterator[tuple[Loss, Array, Array]]:
+    """Each loss with its value and its gradient at the point of its round, of that shape."""
+    index = 0
+    while index < len(losses):
+        point, fixed = learner.point, learner.fixed_rounds
+        if type(point) is not np.ndarray or point.shape != shape or point.dtype is not FLOAT:
+            check_shape(point, shape)
+        some = losses[index : index + fixed] if fixed > 1 else ()
+        if some and (alike := together(some)):
+            values, gradients = alike.value_and_gradient(point[:, :, None])
+            gradients.setflags(write=False)
+            for now, loss in enumerate(some):
+                yield loss, values[..., now], gradients[..., now, :]
+            index += len(some)
+        else:
+            loss = losses[index]
+            value, gradient = loss.value_and_gradient(point)
+            gradient.setflags(write=False)  # it may be the stream's array
+            yield loss, value, gradient
+            index += 1
 
 
 def _ends(done: int, most: int, checkpoints: Sequence[int]) -> list[int]:

@@ -227,10 +227,20 @@ class Losses(Sequence[Loss]):
 
     def value(self, points: Array) -> Array:
         """Losses (..., runs, rounds) of points (..., runs, rounds, d), or (..., runs, 1, d): one in all rounds."""
+        values = value(self._of_runs(), points)
+        return np.broadcast_to(values, (*values.shape[:-1], self.rounds))
+
+    def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
+        """The same, and subgradients (..., runs, rounds, d)."""
+        values, slopes = value_and_gradient(self._of_runs(), points)
+        shape = *values.shape[:-1], self.rounds
+        return np.broadcast_to(values, shape), np.broadcast_to(slopes, (*shape, slopes.shape[-1]))
+
+    def _of_runs(self) -> Any:
+        """One loss whose parameters are (runs, rounds, ...)."""
         laid = zip(self.laid(), self.kind.vectors, strict=True)
         per_run = [(array if vector else array[..., 0]).swapaxes(0, 1) for array, vector in laid]
-        values = value(self.kind(*per_run, *self.shared), points)
-        return np.broadcast_to(values, (*values.shape[:-1], self.rounds))
+        return self.kind(*per_run, *self.shared)
 
     def laid(self) -> tuple[Array, ...]:
         """Their fields of each run as `as_columns` takes them."""

@@ -8,7 +8,7 @@ from drawn import generators
 
 from dpregret.algorithms import learner
 from dpregret.algorithms.geometry import CountedSet, make_set
-from dpregret.algorithms.learner import Problem, Setting, compiled_data_of, learners, play
+from dpregret.algorithms.learner import Learner, Problem, Setting, compiled_data_of, learners, play
 from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 from dpregret.algorithms.privacy import Budget
 from dpregret.core.oracles import ByMethods
@@ -118,3 +118,20 @@ def test_the_class_that_defines_a_round_last_decides_how_it_is_played():
     learner = Still(Problem(CountedSet(domain), 8, 1.0, 1.0), [Setting(8, Budget(math.inf))], 1, "plain")
     play(learner, stream.rounds(generators(1, 1), 8), generators(1, 2), [8])
     assert not learner.point.any()
+
+
+FIXED = [
+    (name, variant)
+    for name, kind in learners("online").items()
+    if kind.fixed_rounds is not Learner.fixed_rounds
+    for variant in kind.card.variants
+]
+
+
+@pytest.mark.parametrize(("name", "variant"), FIXED)
+@pytest.mark.parametrize(("stream", "runs", "length", "plain"), [("random-kink", 3, 75, ()), ("drift", 1, 81, (7, 30))])
+def test_rounds_at_one_point_are_evaluated_together(monkeypatch, name, variant, stream, runs, length, plain):
+    """To the bits of one after the other; losses without a text between them too."""
+    found = played(name, variant, "simplex", stream, 5, runs, length, plain)
+    monkeypatch.setattr(learners("online")[name], "fixed_rounds", 1)
+    equal(found, played(name, variant, "simplex", stream, 5, runs, length, plain))

@@ -72,6 +72,11 @@ class Stay(Learner):
         convex=True,
     )
 
+    @property
+    def fixed_rounds(self) -> int:
+        """All."""
+        return self.horizon
+
     def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:
         """Nothing is learnt."""
 

@@ -71,6 +71,11 @@ class BlockedDescent(GradientDescent):
         steps = (self.horizon**0.25 + math.sqrt(self.length)) ** 2
         return math.nan if self.card.private else (1 + steps) / self.length
 
+    @property
+    def fixed_rounds(self) -> int:
+        """To the end of the block."""
+        return self.length - self.round % self.length
+
     def receive(self, gradient: Array, fresh: Array | None) -> None:
         """The sum of the block, released at its end."""
         self.block_sum += gradient
