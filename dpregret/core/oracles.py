@@ -54,16 +54,20 @@ def inner(a: Array, b: Array | None, total: Array, scratch: Array) -> None:
     """
     d, runs = a.shape
     whole = d // LANES * LANES
-    for k in range(LANES):
+    if whole:
+        for k in range(LANES):
+            for r in range(runs):
+                scratch[k, r] = 0.0
+        for k in range(whole):
+            for r in range(runs):
+                scratch[k % LANES, r] += a[k, r] if b is None else a[k, r] * b[k, r]
         for r in range(runs):
-            scratch[k, r] = 0.0
-    for k in range(whole):
+            total[r] = ((scratch[0, r] + scratch[4, r]) + (scratch[2, r] + scratch[6, r])) + (
+                (scratch[1, r] + scratch[5, r]) + (scratch[3, r] + scratch[7, r])
+            )
+    else:  # the loops above for nothing take longer than what is left
         for r in range(runs):
-            scratch[k % LANES, r] += a[k, r] if b is None else a[k, r] * b[k, r]
-    for r in range(runs):
-        total[r] = ((scratch[0, r] + scratch[4, r]) + (scratch[2, r] + scratch[6, r])) + (
-            (scratch[1, r] + scratch[5, r]) + (scratch[3, r] + scratch[7, r])
-        )
+            total[r] = 0.0
     for k in range(whole, d):
         for r in range(runs):
             total[r] += a[k, r] if b is None else a[k, r] * b[k, r]
