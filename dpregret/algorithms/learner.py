@@ -416,6 +416,8 @@ def _evaluated(learner: Learner, losses: Sequence[Loss], shape: tuple[int, ...])
             values, gradients = alike.value_and_gradient(point[:, :, None])
             gradients.setflags(write=False)
             for now, loss in enumerate(some):
+                if learner.point is not point:
+                    raise ValueError(f"fixed_rounds said {fixed} rounds at one point, and it moved after {now}")
                 yield loss, values[..., now], gradients[..., now, :]
             index += len(some)
         else:

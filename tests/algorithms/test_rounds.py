@@ -135,3 +135,9 @@ def test_rounds_at_one_point_are_evaluated_together(monkeypatch, name, variant, 
     found = played(name, variant, "simplex", stream, 5, runs, length, plain)
     monkeypatch.setattr(learners("online")[name], "fixed_rounds", 1)
     equal(found, played(name, variant, "simplex", stream, 5, runs, length, plain))
+
+
+def test_a_point_that_moves_while_it_is_said_to_stay_is_refused(monkeypatch):
+    monkeypatch.setattr(learners("online")["projected-descent"], "fixed_rounds", 5)
+    with pytest.raises(ValueError, match="5 rounds at one point, and it moved after 1"):
+        played("projected-descent", "plain", "ball", "random-kink", 5, 3, 75, ())
