@@ -11,7 +11,7 @@ from figure_faults import alike, faults
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.compare.figures import compare_figures, summary
 from dpregret.paper_figs.figures import write
-from dpregret.paper_figs.figures.curves import fit_claims, of_drawn, series_of, without_fixed_points
+from dpregret.paper_figs.figures.curves import fit_claims, note, of_drawn, series_of, without_fixed_points
 from dpregret.paper_figs.figures.grammar import COLUMNS, TYPES, Curve, PanelFigure, _apart, _wrapped, bare
 from dpregret.paper_figs.figures.style import (
     MARKERS,
@@ -230,6 +230,8 @@ def test_a_caption_counts_the_verdicts_of_the_curves_that_are_drawn() -> None:
     assert counted
     assert all(variant != "printed" for _, variant in names)
     assert {(series.learner, series.variant) for panel in figure.panels for series in panel.curves} >= names
+    noted = [note(series, fitted) for panel in figure.panels for series in panel.curves]
+    assert ("At the end of a curve" in figure.caption) == any(noted)
 
 
 ROWS = Path(__file__).with_name("ci_rows.parquet")

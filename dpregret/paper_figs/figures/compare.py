@@ -417,7 +417,7 @@ def costs(source: Source) -> PanelFigure:
         panel.axis.set(xlabel=style.AXES["dimension"], ylabel=r"$\mu$s per call", title=theme.name(f"set:{shape}"))
     seconds = table.pivot_table(index=["set", "dimension"], columns="operation", values="seconds")
     figure.finding = "; ".join(
-        f"{operation} costs up to {style.latex_number(factor)} times a linear oracle"
+        f"{operation} costs up to about {style.latex_number(float(f'{factor:.1g}'))} times a linear oracle"
         f" ({theme.name(f'set:{shape}')}, $d =$ {style.latex_number(size)})"
         for name, operation in {"projection": "an exact projection", "projection (solver)": "one by a solver"}.items()
         if {name, "linear oracle"} <= {*seconds}
@@ -427,5 +427,8 @@ def costs(source: Source) -> PanelFigure:
         .reset_index()
         .to_numpy()
     )
-    figure.setting = "CPU time of one call on one core; beside the curves the fitted powers of $d$."
+    figure.setting = (
+        "CPU time of one call on one core; beside the curves the fitted powers of $d$. Timed once for each paper: two "
+        "timings of a call of less than a microsecond differ by up to a factor of 2."
+    )
     return figure

@@ -210,6 +210,11 @@ def note(series: Series, fitted: Sequence[FittedClaim]) -> str:
     return exponents[0] if len(exponents) == 1 else ""
 
 
+def noted(figure: PanelFigure) -> bool:
+    """Whether a curve has a note at its end; the text of a law is without a name."""
+    return any(bool(label.name and label.note) for panel in figure.panels for label in panel.labels)
+
+
 def verdict_sentence(fitted: Sequence[FittedClaim]) -> str:
     """The law, the verdicts on it, and the range of the fitted powers; empty where nothing was fitted."""
     decided = [fit for fit in fitted if fit.exponent]

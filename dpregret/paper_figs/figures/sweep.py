@@ -75,8 +75,9 @@ def regret(source: Source) -> PanelFigure:
     figure.finding = curves.verdict_sentence(curves.of_drawn(fitted, figure)) or least(
         figure, source.theme, symbol, "regret"
     )
-    exponents = " Beside a name: exponent [95 %] of $dR/d\\ln T$ in $T$, 0 for $\\ln T$; dashed: $c + s\\,\\ln T$."
-    figure.setting = source.theme.setting(rows, HOLLOW + exponents * bool(fitted), ("horizon",))
+    exponents = " At the end of a curve: exponent [95 %] of $dR/d\\ln T$ in $T$, 0 for $\\ln T$." * curves.noted(figure)
+    line = " Dashed: $c + s\\,\\ln T$." * bool(straight)
+    figure.setting = source.theme.setting(rows, HOLLOW + exponents + line, ("horizon",))
     return figure
 
 
@@ -161,7 +162,7 @@ def sweep(source: Source) -> PanelFigure:
         figure.finding = next(filter(None, sentences), "")
     figure.finding = figure.finding or curves.verdict_sentence(curves.of_drawn(fitted, figure))
     figure.finding = figure.finding or least(figure, theme, symbol, style.RESPONSES[response])
-    note = " Beside a name: fitted exponent [95 %]." if any(fit.exponent for fit in fitted) else ""
+    note = " At the end of a curve: fitted exponent [95 %]." * curves.noted(figure)
     several = rows["stream"].nunique() > 1
     figure.setting = theme.setting(rows, HOLLOW + note, (parameter, "stream") if several else (parameter,))
     return figure
