@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import itertools
 import math
 import multiprocessing
@@ -34,6 +35,8 @@ PATIENCE: Final = 12.0
 """Seconds that a block may wait for each of CPU time."""
 BUFFERED: Final = 192
 """Rows of a product that OpenBLAS makes in all its threads and buffers."""
+KEPT: Final = {-3: 2**25, -1: 2**26}
+"""M_MMAP_THRESHOLD and M_TRIM_THRESHOLD of glibc's malloc.h, in bytes: the largest values of its own adaptation."""
 CGROUPS: Final = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 
 
@@ -71,6 +74,17 @@ def processors() -> int:
 def cpu_seconds() -> float:
     """CPU seconds of this process and of its children that have ended, user and system, as the kernel counts them."""
     return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+
+
+def keep_freed_memory() -> None:
+    """Let glibc keep freed memory, in this process and in those that it forks; without glibc nothing changes.
+
+    By default it returns the arrays of each block of rounds to the system, which has to clear new pages for the next
+    block: up to 40 % of the CPU seconds of a play. At most 64 MB at the end of the heap are kept.
+    """
+    set_option = getattr(ctypes.CDLL(None), "mallopt", None)
+    for option, size in KEPT.items() if set_option else ():
+        set_option(option, size)
 
 
 def _physical_gb() -> float:

@@ -22,7 +22,7 @@ from typing import Any, Final
 from dpregret.core.boundary import INTERRUPTED
 from dpregret.core.errors import ConfigError, printable
 from dpregret.core.files import RECORDS, atomic_write, reference, remove
-from dpregret.core.machine import cpu_seconds
+from dpregret.core.machine import cpu_seconds, keep_freed_memory
 from dpregret.core.parquet import Stamp, StampError
 from dpregret.paper_figs.judge.runs import RunsError
 from dpregret.workflows.plan.config import Config, Limits
@@ -138,6 +138,7 @@ def make(snakemake: Any, write: Callable[[Job], object], keep: bool = False) -> 
     next command makes them again. keep: in the store too, from which they are taken when they are wanted again.
     Refuses to work with other code than that of the plan.
     """
+    keep_freed_memory()
     log, outputs = Path(snakemake.log[0]), tuple(Path(name) for name in snakemake.output)
     with job_log(log), TemporaryDirectory(prefix="dpregret-") as scratch:
         plan = Plan.read(snakemake.params.plan)
