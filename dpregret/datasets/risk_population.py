@@ -44,11 +44,15 @@ class PopulationRisk(RiskSource):
     Records are not stored: each pass draws them again from the seeds of the runs, so memory does not grow with n, and
     the same ones whatever the counts in which they are requested. Setting: a privacy budget. Where the distribution
     depends on it (`facing`), settings share the random numbers behind their records.
+
+    Raises ValueError for a class that gives neither `losses` nor `gradients`.
     """
 
     traits = frozenset({FRESH})
 
     def __init__(self, domain: ConstraintSet, samples: int, generators: Generators, **constants: float) -> None:
+        if type(self).losses is PopulationRisk.losses and type(self).gradients is PopulationRisk.gradients:
+            raise ValueError(f"{type(self).__name__} has neither losses nor gradients: give one of the two")
         super().__init__(domain, samples, len(generators), **constants)
         self._seeds = [cast(np.random.SeedSequence, generator.bit_generator.seed_seq) for generator in generators]
 

@@ -14,6 +14,7 @@ from dpregret.algorithms.geometry import ConstraintSet, make_set
 from dpregret.datasets import bundled
 from dpregret.datasets.bandit_streams import make_bandit_stream
 from dpregret.datasets.expert_streams import make_expert_stream
+from dpregret.datasets.risk_population import PopulationRisk
 from dpregret.datasets.risk_squared import DenseGram, SquaredRisk, squared_constants
 from dpregret.datasets.risks import EmpiricalRisk, make_risk
 from dpregret.datasets.source import sources
@@ -373,3 +374,17 @@ def test_refusals_are_one_line(
     with pytest.raises(ValueError, match=said) as caught:
         make(*given, **options)
     assert "\n" not in str(caught.value)
+
+
+def test_a_population_without_losses_and_gradients_is_refused_when_it_is_made() -> None:
+    class Silent(PopulationRisk):
+        """Draws records, and has no loss of them."""
+
+        def _drawn(self, coins: Any, count: int) -> Any: ...
+
+        def value(self, points: Any) -> Any: ...
+
+        def optimum(self) -> Any: ...
+
+    with pytest.raises(ValueError, match="Silent has neither losses nor gradients"):
+        Silent(make_set("ball", 2), 4, generators(1), lipschitz=1.0, smoothness=0.0, curvature=0.0)

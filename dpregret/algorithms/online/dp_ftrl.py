@@ -109,8 +109,8 @@ class SmoothLeader(FollowTheRegularisedLeader):
         variants={
             "corrected": "lambda that minimises the proven bound, exact noise",
             "corrected-reduced": "the same on the variance-reduced tree",
-            "printed-lambda": "lambda as printed, exact noise",
-            "printed": "reconstructed: noise for a loss set to zero",
+            "printed-lambda": "lambda reconstructed from the proof, exact noise",
+            "printed": "reconstructed: the same lambda, noise for a loss set to zero",
             **{name: f"{multiple:g} times the corrected lambda" for name, multiple in MULTIPLES.items()},
             **ALTERNATIVES,
         },
