@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from dpregret.algorithms.geometry.reference import ReferenceProjection
 
 FEW = 256  # dimensions in which the normals of all facets are stored
-TIMED = 7  # of so many calls one is timed: on a busy machine reading the clock takes as long as a projection
 PROJECTION_TOLERANCES: dict[str, Any] = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-10}
 """Of CLARABEL: as tight as a quadratic programme over a polytope bears."""
 
@@ -204,16 +203,13 @@ class Tally:
     rows: int = 0
     """Vectors served: the product of the leading axes, summed over calls."""
     seconds: float = 0.0
-    """CPU seconds of this process, from the calls that are timed."""
+    """CPU seconds of this process."""
 
     def serve(self, oracle: Callable[..., Array], *arguments: Any) -> Array:
         """Call the oracle, count the vectors (..., k) that it returns and the CPU time that it takes."""
-        every = TIMED if self.calls >= TIMED else 1  # the first calls may compile, and stand for themselves
-        timed = self.calls % every == 0
-        start = time.process_time() if timed else 0.0
+        start = time.process_time()
         answer = oracle(*arguments)
-        if timed:
-            self.seconds += every * (time.process_time() - start)
+        self.seconds += time.process_time() - start
         self.calls += 1
         self.rows += answer.size // answer.shape[-1]
         return answer
