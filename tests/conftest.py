@@ -6,8 +6,10 @@ import pytest
 from hypothesis import settings
 from tiers import Tiered, tiered
 
+from dpregret.core.machine import keep_freed_memory
 from dpregret.numerics import compiled as numerics_compiled
 
+keep_freed_memory()
 gc.set_threshold(20_000, 10, 10)  # to look for cycles is up to a fifth of the time; more seldom than this takes memory
 numerics_compiled.specialised = tiered  # before any module takes it over
 settings.register_profile("dpregret", deadline=None, max_examples=50)  # the first one may import or compile
