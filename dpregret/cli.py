@@ -438,7 +438,7 @@ def report(
     profile: AnyProfile = None,
     show_it: Annotated[bool, option("Open it in a browser.", "--open")] = False,
 ) -> None:
-    """Find the newest report, and open it.
+    """Print where the newest report is, or open it.
 
     \b
       dpregret report --open
@@ -452,7 +452,8 @@ def report(
     pages = [folder / name / "report.html" for folder in folders for name in names]
     existing = [page for page in pages if page.is_file()]
     if not existing:
-        raise ConfigError(f"{results} holds no report of what was asked for: `dpregret run` makes one")
+        asked = " ".join(filter(None, [names[-1] if paper else "", f"--profile {profile}" if profile else ""]))
+        raise ConfigError(f"{results} holds no report: `{f'dpregret run {asked}'.strip()}` makes one")
     newest = max(existing, key=lambda page: page.stat().st_mtime_ns)
     typer.echo(newest if study.FOLDER else os.path.relpath(newest))  # the user of a study is elsewhere
     if show_it:

@@ -244,6 +244,9 @@ def test_outside_a_clone_results_lie_in_the_working_folder(
     assert become[-1] == str(tmp_path)
     assert str(ROOT / "results" / "reference" / "lou_cheung_2020") in call("table", "lou").stdout
     assert mistake("report").startswith(f"{tmp_path}/results holds no report")
+    assert mistake("report", "lou", "--profile", "smoke").endswith(
+        "holds no report: `dpregret run lou_cheung_2020 --profile smoke` makes one"
+    )
 
 
 @pytest.fixture

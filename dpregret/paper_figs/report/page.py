@@ -307,7 +307,7 @@ def unclaimed(explored: dict[str, Any], claims: ClaimsFile, titles: Mapping[str,
             "fixed-point baseline": texts["trivial"],
             "runs": texts["runs"],
         }
-        caption, rows = f"Experiment {name}: no claim is about it.", zip(*columns.values(), strict=True)
+        caption, rows = f"No claim is about this experiment ({name}).", zip(*columns.values(), strict=True)
         yield findings.text_table(f"{claims.paper}-{name}", titles.get(name) or name, caption, columns, rows)
 
 
