@@ -82,9 +82,9 @@ def keep_freed_memory() -> None:
     By default it returns the arrays of each block of rounds to the system, which has to clear new pages for the next
     block: up to 40 % of the CPU seconds of a play. At most 64 MB at the end of the heap are kept.
     """
-    set_option = getattr(ctypes.CDLL(None), "mallopt", None)
-    for option, size in KEPT.items() if set_option else ():
-        set_option(option, size)
+    with contextlib.suppress(AttributeError):
+        for option, size in KEPT.items():
+            ctypes.CDLL(None).mallopt(option, size)
 
 
 def _physical_gb() -> float:
