@@ -28,6 +28,7 @@ from dpregret.core.errors import NAME_PATTERN, NAME_RULE, ConfigError, not_allow
 from dpregret.core.files import reference
 from dpregret.core.machine import processors
 from dpregret.core.paper_names import paper_of, short_names
+from dpregret.workflows.plan.late import late
 from dpregret.workflows.plan.read import TARGETS, offered_profiles, papers, profile_path
 
 PACKAGE: Final = Path(__file__).resolve().parent
@@ -427,6 +428,7 @@ def show(paper: str, profile: str | None, **options: Any) -> NoReturn:
         runs = [file for file in runs if not file.resolve().is_relative_to(reference().resolve())]
         folders = [max(runs, key=lambda file: file.stat().st_mtime_ns).parents[1]] if runs else []
         folders.append(reference())
+    late("pandas")  # a third of the time of tables that are rows of text
     hand_over("paper_figs.tables.show:main", paper=paper, results=folders, **options)
 
 

@@ -183,8 +183,9 @@ def test_a_claim_has_the_same_number_on_cards_in_tables_errata_and_the_command(r
     for row, entry in zip(wide.to_dict("records"), paper.claims.rows, strict=True):
         cells = {re.sub(r" \((mu|of dR/dlnT)\)$", "", str(row[name])) for name in wide if name.endswith("exponent")}
         assert {numbers[claim] for claim in entry.exponents.values() if claim in numbers} <= cells
-    table = judged_table(judged.loc[judged["origin"] != result_tables.AUTOMATIC].reset_index())
-    for claim, measured in table[["claim", "measured"]].to_numpy():  # a claim without an exponent: from its reason
+    stated = judged.loc[judged["origin"] != result_tables.AUTOMATIC].reset_index()
+    for line in judged_table(stated.to_dict("records")):  # a claim without an exponent: from its reason
+        claim, measured = line["claim"], line["measured"]
         assert measured == numbers.get(claim, measured)
         assert claim in numbers or measured == "-" or measured in judged["reason"][claim]
     cited = [shown_by for entry in section(results, paper)["entries"] for shown_by in entry["claims"]]

@@ -37,7 +37,7 @@ def test_every_learner_has_a_row_for_each_law_with_its_largest_share_and_cell() 
     assert found.loc[BOUND, ["verdict", "cells", "runs", "origin"]].tolist() == ["holds", len(ratios), 16, "automatic"]
     assert found.loc[LEDGER, ["verdict", "share", "cells"]].tolist() == ["holds", 1.0, 1]
     assert (
-        counts_in_words(found.reset_index())
+        counts_in_words(found.reset_index().to_dict("records"))
         == f"1 explicit bound in {len(ratios)} cells: holds; 1 ledger in 1 cell: holds"
     )
 

@@ -15,7 +15,9 @@ lists in `privacy_claims`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -186,17 +188,19 @@ def _reason(law: str, found: Found) -> str:
     return f"{'at most' if found.verdict == word.HOLDS else 'up to'} {of} in {several(found.cells, 'cell')}"
 
 
-def counts_in_words(judged: pd.DataFrame) -> str:
-    """How often each law was checked, in words: rows, cells, and what did not hold."""
+def counts_in_words(judged: Iterable[Mapping[Any, Any]]) -> str:
+    """How often each law was checked, in words: rows, cells, and what did not hold. judged: rows of checks.csv."""
     parts: list[str] = []
+    judged = list(judged)
     for law in LAWS:
-        rows = judged.loc[judged["claim"].str.startswith(f"{law}.")]
-        if len(rows):
-            verdicts = rows["verdict"].value_counts()
+        rows = [row for row in judged if row["claim"].startswith(f"{law}.")]
+        if rows:
+            verdicts = Counter(row["verdict"] for row in rows)
             counted = ", ".join(
-                _came_out(verdict, int(verdicts[verdict]), len(rows)) for verdict in word.CHECKS if verdict in verdicts
+                _came_out(verdict, verdicts[verdict], len(rows)) for verdict in word.CHECKS if verdict in verdicts
             )
-            cells = int(pd.to_numeric(rows["cells"]).sum())
+            counts = [float(row["cells"] or "nan") for row in rows]
+            cells = int(sum(count for count in counts if not math.isnan(count)))
             parts.append(f"{several(len(rows), NAMES[law])} in {several(cells, 'cell')}: {counted}")
     return "; ".join(parts)
 

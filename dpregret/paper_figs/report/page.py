@@ -132,7 +132,7 @@ def _always(lines: Mapping[str, Record], quoted: set[str]) -> View:
     held = all(line["verdict"] == HOLDS for line in rows)
     most = max(LISTED, sum(line["verdict"] != HOLDS for line in rows))
     listed = [line for place, line in enumerate(rows) if place < most or slug(line["claim"]) in quoted]
-    return {"rows": rows, "listed": listed, "held": held, "counts": counts_in_words(pd.DataFrame(rows)) if rows else ""}
+    return {"rows": rows, "listed": listed, "held": held, "counts": counts_in_words(rows)}
 
 
 def claim_view(

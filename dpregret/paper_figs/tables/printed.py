@@ -13,6 +13,7 @@ HTML: one screen wide, formulas as MathML, every number a link to its claim; pag
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby, zip_longest
 from pathlib import Path
@@ -371,27 +372,40 @@ def markdown_page(table: FilledTable) -> str:
     return "\n\n".join([paragraph(name + in_text(table.printed.caption)), markdown(frame(table)), *notes]) + "\n"
 
 
-def _measured(lines: pd.DataFrame) -> pd.DataFrame:
+def _measured(lines: Sequence[Line]) -> list[Line]:
     """The lines of claims that were run."""
-    return lines.loc[(lines["claim"] != "") & (lines["verdict"] != NOT_RUN)]
+    return [line for line in lines if line["claim"] != "" and line["verdict"] != NOT_RUN]
 
 
-def markdown(lines: pd.DataFrame) -> str:
+def _grouped(lines: Iterable[Line], *columns: str) -> dict[tuple[str, ...], list[Line]]:
+    """Lines by their cells of some columns, in the order of the table."""
+    groups: dict[tuple[str, ...], list[Line]] = {}
+    for line in lines:
+        groups.setdefault(tuple(line[name] for name in columns), []).append(line)
+    return groups
+
+
+def _heads(lines: Iterable[Line]) -> list[str]:
+    """The paper's columns."""
+    return list(dict.fromkeys(line["column"] for line in lines))
+
+
+def markdown(table: pd.DataFrame) -> str:
     """The table of `frame` in Markdown: a row as the paper has it, beneath it one row per measurement."""
-    heads = list(dict.fromkeys(lines["column"]))
-    rows = []
-    for _, row in lines.groupby("row", sort=False):
-        cells = [list(_in_markdown(row.loc[row["column"] == head])) for head in heads]
+    lines = formats.records(table)
+    heads, rows = _heads(lines), []
+    for row in _grouped(lines, "row").values():
+        cells = [list(_in_markdown([line for line in row if line["column"] == head])) for head in heads]
         rows += [dict(zip(heads, line, strict=True)) for line in zip_longest(*cells, fillvalue="")]
     return formats.markdown(pd.DataFrame(rows, columns=heads), raw=heads).removesuffix("\n")
 
 
-def _in_markdown(cell: pd.DataFrame) -> Iterator[str]:
+def _in_markdown(cell: Sequence[Line]) -> Iterator[str]:
     """Lines of Markdown for one cell: what is printed in bold, then what was measured, one line per claim."""
-    for _, part in cell.groupby("part", sort=False):
-        rate = part["printed"].iloc[0]
+    for part in _grouped(cell, "part").values():
+        rate = part[0]["printed"]
         yield f"**{formats.markdown_cell(rate)}**" if rate else ""
-        for line in _measured(part).to_dict("records"):
+        for line in _measured(part):
             fitted = f"{line['power']} " if line["power"] else ""
             change = f", {line['resolution']}" if line["resolution"] else ""
             text = f"{line['side']}, {line['law']}: {fitted}{line['sign']} {line['verdict']}{change}"
@@ -404,55 +418,54 @@ def brief(lines: pd.DataFrame) -> str:
     return f"{formats.markdown(brief_frame(lines))}\n{legend}\n"
 
 
-def brief_frame(lines: pd.DataFrame) -> pd.DataFrame:
+def brief_frame(table: pd.DataFrame) -> pd.DataFrame:
     """The paper's rows and columns, one verdict as printed (of a paper that was not read: reconstructed), and one as
     corrected."""
-    letter = next((word for word in WORDS if lines["side"].str.startswith(word).any()), WORDS[0])
-    heads = list(dict.fromkeys(lines["column"]))
-    rows = []
-    for _, row in lines.groupby("row", sort=False):
+    lines = formats.records(table)
+    letter = next((word for word in WORDS if any(line["side"].startswith(word) for line in lines)), WORDS[0])
+    heads, rows = _heads(lines), []
+    for row in _grouped(lines, "row").values():
         run = _measured(row)
         verdicts = {side: _verdict(run, side) for side in (letter, "corrected")}
         rows.append({head: _printed(row, head) for head in heads} | verdicts)
     return pd.DataFrame(rows)
 
 
-def _printed(row: pd.DataFrame, head: str) -> str:
+def _printed(row: Sequence[Line], head: str) -> str:
     """What the paper prints in one column of a row."""
-    return "; ".join(filter(None, dict.fromkeys(row.loc[row["column"] == head, "printed"])))
+    return "; ".join(filter(None, dict.fromkeys(line["printed"] for line in row if line["column"] == head)))
 
 
-def _verdict(run: pd.DataFrame, beginning: str) -> str:
+def _verdict(run: Sequence[Line], beginning: str) -> str:
     """The worst verdict of each side with this beginning; a check counts where it fails, and never as a claim."""
-    counted = run.loc[run["side"].str.startswith(beginning) & (run["verdict"] != word.HOLDS)]
-    sides = {str(side): _worst(lines) for side, lines in counted.groupby("side", sort=False)}
+    counted = [line for line in run if line["side"].startswith(beginning) and line["verdict"] != word.HOLDS]
+    sides = {side: _worst(lines) for (side,), lines in _grouped(counted, "side").items()}
     if len(sides) < 2:
         return next(iter(sides.values()), "–")
     names = {side: side.removeprefix(beginning).removeprefix(", ") or side for side in sides}
     return "; ".join(f"{names[side]}: {text}" for side, text in sides.items())
 
 
-def _worst(lines: pd.DataFrame) -> str:
+def _worst(lines: Sequence[Line]) -> str:
     """The worst verdict of claims, with what decides it."""
-    failed = lines.loc[lines["sign"] == MARKS[word.VIOLATED][0]]
-    if len(failed):
+    failed = [line for line in lines if line["sign"] == MARKS[word.VIOLATED][0]]
+    if failed:
         return "✗ " + ", ".join(
-            f"regret like {law}^{formats.format_number(float(power.partition(' ')[0]))}"
-            if power
-            else (PRIVACY if law.startswith(PRIVACY) else verdict)
-            for law, power, verdict in zip(failed["law"], failed["power"], failed["verdict"], strict=True)
+            f"regret like {line['law']}^{formats.format_number(float(line['power'].partition(' ')[0]))}"
+            if line["power"]
+            else (PRIVACY if line["law"].startswith(PRIVACY) else line["verdict"])
+            for line in failed
         )
     for sign, verdicts in (("?", UNDECIDED), ("↓", (word.BELOW, word.ABOVE))):
-        if count := lines["sign"].isin([MARKS[verdict][0] for verdict in verdicts]).sum():
+        if count := sum(line["sign"] in [MARKS[verdict][0] for verdict in verdicts] for line in lines):
             return f"{sign} {count} of {len(lines)}"
     return f"✓ {len(lines)} of {len(lines)}"
 
 
-def terminal(lines: pd.DataFrame, title: str) -> str:
-    """The table of `frame` in lines of the terminal's width, each row as the paper has it and beneath it what was
+def terminal(lines: Sequence[Line], title: str) -> str:
+    """The rows of `frame` in lines of the terminal's width, each row as the paper has it and beneath it what was
     measured; no identifier is broken."""
-    heads = list(dict.fromkeys(lines["column"]))
-    rows = [row for _, row in lines.groupby("row", sort=False)]
+    heads, rows = _heads(lines), list(_grouped(lines, "row").values())
     beneath = [list(_beneath(row)) for row in rows]
     measured = [line for line in chain.from_iterable(beneath) if not isinstance(line, str)]
     aligned = iter(_aligned(measured, 2 * INDENT))
@@ -463,7 +476,7 @@ def terminal(lines: pd.DataFrame, title: str) -> str:
         for line in below:
             output += formats.folded(printable(line), indent=" " * INDENT) if isinstance(line, str) else next(aligned)
         output.append("")
-    claims = (lines["claim"] != "").sum()
+    claims = sum(line["claim"] != "" for line in lines)
     if len(measured) < claims:
         output += [not_here(claims - len(measured), claims), ""]
     return "\n".join(output)
@@ -474,21 +487,20 @@ def _aligned(rows: list[list[str]], indent: int = 0) -> list[list[str]]:
     return formats.columns(rows, indent=indent) or [[" " * indent + printable(c) for c in row if c] for row in rows]
 
 
-def _beneath(row: pd.DataFrame) -> Iterator[list[str] | str]:
+def _beneath(row: Sequence[Line]) -> Iterator[list[str] | str]:
     """The measurements of a row: one line per claim, below the name of its rate if the row has several."""
-    parts = [
-        (str(head), part) for (head, _), part in row.groupby(["column", "part"], sort=False) if len(_measured(part))
-    ]
-    several = row.groupby("column")["part"].nunique() > 1
-    for head, part in parts:
-        rate = [f"{head}, {part['printed'].iloc[0]}" if several[head] else head] if len(parts) > 1 else []
+    parts = _grouped(row, "column", "part")
+    several = {head for head, count in Counter(head for head, _ in parts).items() if count > 1}
+    measured = [(head, part) for (head, _), part in parts.items() if _measured(part)]
+    for head, part in measured:
+        rate = [f"{head}, {part[0]['printed']}" if head in several else head] if len(measured) > 1 else []
         before = None
-        for line in _measured(part).to_dict("records"):
+        for line in _measured(part):
             if line["side"] != before and (heading := ", ".join(filter(None, [*rate, line["side"]]))):
                 yield heading
             before = line["side"]
             verdict = f"{line['sign']} {line['verdict']}"
-            yield [str(cell) for cell in (line["law"], line["power"], verdict, line["resolution"], line["claim"])]
+            yield [line["law"], line["power"], verdict, line["resolution"], line["claim"]]
 
 
 TEMPLATES: Final = Path(__file__).with_name("templates")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
-
-import numpy as np
-import pandas as pd
 
 from dpregret.core.boundary import as_json
 from dpregret.core.errors import ConfigError, not_allowed
@@ -24,7 +22,7 @@ from dpregret.paper_figs.tables import printed
 from dpregret.paper_figs.tables.printed import PRINTED
 from dpregret.paper_figs.tables.write_tables import MORE
 from dpregret.paper_figs.text import formats
-from dpregret.paper_figs.text.formats import DamageError, Form, folded, read_table
+from dpregret.paper_figs.text.formats import Cells, DamageError, Form, folded, read_rows, read_table
 
 LINES: Final = ("claim", "verdict", "origin", "learner", "variant", "rate", *NUMBER, "reason")
 """The columns of lines."""
@@ -56,16 +54,14 @@ def _folder_of(paper: str, results: Path) -> Path:
         raise ConfigError(f"{results}: {error}") from None
 
 
-def judged_table(judged: pd.DataFrame, long: bool = False) -> pd.DataFrame:
-    """Lines of claims.csv or checks.csv, as text, those that were not run last.
+def judged_table(judged: Iterable[Mapping[Any, Any]], long: bool = False) -> list[Cells]:
+    """Rows of claims.csv or checks.csv for readers, those that were not run last.
 
     `long` adds who states them, the learner, the resolution (in powers of the parameter, and of its logarithm), the
     second term, the agreement of fresh seeds, and the reason; a table of an older run has no resolution.
     """
-    rows = []
-    for row in judged.sort_values("verdict", key=lambda verdicts: verdicts == NOT_RUN, kind="stable").to_dict(
-        "records"
-    ):
+    rows: list[Cells] = []
+    for row in sorted(judged, key=lambda row: row["verdict"] == NOT_RUN):
         verdict = CLAIMS[NOT_RUN] if row["verdict"] == NOT_RUN else row["verdict"]
         measured = (
             formats.significant(float(row.get("share") or "nan")) if row["origin"] == AUTOMATIC else claim_value(row)
@@ -83,13 +79,13 @@ def judged_table(judged: pd.DataFrame, long: bool = False) -> pd.DataFrame:
                 "reason": row["reason"],
             }
         rows.append(cells)
-    return pd.DataFrame(rows)
+    return rows
 
 
 def _further(row: Mapping[Any, Any]) -> dict[str, str]:
     """The largest second term, a quarter of a power higher or lower, that cells do not exclude; and fresh seeds."""
     shares = [float(row.get(f"share_{side}") or "nan") for side in ("higher", "lower")]
-    known = [f"{share:.0%}" if np.isfinite(share) else formats.DASH for share in shares]
+    known = [f"{share:.0%}" if math.isfinite(share) else formats.DASH for share in shares]
     return {"second term": " / ".join(known), "fresh seeds": str(row.get("seeds") or formats.DASH)}
 
 
@@ -103,49 +99,58 @@ def _table_text(folder: Path, number: int, kind: str | None, long: bool, in_json
     if not kind and not file.is_file():
         found = [name for path in folder.glob("table_*.csv") if (name := path.stem.removeprefix("table_")).isdecimal()]
         raise ConfigError(f"{folder}: {not_allowed('table', str(number), sorted(found, key=int))}")
-    table = read_table(file, form, text=not (in_json and kind))
-    if form is PRINTED and (means := _means_instead(folder, table)) is not None:
-        file, form, table = folder / ALL, PLAIN, means
+    heads, rows = read_rows(file, form)
+    if form is PRINTED and (means := _means_instead(folder, rows)) is not None:
+        file, form, (heads, rows) = folder / ALL, PLAIN, means
     if in_json:
-        return as_json({"paper": folder.resolve().name, "file": str(file), "rows": table}).rstrip("\n")
+        content = read_table(file, form) if kind else rows
+        return as_json({"paper": folder.resolve().name, "file": str(file), "rows": content}).rstrip("\n")
     committed = COMMITTED if folder.resolve().is_relative_to(reference().resolve()) else ""
     title = f"{committed}{file}"
     if kind:
         title += ": all columns: --json" if long else ": more columns: --long"
-        always = (table["origin"] == AUTOMATIC) & (table["verdict"] == HOLDS) & (not long)
-        text = formats.terminal(judged_table(table.loc[~always], long), title)
-        counted = f"checked for every learner, not listed here: {counts_in_words(table.loc[always])}"
-        return "\n".join([text, *folded(counted)]) if always.any() else text
+        always, others = list[Cells](), list[Cells]()
+        for row in rows:
+            hidden = row["origin"] == AUTOMATIC and row["verdict"] == HOLDS and not long
+            (always if hidden else others).append(row)
+        listed = judged_table(others, long)
+        text = _in_lines([*listed[0]] if listed else [], listed, title)
+        counted = f"checked for every learner, not listed here: {counts_in_words(always)}"
+        return "\n".join([text, *folded(counted)]) if always else text
     if form is PRINTED:
-        return printed.terminal(table, title)
-    return formats.terminal(table if long else _seen(table), title)
+        return printed.terminal(rows, title)
+    return _in_lines(heads if long else _seen(heads), rows, title)
 
 
-def _means_instead(folder: Path, table: pd.DataFrame) -> pd.DataFrame | None:
+def _in_lines(heads: Sequence[str], rows: Iterable[Cells], title: str) -> str:
+    return formats.in_lines(heads, [[row[name] for name in heads] for row in rows], title)
+
+
+def _means_instead(folder: Path, rows: Iterable[Cells]) -> tuple[list[str], list[Cells]] | None:
     """The means of a study without claims, whose printed table says nothing."""
-    if (table["claim"].fillna("") != "").any() or not (folder / ALL).is_file():
+    if any(row["claim"] for row in rows) or not (folder / ALL).is_file():
         return None
-    return read_table(folder / ALL, PLAIN, text=True)
+    return read_rows(folder / ALL, PLAIN)
 
 
-def _seen(table: pd.DataFrame) -> pd.DataFrame:
-    return table[[name for name in COLUMNS if name in table.columns]]
+def _seen(heads: Sequence[str]) -> list[str]:
+    return [name for name in COLUMNS if name in heads]
 
 
 def printed_table(folder: Path) -> str:
     """The table as the paper prints it, with what was measured; of a study without claims its means."""
-    table = read_table(folder / "table_1.csv", PRINTED, text=True)
-    if (means := _means_instead(folder, table)) is not None:
-        return formats.terminal(_seen(means), str(folder / ALL))
-    return printed.terminal(table, str(folder / "table_1.csv"))
+    _, rows = read_rows(folder / "table_1.csv", PRINTED)
+    if (means := _means_instead(folder, rows)) is not None:
+        return _in_lines(_seen(means[0]), means[1], str(folder / ALL))
+    return printed.terminal(rows, str(folder / "table_1.csv"))
 
 
 def protecting_more(folder: Path) -> list[str]:
     """The rows of learners that protect all rounds where an experiment asks for less."""
     if not (folder / ALL).is_file():
         return []
-    table = read_table(folder / ALL, PLAIN, text=True)
-    return list(table.loc[table["window"] == MORE, "algorithm"]) if "window" in table else []
+    _, rows = read_rows(folder / ALL, PLAIN)
+    return [row["algorithm"] for row in rows if row.get("window") == MORE]
 
 
 def main(

@@ -19,7 +19,6 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from dpregret.core.errors import printable
@@ -213,9 +212,22 @@ def line_width() -> int:
     return shutil.get_terminal_size((WIDE, 24)).columns
 
 
+Cells = Mapping[str, str]
+"""A row of a table as text: column -> cell."""
+
+
+def records(frame: pd.DataFrame) -> list[Cells]:
+    """The rows of a frame of text."""
+    return [{str(name): cell for name, cell in row.items()} for row in frame.to_dict("records")]
+
+
 def terminal(frame: pd.DataFrame, title: str) -> str:
+    """`in_lines` of a frame."""
+    return in_lines([str(name) for name in frame.columns], frame.astype("str").to_numpy().tolist(), title)
+
+
+def in_lines(heads: Sequence[str], rows: Sequence[Sequence[str]], title: str) -> str:
     """A table of text for the terminal. No word is broken: where the columns do not fit, each row is a block."""
-    heads, rows = [str(name) for name in frame.columns], frame.astype("str").to_numpy().tolist()
     lines = columns([heads, *rows])
     output = folded(printable(title))
     if lines is not None:
@@ -252,41 +264,68 @@ class Form:
     intervals: Sequence[str] = ()
     rows: bool = False
 
+    @property
+    def of_numbers(self) -> list[str]:
+        """All columns of numbers, those of intervals too."""
+        bounded = (end for name in self.intervals for end in _interval(name))
+        return list(dict.fromkeys((*self.numbers, *self.filled, *bounded)))
+
 
 def read_table(path: Path, form: Form, text: bool = False) -> pd.DataFrame:
-    """The rows of a CSV file. Numbers are floats unless `text` leaves every cell as it is written.
+    """The rows of `read_rows` as a frame. Numbers are floats unless `text` leaves every cell as it is written."""
+    heads, rows = read_rows(path, form)
+    frame = pd.DataFrame(rows, columns=heads, dtype=str)
+    numbers = [] if text else [name for name in form.of_numbers if name in frame]
+    return frame.assign(**{name: pd.to_numeric(frame[name], errors="coerce").astype(float) for name in numbers})
+
+
+def read_rows(path: Path, form: Form) -> tuple[list[str], list[Cells]]:
+    """The header and the rows of a CSV file, every cell as it is written.
 
     Raises DamageError naming the line (and column), and OSError.
     """
-    lines, frame = _cells(path)
-    whole = [name for name in form.intervals if not set(frame).isdisjoint(_interval(name))]
+    lines, heads, rows = _cells(path)
+    known = set(heads)
+    whole = [name for name in form.intervals if not known.isdisjoint(_interval(name))]
     needed = (*form.needed, *form.key, *form.filled, *(end for name in whole for end in _interval(name)))
-    if missing := [name for name in needed if name not in frame]:
+    if missing := [name for name in needed if name not in known]:
         raise DamageError(f"{path}:1: no column {missing[0]!r}")
-    if form.rows and frame.empty:
+    if form.rows and not rows:
         raise DamageError(f"{path}:1: no row below the header")
 
-    def refuse(name: str, wrong: pd.Series, fault: str) -> None:
-        for row in np.flatnonzero(wrong)[:1]:
-            raise DamageError(f"{path}:{lines[row]}: column {name}: {frame[name][row]!r} {fault}")
+    def refuse(name: str, wrong: Iterable[bool], fault: str) -> None:
+        for line, row, is_wrong in zip(lines, rows, wrong, strict=True):
+            if is_wrong:
+                raise DamageError(f"{path}:{line}: column {name}: {row[name]!r} {fault}")
 
     for name in (*form.key, *form.filled):
-        refuse(name, frame[name] == "", "is empty")
+        refuse(name, [row[name] == "" for row in rows], "is empty")
     if form.key:
-        refuse(form.key[0], frame.duplicated([*form.key]), f"has the {' and '.join(form.key)} of a row above")
+        keys = [tuple(row[name] for name in form.key) for row in rows]
+        above = [key in keys[:at] for at, key in enumerate(keys)] if len({*keys}) < len(keys) else [False] * len(keys)
+        refuse(form.key[0], above, f"has the {' and '.join(form.key)} of a row above")
     for name, values in form.allowed.items():
-        refuse(name, ~frame[name].isin(values), f"is unknown, allowed: {', '.join(sorted(values))}")
-    bounded = [end for name in form.intervals for end in _interval(name)]
-    names = list(dict.fromkeys((*form.numbers, *form.filled, *bounded)))
-    present = [name for name in names if name in frame]
-    numbers = frame.reindex(columns=names).apply(pd.to_numeric, errors="coerce").astype(float)
-    for name in present:
-        refuse(name, (frame[name] != "") & ~np.isfinite(numbers[name]), "is no finite number")
-    for name in form.intervals:
-        low, value, high = (numbers[end] for end in _interval(name))
-        within = (low <= value) & (value <= high)
-        refuse(name, ~within & (value.notna() | low.notna() | high.notna()), "is not within its interval")
-    return frame if text else frame.assign(**numbers[present])
+        refuse(name, [row[name] not in values for row in rows], f"is unknown, allowed: {', '.join(sorted(values))}")
+    for name in [name for name in form.of_numbers if name in known]:
+        refuse(name, [row[name] != "" and math.isnan(_finite(row[name])) for row in rows], "is no finite number")
+    for name in whole:
+        refuse(name, [_outside(row, name) for row in rows], "is not within its interval")
+    return heads, rows
+
+
+def _finite(cell: str) -> float:
+    """The finite number of a cell; NaN for any other text."""
+    try:
+        value = float(cell) if cell.isascii() and "_" not in cell else math.nan  # as pandas reads it
+    except ValueError:
+        return math.nan
+    return value if math.isfinite(value) else math.nan
+
+
+def _outside(row: Cells, name: str) -> bool:
+    """Whether a number is not within its interval; all three may be empty."""
+    low, value, high = (_finite(row[end]) for end in _interval(name))
+    return not low <= value <= high and any(row[end] for end in _interval(name))
 
 
 def _interval(name: str) -> tuple[str, str, str]:
@@ -294,8 +333,8 @@ def _interval(name: str) -> tuple[str, str, str]:
     return f"{name}_low", name, f"{name}_high"
 
 
-def _cells(path: Path) -> tuple[list[int], pd.DataFrame]:
-    """The cells below the header as text, and the numbers of their lines."""
+def _cells(path: Path) -> tuple[list[int], list[str], list[Cells]]:
+    """The numbers of the lines of rows below the header, the header, and these rows."""
     with opened(path) as file:
         data = file.read()
     if not data.endswith(b"\n"):
@@ -318,4 +357,4 @@ def _cells(path: Path) -> tuple[list[int], pd.DataFrame]:
         raise DamageError(f"{path}:{reader.line_num}: {fault}") from None
     if duplicates := [name for name, count in Counter(rows[0]).items() if count > 1]:
         raise DamageError(f"{path}:1: column {duplicates[0]!r} stands twice")
-    return lines[1:], pd.DataFrame(rows[1:], columns=rows[0], dtype=str)
+    return lines[1:], rows[0], [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]

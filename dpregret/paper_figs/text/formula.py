@@ -15,8 +15,6 @@ from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 from xml.etree.ElementTree import Element, tostring
 
-from latex2mathml.converter import Converter
-
 from dpregret.core.errors import printable
 from dpregret.paper_figs.text.escaping import mathematics, tex
 
@@ -147,6 +145,8 @@ def _parts(sentence: str) -> list[tuple[int, str]]:
 @lru_cache(maxsize=4096)
 def _tree(latex: str) -> Element:
     """The `math` element with plain text in it; shared, not to be changed."""
+    from latex2mathml.converter import Converter  # late: it brings a web client, and a terminal shows text
+
     if not latex.isprintable() or set(latex) & set("&%#~$"):
         raise FormulaError(f"{latex!r}: holds a character that no formula needs")
     braces = re.sub(r"\\.", "", latex)

@@ -68,7 +68,7 @@ class PaperTable:
 
     def __repr__(self) -> str:
         if self._printed:
-            return printed.terminal(self.lines.fillna("").astype(str), self.name).rstrip("\n")
+            return printed.terminal(formats.records(self.lines.fillna("").astype(str)), self.name).rstrip("\n")
         return formats.terminal(self.frame.astype(str), self.name).rstrip("\n")
 
     def _repr_html_(self) -> str:
