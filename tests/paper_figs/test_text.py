@@ -168,6 +168,7 @@ def test_mathml_keeps_the_structure_and_one_source_gives_both() -> None:
     assert tree.find(f".//{MATHML}msup/{MATHML}mi").text == "ln"  # type: ignore[union-attr]
     sentence = "at most $T^2$ & <b>"
     assert formula.in_text(sentence) == "at most T² & <b>"
+    assert formula.in_text("window (eps, delta)-DP, $T^2$") == "window (ε, δ)-DP, T²"
     assert formula.in_html(sentence).endswith("</math> &amp; &lt;b&gt;")
 
 

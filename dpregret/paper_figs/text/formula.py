@@ -120,7 +120,7 @@ def in_html(sentence: str) -> str:
 
 def in_text(sentence: str) -> str:
     """The sentence with its formulas as readable text. Raises FormulaError."""
-    return "".join(text(part) if odd else printable(part) for odd, part in _parts(sentence))
+    return "".join(text(part) if odd else unicode(part) for odd, part in _parts(sentence))
 
 
 def in_tex(sentence: str) -> str:
