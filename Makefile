@@ -16,7 +16,6 @@ PROFILE ?= full
 GROUP ?= dev
 LOCKS := requirements/bootstrap.txt requirements/$(GROUP).txt
 READY := $(VENV)/.ready-$(shell cat $(LOCKS) | cksum | cut -d' ' -f1)
-LINTERS := $(VENV)/.linters-$(shell cksum < requirements/lint.txt | cut -d' ' -f1)
 PAPERS := $(patsubst workflows/papers/%/claims.yaml,%,$(wildcard workflows/papers/*/claims.yaml))
 RESULTS := results$(if $(filter-out full,$(PROFILE)),/$(basename $(notdir $(PROFILE))))
 RUNS ?= results results/ci
@@ -46,7 +45,7 @@ PEERS := build/peers/bin/python -m pip install -qq --disable-pip-version-check -
 BENCH := TF_CPP_MIN_LOG_LEVEL=3 $(firstword $(wildcard build/peers/bin/python) $(BIN)/python)
 SNAKEMAKE := $(PY) snakemake --config profile=$(PROFILE)
 
-.PHONY: help setup links reproduce report test lint bench peers vectors processors ci-check nightly slurm-check \
+.PHONY: help setup links reproduce report test lint bench peers vectors processors ci-check nightly slurm slurm-check \
   sbom pip-audit archive crate reference schema unlock kills docs linkcheck metadata dist lock clean
 
 help: ## list the targets
@@ -83,11 +82,12 @@ report: setup ## write the report of a run: results/report.html
 test: setup ci-check ## check the scaling exponents (ci profile), then run the tests
 	$(PY) pytest -n 2 --dist loadfile --no-loadscope-reorder --benchmark-disable $(PYTEST)
 
-$(LINTERS): $(VENV)/.installed
-	@$(PIP) --no-build-isolation --require-hashes -r requirements/lint.txt
+# what is added by whoever wants it, at the versions of the other locks
+$(VENV)/.added-%: requirements/%.txt $(VENV)/.installed
+	@$(PIP) --no-build-isolation --require-hashes -r $<
 	@touch $@
 
-lint: setup $(LINTERS) ## check style, types and workflow
+lint: setup $(VENV)/.added-lint ## check style, types and workflow
 	@mkdir -p build
 	$(PY) ruff check .
 	$(PY) ruff format --check .
@@ -131,7 +131,9 @@ build/trial: requirements/trial.txt
 nightly: setup build/trial ## the tests that take minutes: injected mistakes, each caught by the test that names it
 	$(PY) pytest -m nightly --benchmark-disable tests $(PYTEST)
 
-slurm-check: setup ## run the smoke profile through a Slurm of one node, with kills (root; slurm-wlm and munge)
+slurm: setup $(VENV)/.added-slurm ## add what profiles/slurm needs to the environment
+
+slurm-check: slurm ## run the smoke profile through a Slurm of one node, with kills (root; slurm-wlm and munge)
 	timeout -s INT -k 60 3600 $(PY) pytest -m slurm -s tests/cluster
 
 archive: setup ## put a finished run into one file, with checksums, lock file and where it comes from
@@ -214,9 +216,9 @@ dist: setup ## build the wheel and the source archive: dist
 
 lock: setup ## renew the pinned versions
 	$(PIP) uv
-	for name in run bootstrap dev lint audit docs sbom peers peers-alone trial; do $(PY) uv pip compile --system-certs requirements/$$name.in --generate-hashes --universal \
+	for name in run bootstrap dev lint slurm audit docs sbom peers peers-alone trial; do $(PY) uv pip compile --system-certs requirements/$$name.in --generate-hashes --universal \
 	  --python-version 3.11 --upgrade --no-emit-index-url --no-emit-find-links --no-header -o requirements/$$name.txt \
-	  $$(case $$name in bootstrap|dev) echo -c requirements/run.txt;; lint|peers) echo -c requirements/dev.txt;; peers-alone|trial) echo --no-deps;; esac); done
+	  $$(case $$name in bootstrap|dev|slurm) echo -c requirements/run.txt;; lint|peers) echo -c requirements/dev.txt;; peers-alone|trial) echo --no-deps;; esac); done
 
 sbom: ## write the bill of materials of the lock: build/sbom.json (CycloneDX)
 	@rm -rf build/sbom-env
@@ -229,7 +231,7 @@ pip-audit: ## has a pinned package a known weakness? needs a network
 	@rm -rf build/pip-audit
 	@$(PYTHON) -m venv build/pip-audit
 	@build/pip-audit/bin/python -m pip install -qq --disable-pip-version-check --no-input --require-hashes -r requirements/audit.txt
-	@for name in bootstrap dev lint audit docs sbom; do build/pip-audit/bin/pip-audit --strict --disable-pip --require-hashes -r requirements/$$name.txt || exit 1; done
+	@for name in bootstrap dev lint slurm audit docs sbom; do build/pip-audit/bin/pip-audit --strict --disable-pip --require-hashes -r requirements/$$name.txt || exit 1; done
 
 clean: ## remove the environment, the caches and all results but the reference
 	rm -rf $(VENV) .snakemake datasets/cache build *.egg-info

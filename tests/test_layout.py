@@ -151,7 +151,7 @@ def test_the_folders_at_the_top_are_links_into_the_package() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["run", "dev", "lint", "bootstrap", "audit", "docs", "sbom", "peers", "peers-alone", "trial"]
+    "name", ["run", "dev", "lint", "slurm", "bootstrap", "audit", "docs", "sbom", "peers", "peers-alone", "trial"]
 )
 def test_locks_pin_by_hash_and_hold_no_address(name: str) -> None:
     text = (ROOT / "requirements" / f"{name}.txt").read_text(encoding="utf-8")

@@ -217,7 +217,7 @@ def make(folder: Path, *words: str, **environment: str) -> subprocess.CompletedP
     """Run make in a folder that has the Makefile, the locks and a package, and nothing else."""
     for name in ("requirements", "dpregret/algorithms"):
         (folder / name).mkdir(parents=True, exist_ok=True)
-    locks = [f"requirements/{name}.txt" for name in ("bootstrap", "run", "dev", "lint")]
+    locks = [f"requirements/{name}.txt" for name in ("bootstrap", "run", "dev")]
     for name in ("Makefile", "pyproject.toml", *locks):
         shutil.copy(ROOT / name, folder / name)
     own = {name: value for name, value in os.environ.items() if name != "XDG_CACHE_HOME"}

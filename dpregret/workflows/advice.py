@@ -645,7 +645,7 @@ def _covered(advice: Advice, word: str) -> str:
     lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("|")]
     feedback = advice.request.feedback
-    held = {row[1]: row[3] for row in rows if row[0] in (feedback, CLASSES.get(feedback))}  # tables of before have keys
+    held = {row[1]: row[3] for row in rows if row[0] == CLASSES.get(feedback, feedback)}
     told = [f"{held[name]} of {what}" for name, what in LEFT_OUT.items() if name in held]
     return f"{of}; held {', '.join(told)}" if told else of
 

@@ -25,7 +25,6 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 
 from dpregret.core.errors import printable
-from dpregret.workflows.plan.late import late
 
 NAME: Final = "dpregret"
 OURS: Final = {"ours": True}
@@ -214,7 +213,6 @@ def main() -> NoReturn:
     sys.argv += ["--logger", NAME]
     screen = LogHandler.screen = keep_apart()
     note_interrupts()
-    late("pandas")  # a quarter of the time of a dry run, which only the report of a cluster needs
     try:
         runpy.run_module("snakemake", run_name="__main__", alter_sys=True)
         raise SystemExit
