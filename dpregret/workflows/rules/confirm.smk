@@ -7,7 +7,9 @@ rule confirmation:
     output:
         table=f"{RESULTS}/confirmation/confirmation.csv",
         text=f"{RESULTS}/confirmation/confirmation.md",
-        figure=multiext(f"{RESULTS}/confirmation/scatter", ".csv", ".pdf", ".png", ".svg"),
+        figure=multiext(
+            f"{RESULTS}/confirmation/scatter", ".csv", ".pdf", ".png", ".svg"
+        ),
     log:
         f"{RESULTS}/log/confirmation.log",
     benchmark:

@@ -10,9 +10,9 @@ rule data:
         f"{RESULTS}/log/data/{{name}}.log",
     benchmark:
         f"{RESULTS}/benchmark/data/{{name}}.tsv"
+    priority: 1  # plays wait for it
     conda:
         CONDA
-    priority: 1  # plays wait for it
     params:
         plan=PLAN.file,
         key=key("data/{name}"),

@@ -192,9 +192,9 @@ rule validation:
         f"{RESULTS}/log/validation.log",
     benchmark:
         f"{RESULTS}/benchmark/validation.tsv"
+    priority: 1  # the longest job without an input: where it comes last, the other processors wait for it
     conda:
         CONDA
-    priority: 1  # the longest job without an input: where it comes last, the other processors wait for it
     params:
         plan=PLAN.file,
         key=key("validation"),
