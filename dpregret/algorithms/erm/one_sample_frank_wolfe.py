@@ -40,7 +40,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.special import digamma
 
 from dpregret.algorithms.erm.erm_learner import OnePassLearner
@@ -132,6 +131,8 @@ class OneSampleFrankWolfe(OnePassLearner):
         return min(plans, key=self._bound)
 
     def _best_step(self, budget: Budget, first: int) -> Plan:
+        from scipy.optimize import minimize_scalar  # late: a plan builds few learners
+
         found = minimize_scalar(
             lambda log_eta: self._bound(self._calibrated(budget, first, math.exp(log_eta))),
             bounds=(-math.log(8 * self.samples), -math.log(2)),

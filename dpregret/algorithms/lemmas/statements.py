@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize
 
 from dpregret.algorithms.learner import BaseLearner, Card
 from dpregret.algorithms.privacy import gaussian_epsilon
@@ -127,7 +126,9 @@ class TreeError(Statement):
         if self.case.dimension > 1:
             raise ValueError(f"dimension must be 1 for {self.card.name}.gamma, got {self.case.dimension}")
         most = 4 * nodes + 4 * math.log(1 / failure)
-        quantile = float(optimize.brentq(lambda x: laplace_tail(nodes, x) - failure, 0.0, most))
+        from scipy.optimize import brentq  # late: a plan builds few learners
+
+        quantile = float(brentq(lambda x: laplace_tail(nodes, x) - failure, 0.0, most))
         return np.full(self.runs, nodes * quantile)
 
     def stated(self) -> float:
