@@ -227,6 +227,8 @@ def command(heading: str, function: str, inside: bool = False, **settings: Any) 
 def hand_over(function: str, **arguments: Any) -> NoReturn:
     """Call a function of dpregret with the arguments that were given; its exit code is that of the command."""
     given = {name: value for name, value in arguments.items() if value is not None}
+    if not study.FOLDER:  # whose files may use it, and are watched: see core/discovery.py
+        late("pandas")  # a third of the time of a command that answers in text
     raise typer.Exit(resolve_name(f"dpregret.{function}")(**given) or 0)
 
 
@@ -428,7 +430,6 @@ def show(paper: str, profile: str | None, **options: Any) -> NoReturn:
         runs = [file for file in runs if not file.resolve().is_relative_to(reference().resolve())]
         folders = [max(runs, key=lambda file: file.stat().st_mtime_ns).parents[1]] if runs else []
         folders.append(reference())
-    late("pandas")  # a third of the time of tables that are rows of text
     hand_over("paper_figs.tables.show:main", paper=paper, results=folders, **options)
 
 

@@ -14,13 +14,13 @@ import logging
 import math
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -63,6 +63,8 @@ EXACT, PLAYS = "exact computation", "plays"
 POWER, SHARE, LOST = "power of {symbol}", "{response} / bound, worst cell", "eps lost / eps claimed"
 DELIVERED: Final = "accounted eps / eps claimed"
 """The quantity of a claim's number."""
+Columns = Mapping[str, Sequence[Any]]
+"""Name of a column of `Measured.cells` -> its values."""
 Number = tuple[str, float, float, float]
 """The quantity of a claim's number, and the number with its interval."""
 
@@ -75,10 +77,9 @@ class Measured:
     measured, low, high: the number `quantity` says, with its 95 % interval; for a claim of a rate the power that was
     fitted beside the law's logarithms, as in column `log_aware` of claims.csv; NaN where nothing was fitted.
     resolution: the smallest change of `resolution_of` that would have been seen. verdict: a word of
-    docs/method.md; reason: why. decided_by: `exact computation` or `plays`. setting: of these. cells: one row a
-    cell with its value, mean, low, high (95 %), bound, law (as stated, scaled to the fitted cells) and
-    status. errata: entries of the paper's list that bear on it. seeds: the agreement of fresh seeds with the verdict of
-    the reference, in words; empty where the profile has no confirmation.
+    docs/method.md; reason: why. decided_by: `exact computation` or `plays`. setting: of these. columns: those of
+    `cells`. errata: entries of the paper's list that bear on it. seeds: the agreement of fresh seeds with the verdict
+    of the reference, in words; empty where the profile has no confirmation.
     figure: the PNG that was drawn, None where none was requested.
     """
 
@@ -102,9 +103,14 @@ class Measured:
     decided_by: str
     setting: str
     errata: tuple[str, ...]
-    cells: pd.DataFrame
+    columns: Columns
     seeds: str = ""
     figure: Path | None = None
+
+    @property
+    def cells(self) -> pd.DataFrame:
+        """One row a cell: value, mean, low, high (95 %), bound, law (as stated, scaled to the fitted cells), status."""
+        return pd.DataFrame(self.columns)
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -182,8 +188,8 @@ class ClaimOf:
         if exact is not None and exact.refutes:
             refuted = Judgement(VIOLATED, str(exact), PRIVACY_ROUNDING, resolution_of=FACTOR)
             number = (LOST, *3 * (exact.attained / exact.claimed,))
-            cells = _losses(np.array([exact.claimed]), np.array([exact.attained]))
-            measured = self._measured(refuted, file.stem, number, EXACT, exact.on, cells)
+            columns = _losses(np.array([exact.claimed]), np.array([exact.attained]))
+            measured = self._measured(refuted, file.stem, number, EXACT, exact.on, columns)
         else:
             measured = self._played(file, exact)
         if figure is not None:
@@ -194,13 +200,13 @@ class ClaimOf:
         return measured
 
     def _measured(
-        self, judgement: Judgement, profile: str, number: Number, decided_by: str, context: str, cells: pd.DataFrame
+        self, judgement: Judgement, profile: str, number: Number, decided_by: str, context: str, columns: Columns
     ) -> Measured:
         claim = self.entry
         return Measured(
             self.paper, self.id, self.statement, self.source, self.learner, claim.experiment, claim.stream, profile,
             self.stated, *number, judgement.resolution, judgement.resolution_of, judgement.verdict, judgement.reason,
-            decided_by, context, claim.errata, cells,
+            decided_by, context, claim.errata, columns,
         )  # fmt: skip
 
     def _played(self, file: Path, exact: ExactLoss | None) -> Measured:
@@ -210,7 +216,7 @@ class ClaimOf:
 
         def missing(reason: str) -> Measured:
             judgement = Judgement(NOT_RUN, reason, resolution_of="none: not run")
-            return self._measured(judgement, config.profile, ("", *3 * (math.nan,)), "", "", pd.DataFrame())
+            return self._measured(judgement, config.profile, ("", *3 * (math.nan,)), "", "", {})
 
         settings = config.papers.get(self.paper)
         if settings is None or claim.experiment not in settings.experiments:
@@ -231,15 +237,16 @@ class ClaimOf:
             rows = select_rows(runs, claim.learner, claim.variant, claim.experiment, claim.stream, claim.where)
             rows = rows.assign(delivered=delivered_of(rows, claim))
             largest = rows.loc[np.isfinite(rows["epsilon"])].groupby("epsilon")["delivered"].max()
-            frame = _losses(*(np.asarray(values, dtype=float) for values in (largest.index, largest)))
-            number = (DELIVERED, *3 * (float((frame["mean"] / frame["value"]).max()),))
+            claimed, delivered = (np.asarray(values, dtype=float) for values in (largest.index, largest))
+            columns = _losses(claimed, delivered)
+            number = (DELIVERED, *3 * (max(delivered / claimed, default=math.nan),))
         else:
-            frame, number = _cells(claim, cells), number_of(claim, judgement, cells)
+            columns, number = _cells(claim, cells), number_of(claim, judgement, cells)
         rows = runs.loc[(runs["learner"] == claim.learner) & (runs["stream"] == claim.stream)]
         for key, value in claim.where.items():
             rows = rows.loc[rows[key] == value] if isinstance(value, str) else rows.loc[np.isclose(rows[key], value)]
         context = setting(rows, (claim.parameter, "horizon" if claim.parameter == "samples" else ""))
-        measured = self._measured(judgement, config.profile, number, PLAYS, context, frame)
+        measured = self._measured(judgement, config.profile, number, PLAYS, context, columns)
         return measured if study.FOLDER else self._confirmed(measured, config)
 
     def _confirmed(self, measured: Measured, config: Config) -> Measured:
@@ -338,12 +345,12 @@ def number_of(claim: Claim, judgement: Judgement, cells: Cells) -> Number:
     return quantity, *judgement.log_aware
 
 
-def _losses(claimed: Array, attained: Array) -> pd.DataFrame:
+def _losses(claimed: Array, attained: Array) -> Columns:
     """One row a claimed epsilon, with the one that is attained."""
-    return _frame(claimed, np.tile(attained, (2, 1)), claimed, ("used",) * len(claimed), claimed)
+    return _columns(claimed, np.tile(attained, (2, 1)), claimed, ("used",) * len(claimed), claimed)
 
 
-def _cells(claim: Claim, cells: Cells) -> pd.DataFrame:
+def _cells(claim: Claim, cells: Cells) -> Columns:
     """One row a cell; the law goes through the middle of the fitted cells, unknown where none is."""
     law, means, used = cells.bounds, cells.responses.mean(axis=0), cells.used
     if claim.rate is not None and claim.bound != "explicit":
@@ -352,14 +359,20 @@ def _cells(claim: Claim, cells: Cells) -> pd.DataFrame:
         if used.any():
             log = log_factor(claim, claim.rate, cells) + claim.rate.power * coordinate(claim, cells.values)
             law = np.exp(log - log[used].mean() + np.log(means[used]).mean())
-    return _frame(cells.values, cells.responses, cells.bounds, cells.status, law)
+    return _columns(cells.values, cells.responses, cells.bounds, cells.status, law)
 
 
-def _frame(values: Array, responses: Array, bounds: Array, status: Sequence[str], law: Array) -> pd.DataFrame:
+def _columns(values: Array, responses: Array, bounds: Array, status: Sequence[str], law: Array) -> Columns:
     """One row a cell; responses (runs, cells)."""
-    rows = [(value, *fits.mean_interval(runs)) for value, runs in zip(values, responses.T, strict=True)]
-    frame = pd.DataFrame(rows, columns=["value", "mean", "low", "high"])
-    return frame.assign(bound=bounds, law=law, status=list(status))
+    mean, low, high = np.array([fits.mean_interval(runs) for runs in responses.T]).reshape(-1, 3).T
+    numbers = {"value": values, "mean": mean, "low": low, "high": high, "bound": bounds, "law": law}
+    return {**{name: column.tolist() for name, column in numbers.items()}, "status": list(status)}
+
+
+def _answer(measured: Measured) -> dict[str, Any]:
+    """What the command says in JSON: every field, and the cells as rows."""
+    named = {"columns": ("cells", measured.cells)}
+    return dict(named.get(name, (name, value)) for name, value in vars(measured).items())
 
 
 def main(paper: str, claim: str, profile: str, figure: Path | None = None, in_json: bool = False) -> int:
@@ -376,5 +389,5 @@ def main(paper: str, claim: str, profile: str, figure: Path | None = None, in_js
         )
         print(line, file=sys.stderr)
     if in_json or not undecided:
-        print(as_json(measured).rstrip("\n") if in_json else printable(str(measured)))
+        print(as_json(_answer(measured)).rstrip("\n") if in_json else printable(str(measured)))
     return FAILED if undecided else 0
