@@ -26,9 +26,9 @@ PEERS = {
 HEAD = """# How fast, beside others
 
 Each row is one piece of work, done by dpregret and by a peer with the same result
-([tests/benchmarks/test_speed.py](../tests/benchmarks/test_speed.py) checks the results and says what each call does).
-The ratio is the peer's CPU time over that of dpregret, medians of at least five calls with warm kernels: above 1 the
-peer is slower, below 1 the peer is ahead. `make peers bench` writes this page.
+([tests/benchmarks/test_speed.py](../tests/benchmarks/test_speed.py) checks the results and has the calls); an empty
+cell is the work of the row above. The ratio is the peer's CPU time over that of dpregret, medians of at least five
+calls with warm kernels: above 1 the peer is slower. `make peers bench` writes this page.
 
 * **COCOP**: the peers are loops by hand for this loss, set and mechanism alone, which return the total loss; "by
   coordinates" has noise, loss and projection in one loop. `dpregret.play` serves every loss, set and mechanism with the
@@ -81,8 +81,9 @@ def page(content: Mapping[str, Any]) -> str:
     there = {who.partition(",")[0] for _, who, *_ in found}
     lacking = [peer for peer in PEERS if peer not in there]
     lines = [
-        f"| {work} | {who} | {significant(ratio)} | {significant(1e3 * ratio * own)} | {significant(1e3 * own)} |"
-        for work, who, ratio, own in found
+        f"| {'' if work == above else work} | {who} | {significant(ratio)} | {significant(1e3 * ratio * own)} "
+        f"| {significant(1e3 * own)} |"
+        for above, (work, who, ratio, own) in zip(["", *(work for work, *_ in found)], found, strict=False)
     ]
     versions = ", ".join(f"{peer} {metadata.version(name)}" for peer, name in PEERS.items() if peer in there)
     made = (
