@@ -124,7 +124,7 @@ normal, normal_rows = _law(_normal_core, _normal_beyond)
 exponential, exponential_rows = _law(_exponential_core, _exponential_beyond)
 
 
-@compiled
+@inlined
 def gamma(generator: int, shape: float) -> Any:
     """Gamma(shape, 1) for a shape of at least 1."""
     if shape == 1.0:
