@@ -253,9 +253,9 @@ class Learner(BaseLearner):
 
     @property
     def fixed_rounds(self) -> int:
-        """Of the rounds to come how many are played at `point` for certain, whatever their losses: at least 1.
+        """How many of the rounds to come are likely played at `point`, which is replaced where it moves: at least 1.
 
-        For `observe`; the losses of these rounds are evaluated together.
+        For `observe`; the losses of these rounds are evaluated together, and those after a move again.
         """
         return 1
 
@@ -415,11 +415,12 @@ def _evaluated(learner: Learner, losses: Sequence[Loss], shape: tuple[int, ...])
         if some and (alike := together(some)):
             values, gradients = alike.value_and_gradient(point[:, :, None])
             gradients.setflags(write=False)
+            point.setflags(write=False)  # a move within it would go unseen
             for now, loss in enumerate(some):
                 if learner.point is not point:
-                    raise ValueError(f"fixed_rounds said {fixed} rounds at one point, and it moved after {now}")
+                    break
                 yield loss, values[..., now], gradients[..., now, :]
-            index += len(some)
+                index += 1
         else:
             loss = losses[index]
             value, gradient = loss.value_and_gradient(point)

@@ -238,9 +238,13 @@ class Losses(Sequence[Loss]):
 
     def _of_runs(self) -> Any:
         """One loss whose parameters are (runs, rounds, ...)."""
+        count, whole = len(self.per_run), self.whole()
+        return self.kind(*(array.swapaxes(0, 1) for array in whole[:count]), *whole[count:])
+
+    def whole(self) -> Any:
+        """One loss whose parameters are (rounds, runs, ...)."""
         laid = zip(self.laid(), self.kind.vectors, strict=True)
-        per_run = [(array if vector else array[..., 0]).swapaxes(0, 1) for array, vector in laid]
-        return self.kind(*per_run, *self.shared)
+        return self.kind(*(array if vector else array[..., 0] for array, vector in laid), *self.shared)
 
     def laid(self) -> tuple[Array, ...]:
         """Their fields of each run as `as_columns` takes them."""

@@ -70,6 +70,11 @@ class EpochDescent(Learner):
         self.ends = list(np.cumsum([losses >> phase for phase in range(1, losses.bit_length())]))
         self.steps, self.phase, self.met, self.losses = self.best_steps(losses), 0, 0, losses
 
+    @property
+    def fixed_rounds(self) -> int:
+        """To the end of the epoch."""
+        return 2 * self.losses - 1 - self.round
+
     def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:  # lines 2, 8, 9
         """A's step on the loss; at the end of an epoch its output is played."""
         if self.phase < len(self.ends):

@@ -36,7 +36,7 @@ from dpregret.algorithms.learner import Card, Learner, Loss, Setting
 from dpregret.algorithms.privacy import keyed_generators
 from dpregret.algorithms.privacy.selection import draw_group
 from dpregret.algorithms.privacy.switching import Switching, Watch
-from dpregret.core.losses import Losses, as_columns, copy_round
+from dpregret.core.losses import Losses, as_columns, copy_round, together
 from dpregret.core.oracles import SCRATCH, slope_at
 from dpregret.core.sets import ConstraintSet
 from dpregret.numerics.arrays import Array
@@ -51,6 +51,7 @@ FINEST = {1: 1 / 4096, 2: 1 / 48, 3: 1 / 12}
 LARGEST_NET = 2**22  # points times runs
 NUMBERS = 2**14  # losses that are counted at once
 GRID = np.linspace(0.0, 1.0, 257)  # positions on a chord
+TOGETHER = 64  # rounds whose losses are evaluated, or counted, together
 STEPS = 20  # of hit-and-run, times the squared dimension
 
 
@@ -64,6 +65,12 @@ class SwitchingLearner(Learner):
         self.unit = self.lipschitz * self.domain.diameter
         self.queries = np.zeros((len(self.settings), self.runs))
         self.switches = np.zeros((len(self.settings), self.runs), dtype=np.int64)
+        self.moved = 0  # the round after which a run last moved
+
+    @property
+    def fixed_rounds(self) -> int:
+        """As many as since a run last moved."""
+        return max(1, min(TOGETHER, self.round - self.moved))
 
     def begin(self, generators: Sequence[np.random.Generator]) -> None:
         """Every setting has its own generators."""
@@ -103,6 +110,7 @@ class SwitchingLearner(Learner):
     def move(self, setting: int, run: int) -> None:
         """Draw a new point from the sums so far."""
         plan, generator = self.plans[setting], self.rngs[setting][run]
+        self.point, self.moved = self.point.copy(), self.round
         self.point[setting, run] = self.sums.draw(generator, run, plan.draw_scale, plan.best_loss)  # line 5
 
 
@@ -262,15 +270,24 @@ class QuadraticSums:
         self.center, self.radius = domain.center(), domain.diameter / 2
         self.matrix = np.zeros((learner.runs, domain.dimension, domain.dimension))
         self.linear, self.constant = np.zeros((learner.runs, domain.dimension)), np.zeros(learner.runs)
+        self.coming: list[Any] = []  # losses that are not in the sums yet
 
     def add(self, loss: Any) -> None:
-        """Count a loss."""
+        """Count a loss, at the next draw at the latest."""
         if not hasattr(loss, "quadratic_form"):
             raise ValueError(f"{self.name} needs losses with a quadratic form")
-        matrix, linear, constant = loss.quadratic_form()
-        self.matrix += matrix / self.unit
-        self.linear += linear / self.unit
-        self.constant += constant / self.unit
+        self.coming.append(loss)
+        if len(self.coming) == TOGETHER:
+            self.count()
+
+    def count(self) -> None:
+        """Count the losses to come, one after the other."""
+        alike = together(self.coming) if self.coming else None
+        for loss in [alike.whole()] if alike else self.coming:
+            for total, part in zip((self.matrix, self.linear, self.constant), loss.quadratic_form(), strict=True):
+                for of_round in np.broadcast_to(part / self.unit, (len(alike or [loss]), *total.shape)):
+                    total += of_round
+        self.coming.clear()
 
     def draw(
         self, generator: np.random.Generator, run: int, scale: float, floor: float = -math.inf, weight: float = 0.0
@@ -279,6 +296,7 @@ class QuadraticSums:
 
         q: the sum of the run and weight |x - center|^2/2, up to what is the same for all x where there is no floor.
         """
+        self.count()
         matrix = self.matrix[run] + weight * np.eye(len(self.center))
         linear = self.linear[run] + weight * self.center
         constant = float(self.constant[run]) if floor > -math.inf else 0.0
