@@ -199,13 +199,18 @@ class Uniforms(_Draws):
 
 @compiled
 def _fill_coins(generators: Addresses, chances: Array, heads: float, tails: float, out: Array) -> None:
-    """out (chances, runs, coins): heads where a uniform number of the run lies below the chance, else tails."""
-    _, runs, coins = out.shape
+    """out (chances, runs, coins): heads where a uniform number of the run lies below the chance, else tails.
+
+    A run's last row holds its uniform numbers until its coins are thrown, a row at a time: several side by side.
+    """
+    rows, runs, coins = out.shape
     for run in range(runs):
+        uniform = out[rows - 1, run]
         for coin in range(coins):
-            uniform = next_double(generators[run])
-            for row in range(len(chances)):
-                out[row, run, coin] = heads if uniform < chances[row] else tails
+            uniform[coin] = next_double(generators[run])
+        for row in range(rows):
+            for coin in range(coins):
+                out[row, run, coin] = heads if uniform[coin] < chances[row] else tails
 
 
 class Coins(_Draws):
