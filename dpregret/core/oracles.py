@@ -13,8 +13,8 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numba import objmode
 
-from dpregret.numerics.arrays import Array
-from dpregret.numerics.compiled import generic, inlined, specialised
+from dpregret.numerics.arrays import Array, without_gaps
+from dpregret.numerics.compiled import compiled, generic, inlined, specialised
 
 slope_at = generic("slope_at")
 """slope_at(loss, x, gradient, value, scratch): f(x) and a subgradient there, 0 for the non-smooth part at its kink."""
@@ -115,11 +115,20 @@ def vertices(domain: Any, costs: Array) -> Array:
 
 def _served(oracle: Any, domain: Any, rows: Array) -> Array:
     """Answers to rows (..., d), found in columns."""
-    points = np.asarray(rows, dtype=np.float64)
-    columns = points.reshape(-1, points.shape[-1]).T.copy()
-    x = columns.copy()
-    specialised(oracle, type(domain))(domain, columns, x, np.empty((SCRATCH, x.shape[1])))
-    return np.ascontiguousarray(x.T).reshape(points.shape)  # sums of NumPy follow the layout
+    points = without_gaps(np.asarray(rows, dtype=np.float64))
+    answers = np.empty(points.shape)  # without gaps: sums of NumPy follow the layout
+    specialised(oracle, type(domain))(domain, *(array.reshape(-1, array.shape[-1]) for array in (points, answers)))
+    return answers
+
+
+@compiled
+def _turn(rows: Array, columns: Array) -> None:
+    """columns (m, n) = rows (n, m), eight columns at a time: as many lines of memory fit into the first cache."""
+    n, m = rows.shape
+    for first in range(0, m, LANES):
+        for i in range(n):
+            for k in range(first, min(first + LANES, m)):
+                columns[k, i] = rows[i, k]
 
 
 def moved(domain: Any, weights: Array, radius: float | Array, costs: Array) -> Array:
@@ -139,12 +148,20 @@ def _local_steps(domain, weights, radii, costs, x):
         local_step(domain, weights[row], radii[row], 1.0, costs[row], x, scratch)
 
 
-def _project(domain, points, x, scratch):
-    project(domain, x, scratch)
+def _project(domain, points, answers):
+    runs, d = points.shape
+    x = np.empty((d, runs))
+    _turn(points, x)
+    project(domain, x, np.empty((SCRATCH, runs)))
+    _turn(x, answers)
 
 
-def _vertex(domain, cost, x, scratch):
-    vertex(domain, cost, x, scratch)
+def _vertex(domain, costs, answers):
+    runs, d = costs.shape
+    cost, x = np.empty((d, runs)), np.empty((d, runs))
+    _turn(costs, cost)
+    vertex(domain, cost, x, np.empty((SCRATCH, runs)))
+    _turn(x, answers)
 
 
 def _call(number: int, oracle: str, points: Array, *further: Any) -> Array:

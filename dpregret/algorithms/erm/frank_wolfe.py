@@ -112,7 +112,8 @@ class FrankWolfe(ErmLearner):
             gradient = self.risk.gradient(points)
             corner = self.domain.linear_oracle(gradient if noise is None else gradient + next(noise))  # line 3
             step = self._step(now, rounds)
-            points = (1 - step) * points + step * corner  # line 4
+            points *= 1 - step
+            points += step * corner  # line 4
         return points  # line 5
 
     def _gradient_noise(

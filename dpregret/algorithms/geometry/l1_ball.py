@@ -38,12 +38,16 @@ def _project_l1_ball(ball: L1BallData, x, scratch):
 @vertex.add
 def _vertex_l1_ball(ball: L1BallData, cost, x, scratch):
     """-radius sign(c_j) e_j with j the first coordinate of largest |c_j|."""
+    best, largest = np.zeros(x.shape[1], np.int64), scratch[8]
     for r in range(x.shape[1]):
-        best = 0
-        for k in range(x.shape[0]):
+        largest[r] = abs(cost[0, r])
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
             x[k, r] = 0.0
-            best = k if abs(cost[k, r]) > abs(cost[best, r]) else best
-        x[best, r] = np.copysign(ball.radius, -cost[best, r])
+            if abs(cost[k, r]) > largest[r]:
+                best[r], largest[r] = k, abs(cost[k, r])
+    for r in range(x.shape[1]):
+        x[best[r], r] = np.copysign(ball.radius, -cost[best[r], r])
 
 
 @local_step.add
