@@ -201,6 +201,18 @@ def test_a_group_is_what_the_stream_serves_and_says_who_was_not_played(monkeypat
     assert "not played: dartboard-net" in repr(found)
 
 
+@pytest.mark.parametrize(
+    ("family", "stream"),
+    [("bandits", "arms"), ("bandits", "cone"), ("experts", "bernoulli"), ("erm", "breast-cancer-risk")],
+)
+def test_a_group_serves_every_family(family: str, stream: str) -> None:
+    """Strong convexity is a matter of online losses: elsewhere only a card that names it needs it."""
+    kinds, group = FAMILIES[family].learners, sweep._group("private", stream)
+    plain = {name for name, kind in kinds.items() if kind.card.private and not FAMILIES[family].needs(kind)}
+    assert group
+    assert plain <= {*group} <= {*kinds}
+
+
 def test_a_window_of_a_group_is_served_by_a_power_of_two_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweep, "_group", lambda *_: ["wdp-cocop-gaussian"])
     found = dp.sweep("private", **SMALL, window=[12, 16], cores=1)

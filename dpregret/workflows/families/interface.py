@@ -581,8 +581,9 @@ class Family(ABC, Generic[E, C, P]):
         return kind
 
     def needs(self, learner_class: type[Any]) -> frozenset[str]:
-        """Traits that a learner requires of a stream."""
-        return learner_class.card.all_needs
+        """Traits that a learner requires of a stream: the needs on its card."""
+        needs: frozenset[str] = learner_class.card.needs
+        return needs
 
     def trial(self, experiment: E) -> E:
         """The part of an experiment whose problems and learners are built to check it, before any work starts."""

@@ -97,6 +97,10 @@ class Online(interface.Family[OnlineExperiment, OnlineCell, Instance]):
     audit = "dpregret.workflows.audit.online:AuditedOnline"
     anytime = True
 
+    def needs(self, learner_class: type[Any]) -> frozenset[str]:
+        """The needs on its card, strong convexity among them unless it is declared to do without."""
+        return learner_class.card.all_needs
+
     def cells(self, experiment: OnlineExperiment, card: Card) -> Iterator[OnlineCell]:
         """Every set, stream, dimension and horizon.
 
