@@ -45,12 +45,12 @@ CORES: Final = 2
 FRONT: Final = "lou_cheung_2020"
 """The paper whose table the README shows."""
 SOURCES: Final = {
-    "paper": "claims that the paper states",
-    "reconstructed": "claims that the paper states, text reconstructed",
+    "paper": "claims of the paper",
+    "reconstructed": "claims of the paper, text reconstructed",
     "derived": "claims derived here",
     "baseline": "claims of baselines",
     "check": "consistency checks",
-    "automatic": "bounds and ledgers, checked for every learner",
+    "automatic": "bounds and ledgers",
 }
 """Who states a line -> what a page calls these lines."""
 
