@@ -10,6 +10,7 @@ from dpregret.algorithms import learner
 from dpregret.algorithms.geometry import CountedSet, make_set
 from dpregret.algorithms.learner import Learner, Problem, Setting, compiled_data_of, learners, play
 from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
+from dpregret.algorithms.online.kept_points import StayingPoints
 from dpregret.algorithms.privacy import Budget
 from dpregret.core.oracles import ByMethods
 from dpregret.datasets.streams import make_stream
@@ -132,12 +133,12 @@ FIXED = [
 @pytest.mark.parametrize(("stream", "runs", "length", "plain"), [("random-kink", 3, 75, ()), ("drift", 1, 81, (7, 30))])
 def test_rounds_at_one_point_are_evaluated_together(monkeypatch, name, variant, stream, runs, length, plain):
     """To the bits of one after the other; losses without a text between them too."""
-    place, dimension = "simplex", 5
-    if learners("online")[name].card.needs:
-        place, dimension, stream, plain = "ball", 3, "realizable-direction", ()
+    place, dimension, kind = "simplex", 5, learners("online")[name]
+    if kind.card.needs or issubclass(kind, StayingPoints):
+        place, dimension, stream, plain = "ball", 2, "realizable-direction", ()
     found = played(name, variant, place, stream, dimension, runs, length, plain)
     assert name == "stay" or found[0].point.any()
-    monkeypatch.setattr(learners("online")[name], "fixed_rounds", 1)
+    monkeypatch.setattr(kind, "fixed_rounds", 1)
     equal(found, played(name, variant, place, stream, dimension, runs, length, plain))
 
 

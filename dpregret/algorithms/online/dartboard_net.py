@@ -62,7 +62,7 @@ class DartboardNet(KeptPoints):
         """Every setting has its own generators."""
         self.rngs = generators_by_setting(generators, self.settings)
         for setting, run in np.ndindex(self.draws.shape):
-            self.point[setting, run] = self._drawn(setting, run)  # line 1
+            self.go(setting, run, self._drawn(setting, run))  # line 1
 
     def _drawn(self, setting: int, run: int) -> Array:
         """The exponential mechanism over the net."""
@@ -79,7 +79,7 @@ class DartboardNet(KeptPoints):
             drop = coins >= (1 - plan.keep_away) * exp(-plan.eta * self.lost[setting])  # line 3
             for run in np.flatnonzero(drop & (self.draws[setting] < self.most[setting])):
                 self.draws[setting, run] += 1
-                self.point[setting, run] = self._drawn(setting, int(run))  # line 4
+                self.go(setting, int(run), self._drawn(setting, int(run)))  # line 4
             self.lost[setting] = 0.0
 
     def bound(self, rounds: int) -> Array:

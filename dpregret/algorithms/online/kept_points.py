@@ -1,4 +1,4 @@
-"""Points of a set that are kept for whole batches: what L2P and the dartboard on a net have in common."""
+"""Points of a set that stay for long, or for whole batches as with L2P and the dartboard on a net: what they share."""
 
 import math
 from collections.abc import Sequence
@@ -14,7 +14,28 @@ from dpregret.numerics.arrays import Array
 Plan = TypeVar("Plan", bound=Tuning)
 
 
-class KeptPoints(Learner):
+TOGETHER = 64
+"""Rounds whose losses are evaluated, or counted, together."""
+
+
+class StayingPoints(Learner):
+    """Base of learners whose points move rarely, run by run."""
+
+    moved = 0
+    """The round after which a run last moved."""
+
+    @property
+    def fixed_rounds(self) -> int:
+        """As many as since a run last moved."""
+        return max(1, min(TOGETHER, self.round - self.moved))
+
+    def go(self, setting: int, run: int, point: Array) -> None:
+        """One run moves to a point, (d,)."""
+        self.point, self.moved = self.point.copy(), self.round
+        self.point[setting, run] = point
+
+
+class KeptPoints(StayingPoints):
     """Base of both: one tuning (B, p, eta) a setting, whose ledger prices the decisions and the draws at delta > 0."""
 
     plans: Sequence[Tuning]

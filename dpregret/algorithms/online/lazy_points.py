@@ -116,7 +116,7 @@ class LazyPoints(KeptPoints):
         self.coins = np.empty((len(self.settings), self.runs, COINS, 3))
         self.tossed = np.full(len(self.settings), COINS)
         for setting, run in np.ndindex(self.draws.shape):
-            self.point[setting, run] = self.drawn(setting, run)  # lines 2, 3
+            self.go(setting, run, self.drawn(setting, run))  # lines 2, 3
             self.copy[setting, run] = self.drawn(setting, run)
 
     def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:  # line 4
@@ -131,7 +131,7 @@ class LazyPoints(KeptPoints):
             stay = first < exp(-plan.eta * (plan.spare * plan.batch + self.ahead[setting]))  # line 5
             for run in np.flatnonzero(~stay | (second < plan.keep_away)):  # line 6
                 self.draws[setting, run] += 1
-                self.point[setting, run] = self.drawn(setting, int(run))  # lines 7, 8, 9, 15
+                self.go(setting, int(run), self.drawn(setting, int(run)))  # lines 7, 8, 9, 15
             for run in np.flatnonzero(third < plan.renew):  # lines 10, 11
                 self.copy[setting, run] = self.drawn(setting, int(run))  # lines 12, 13, 14
             self.ahead[setting] = 0.0

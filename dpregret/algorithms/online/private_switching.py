@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpregret.algorithms.learner import Card, Learner, Loss, Setting
+from dpregret.algorithms.online.kept_points import TOGETHER, StayingPoints
 from dpregret.algorithms.privacy import keyed_generators
 from dpregret.algorithms.privacy.selection import draw_group
 from dpregret.algorithms.privacy.switching import Switching, Watch
@@ -50,12 +51,12 @@ FINEST = {1: 1 / 4096, 2: 1 / 48, 3: 1 / 12}
 """Smallest covering radius of a net by dimension, in diameters of the set."""
 LARGEST_NET = 2**22  # points times runs
 NUMBERS = 2**14  # losses that are counted at once
+COLUMNS = 256  # the same in compiled loops
 GRID = np.linspace(0.0, 1.0, 257)  # positions on a chord
-TOGETHER = 64  # rounds whose losses are evaluated, or counted, together
 STEPS = 20  # of hit-and-run, times the squared dimension
 
 
-class SwitchingLearner(Learner):
+class SwitchingLearner(StayingPoints):
     """Base of both learners: tests and switches, one plan a setting."""
 
     plans: list[Switching]
@@ -65,12 +66,6 @@ class SwitchingLearner(Learner):
         self.unit = self.lipschitz * self.domain.diameter
         self.queries = np.zeros((len(self.settings), self.runs))
         self.switches = np.zeros((len(self.settings), self.runs), dtype=np.int64)
-        self.moved = 0  # the round after which a run last moved
-
-    @property
-    def fixed_rounds(self) -> int:
-        """As many as since a run last moved."""
-        return max(1, min(TOGETHER, self.round - self.moved))
 
     def begin(self, generators: Sequence[np.random.Generator]) -> None:
         """Every setting has its own generators."""
@@ -110,8 +105,7 @@ class SwitchingLearner(Learner):
     def move(self, setting: int, run: int) -> None:
         """Draw a new point from the sums so far."""
         plan, generator = self.plans[setting], self.rngs[setting][run]
-        self.point, self.moved = self.point.copy(), self.round
-        self.point[setting, run] = self.sums.draw(generator, run, plan.draw_scale, plan.best_loss)  # line 5
+        self.go(setting, run, self.sums.draw(generator, run, plan.draw_scale, plan.best_loss))  # line 5
 
 
 def generators_by_setting(
@@ -189,7 +183,8 @@ class NetSums:
         """Count a loss."""
         if type(loss) in slope_at.kinds:
             alike = Losses.alike(loss, 1)
-            data = as_columns(alike.kind, alike.laid(), alike.shared, self.total.shape[1])
+            runs = self.total.shape[1]
+            data = as_columns(alike.kind, alike.laid(), alike.shared, runs * max(1, COLUMNS // runs))
             specialised(add_losses, alike.kind)(*data, self.unit, self.least, self.origin, self.net, self.total)
             return
         base = loss.value(self.origin) if len(self.origin) else 0.0
@@ -199,21 +194,28 @@ class NetSums:
 
 
 def add_losses(loss, buffers, rows, unit, least, origin, net, sums):
-    """The loop of `NetSums.add`; origin is empty where there is none. See core.losses.as_columns."""
-    runs, d = sums.shape[1], net.shape[1]
-    x, gradient, value, scratch = np.empty((d, runs)), np.empty((d, runs)), np.empty(runs), np.empty((SCRATCH, runs))
-    base = np.zeros(runs)
+    """The loop of `NetSums.add`; origin is empty where there is none. See core.losses.as_columns: columns are all runs
+    at a point of the net, then at the next."""
+    runs, d, columns = sums.shape[1], net.shape[1], buffers[0].shape[1]
+    x, gradient, value = np.empty((d, columns)), np.empty((d, columns)), np.empty(columns)
+    base, scratch = np.zeros(columns), np.empty((SCRATCH, columns))
+    some = columns // runs
     copy_round(rows, buffers, 0, 0)
-    for index in range(-1 if len(origin) else 0, len(net)):
-        for k in range(d):
-            for r in range(runs):
-                x[k, r] = origin[k] if index < 0 else net[index, k]
+    for first in range(-some if len(origin) else 0, len(net), some):
+        for point in range(some):
+            for k in range(d):
+                at = origin[k] if first < 0 else net[min(first + point, len(net) - 1), k]
+                for r in range(runs):
+                    x[k, point * runs + r] = at
         slope_at(loss, x, gradient, value, scratch)
-        for r in range(runs):
-            if index < 0:
-                base[r] = value[r]
-            else:
-                sums[index, r] += min(max((value[r] - base[r]) / unit, least), least + 1.0)
+        if first < 0:
+            base[:] = value
+            continue
+        for r in range(columns):
+            value[r] = min(max((value[r] - base[r]) / unit, least), least + 1.0)
+        for point in range(min(some, len(net) - first)):
+            for r in range(runs):
+                sums[first + point, r] += value[point * runs + r]
 
 
 def covering(domain: ConstraintSet, radius: float) -> Array:
