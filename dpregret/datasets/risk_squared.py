@@ -57,6 +57,18 @@ class DenseGram:
         return np.atleast_1d(np.maximum(largest_eigenvalue(self.matrices), np.finfo(float).tiny))
 
 
+@compiled
+def _add_factored(weights: Array, vectors: Array, diagonal: Array, coordinates: NDArray[np.int64], into: Array) -> None:
+    """into (n, p) += the columns of a `FactoredGram`, term after term as `numerics.sums.add_product` adds."""
+    for n in range(len(into)):
+        row, coordinate = into[n], coordinates[n]
+        for i in range(len(weights)):
+            vector, share = vectors[i], vectors[i, coordinate] * weights[i]
+            for k in range(len(row)):
+                row[k] = fused(share, vector[k], row[k])
+        row[coordinate] += diagonal[coordinate]
+
+
 @dataclass(frozen=True, slots=True)
 class FactoredGram:
     """sum_k weights_k v_k v_k' + diag(diagonal), shared by all runs: O(p) memory and O(p) a product or column."""
@@ -77,8 +89,8 @@ class FactoredGram:
 
     def columns(self, coordinates: np.ndarray) -> Array:
         """Rank r plus one entry."""
-        columns = product(self.vectors[:, coordinates].T * self.weights, self.vectors)
-        columns[np.arange(len(coordinates)), coordinates] += self.diagonal[coordinates]
+        columns = np.zeros((len(coordinates), len(self.diagonal)))
+        _add_factored(self.weights, self.vectors, self.diagonal, coordinates, columns)
         return columns
 
     def largest_eigenvalues(self) -> Array:

@@ -21,7 +21,7 @@ from numba.extending import lower_builtin, models, register_model
 
 WIDTH = 8
 _VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
-_NEXT_UINT64, _NEXT_DOUBLE = 1, 3  # slots of bitgen_t, whose first is the state
+_NEXT_UINT64, _NEXT_UINT32, _NEXT_DOUBLE = 1, 2, 3  # slots of bitgen_t, whose first is the state
 
 
 def intrinsic(function: Any) -> Any:
@@ -197,6 +197,12 @@ def _call(slot: int, answer: Any) -> Any:
 def next_word(typing: Any, generator: Any) -> Any:
     """The next 64 bits."""
     return _call(_NEXT_UINT64, types.uint64)
+
+
+@intrinsic
+def next_half(typing: Any, generator: Any) -> Any:
+    """The next 32 bits, which may be the rest of a word."""
+    return _call(_NEXT_UINT32, types.uint32)
 
 
 @intrinsic

@@ -25,7 +25,6 @@ from functools import lru_cache
 from typing import Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpregret.algorithms.privacy.budget import (
     SPACING,
@@ -39,9 +38,11 @@ from dpregret.algorithms.privacy.noise import Joint
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled
 from dpregret.numerics.elementary import log_of
-from dpregret.numerics.random import Addresses, addresses, exponential_rows, fill_exponentials
+from dpregret.numerics.intrinsics import next_half
+from dpregret.numerics.random import Addresses, addresses, exponential_rows
 
 SelectionNoise = Literal["laplace", "gumbel"]
+HALF = 32  # bits of half a word
 
 RANGES: Final[Mapping[SelectionNoise, float]] = {"laplace": 2.46, "gumbel": 2.0}
 """Bound of the range of the privacy loss of one call, in units of sensitivity / scale."""
@@ -158,11 +159,10 @@ def selection_noise(
     draws = np.empty((len(generators), rounds, candidates))
     if distribution == "gumbel":
         _fill_gumbels(addresses(generators), draws)
+    elif isinstance(generators, Joint):
+        _fill_laplaces(addresses(generators[:1]), draws.reshape(1, -1, candidates))
     else:
-        fill_exponentials(addresses(generators), draws)
-        parts = [(generators[0], draws)] if isinstance(generators, Joint) else zip(generators, draws, strict=True)
-        for generator, part in parts:
-            _times_rademacher(part.ravel(), np.frombuffer(generator.bytes(-(-part.size // 8)), dtype=np.uint8))
+        _fill_laplaces(addresses(generators), draws)
     return draws.swapaxes(0, 1)
 
 
@@ -179,12 +179,18 @@ def _fill_gumbels(generators: Addresses, out: Array) -> None:
 
 
 @compiled
-def _times_rademacher(sizes: Array, bits: NDArray[np.uint8]) -> None:
-    """Random signs, which make exponential variates Laplace: minus where a bit is set, the highest one first."""
-    for byte in range(len(bits)):
-        first, eight = 8 * byte, bits[byte]
-        for index in range(min(8, len(sizes) - first)):
-            sizes[first + index] *= 1.0 - 2.0 * ((eight >> (7 - index)) & 1)
+def _fill_laplaces(generators: Addresses, out: Array) -> None:
+    """out (runs, rounds, candidates): a run's unit exponentials, row by row, then a random sign for each of them.
+
+    Signs are the bits of `bytes` of the generator: minus where a bit is set, the highest one of a byte first.
+    """
+    for run in range(len(out)):
+        exponential_rows(generators[run], out[run], False)
+        sizes = out[run].ravel()
+        for first in range(0, len(sizes), HALF):
+            bits = next_half(generators[run])
+            for index in range(min(HALF, len(sizes) - first)):
+                sizes[first + index] *= 1.0 - 2.0 * np.int32((bits >> np.uint32(index ^ 7)) & np.uint32(1))
 
 
 def draw_group(generator: np.random.Generator, sizes: Array, scores: Array, scale: float) -> int:

@@ -16,12 +16,13 @@ from scipy import stats
 from scipy.special import logsumexp, softmax
 
 from dpregret.algorithms.privacy import Budget, gaussian_epsilon
+from dpregret.algorithms.privacy.noise import Joint
 from dpregret.algorithms.privacy.selection import (
     Selection,
-    _times_rademacher,
     calibrate_selection,
     draw_group,
     largest_rho,
+    selection_noise,
     zcdp_epsilon,
 )
 from dpregret.algorithms.privacy.switching import CALIBRATIONS, AboveThreshold, Switching, Watch, accuracy
@@ -107,14 +108,20 @@ def test_ends():
         largest_rho(Budget(1.0))
 
 
-@pytest.mark.parametrize("size", [1, 8, 29, 1000])
-def test_signs_are_the_bits_in_their_order(size: int) -> None:
-    """The highest bit of the first byte turns the first entry."""
-    generator = np.random.default_rng(2)
-    sizes, bits = generator.random(size), np.frombuffer(generator.bytes(-(-size // 8)), dtype=np.uint8)
-    turned = sizes.copy()
-    _times_rademacher(turned, bits)
-    np.testing.assert_array_equal(turned, sizes * (1.0 - 2.0 * np.unpackbits(bits, count=size)))
+@pytest.mark.parametrize(("rounds", "candidates"), [(1, 1), (1, 8), (1, 29), (3, 32), (7, 150)])
+@pytest.mark.parametrize("joint", [False, True])
+def test_laplace_noise_is_signed_exponentials(joint: bool, rounds: int, candidates: int) -> None:
+    """Of NumPy's generators, whose bytes decide the signs: the highest bit of the first byte turns the first entry."""
+    drawn, plain = generators(2), generators(2)
+    noise_of, parts = (Joint(drawn[0], 2), plain[:1]) if joint else (drawn, plain)
+    for _ in range(2):  # an odd number of half words leaves one to the next call
+        wanted = []
+        for generator in parts:
+            sizes = generator.standard_exponential((2 // len(parts), rounds, candidates))
+            bits = np.unpackbits(np.frombuffer(generator.bytes(-(-sizes.size // 8)), np.uint8), count=sizes.size)
+            wanted.append(sizes * (1.0 - 2.0 * bits.reshape(sizes.shape)))
+        noise = selection_noise("laplace", noise_of, rounds, candidates)
+        np.testing.assert_array_equal(noise.swapaxes(0, 1), np.concatenate(wanted))
 
 
 def plan(variant: str, experts: int = 1024, epsilon: float = 1.0, horizon: int = 2**17, best: float = 0.0) -> Switching:
