@@ -38,7 +38,8 @@ CHECK_EVERY = 1024  # most rounds between two checks that the points lie in thei
 CHECKED_NUMBERS = 2048  # most numbers of a point, of all settings and runs, where rounds in between are checked too:
 CHECKED_FIRST, CHECKED_OF = 4, 4  # all of the first blocks, then of every fourth
 NUMBERS = 2048  # of a tile's points: what a round touches stays in the processor's first caches
-FEWEST, MOST = 16, 256  # runs of a tile
+FEWEST, MOST = 16, 256  # columns of a tile
+SHARED = 32  # up to so many, settings whose states are alike share one: narrower loops begin more often than they run
 PRICED = 0.002  # CPU seconds spent on pricing an oracle
 TOGETHER, FEW = 4, 1024  # blocks of noise played at a time, where a round has so few numbers: changes no bit
 
@@ -358,7 +359,7 @@ def play(
                     violation = np.maximum(violation, check_inside(learner.point, domain).max(axis=1))
                 if rounds and (alike := together(chunk)):
                     sums = np.stack([cumulative, norms])
-                    rounds.play(alike, first + begun, noise.units, noise.scales or [0.0] * settings, begun, sums)
+                    rounds.play(alike, first + begun, noise, begun, sums)
                     cumulative, norms = sums
                     learner.round, learner.point = now, rounds.points()
                 else:
@@ -438,9 +439,11 @@ def _ends(done: int, most: int, checkpoints: Sequence[int]) -> list[int]:
 
 @dataclass
 class _Block:
-    """The noise of some rounds: units (runs, rounds, d) a setting, of no rounds where there is none, and scales."""
+    """The noise of some rounds: units (mechanisms, runs, rounds, d), of no rounds where there is none; of each setting
+    its mechanism, and its scale."""
 
-    units: list[Array]
+    units: Array
+    mechanisms: Sequence[int]
     scales: Sequence[float] | None
     rounds: int = BLOCK
 
@@ -448,11 +451,12 @@ class _Block:
         """The noise of some rounds, (count, settings, runs, d); None for a learner without a plan."""
         if self.scales is None:
             return None
-        runs, left, dimension = self.units[0].shape
-        noise = np.zeros((count, len(self.units), runs, dimension))
+        _, runs, left, dimension = self.units.shape
+        noise = np.zeros((count, len(self.scales), runs, dimension))
         if left:
-            for setting, (units, scale) in enumerate(zip(self.units, self.scales, strict=True)):
-                np.multiply(units[:, first : first + count].swapaxes(0, 1), scale, out=noise[:, setting])
+            for setting, (mechanism, scale) in enumerate(zip(self.mechanisms, self.scales, strict=True)):
+                units = self.units[mechanism, :, first : first + count]
+                np.multiply(units.swapaxes(0, 1), scale, out=noise[:, setting])
         return noise
 
 
@@ -462,28 +466,34 @@ def _noise(learner: Learner, generators: Sequence[np.random.Generator], blocks: 
     if plan is None or not any(plan.scales):
         dimension = learner.point.shape[-1] if plan is None else plan.dimension
         scales = None if plan is None else plan.scales
-        yield from repeat(_Block([np.empty((runs, 0, dimension))] * settings, scales, blocks * BLOCK))
+        yield from repeat(_Block(np.empty((1, runs, 0, dimension)), [0] * settings, scales, blocks * BLOCK))
         return
-    rounds = plan.block(runs)
-    if blocks == 1:
+    rounds, distinct = plan.block(runs), list(dict.fromkeys(plan.mechanisms))
+    of_settings = [distinct.index(mechanism) for mechanism in plan.mechanisms]
+    if blocks == len(distinct) == 1:
         for unscaled in plan.correlated(generators, rounds):
-            yield _Block([by_run(units) for units in unscaled], plan.scales, rounds)
-    joined = {mechanism: np.empty((runs, blocks * rounds, plan.dimension)) for mechanism in plan.mechanisms}
+            yield _Block(by_run(unscaled[0])[None], of_settings, plan.scales, rounds)
+    joined = np.empty((len(distinct), runs, blocks * rounds, plan.dimension))
     for number, unscaled in enumerate(plan.correlated(generators, rounds), 1):
         end = rounds * ((number - 1) % blocks + 1)
-        for mechanism, units in zip(plan.mechanisms, unscaled, strict=True):
-            joined[mechanism][:, end - rounds : end] = units.swapaxes(0, 1)
+        for mechanism in range(len(distinct)):
+            units = unscaled[of_settings.index(mechanism)]
+            joined[mechanism, :, end - rounds : end] = units.swapaxes(0, 1)
         if number % blocks == 0:
-            yield _Block([joined[mechanism] for mechanism in plan.mechanisms], plan.scales, blocks * rounds)
+            yield _Block(joined, of_settings, plan.scales, blocks * rounds)
 
 
-def play_rounds(learner, loss, domain, buffers, rows, units, scale, begun, first, done, rounds, x, losses, norms):
-    """Play `rounds` rounds after the first `done` of the runs first, first + 1, ... whose points are x (d, runs).
+def play_rounds(
+    learner, loss, domain, buffers, rows, units, mechanisms, scales, begun, first, done, rounds, x, losses, norms
+):
+    """Play `rounds` rounds after the first `done` of the columns first, first + 1, ... whose points are x (d, runs).
 
-    buffers, rows: see `losses.as_columns`. units (runs in all, rounds, d) from round `begun` on, times scale: noise; no
-    rounds where there is none. losses, norms (runs,): running sums of losses and of |noise|; changed in place, as x is.
+    A column is a run of a setting: all runs of the first setting, then of the next. buffers, rows: see
+    `losses.as_columns`. units (mechanisms, runs in all, rounds, d) from round `begun` on, of each setting those of its
+    mechanism, times its scale: noise; no rounds where there is none. losses, norms (runs,): running sums of losses and
+    of |noise|; changed in place, as x is.
     """
-    (d, runs), loud = x.shape, units.shape[1] > 0
+    (d, runs), every, loud = x.shape, units.shape[1], units.shape[2] > 0
     gradient, noise, value, scratch = (
         np.empty((d, runs)),
         np.zeros((d, runs)),
@@ -497,9 +507,14 @@ def play_rounds(learner, loss, domain, buffers, rows, units, scale, begun, first
         for r in range(runs):
             losses[r] += value[r]
         if loud:
+            setting, run = first // every, first % every
             for r in range(runs):
+                mechanism, scale = mechanisms[setting], scales[setting]
                 for k in range(d):
-                    noise[k, r] = scale * units[first + r, begun + now, k]
+                    noise[k, r] = scale * units[mechanism, run, begun + now, k]
+                run += 1
+                if run == every:
+                    setting, run = setting + 1, 0
             inner(noise, noise, value, scratch)
             for r in range(runs):
                 norms[r] += np.sqrt(value[r])
@@ -507,7 +522,7 @@ def play_rounds(learner, loss, domain, buffers, rows, units, scale, begun, first
 
 
 def play_round(learner, loss, domain, buffers, rows, first, t, x, slopes, noises):
-    """Round t alone, with the gradients and the noise of all runs, (runs in all, d); without noise these are zeros."""
+    """Round t alone, with the gradients and the noise of all columns, (columns, d); without noise these are zeros."""
     d, runs = x.shape
     gradient, noise, scratch = np.empty((d, runs)), np.empty((d, runs)), np.empty((SCRATCH, runs))
     copy_round(rows, buffers, 0, first)
@@ -594,38 +609,63 @@ def _sizes(data: Any) -> Any:
 
 @dataclass
 class Tile:
-    """Some runs of a setting. state: the learner's; x (d, runs): their points; sums (2, runs): see `play_rounds`."""
+    """Some columns, see `play_rounds`. state: the learner's; x (d, runs): their points; sums (2, runs)."""
 
-    setting: int
     first: int
     state: Any
     x: Array
     sums: Array
 
+    @property
+    def columns(self) -> slice:
+        """Where they are among all."""
+        return slice(self.first, self.first + self.x.shape[1])
+
 
 class _Part:
-    """A loss without a compiled text, for some of its runs in one setting."""
+    """A loss without a compiled text, for some columns, which are evaluated among those of their setting, or of all."""
 
-    def __init__(self, loss: Loss, setting: int, columns: slice, runs: int):
-        self.loss, self.setting, self.columns, self.runs = loss, setting, columns, runs
+    def __init__(self, loss: Loss, columns: slice, settings: int, runs: int):
+        first, last = columns.start // runs, (columns.stop - 1) // runs
+        begun = first * runs if first == last else 0
+        self.loss, self.columns, self.here = loss, columns, slice(columns.start - begun, columns.stop - begun)
+        self.shape = 1 if first == last else settings, runs
 
     def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
-        """That of the whole loss, at the points of these runs."""
+        """That of the whole loss, at the points of these columns."""
         value, gradient = self.loss.value_and_gradient(self._among_all(points))
         return self._here(value), self._here(gradient)
 
     def prox(self, points: Array, step: float) -> Array:
-        """That of the whole loss, of the points of these runs."""
+        """That of the whole loss, of the points of these columns."""
         return self._here(self.loss.prox(self._among_all(points), step))
 
     def _here(self, answer: Array) -> Array:
-        """Of these runs in this setting, where the loss differs by setting."""
-        return (answer[[self.setting]] if len(answer) > 1 else answer)[:, self.columns]
+        """Of these columns, also where the loss differs by setting."""
+        flat = answer.reshape(1, -1, *answer.shape[2:])
+        return flat[:, self.here if len(answer) == self.shape[0] else self.columns]
 
     def _among_all(self, points: Array) -> Array:
-        every = np.zeros((1, self.runs, points.shape[2]))
-        every[:, self.columns] = points
-        return every
+        every = np.zeros((1, math.prod(self.shape), points.shape[2]))
+        every[:, self.here] = points
+        return every.reshape(*self.shape, -1)
+
+
+def _alike(learner: Any, settings: int, most: int) -> Iterator[tuple[int, int]]:
+    """First and end of at most so many settings, one after the other, whose states begin alike: one serves all."""
+    states = [learner.state(setting, 1) for setting in range(settings)] if most > 1 else []
+    first = 0
+    while first < settings:
+        end = first + 1
+        while end < min(settings, first + most) and _equal(states[first], states[end]):
+            end += 1
+        yield first, end
+        first = end
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Whether two states hold the same numbers."""
+    return all(map(_equal, one, other)) if isinstance(one, tuple) else np.array_equal(one, other)
 
 
 class CompiledRounds:
@@ -645,12 +685,14 @@ class CompiledRounds:
         self.domain = data if self.counted else by_methods(self.referenced)
         settings, runs, d = learner.point.shape
         wide = min(runs, max(FEWEST, min(MOST, NUMBERS // d))) if self.counted else runs
+        most = max(1, max(FEWEST, min(SHARED, NUMBERS // d)) // runs) if self.counted and wide == runs else 1
         self.tiles = []
-        for setting in range(settings):
-            for first in range(0, runs, wide):
-                x = np.ascontiguousarray(learner.point[setting, first : first + wide].T)
+        for setting, end in _alike(learner, settings, most):
+            for first in range(setting * runs, end * runs, wide * most):
+                points = learner.point[setting:end].reshape(-1, d)[first - setting * runs :][: wide * most]
+                x = np.ascontiguousarray(points.T)
                 state = learner.state(setting, x.shape[1])
-                self.tiles.append(Tile(setting, first, state, x, np.zeros((2, x.shape[1]))))
+                self.tiles.append(Tile(first, state, x, np.zeros((2, x.shape[1]))))
         self.ready: set[Any] = set()
         self.rows, self.apart = 0, 0.0
 
@@ -658,21 +700,20 @@ class CompiledRounds:
         """The types for which a loop over rounds is compiled."""
         return type(self.tiles[0].state), loss, type(self.domain)
 
-    def play(
-        self, losses: Losses, done: int, units: Sequence[Array], scales: Sequence[float], begun: int, sums: Array
-    ) -> None:
-        """Play some rounds after the first `done`.
+    def play(self, losses: Losses, done: int, noise: _Block, begun: int, sums: Array) -> None:
+        """Play some rounds after the first `done`, with the noise from round `begun` of its block on.
 
-        units: noise before scaling, (runs, rounds, d) a setting, from round `begun` on; sums (2, settings, runs): of
-        losses and of |noise|, added to.
+        sums (2, settings, runs): of losses and of |noise|, added to.
         """
+        settings, _, _ = self.learner.point.shape
+        scales = np.array(noise.scales or [0.0] * settings, dtype=np.float64)
+        mechanisms, columns = np.array(noise.mechanisms, dtype=np.int64), sums.reshape(2, -1)
         rows, loops = losses.laid() or NO_ROWS, specialised(self.played, *self.kinds(losses.kind))
         for tile in self.tiles:
             loss, buffers, _ = as_columns(losses.kind, rows if losses.per_run else (), losses.shared, tile.x.shape[1])
-            totals = sums[:, tile.setting, tile.first : tile.first + tile.x.shape[1]]
+            totals = columns[:, tile.columns]
             tile.sums[...] = totals
-
-            before = tile.state, loss, self.domain, buffers, rows, units[tile.setting], float(scales[tile.setting])
+            before = tile.state, loss, self.domain, buffers, rows, noise.units, mechanisms, scales
             play = partial(loops, *before, begun, tile.first, done)
             if losses.kind not in self.ready:  # zero rounds: compile, and count that time apart
                 started = process_time()
@@ -687,7 +728,7 @@ class CompiledRounds:
         """Play one round with the gradients and the noise of all settings and runs."""
         shape = self.learner.point.shape
         slopes, noises = (
-            np.ascontiguousarray(np.broadcast_to(array, shape), dtype=np.float64)
+            np.ascontiguousarray(np.broadcast_to(array, shape), dtype=np.float64).reshape(-1, shape[2])
             for array in (gradient, 0.0 if noise is None else noise)
         )
         alike = Losses.alike(loss, 1) if hasattr(type(loss), "per_run") else None
@@ -696,7 +737,7 @@ class CompiledRounds:
             if alike is not None:
                 laid_loss, buffers, rows = as_columns(alike.kind, laid, alike.shared, tile.x.shape[1])
             else:
-                part = _Part(loss, tile.setting, slice(tile.first, tile.first + tile.x.shape[1]), shape[1])
+                part = _Part(loss, tile.columns, *shape[:2])
                 laid_loss, buffers, rows = by_methods(part), (np.zeros((1, tile.x.shape[1])),), NO_ROWS
             specialised(play_round, *self.kinds(type(laid_loss)))(
                 tile.state,
@@ -707,8 +748,8 @@ class CompiledRounds:
                 tile.first,
                 float(self.learner.round),
                 tile.x,
-                slopes[tile.setting],
-                noises[tile.setting],
+                slopes,
+                noises,
             )
         self._count(1)
         self.finish()
@@ -723,10 +764,10 @@ class CompiledRounds:
 
     def _gathered(self, columns: Sequence[Array]) -> Array:
         settings, runs, _ = self.learner.point.shape
-        out = np.empty((settings, runs, len(columns[0])))
+        out = np.empty((settings * runs, len(columns[0])))
         for tile, column in zip(self.tiles, columns, strict=True):
-            out[tile.setting, tile.first : tile.first + column.shape[1]] = column.T
-        return out
+            out[tile.columns] = column.T
+        return out.reshape(settings, runs, -1)
 
     def finish(self) -> None:
         """Add to the set's tally how many points its oracle served, at a separately measured price, once."""

@@ -74,10 +74,11 @@ def test_python_plays_what_is_compiled(monkeypatch, compiled, name, variant):
 @pytest.mark.parametrize(("runs", "dimension"), [(1, 1), (1, 64), (5, 17), (37, 3)])
 def test_runs_in_tiles_get_the_bits_of_all_together(monkeypatch, runs, dimension):
     found = played("wdp-cocop-gamma", "corrected", "ball", "random-kink", dimension, runs, 100)
-    monkeypatch.setattr(learner, "FEWEST", 4)
-    monkeypatch.setattr(learner, "MOST", 4)
+    for name in ("FEWEST", "MOST", "SHARED"):
+        monkeypatch.setattr(learner, name, 4)
     cut = played("wdp-cocop-gamma", "corrected", "ball", "random-kink", dimension, runs, 100)
     assert max(tile.x.shape[1] for tile in cut[0].compiled.tiles) <= 4
+    assert len(found[0].compiled.tiles) < len(cut[0].compiled.tiles) or runs == 1
     equal(found, cut)
 
 
