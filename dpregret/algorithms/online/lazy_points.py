@@ -93,7 +93,8 @@ class LazyPoints(KeptPoints):
                 plan, regulariser = self.tuned(setting, self.points, DrawnCopy), 0.0
             self.plans.append(plan)
             self.regularisers.append(regulariser)
-        self.copy = self.point.copy()
+        self.asked = np.concatenate([self.point, self.point[:1]])  # the copies y, and the center
+        self.copy = self.asked[:-1]
         self.ahead = np.zeros((len(self.settings), self.runs))  # losses of x in the batch minus those of y
         self.draws = np.ones((len(self.settings), self.runs), dtype=np.int64)
 
@@ -122,8 +123,8 @@ class LazyPoints(KeptPoints):
     def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:  # line 4
         """Count the loss; after a batch, decide which points are drawn."""
         self.sums.add(loss)  # line 16
-        base = loss.value(self.center)
-        self.ahead += clipped(self.paid(loss), base, self.unit) - clipped(loss.value(self.copy), base, self.unit)
+        *copied, base = loss.value(self.asked)
+        self.ahead += clipped(self.paid(loss), base, self.unit) - clipped(np.array(copied), base, self.unit)
         for setting, plan in enumerate(self.plans):
             if self.round % plan.batch or self.round >= self.horizon:
                 continue
