@@ -22,6 +22,7 @@ from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.privacy import Joint, NoisePlan
 from dpregret.core.losses import Losses, LossSource
 from dpregret.datasets.bandit_streams import affine
+from dpregret.datasets.source import Generators
 from dpregret.numerics.arrays import Array
 from dpregret.workflows.audit import neighbours
 
@@ -84,17 +85,17 @@ class AuditedBandit(neighbours.Audited):
 
     def reached(self) -> float:
         """For leaders: the points of all rounds along the first direction."""
-        learner, runs = self.make(1), neighbours.WATCHED_RUNS
+        learner = self.make(1)
         if not isinstance(learner, NoisyLeader) or not any(learner.plan.scales):
             return math.nan
-        public, noise = (*self.seed, 2, 0), (*self.seed, 3)
+        labels = (*self.seed, 2, 0), (*self.seed, 3)
         first: list[Array] = []
 
         def played(noise_plan: NoisePlan, turned: bool) -> Array:
-            copy: Any = self.make(runs)
+            copy: Any = self.make(neighbours.BOTH_SCALES)
             copy.plan, drawn = noise_plan, directions_of(copy)
             numbers = self._numbers(EXTREME if turned else -EXTREME, 1.0)
-            points = points_of(copy, numbers, neighbours.generators(public, runs), neighbours.generators(noise, runs))
+            points = points_of(copy, numbers, *map(neighbours.watched_generators, labels))
             tried = np.concatenate(drawn, axis=1)
             first[:] = [tried[:, 0]]
             return np.asarray(np.einsum("rtn,rn->tr", points, tried[:, 0] @ copy.basis.T))
@@ -170,7 +171,7 @@ def by_text(numbers: Array, dimension: int) -> LossSource:
     return following
 
 
-def points_of(learner: BanditLearner, numbers: Array, directions: Joint, noise: Joint) -> Array:
+def points_of(learner: BanditLearner, numbers: Array, directions: Generators, noise: Generators) -> Array:
     """The points that are played, (runs, rounds, 2)."""
     if isinstance(learner, PrivateLinearBandit):
         points: list[Array] = []

@@ -105,15 +105,15 @@ class AuditedExperts(neighbours.Audited):
         def played(plan: NoisePlan, turned: bool) -> Array:
             totals = []
             for end in (position + 1, self.rounds):
-                learner: Any = self.make(neighbours.WATCHED_RUNS)
+                learner: Any = self.make(neighbours.BOTH_SCALES)
                 learner.plan = plan
                 blocks = [ExpertBlock((second if turned else first)[:end, None], end)]
-                sources = neighbours.generators((*self.seed, 3, number), neighbours.WATCHED_RUNS)
+                sources = neighbours.watched_generators((*self.seed, 3, number))
                 totals.append(learner.play(blocks, sources).losses)
             return np.asarray(totals[1] - totals[0])[None]
 
         def move(_: Array) -> Array:
-            shift = np.zeros((self.rounds, neighbours.WATCHED_RUNS, 2))
+            shift = np.zeros((self.rounds, neighbours.BOTH_SCALES, 2))
             shift[position:] = (second - first)[position]
             return shift
 

@@ -26,7 +26,9 @@ from dpregret.numerics.arrays import Array
 ROUNDS = 11
 """Default number of rounds: odd; its log2 rounds up to 4, down and to the nearest to 3."""
 WATCHED_RUNS = 64
-"""Runs of a play whose noise is followed."""
+"""Runs whose noise is followed, at each of two scales."""
+BOTH_SCALES = 2 * WATCHED_RUNS
+"""Runs of one play: those with the noise of the plan, then the same with small noise."""
 FEWEST = 8
 """Runs that must carry information in a round."""
 TELLING = 1e-6
@@ -191,6 +193,11 @@ def generators(label: Sequence[int], runs: int) -> Joint:
     return Joint(np.random.default_rng(np.random.SeedSequence(list(label))), runs)
 
 
+def watched_generators(label: Sequence[int]) -> list[np.random.Generator]:
+    """Those of a play whose noise is followed: the same draws at both scales."""
+    return [generator for _ in range(2) for generator in generators(label, WATCHED_RUNS)]
+
+
 def tree_differences(values: Array) -> Array:
     """Of values (runs, rounds): their differences to the prefix whose nodes they share, t & (t - 1)."""
     rounds = np.arange(1, values.shape[1] + 1)
@@ -204,9 +211,10 @@ def along_tree(values: Array) -> Array:
 
 @dataclass(frozen=True)
 class Moved(NoisePlan):
-    """A plan of one setting whose draws are `factor` times as large, and then moved by `shift`, (rounds, runs, d)."""
+    """A plan of one setting whose draws are `factor` (runs, 1) times as large, and then moved by `shift`, (rounds,
+    runs, d)."""
 
-    factor: float = 1.0
+    factor: Array = field(default_factory=lambda: np.ones((1, 1)))
     shift: Array = field(default_factory=lambda: np.zeros((0, 1, 1)))
 
     def correlated(self, generators: Sequence[np.random.Generator], rounds: int = BLOCK) -> Iterator[list[Array]]:
@@ -222,16 +230,18 @@ class Moved(NoisePlan):
 def share(plan: NoisePlan, play: Callable[[NoisePlan, bool], Array], move: Callable[[Array], Array]) -> float:
     """Of the plan's noise: the worst over rounds of the median over runs; NaN where no round carries information.
 
-    Once with the noise of the plan and once with small noise. play: (plan, whether the loss is turned) -> what is
-    played, (rounds, runs). move: what the turned loss moves, (rounds, runs, d), given what is played without.
+    Once with the noise of the plan and once with small noise, in the two halves of `BOTH_SCALES` runs. play: (plan,
+    whether the loss is turned) -> what is played, (rounds, runs). move: what the turned loss moves, (rounds, runs, d),
+    given what is played without.
     """
     if not plan.scales[0] > 0:
         return math.nan
-    shares = [math.nan]
-    for factor in (1.0, QUIET * plan.sensitivity / plan.scales[0]):
-        quiet = Moved(**vars(plan), factor=factor)
-        baseline = play(quiet, False)
-        turned, moved = play(quiet, True) - baseline, play(replace(quiet, shift=move(baseline)), False) - baseline
+    factors = np.repeat([1.0, QUIET * plan.sensitivity / plan.scales[0]], WATCHED_RUNS)[:, None]
+    quiet, shares = Moved(**vars(plan), factor=factors), [math.nan]
+    baseline = play(quiet, False)
+    both_turned = play(quiet, True) - baseline
+    both_moved = play(replace(quiet, shift=move(baseline)), False) - baseline
+    for turned, moved in zip(*(np.hsplit(both, 2) for both in (both_turned, both_moved)), strict=True):
         telling = np.abs(turned) > TELLING * max(np.abs(turned).max(), TELLING)
         for now in np.flatnonzero(telling.sum(axis=1) >= FEWEST):
             runs = telling[now]

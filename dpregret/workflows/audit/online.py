@@ -108,13 +108,13 @@ class AuditedOnline(neighbours.Audited):
         return np.where((rounds % 2 == 1) != (rounds == turned), 1.0, -1.0)
 
     def transcript(self, sides: Array, runs: int, seed: Sequence[int]) -> Array:
-        points = self._points(self.make(runs), sides, seed)
+        points = self._points(self.make(runs), sides, neighbours.generators(seed, runs))
         return neighbours.along_tree(np.stack([now * point for now, point in enumerate(points) if now], axis=1))
 
-    def _points(self, learner: Learner, sides: Array, seed: Sequence[int]) -> Array:
+    def _points(self, learner: Learner, sides: Array, sources: Sequence[np.random.Generator]) -> Array:
         """Played in all rounds, (rounds, runs)."""
         watched: list[Any] = [_Watched(loss) for loss in self.played(sides)]
-        play(learner, watched, neighbours.generators(seed, learner.runs), [self.rounds])
+        play(learner, watched, sources, [self.rounds])
         return np.stack([loss.points[0, :, 0] for loss in watched])
 
     def closer(self) -> Iterator[neighbours.Audited]:
@@ -138,14 +138,15 @@ class AuditedOnline(neighbours.Audited):
         )
 
     def _reached(self, plan: NoisePlan, item: int) -> float:
-        seed, runs = (*self.seed, 1, item), neighbours.WATCHED_RUNS
+        seed, runs = (*self.seed, 1, item), neighbours.BOTH_SCALES
         hidden = isinstance(self.make(1), PocpIgd)
         before, after = (self.losses.make(self._sides(turned)[item - 1]) for turned in (0, item))
 
         def played(noise_plan: NoisePlan, turned: bool) -> Array:
             learner = self.make(runs)
             learner.noise_plan = noise_plan
-            points = self._points(learner, self._sides(item * (turned and not hidden)), seed)
+            sides = self._sides(item * (turned and not hidden))
+            points = self._points(learner, sides, neighbours.watched_generators(seed))
             if hidden and turned:  # where the point is inside, its noise moves it
                 inside = np.abs(points[item]) < 1 - neighbours.TELLING
                 points[item, inside] = np.minimum(points[item, inside] + plan.sensitivity * QUIET / item, 1.0)
