@@ -176,6 +176,7 @@ def test_a_claim_has_the_same_number_on_cards_in_tables_errata_and_the_command(r
     for claim, number in numbers.items():
         card = text.split(f'id="claim-{PAPER}-{claim}"')[1].split("</article>")[0]
         assert marked_up(number) in card.split("</summary>")[0]
+        assert "<mn>1</mn></math>, measured" not in card  # a power is measured of a symbol
         assert all(f"<span>{marked_up(slope)}</span>" in card for slope in judged["local_slopes"][claim].split("; "))
         assert f"dpregret check {PAPER} {claim} --profile mine.yaml</code>" in card
     wide = formats.read_csv(results / PAPER / "table_1_all.csv", dtype=str)
@@ -263,6 +264,7 @@ def test_no_cell_has_an_exponent_of_a_program_and_columns_sort_by_the_number(pag
         '<data value="1.5e-06">1.5·10<sup>−6</sup> [10<sup>−6</sup>, 2·10<sup>−6</sup>]</data>'
     )
     assert table_cell("0.25") == "0.25"
+    assert table_cell("inf") == '<data value="Infinity">∞</data>'
 
 
 def test_winners_of_the_page_are_those_of_the_table(page: Path) -> None:

@@ -170,6 +170,9 @@ def test_mathml_keeps_the_structure_and_one_source_gives_both() -> None:
     assert formula.in_text(sentence) == "at most T² & <b>"
     assert formula.in_text("window (eps, delta)-DP, $T^2$") == "window (ε, δ)-DP, T²"
     assert formula.in_html(sentence).endswith("</math> &amp; &lt;b&gt;")
+    held = formula.in_html("of $x$, and ($y$).")
+    assert re.findall(r"</math>(.*?)</span>", held) == [",", ")."]
+    assert held.count("nowrap") == 2
 
 
 @pytest.mark.parametrize("latex", [
@@ -213,7 +216,10 @@ def test_a_rate_of_a_claim_is_shown_as_mathematics(rate: str, latex: str) -> Non
         ("-0.06 [-0.07, -0.05]", "−0.06 [−0.07, −0.05]", "−0.06 [−0.07, −0.05]"),
         ("claim thm3-beta, delta.csv, noise_norm", *["claim thm3-beta, delta.csv, noise_norm"] * 2),
         ("docs/proofs/frank_wolfe.md --eps", *["docs/proofs/frank_wolfe.md --eps"] * 2),
-        ("|x|^2/2 - <-eta s, x>", "|x|^2/2 − <−η s, x>", "|x|<sup>2</sup>/2 − &lt;−η s, x&gt;"),
+        ("|x|^2/2 - <-eta s, x>", "|x|^2/2 − <−η s, x>", "|x|<sup>2</sup>/2 − ⟨−η s, x⟩"),
+        ("x_1 < x_3, y > 2", "x_1 < x_3, y > 2", "x<sub>1</sub> &lt; x<sub>3</sub>, y &gt; 2"),
+        ("on the l1 ball, in l2.", "on the l1 ball, in l2.", "on the ℓ<sub>1</sub> ball, in ℓ<sub>2</sub>."),
+        ("set = l1-ball, thm3.2-l1", *["set = l1-ball, thm3.2-l1"] * 2),
         ("sqrt(D_omega), D_omega^2", "√D_ω, D_ω^2", "√D<sub>ω</sub>, D<sub>ω</sub><sup>2</sup>"),
         ("<= -B_Psi(x, y), B_K", "≤ −B_Ψ(x, y), B_K", "≤ −B<sub>Ψ</sub>(x, y), B<sub>K</sub>"),
         ("r = kappa_+ + 1 or kappa_*", "r = κ_+ + 1 or κ_*", "r = κ<sub>+</sub> + 1 or κ<sub>*</sub>"),

@@ -100,7 +100,7 @@ def paper_view(results: Path, claims: ClaimsFile, errata: View, names: Names, ch
     ids = {view["id"] for view in tested}
     effects = [row for row in findings.records(folder / "errata.csv") if row["status"] == MEASURED]
     titles = {"gains": "Gains"} if claims.gains else {}
-    titles |= {f"exact/{name}": f"Exact: {name}" for name in claims.exact}
+    titles |= {f"exact/{name}": f"Exact: {name.replace('-', ' ')}" for name in claims.exact}
     tables = [_table(folder, claims, number, ids) for number in range(len(claims.tables))]
     quoting = "".join(table["printed"] or "" for table in tables)
     counts, stated = counted(tested), ["derived here"] if claims.chapter else [*KINDS][:2]
@@ -141,16 +141,17 @@ def claim_view(
     """A claim, or a consistency check, with its verdict and the links to its data.
 
     record: its row of claims.csv or checks.csv; figure_names: the existing figures. name: of the learner, as displayed.
-    law: HTML. symbol: of what the law is in; swept: of what is swept. number: the claim's number on every page. absent:
-    whether this run leaves the line out; one whose learner failed is not left out. second: what the cells allow of a
-    second term, in words; seeds: the agreement of fresh seeds. changed: commits that changed what the line is judged
-    by after its first reference, and what we know of why.
+    law: HTML, a power of zero written where a power is measured. symbol: of what the law is in; swept: of what is
+    swept. number: the claim's number on every page. absent: whether this run leaves the line out; one whose learner
+    failed is not left out. second: what the cells allow of a second term, in words; seeds: the agreement of fresh
+    seeds. changed: commits that changed what the line is judged by after its first reference, and what we know of why.
     """
     figures = [entry for entry in claims.figures if entry.experiment == claim.experiment and entry.name in figure_names]
     figures.sort(key=lambda entry: entry.parameter != claim.parameter)
     origin = CHECK if record["kind"] == CHECK else record["origin"]
     origin = "reconstructed" if (origin, claim.provenance) == ("paper", "reconstructed") else origin
-    verdict = record["verdict"]
+    verdict, number = record["verdict"], result_tables.claim_value(record)
+    symbol = labels_of(claim.response).symbols[claim.parameter]
     return {
         "id": claim.id,
         "claim": claim,
@@ -162,11 +163,11 @@ def claim_view(
         "refutes": verdict == VIOLATED and origin == "paper",
         "name": learner_name(names, claim.learner, claim.variant),
         "losses": names.get(f"stream:{claim.stream}", claim.stream),
-        "law": Markup(formula.in_html(law(record["rate"]))),  # escaped where it is made
-        "symbol": labels_of(claim.response).symbols[claim.parameter],
+        "law": Markup(formula.in_html(law(record["rate"], symbol if number else ""))),  # escaped where it is made
+        "symbol": symbol,
         "swept": in_their_letters(claim, swept_symbol(claim.parameter, claim.response)),
         "response": RESPONSE_AXES[claim.response].split(",")[0].removeprefix("total "),
-        "number": result_tables.claim_value(record),
+        "number": number,
         "figures": [entry.name for entry in figures],
         "second": second_term(record),
         "seeds": record.get("seeds", ""),
@@ -408,8 +409,9 @@ def _answer(contested: pd.DataFrame, names: Names) -> str:
         return "No setting of this run has several algorithms of which one beats the fixed-point baseline."
     counts = useful.value_counts()
     winner, count = str(counts.index[0]), int(counts.iloc[0])
+    name = learner_name(names, *winner.split(".", 1))
     return (
-        f"No learner wins everywhere. {learner_name(names, *winner.split('.', 1))} most often has the least regret: in "
+        f"No learner wins everywhere. {name}{',' * (', ' in name)} most often has the least regret: in "
         f"{count} of the {len(useful)} settings with several algorithms in which the winner beats a fixed point."
     )
 
@@ -620,7 +622,9 @@ def short(cite: str) -> str:
 
 
 def table_cell(text: object) -> Markup:
-    """A cell of a table; a number with a power of ten carries its value, by which a column sorts."""
+    """A cell of a table; an infinite number or one with a power of ten carries its value, by which a column sorts."""
+    if text == "inf":
+        return Markup('<data value="Infinity">∞</data>')
     shown, number = marked_up(str(text)), re.match(r"-?\d(?:\.\d+)?e[-+]?\d+", str(text))
     return Markup(f'<data value="{number[0]}">{shown}</data>' if number else shown)  # escaped in marked_up
 

@@ -38,6 +38,13 @@ _RAISED: Final = re.compile(rf"\^(?:\(([^()]+)\)|([−-]?(?:\d+(?:\.\d+)?|{_NAME
 _LOWERED: Final = re.compile(rf"(?:(?<![\w-])({_NAME})|(?<=\w)(\|))_(?:\{{([^{{}}]+)\}}|\(([^()]+)\)|(\w+|[+*]))")
 
 
+_PRODUCT: Final = re.compile(r"&lt;([−\w][\w −*()]*, [^&<>]+)&gt;")
+_NORM: Final = re.compile(r"(?<![\w./-])l([12])(?![\w/-])(?!\.\w)")
+"""Inner products and the names of norms and balls, as they are typed."""
+_ENDED: Final = re.compile(r"<math\b(?:(?!<math\b).)*</math>[,.;:)]+")
+"""A formula and the signs behind it, between which browsers end a line."""
+
+
 def unicode(sentence: str) -> str:
     """The sentence in one line, with Greek letters, roots, signs and powers of ten."""
     return _SCIENTIFIC.sub(lambda match: _power_of_ten(match, "", ""), _with_signs(sentence))
@@ -54,8 +61,9 @@ def _with_signs(sentence: str) -> str:
 
 
 def marked_up(sentence: str) -> str:
-    """HTML of the sentence, with powers raised and indices lowered."""
-    line = html.escape(_with_signs(sentence))
+    """HTML of the sentence, with powers raised, indices lowered, and brackets of inner products."""
+    line = _PRODUCT.sub(r"⟨\1⟩", html.escape(_with_signs(sentence)))
+    line = _NORM.sub(r"ℓ<sub>\1</sub>", line)
     line = _SCIENTIFIC.sub(lambda match: _power_of_ten(match, "<sup>", "</sup>"), line)
     line = _RAISED.sub(lambda match: f"<sup>{(match[1] or match[2]).replace('-', '−')}</sup>", line)
     line = _LOWERED.sub(_index, line)
@@ -115,7 +123,8 @@ def text(latex: str) -> str:
 
 def in_html(sentence: str) -> str:
     """HTML of a sentence whose formulas are between dollars. Raises FormulaError."""
-    return "".join(mathml(part) if odd else marked_up(part) for odd, part in _parts(sentence))
+    line = "".join(mathml(part) if odd else marked_up(part) for odd, part in _parts(sentence))
+    return _ENDED.sub(r'<span style="white-space: nowrap">\g<0></span>', line)
 
 
 def in_text(sentence: str) -> str:

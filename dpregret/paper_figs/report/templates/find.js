@@ -6,7 +6,7 @@
   const synonyms = { // word of a search -> other words that stand for it
     misprint: MISTAKE, misprints: MISTAKE, typo: MISTAKE, mistakes: MISTAKE, erratum: ["remark on a paper", ...MISTAKE],
     refuted: ["violated"], thm: ["theorem"], alg: ["algorithm"], cor: ["corollary"], prop: ["proposition"], eq: ["eq."],
-    eps: ["ε"], epsilon: ["ε"], delta: ["δ"], mu: ["μ"], pocg: ["pocp"], pocp: ["pocg"],
+    eps: ["ε"], epsilon: ["ε"], delta: ["δ"], mu: ["μ"], l1: ["ℓ1"], l2: ["ℓ2"], pocg: ["pocp"], pocp: ["pocg"],
     "frank-wolfe": ["-fw", "ofw"], lasso: ["private-fw"], l2p: ["lazy"],
   };
   labels.what = {
