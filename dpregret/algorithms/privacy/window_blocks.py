@@ -123,8 +123,7 @@ class WindowBlocks(PrefixSums):
 
     def _begin(self, state: "BlocksState") -> None:
         """The block that ended joins those before, and the oldest goes; the next one's nodes are all there."""
-        state.rests[:, 1:] = state.rests[:, :-1].copy()
-        np.cumsum(state.rests[:, 1:], axis=1, out=state.whole[:, 1:])
+        join_blocks(state.rests, state.whole)
         read_off(state.coming, np.array(self.radices, dtype=np.int64), state.sums, state.rests[:, 0])
         state.filled = 0
 
@@ -150,6 +149,20 @@ class BlocksState:
         self.coming[:, self.filled : self.filled + taken] = drawn[:, :taken]
         self.filled += taken
         return int(taken)
+
+
+@compiled
+def join_blocks(rests: Array, whole: Array) -> None:
+    """Move R of all blocks back by one, (runs, blocks, d), and add up those before the newest in `whole`."""
+    runs, blocks, dimension = rests.shape
+    for run in range(runs):
+        for block in range(blocks - 1, 0, -1):
+            for k in range(dimension):
+                rests[run, block, k] = rests[run, block - 1, k]
+        for block in range(1, blocks):
+            for k in range(dimension):
+                before = rests[run, block, k]
+                whole[run, block, k] = before if block == 1 else whole[run, block - 1, k] + before
 
 
 @compiled
