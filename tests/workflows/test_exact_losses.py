@@ -37,7 +37,7 @@ from dpregret.paper_figs.judge.read_claims import load_claims
 from dpregret.paper_figs.judge.result_tables import ExactLoss
 from dpregret.workflows.audit import exact_losses as exact
 from dpregret.workflows.audit.erm import AuditedRisk
-from dpregret.workflows.audit.neighbours import Special, table_epsilon
+from dpregret.workflows.audit.neighbours import Special, generators, table_epsilon
 from dpregret.workflows.audit.online import AuditedLast
 from dpregret.workflows.plan.read import PAPERS, papers
 
@@ -281,7 +281,7 @@ def test_events_about_released_points_have_their_probability(event, learner, var
     audited = AuditedLast(learner, variant, budget, Special(), (1,))
     assert audited.exact == pytest.approx(2.5)
     for turned, probability in zip((3, 0), event(budget), strict=True):
-        points = audited._points(audited.make(runs), audited._sides(turned), (turned,))
+        points = audited._points(audited.make(runs), audited._sides(turned), generators((turned,), runs))
         given = brought(points)
         assert given.mean() > 0.5
         share, counted = (points[3] < points[2] - 1e-9)[given].mean(), given.sum()
