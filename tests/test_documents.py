@@ -6,11 +6,13 @@ import importlib.util
 import json
 import re
 import runpy
+import sys
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from commands import ran
 from markdown_it import MarkdownIt
 
 from dpregret.cli import app, targets
@@ -285,6 +287,26 @@ def test_commands_of_a_document_exist(page: Path) -> None:
 )  # fmt: skip
 def test_planted_mistakes_are_seen(command: str, wrong: str) -> None:
     assert [unknown(words) for words in commands(f"Say\n\n```sh\n{command}  # so\n```\n")][-1] == wrong
+
+
+def shown(page: Path) -> list[tuple[str, list[str]]]:
+    """Commands of ours whose answer a page shows, each with the lines of the answer, which need not be all."""
+    blocks = [block for _, block in FENCED.findall(page.read_text(encoding="utf-8"))]
+    answers = [answer.split("\n\n")[0].splitlines() for block in blocks for answer in re.split(r"(?m)^\$ ", block)[1:]]
+    return [(answer[0], answer[1:]) for answer in answers if answer[0].startswith("dpregret ") and answer[1:]]
+
+
+SHOWN = [(page, *answer) for page in PAGES for answer in shown(page)]
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(("page", "command", "lines"), SHOWN, ids=[command for _, command, _ in SHOWN])
+def test_a_command_answers_as_a_document_shows(page: Path, command: str, lines: list[str]) -> None:
+    """Line by line, in this order; `...` stands for the rest of a line."""
+    said = iter(ran([sys.executable, "-m", *command.split()], ROOT).stdout.splitlines())
+    for line in lines:
+        begin = line.removesuffix("...")
+        assert any(each == line or (begin != line and each.startswith(begin)) for each in said), line
 
 
 def documented(path: Path) -> list[str]:
