@@ -10,8 +10,10 @@ from dpregret.algorithms.experts.shrinking_dartboard import AsPrinted, corollary
 from dpregret.workflows.audit.experts import plays_law
 from dpregret.workflows.mechanisms import dartboards
 
+NIGHTLY = [pytest.param(batch, 1, marks=pytest.mark.nightly) for batch in (1, 2)]
 
-@pytest.mark.parametrize(("batch", "most"), [(1, 1), (1, 3), (2, 1), (2, 9)])
+
+@pytest.mark.parametrize(("batch", "most"), [(1, 3), (2, 9), *NIGHTLY])  # too few draws for six rounds; enough
 def test_the_counted_chain_is_the_box(batch: int, most: int) -> None:
     """Draws until the K-th: the frequency of every sequence of plays of six rounds."""
     losses = np.random.default_rng(1).random((6, 2))
