@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 
 from dpregret.cli import app, targets
 from dpregret.paper_figs.judge.read_claims import cited_claims, load_paper
-from dpregret.paper_figs.report import readme
+from dpregret.paper_figs.report import findings, readme
 from dpregret.workflows.plan.load import load_config
 from dpregret.workflows.plan.read import papers
 
@@ -43,6 +43,8 @@ def read_once():
     """The lines of the reference, which every page shows."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(readme, "_lines", cache(readme._lines))
+        for reads in ("lines_of", "load_paper"):
+            patch.setattr(findings, reads, cache(getattr(findings, reads)))
         yield
 
 
