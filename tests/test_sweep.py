@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,12 @@ class Blank(Twin):
     """A name that no file and no table could hold."""
 
     card = Card("two words", "twin", "mine", "-", {"plain": "as it is"}, private=False, convex=True)
+
+
+class Claims(Still):
+    """Private by its card, without a plan of noise and without an account."""
+
+    card = Card("claims-it", "claims privacy", "mine", "-", {"plain": "as it is"}, convex=True)
 
 
 class NoCard(Learner):
@@ -124,6 +131,23 @@ def test_a_sweep_draws_into_the_axes_that_it_is_given(swept: Any, x: str | None,
     assert len([text for text in texts if "baseline" not in text]) == curves if x == "rounds" else texts
     assert not any("inf" in text for text in texts)
     assert any("never moving" in text for text in texts)
+
+
+def test_what_has_no_guarantee_protects_nothing() -> None:
+    """Whatever its card says: without an account, or with a privacy claim that is refuted."""
+    refuted = "wdp-cocop-gamma.printed-noise"
+    found = dp.sweep([Claims, refuted, "wdp-cocop-gaussian"], **SMALL, window=16, epsilon=4, cores=1)
+    protects = found.ranking().set_index("learner")["protects"]
+    assert protects.to_dict() == {
+        "claims-it.plain": "nothing", refuted: "nothing", "wdp-cocop-gaussian.corrected": "last 16",
+    }  # fmt: skip
+    assert "no guarantee: claims-it.plain: no finite epsilon is accounted" in repr(found)
+    assert f"no guarantee: {refuted}: exact privacy loss eps = 2.5, claimed 2" in repr(found)
+    assert "more is accounted" not in repr(found)
+    *others, honest = found
+    spent = replace(honest, rows=honest.rows.assign(delivered_epsilon=2 * honest.accounted_epsilon))
+    said = "more is accounted than asked for: wdp-cocop-gaussian.corrected: eps = 8 for 4"
+    assert said in repr(replace(found, plays=(*others, spent)))
 
 
 def test_a_learner_without_noise_stands_beside_its_private_self() -> None:

@@ -112,14 +112,29 @@ class Played:
         """One sentence: accounted epsilon, what is released, for which neighbours, window, adaptivity, theorem."""
         if math.isinf(self.epsilon):
             return "No privacy: this algorithm is played on the losses themselves."
-        reason = refutations().get(self.learner)
-        if reason or math.isinf(self.accounted_epsilon):
-            return f"No guarantee: {reason or 'no finite epsilon is accounted'}."
+        if self.unproved:
+            return f"No guarantee: {self.unproved}."
         accounted, records = self.accounted_epsilon, (self.participations, self.record_epsilon)
         return sentence(self.family, self.account, accounted, self.delta, self.window, self.epsilon, records)
 
     @property
-    def _overspent(self) -> bool:
+    def unproved(self) -> str:
+        """Why no finite epsilon is guaranteed where one was asked for; empty where one is."""
+        if math.isinf(self.epsilon):
+            return ""
+        accounted = "no finite epsilon is accounted" if math.isinf(self.accounted_epsilon) else ""
+        return refutations().get(self.learner, accounted)
+
+    @property
+    def protects(self) -> str:
+        """The rounds of which one is protected by the guarantee: `last 64`, `all rounds`, or `nothing` without one."""
+        if math.isinf(self.epsilon) or self.unproved:
+            return "nothing"
+        return f"last {self.window}" if self.window else "all rounds"
+
+    @property
+    def overspent(self) -> bool:
+        """Whether more is accounted than was asked for."""
         return self.accounted_epsilon > self.epsilon * (1 + PRIVACY_ROUNDING)
 
     @property
@@ -167,7 +182,7 @@ class Played:
         if private:
             of_round = " of a round" if self.participations > 1 else ""
             lines.append(f"accounted eps = {self.accounted_epsilon:.4g}{of_round} at delta = {self.delta:g}")
-            if self._overspent:
+            if self.overspent:
                 lines[-1] += f": more than the {self.epsilon:g} that was asked for"
             if reason := refutations().get(self.learner):
                 lines.append(f"the claim of this variant is refuted: {reason}")

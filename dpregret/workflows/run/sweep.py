@@ -192,6 +192,13 @@ class Swept:
         notes = [f"fixed-point baseline: {baselines.pop()}"] if len(baselines) == 1 else []
         if self.varied and max(map(len, self._settings().values())) > _FEW:
             notes.append(f"the first {_FEW} of each setting; ranking() has all")
+        unproved = {self._name(play): play.unproved for play in self.plays if play.unproved}
+        notes += [f"no guarantee: {name}: {reason}" for name, reason in unproved.items()]
+        overspent = {self._name(play): play for play in self.plays if play.overspent and not play.unproved}
+        notes += [
+            f"more is accounted than asked for: {name}: eps = {play.accounted_epsilon:.4g} for {play.epsilon:g}"
+            for name, play in overspent.items()
+        ]
         notes += self.remarks
         notes += [f"not played: {name}: {reason}" for name, reason in self.left_out.items()]
         return notes
@@ -242,11 +249,10 @@ def _ranked(rank: int, play: Played, ordered: Sequence[Played]) -> dict[str, Any
     above = ordered[: rank - 1]
     runs = regret.to_numpy()
     same = next((other for other in above if np.allclose(other.last["regret"], runs, rtol=SAME, atol=0)), None)
-    protects = f"last {play.window}" if play.window else "all rounds"
     return {
         "rank": rank,
         "learner": play.learner,
-        "protects": protects if play.epsilon < float("inf") else "nothing",
+        "protects": play.protects,
         "regret": play.regret.value,
         "low": play.regret.low,
         "high": play.regret.high,
