@@ -238,15 +238,33 @@ ROWS = Path(__file__).with_name("ci_rows.parquet")
 """Rows of three runs of every play of the profile ci."""
 
 
+FULLEST = {
+    "bounds": "bounds_experts_horizon",
+    "drift": "drift_flights_drift",
+    "exponent": "exponent_bandit_horizon",
+    "gain": "gain_window",
+    "printed": "printed_errata",
+    "regret": "regret_horizon",
+    "sweep": "sweep_experts_horizon",
+}
+"""Type of figures -> the figure of ci with the most texts."""
+
+
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.nightly)], ids=["fullest", "every"])
 @pytest.mark.parametrize("paper", sorted(file.parent.name for file in PAPERS.glob("*/claims.yaml")))
-def test_every_figure_of_ci_is_laid_out_without_a_fault(paper: str) -> None:
-    """No ink at the edges, no text on another, at most eight entries in one legend, few sizes, a sentence above."""
+def test_every_figure_of_ci_is_laid_out_without_a_fault(paper: str, every: bool) -> None:
+    """No ink at the edges, no text on another, at most eight entries in one legend, few sizes, a sentence above.
+
+    All figures are drawn; the fullest figure of each type is laid out, and every figure in the nightly tests.
+    """
     rows, claims = pd.read_parquet(ROWS), load_claims(PAPERS / paper / "claims.yaml")
     rows = check_columns(rows.loc[rows["paper"] == paper], "ci")
     with style_context():
         figures = dict(write.drawn(rows, claims, {}, display_names()))
-        found = {name: list(faults(figure)) for name, figure in figures.items()}
+        chosen = figures if every else figures.keys() & set(FULLEST.values())
+        found = {name: list(faults(figures[name])) for name in chosen}
     assert {name: wrong for name, wrong in found.items() if wrong} == {}
+    assert {entry.type for entry in claims.figures if entry.name in figures} <= FULLEST.keys()
     played = set(rows["experiment"])
     wanted = {entry.name for entry in claims.figures if entry.experiment in played}
     assert wanted - set(figures) <= {"gain_leader_horizon"}
