@@ -28,6 +28,10 @@ PRIVATE = [
 ]
 BLIND = {"epoch-leader": "it draws by the budget, which its ledger repeats; its exact loss is 1 % larger"}
 """Learners whose ledger cannot see it, and what does."""
+DAILY = {next(each for each in PRIVATE if each[0] == family) for family, _ in PRIVATE} | {
+    each for each in PRIVATE if each[1] in BLIND
+}
+"""One learner of each family, and those that are blind; the others are in the nightly tests."""
 METHODS = ("value_scales",)
 """Where learners compute their scales anew."""
 MOVED = 0.01
@@ -85,7 +89,9 @@ def seen_by_ledger(make: Any) -> bool:
     return False
 
 
-@pytest.mark.parametrize(("family", "name"), PRIVATE)
+@pytest.mark.parametrize(
+    ("family", "name"), [pytest.param(*each, marks=() if each in DAILY else pytest.mark.nightly) for each in PRIVATE]
+)
 def test_a_scale_that_is_too_small_is_seen_by_the_ledger(family: str, name: str) -> None:
     for variant, audited in audits(family, name, 1, load_settings()):
         seen = seen_by_ledger(lambda audited=audited: audited.make(1))
