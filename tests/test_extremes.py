@@ -30,7 +30,7 @@ from dpregret.workflows.audit.plan import load_settings
 from dpregret.workflows.families import FAMILIES
 
 SETTINGS = load_settings().learners
-pytestmark = pytest.mark.parametrize("epsilon", [1e-3, 1e3, math.inf])
+pytestmark = pytest.mark.parametrize("epsilon", [1e-3, pytest.param(1e3, marks=pytest.mark.nightly), math.inf])
 
 
 def every(family: str, records: str = "") -> list[tuple[str, str]]:
