@@ -163,7 +163,9 @@ def test_a_line_of_text_says_what_the_formula_says(latex: str, text: str) -> Non
 
 def test_mathml_keeps_the_structure_and_one_source_gives_both() -> None:
     tree = ElementTree.fromstring(formula.mathml(r"\frac{d\ln^{2.5}T}{\varepsilon}"))
-    above, below = tree.find(f".//{MATHML}mfrac") or ()
+    fraction = tree.find(f".//{MATHML}mfrac")
+    assert fraction is not None
+    above, below = fraction
     assert ["".join(part.itertext()) for part in (above, below)] == ["dln2.5T", "ε"]
     assert tree.find(f".//{MATHML}msup/{MATHML}mi").text == "ln"  # type: ignore[union-attr]
     sentence = "at most $T^2$ & <b>"
