@@ -132,6 +132,17 @@ def test_the_legend_names_only_curves_that_show() -> None:
     assert "*" not in MARKERS
 
 
+def test_a_card_explains_the_lines_of_its_panel(tmp_path: Path) -> None:
+    with style_context():
+        figure = PanelFigure(1)
+        panel, values = figure.panels[0], np.array([1.0, 2.0])
+        panel.curve("learner", Curve(values, values), BLACK)
+        panel.line("law", values, values, "a law", "slope one")
+        figure.save(tmp_path / "drawn")
+        figure.save_card(tmp_path / "drawn.card.png")
+    assert [text.get_text() for text in figure.mpl_figure.legends[0].get_texts()] == ["learner", "slope one"]
+
+
 @pytest.mark.parametrize(("end", "inside"), [(4.0, True), (16.0, False)])
 def test_a_line_that_ends_early_has_its_text_at_its_end(end: float, inside: bool) -> None:
     with style_context():

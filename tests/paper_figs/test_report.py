@@ -22,7 +22,14 @@ from dpregret.paper_figs.judge import result_tables
 from dpregret.paper_figs.judge.read_claims import load_paper
 from dpregret.paper_figs.judge.result_tables import read_judged
 from dpregret.paper_figs.judge.runs import read_runs
-from dpregret.paper_figs.report.findings import headlines, lines_of, section, text_table, write_errata_page
+from dpregret.paper_figs.report.findings import (
+    headlines,
+    lines_of,
+    mechanism_name,
+    section,
+    text_table,
+    write_errata_page,
+)
 from dpregret.paper_figs.report.page import (
     VENDOR,
     ReportError,
@@ -53,6 +60,12 @@ EXPERIMENTS = dict.fromkeys(("horizon", "errata", "typical", "dimension", "epsil
 NAMES = {"wdp-cocop-gamma": "WDP-COCOP (Gamma)", "wdp-cocop-gamma.corrected": "WDP-COCOP <Gamma> & co"}
 SCREENSHOTS = Path(__file__).resolve().parents[2] / "build" / "screenshots"
 RUN = Run("mine", "mine.yaml", "0123456789ab", NAMES)
+
+
+def test_a_mechanism_has_the_name_of_its_variant() -> None:
+    names = {"a-b": "AB", "a-b.zcdp": "AB, zCDP", "c": "C", "c.zcdp": "C, zCDP", "a-b.root": "AB"}
+    shown = [mechanism_name(names, "a-b", variant) for variant in ("zcdp", "c.zcdp", "root")]
+    assert shown == ["zCDP", "C, zCDP", "AB"]
 
 
 @pytest.fixture(scope="module")

@@ -196,6 +196,7 @@ def test_markup_in_a_formula_stays_text() -> None:
 @pytest.mark.parametrize(("rate", "latex"), [
     ("T^0.5 ln(T/delta)^2", r"$T^{0.5}\,\ln^{2}(T/\delta)$"), (">= n^(-2/3)", r"$\ge n^{-2/3}$"),
     ("(log2 W + 1)^0.5 A_W", r"$(\log_2 W + 1)^{0.5}\,A_W$"), ("L*", r"$L^\star$"),
+    ("T^0.6667", r"$T^{2/3}$"), ("T^-0.125", r"$T^{-0.125}$"),
     ("accounted eps <= eps", r"accounted $\varepsilon$ $\le$ $\varepsilon$"),
 ])  # fmt: skip
 def test_a_rate_of_a_claim_is_shown_as_mathematics(rate: str, latex: str) -> None:
@@ -209,8 +210,15 @@ def test_a_rate_of_a_claim_is_shown_as_mathematics(rate: str, latex: str) -> Non
         ("window (eps, delta)-DP", "window (ε, δ)-DP", "window (ε, δ)-DP"),
         ("d^(1/4) sqrt(T) <= eps^-1", "d^(1/4) √T ≤ ε^−1", "d<sup>1/4</sup> √T ≤ ε<sup>−1</sup>"),
         ("sqrt(ln(1/delta))", "√(ln(1/δ))", "√(ln(1/δ))"),
-        ("log2(W)^1.5 of A_W", "log2(W)^1.5 of A_W", "log<sub>2</sub>(W)<sup>1.5</sup> of A<sub>W</sub>"),
-        ("mu_gdp, delta = 1e-06", "μ_gdp, δ = 10⁻⁶", "μ<sub>gdp</sub>, δ = 10<sup>−6</sup>"),
+        ("log2(W)^1.5 of A_W", "log2(W)^1.5 of A_W", "(log<sub>2</sub> W)<sup>1.5</sup> of A<sub>W</sub>"),
+        (
+            "1.6 D0 L + C0, ln(n/p)^2",
+            "1.6 D0 L + C0, ln(n/p)^2",
+            "1.6 D<sub>0</sub> L + C<sub>0</sub>, ln(n/p)<sup>2</sup>",
+        ),
+        ("Gamma", *["Γ"] * 2),
+        ("(T - 1) Gamma), Gamma = 0, X (Gamma)", *["(T − 1) Γ), Γ = 0, X (Gamma)"] * 2),
+        ("mu_gdp, delta = 1e-06", "μ_GDP, δ = 10⁻⁶", "μ<sub>GDP</sub>, δ = 10<sup>−6</sup>"),
         ("2.5e+07 of 95%", "2.5·10⁷ of 95 %", "2.5·10<sup>7</sup> of 95 %"),
         ("exp(-|z| / 2)", *["exp(−|z| / 2)"] * 2),
         ("theta_(t+1) - theta_0", "θ_(t+1) − θ_0", "θ<sub>t+1</sub> − θ<sub>0</sub>"),

@@ -200,6 +200,7 @@ class Panel:
         self.labels: list[Label] = []
         self.curves: dict[Any, Curve] = {}
         self.drawn: set[str] = set()
+        self.laws: dict[str, Line2D] = {}
 
     @property
     def title(self) -> str:
@@ -260,6 +261,7 @@ class Panel:
         kw = {"color": style.INK, "linestyle": style.DASHED, "linewidth": 0.8, **kw}
         x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
         self.axis.plot(x, y, **kw)
+        self.laws.setdefault(text or key or what, Line2D([], [], **kw))
         if text:
             end = int(np.argmax(x))
             self.labels.append(Label(float(x[end]), float(y[end]), "", text, style.GUIDE))
@@ -431,7 +433,7 @@ class PanelFigure:
         figure.suptitle("")
         first.axis.set_title("")
         entries = {label: line for label, line in {**self.entries, **self.guides}.items() if label in first.drawn}
-        shown = dict(list(entries.items())[:FULL])
+        shown = dict(list((entries | first.laws).items())[:FULL])
         height = 1.55 + LINE * len(shown)
         figure.set_size_inches(width, height)
         first.axis.set_position((0.23, (0.42 + LINE * len(shown)) / height, 0.73, 1.07 / height))

@@ -264,7 +264,9 @@ def _letters(symbol: str) -> str:
 
 def _raised(base: str, power: float) -> str:
     base = f"{{{base}}}" if base.endswith("star") and power != 1 else base
-    return base if power == 1 else f"{base}^{{{_written(power).strip('()')}}}"
+    part = Fraction(power).limit_denominator(12)
+    third = len(f"{abs(power):g}") > 5 and math.isclose(part, power, abs_tol=1e-4)  # 0.6667 is two thirds
+    return base if power == 1 else f"{base}^{{{part if third else _written(power).strip('()')}}}"
 
 
 def _number(text: str) -> float:

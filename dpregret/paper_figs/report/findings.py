@@ -51,6 +51,13 @@ def learner_name(names: Names, learner: str, variant: str) -> str:
     return unicode(names.get(f"{learner}.{variant}", plain if variant == "plain" else f"{plain} {variant}"))
 
 
+def mechanism_name(names: Names, learner: str, mechanism: str) -> str:
+    """The displayed name of a variant beside that of its learner; of another learner's, `name.variant`, the whole."""
+    other, _, variant = mechanism.rpartition(".")
+    name = learner_name(names, other or learner, variant)
+    return name if other else name.removeprefix(f"{learner_name(names, learner, '*')}, ")
+
+
 Record = Mapping[Hashable, Any]
 """A row of a table of text, by its columns."""
 View = Mapping[str, Any]

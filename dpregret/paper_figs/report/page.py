@@ -100,7 +100,9 @@ def paper_view(results: Path, claims: ClaimsFile, errata: View, names: Names, ch
     ids = {view["id"] for view in tested}
     effects = [row for row in findings.records(folder / "errata.csv") if row["status"] == MEASURED]
     titles = {"gains": "Gains"} if claims.gains else {}
-    titles |= {f"exact/{name}": f"Exact: {name.replace('-', ' ')}" for name in claims.exact}
+    titles |= {
+        f"exact/{name}": f"Exact: {name.replace('-', ' ').replace('gaussian', 'Gaussian')}" for name in claims.exact
+    }
     tables = [_table(folder, claims, number, ids) for number in range(len(claims.tables))]
     quoting = "".join(table["printed"] or "" for table in tables)
     counts, stated = counted(tested), ["derived here"] if claims.chapter else [*KINDS][:2]
@@ -543,6 +545,7 @@ def write_report(
         dash=DASH,
         find=find,
         called=partial(learner_name, run.names),
+        mechanism=partial(findings.mechanism_name, run.names),
         number=result_tables.claim_value,
     )
     html = template.get_template("report.html.j2").render(
@@ -701,9 +704,9 @@ def _oracle_costs(results: Path, papers: Sequence[str]) -> View | None:
     cheapest = costs[[name for name in operations if name.startswith("projection")]].min(axis=1)
     table = (1e6 * costs[operations]).assign(**{"projection / linear oracle": cheapest / costs["linear oracle"]})
     caption = (
-        "Microseconds of CPU time a vector, best of several warm batched calls (the solver takes one vector at a time) "
-        "and of the timings of all papers, which differ by up to a factor of 2 for calls of less than a microsecond. "
-        f"Projection over linear oracle: the cheapest projection; {DASH} where there is none."
+        "Microseconds of CPU time per vector, best of several warm batched calls (the solver takes one vector at a "
+        "time) and of the timings of all papers, which differ by up to a factor of 2 for calls of less than a "
+        "microsecond. Projection over linear oracle: the cheapest projection; a dash where there is none."
     )
     if "gauge" in costs.columns:
         price = measured.groupby(["set", "dimension"], sort=True)["steepness"].first() ** 2

@@ -23,11 +23,15 @@ GREEK: Final = {
     "sigma": "σ", "tau": "τ", "kappa": "κ", "theta": "θ", "zeta": "ζ", "alpha": "α", "gamma": "γ", "xi": "ξ",
     "omega": "ω", "Psi": "Ψ", "Delta": "Δ",
 }  # fmt: skip
-"""Names of letters. `Gamma` is mostly the law of a noise, and a letter only beside `^` or `/`; so is `Omega`."""
+"""Names of letters. `Gamma` is mostly the law of a noise: a letter only alone and beside signs. So is `Omega`."""
 _LETTER: Final = re.compile(
     rf"(?:(?<![\w.])(?<![\w-]-)|(?<=\b[A-Z]_))({'|'.join(GREEK)})(?=_[\w(+*]|(?!_)(?!-(?!DP\b|strongly))(?!\.\w)\b)"
 )
-_CAPITALS: Final = ((re.compile(r"(?<![\w-])Gamma(?=\^| / )"), "Γ"), (re.compile(r"\bOmega(?=\()"), "Ω"))
+_CAPITALS: Final = (
+    (re.compile(r"(?<![\w-])Gamma(?=\^| / | = )|(?<=\) )Gamma(?=\))|^Gamma$"), "Γ"),
+    (re.compile(r"\bOmega(?=\()"), "Ω"),
+)
+_LOGARITHM: Final = re.compile(r"\b(ln|log2)\(([A-Za-z])\)(?=\^)")
 _TYPED: Final = (("<=", "≤"), (">=", "≥"), ("!=", "≠"), ("<<", "≪"), ("->", "→"), ("+-", "±"), (" - ", " − "))
 _MINUS: Final = re.compile(r"(?<=[\s(\[<=,/*|^])-(?=[\w.(|])|^-(?=[\d.])")
 _PERCENT: Final = re.compile(r"(?<=\d)%(?!\w)")
@@ -54,6 +58,7 @@ def _with_signs(sentence: str) -> str:
     line = _LETTER.sub(lambda match: GREEK[match[1]], printable(sentence))
     for pattern, letter in _CAPITALS:
         line = pattern.sub(letter, line)
+    line = line.replace("μ_gdp", "μ_GDP")
     for typed, sign in _TYPED:
         line = line.replace(typed, sign)
     line = _PERCENT.sub(" %", _MINUS.sub("−", line))
@@ -62,12 +67,12 @@ def _with_signs(sentence: str) -> str:
 
 def marked_up(sentence: str) -> str:
     """HTML of the sentence, with powers raised, indices lowered, and brackets of inner products."""
-    line = _PRODUCT.sub(r"⟨\1⟩", html.escape(_with_signs(sentence)))
+    line = _PRODUCT.sub(r"⟨\1⟩", html.escape(_LOGARITHM.sub(r"(\1 \2)", _with_signs(sentence))))
     line = _NORM.sub(r"ℓ<sub>\1</sub>", line)
     line = _SCIENTIFIC.sub(lambda match: _power_of_ten(match, "<sup>", "</sup>"), line)
     line = _RAISED.sub(lambda match: f"<sup>{(match[1] or match[2]).replace('-', '−')}</sup>", line)
     line = _LOWERED.sub(_index, line)
-    return re.sub(r"\blog2\b", "log<sub>2</sub>", line)
+    return re.sub(r"\b(log(?=2\b)|[CDx](?=0\b))(\d)", r"\1<sub>\2</sub>", line)
 
 
 def _index(match: re.Match[str]) -> str:
