@@ -2,8 +2,9 @@
 
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -60,13 +61,19 @@ DEAF = {
     "a number without end": "x = 7 ** 10 ** 9",
     "a loop in C": "import itertools, collections; collections.deque(itertools.repeat(0), maxlen=0)",
 }
+NIGHTLY = {"a lock", "a pipe", "a wait that passes over all"}
+"""Waits as "a wait"; what passes over all, as the loop that does: every night."""
 ENDS = {
     "leaves": ("import os; os._exit(0)", "exit code 0"),
     "is killed": (f"import os; os.kill(os.getpid(), {int(signal.SIGKILL)})", "SIGKILL"),
 }
 
 
-@pytest.mark.parametrize("name", SLOW)
+def usual(names: Iterable[str]) -> list[Any]:
+    return [pytest.param(name, marks=pytest.mark.nightly) if name in NIGHTLY else name for name in names]
+
+
+@pytest.mark.parametrize("name", usual(SLOW))
 def test_an_import_that_does_not_end_is_one_line(name: str, imported: Callable[..., tuple[object, str]]) -> None:
     (line,), fault = imported(SLOW[name])  # type: ignore[misc]
     assert fault == ""
@@ -75,7 +82,7 @@ def test_an_import_that_does_not_end_is_one_line(name: str, imported: Callable[.
     assert "planted_file.py:" in line
 
 
-@pytest.mark.parametrize("name", DEAF)
+@pytest.mark.parametrize("name", usual(DEAF))
 def test_an_import_that_cannot_be_stopped_ends_its_process(
     name: str, imported: Callable[..., tuple[object, str]]
 ) -> None:

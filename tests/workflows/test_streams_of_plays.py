@@ -355,7 +355,13 @@ PLAYS = {
 }
 
 
-@pytest.mark.parametrize("learner", PLAYS)
+NIGHTLY = {"wdp-cocop-gamma"}
+"""Its stream and steps are those of wdp-cocop-gaussian, its noise is that of wdp-cocol-gamma."""
+
+
+@pytest.mark.parametrize(
+    "learner", [pytest.param(name, marks=pytest.mark.nightly) if name in NIGHTLY else name for name in PLAYS]
+)
 def test_groups_change_no_bit(
     settings: dict[str, Any], write: Callable[[Any], Path], monkeypatch: pytest.MonkeyPatch, learner: str
 ) -> None:
