@@ -205,7 +205,11 @@ def test_a_file_that_ends_the_process_with_success_is_no_success(written: Path, 
 
 
 @pytest.mark.workflow
-def test_a_study_runs_and_keeps_its_contracts_and_has_a_table_without_claims(written: Path) -> None:
+@pytest.mark.parametrize("again", [("--until", "tables"), pytest.param((), marks=pytest.mark.nightly)], ids=len)
+def test_a_study_runs_and_keeps_its_contracts_and_has_a_table_without_claims(
+    written: Path, again: tuple[str, ...]
+) -> None:
+    """again: how it is run without claims, to its tables or to the end."""
     experiments = yaml.safe_load((written / "experiments.yaml").read_text())
     for each in experiments["experiments"].values():
         first = next(iter(each["learners"].items()))
@@ -216,7 +220,9 @@ def test_a_study_runs_and_keeps_its_contracts_and_has_a_table_without_claims(wri
     results = written / "results" / "study" / "my_study"
     bounds = {f"bound.{name}.plain" for name in ("descent.my-descent", "hinge.my-descent")}
     assert {"descent-T", *bounds, "ledger.descent.my-descent.plain"} <= set(read_judged(results)["claim"])
-    assert "my descent" in (results / "report.html").read_text()
+    report = (results / "report.html").read_text()
+    assert "my descent" in report
+    assert "Data: my-records" in report
     assert list((written / "results" / "store").rglob("*.parquet"))
     tested = command(written, "test", "./my_study")
     assert (tested.returncode, tested.stdout.count("keeps its contracts")) == (0, 3), tested.stdout + tested.stderr
@@ -225,15 +231,18 @@ def test_a_study_runs_and_keeps_its_contracts_and_has_a_table_without_claims(wri
     assert "my descent" in table.stdout
     automatic = read_judged(results).query("origin == @AUTOMATIC")["claim"]
     (written / "claims.yaml").unlink()
-    done = command(written, "run", "./my_study", "--cores", "2")
+    done = command(written, "run", "./my_study", *again, "--cores", "2")
     assert done.returncode == 0, done.stdout + done.stderr
+    jobs = re.findall(r"^(\w+) +\d+$", done.stderr, re.MULTILINE)  # in Snakemake's words, where it has an option
+    assert "tables" in jobs or not again
     assert not re.search(r"\d\] play ", done.stderr), "plays are kept"
+    assert "play" not in jobs
     assert set(read_judged(results)["claim"]) == set(automatic)  # what holds always
     rows = pd.read_csv(results / "table_1_all.csv")
     assert set(rows["group"]) == {"study"}
     names = {"my-descent.plain, descent", "my-descent.plain, hinge", "dp-ftrl-lipschitz.corrected, logistic"}
     assert set(rows["algorithm"]) == names
-    assert "Data: my-records" in (results / "report.html").read_text()
+    assert again or "Data: my-records" in (results / "report.html").read_text()
 
 
 def test_the_repository_of_the_docs_has_the_example_and_its_reference() -> None:
