@@ -335,7 +335,14 @@ CALIBRATED_BY_US = [
 ]
 
 
-@pytest.mark.parametrize(("family", "name", "variant"), CALIBRATED_BY_US)
+SHARED = {("experts", "batched-dartboard", "zcdp"), ("online", "l2p-sampled", "tuned")}
+"""Their code is that of batched-dartboard.pure with shrinking-dartboard.zcdp, and of l2p-net.tuned: nightly."""
+
+
+@pytest.mark.parametrize(
+    ("family", "name", "variant"),
+    [pytest.param(*each, marks=pytest.mark.nightly if each in SHARED else ()) for each in CALIBRATED_BY_US],
+)
 def test_a_learner_delivers_at_most_the_budget_or_refuses(family: str, name: str, variant: str) -> None:
     """To the last bit, from 1e-12 to 1e9; a refusal is a ValueError."""
     kept = 0
