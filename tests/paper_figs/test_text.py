@@ -217,6 +217,7 @@ def test_a_rate_of_a_claim_is_shown_as_mathematics(rate: str, latex: str) -> Non
             "1.6 D<sub>0</sub> L + C<sub>0</sub>, ln(n/p)<sup>2</sup>",
         ),
         ("Gamma", *["Γ"] * 2),
+        ("mu-GDP on the ℓ_1 ball", "μ-GDP on the ℓ_1 ball", "μ-GDP on the ℓ<sub>1</sub> ball"),
         ("(T - 1) Gamma), Gamma = 0, X (Gamma)", *["(T − 1) Γ), Γ = 0, X (Gamma)"] * 2),
         ("mu_gdp, delta = 1e-06", "μ_GDP, δ = 10⁻⁶", "μ<sub>GDP</sub>, δ = 10<sup>−6</sup>"),
         ("2.5e+07 of 95%", "2.5·10⁷ of 95 %", "2.5·10<sup>7</sup> of 95 %"),

@@ -55,7 +55,8 @@ def mechanism_name(names: Names, learner: str, mechanism: str) -> str:
     """The displayed name of a variant beside that of its learner; of another learner's, `name.variant`, the whole."""
     other, _, variant = mechanism.rpartition(".")
     name = learner_name(names, other or learner, variant)
-    return name if other else name.removeprefix(f"{learner_name(names, learner, '*')}, ")
+    plain = learner_name(names, learner, "*")
+    return unicode(names.get(f".{variant}") or variant) if name == plain else name.removeprefix(f"{plain}, ")
 
 
 Record = Mapping[Hashable, Any]

@@ -25,7 +25,7 @@ GREEK: Final = {
 }  # fmt: skip
 """Names of letters. `Gamma` is mostly the law of a noise: a letter only alone and beside signs. So is `Omega`."""
 _LETTER: Final = re.compile(
-    rf"(?:(?<![\w.])(?<![\w-]-)|(?<=\b[A-Z]_))({'|'.join(GREEK)})(?=_[\w(+*]|(?!_)(?!-(?!DP\b|strongly))(?!\.\w)\b)"
+    rf"(?:(?<![\w.])(?<![\w-]-)|(?<=\b[A-Z]_))({'|'.join(GREEK)})(?=_[\w(+*]|(?!_)(?!-(?!G?DP\b|strongly))(?!\.\w)\b)"
 )
 _CAPITALS: Final = (
     (re.compile(r"(?<![\w-])Gamma(?=\^| / | = )|(?<=\) )Gamma(?=\))|^Gamma$"), "Γ"),
@@ -37,7 +37,7 @@ _MINUS: Final = re.compile(r"(?<=[\s(\[<=,/*|^])-(?=[\w.(|])|^-(?=[\d.])")
 _PERCENT: Final = re.compile(r"(?<=\d)%(?!\w)")
 _ROOT: Final = re.compile(r"\bsqrt\((\w+)\)")
 _SCIENTIFIC: Final = re.compile(r"(?<![\w.])(\d(?:\.\d+)?)e([+-]?)0*(\d+)\b")
-_NAME: Final = r"[A-Za-zα-ωΑ-Ω]"
+_NAME: Final = r"[A-Za-zα-ωΑ-Ωℓ]"
 _RAISED: Final = re.compile(rf"\^(?:\(([^()]+)\)|([−-]?(?:\d+(?:\.\d+)?|{_NAME})(?!\w)))")
 _LOWERED: Final = re.compile(rf"(?:(?<![\w-])({_NAME})|(?<=\w)(\|))_(?:\{{([^{{}}]+)\}}|\(([^()]+)\)|(\w+|[+*]))")
 
