@@ -235,7 +235,7 @@ def _against_window(panel: Panel, final: pd.DataFrame, styles: BudgetStyles) -> 
             hollow = np.full(len(added.columns), forgets)
             curve = curves.means_of(added.columns, added.to_numpy(dtype=float) / horizon, hollow)
             drawn_style = replace(curve_style, dash=style.DASHED) if forgets else curve_style
-            panel.curve(name, curve, drawn_style, f"added by privacy, {label}", band=False, key="")
+            panel.curve(name, curve, drawn_style, f"cost of privacy, {label}", band=False, key="")
             if not forgets and len(curve.values) > 1:
                 law = np.sqrt(np.log2(curve.values) + 1) * mean_root(curve.values)
                 scaled = law * (curve.means[0] / law[0])
