@@ -50,9 +50,9 @@ class Blank(Twin):
 
 
 class Claims(Still):
-    """Private by its card, without a plan of noise and without an account."""
+    """The shortest card, which receives a budget; without a plan of noise and without an account."""
 
-    card = Card("claims-it", "claims privacy", "mine", "-", {"plain": "as it is"}, convex=True)
+    card = Card("claims-it", "claims privacy")
 
 
 class NoCard(Learner):
@@ -149,6 +149,35 @@ def test_what_has_no_guarantee_protects_nothing() -> None:
     spent = replace(honest, rows=honest.rows.assign(delivered_epsilon=2 * honest.accounted_epsilon))
     said = "more is accounted than asked for: wdp-cocop-gaussian.corrected: eps = 8 for 4"
     assert said in " ".join(repr(replace(found, plays=(*others, spent))).split())
+
+
+def test_a_card_of_a_name_and_a_title_is_enough_to_play() -> None:
+    first = dp.play(Claims, **SMALL)
+    assert first.learner == "claims-it.plain"
+    assert first.regret.value == pytest.approx(first.baseline)
+    assert first.protects == "nothing"
+    assert first.guarantee == "No guarantee: no finite epsilon is accounted."
+    assert math.isinf(first.accounted_epsilon)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"name": 5}, "Card: name: must be text, not 5"),
+        ({"title": None}, "Card: title: must be text, not None"),
+        ({"private": "no"}, "Card: private: must be True or False, not 'no'"),
+        ({"needs": "smooth"}, "Card: needs: must be a set of needs, as in frozenset({'smooth'}), not 'smooth'"),
+        ({"variants": {}}, "Card: variants: must be names with one line each, as in {'plain': 'as it is'}, not {}"),
+        ({"variants": ["plain"]}, "as in {'plain': 'as it is'}, not ['plain']"),
+        ({"variants": {1: "as it is"}}, "not {1: 'as it is'}"),
+        ({"default": "plan"}, "Card: default: unknown variant 'plan'; did you mean 'plain'? Allowed: plain"),
+    ],
+)
+def test_a_bad_card_is_refused_in_one_line(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        Card(**{"name": "mine", "title": "my own", **given})
+    assert str(refused.value).endswith(message)
+    assert len(refused.value.problems) == 1
 
 
 def test_a_learner_without_noise_stands_beside_its_private_self() -> None:
@@ -348,7 +377,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "no window": (play(window=0), "play: window"),
     "a window between powers": (play(learner="restarted-ftal", window=24, epsilon=8.0), "play: window: .*16 or 32"),
     "a window in a family without one": (play(learner="private-ftrl", stream="gap", window=4), "play: window"),
-    "a window of who protects all": (play(learner="dp-ftrl", window=16), "play: window: dp-ftrl protects all rounds"),
+    "a window of who protects all": (play(learner="dp-ftrl", window=16), "play: window: dp-ftrl is not windowed"),
     "a window without privacy": (play(learner="ftal", window=16), "play: window: ftal is not private"),
     "a dimension without end": (play(dimension=math.inf), "play: dimension"),
     "no number as budget": (play(epsilon=math.nan), "play: epsilon"),

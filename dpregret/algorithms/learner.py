@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from abc import ABC
 from bisect import bisect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, fields
 from functools import cache, cached_property, partial
 from itertools import repeat
 from time import process_time
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from dpregret.algorithms.privacy.budget import group_epsilon
 from dpregret.algorithms.privacy.prefix_sums import by_run
 from dpregret.algorithms.privacy.selection import Selection
 from dpregret.core.discovery import discover
+from dpregret.core.errors import ConfigError, not_allowed
 from dpregret.core.learner_output import FLOAT, check_inside, check_near, check_shape
 from dpregret.core.losses import NO_ROWS, Losses, as_columns, copy_round, in_rounds, together
 from dpregret.core.losses import Loss as Loss
@@ -69,23 +70,34 @@ class Setting:
     budget: Budget
 
 
+_OF_CARDS: Final[dict[str, tuple[type, str]]] = {
+    "str": (str, "text"),
+    "bool": (bool, "True or False"),
+    "Mapping[str, str]": (Mapping, "names with one line each, as in {'plain': 'as it is'}"),
+    "frozenset[str]": (Set, "a set of needs, as in frozenset({'smooth'})"),
+}
+
+
 @dataclass(frozen=True)
 class Card:
-    """The description of a learner in tables.
+    """The description of a learner in tables; a name and a title are enough.
 
-    name: permanent identifier. title: short, as legends and tables show it. variants: name -> one line. default: the
+    name: permanent identifier. title: short, as legends and tables show it. variants: name -> one line. private: it
+    receives a budget; what it protects is decided by its ledger alone, and is nothing without one. default: the
     variant that is played where none is named, which keeps its budget (left out: the first one). needs:
     requirements on the problem beyond convexity, of 'local-oracle', 'smooth', 'quadratic', 'best-loss' (an input L*),
     and 'solver' where it projects by a general solver. anytime: one run of an online learner serves every shorter
     horizon. convex: strong convexity is not needed. same_as: name of another learner whose points its own are, and
     where, in words; empty where there is none.
+
+    Raises ConfigError for a value of another type, and where there is no variant, or none of the name `default`.
     """
 
     name: str
     title: str
-    paper: str
-    reference: str
-    variants: Mapping[str, str]
+    paper: str = "mine"
+    reference: str = "-"
+    variants: Mapping[str, str] = field(default_factory=lambda: {"plain": "as it is"})
     private: bool = True
     windowed: bool = False
     anytime: bool = True
@@ -93,6 +105,16 @@ class Card:
     needs: frozenset[str] = field(default_factory=frozenset)
     default: str = ""
     same_as: str = ""
+
+    def __post_init__(self) -> None:
+        for entry in fields(self):
+            kind, words = _OF_CARDS[str(entry.type)]
+            if not isinstance(value := getattr(self, entry.name), kind):
+                raise ConfigError(f"Card: {entry.name}: must be {words}, not {value!r}")
+        if not self.variants or any(not isinstance(word, str) for pair in self.variants.items() for word in pair):
+            raise ConfigError(f"Card: variants: must be {_OF_CARDS['Mapping[str, str]'][1]}, not {self.variants!r}")
+        if self.usual not in self.variants:
+            raise ConfigError(f"Card: default: {not_allowed('variant', self.usual, self.variants)}")
 
     @property
     def usual(self) -> str:

@@ -244,7 +244,7 @@ def job(
     if set is not None and "sets" not in family.experiment.model_fields:
         raise ConfigError(f"{PLAY}: set: learners of the family {family.name} play on no set: leave it out")
     if windows is not None and family.name == "online" and not (card.windowed and card.private):
-        what = "protects all rounds" if card.private else "is not private"
+        what = "is not windowed" if card.private else "is not private"
         raise ConfigError(f"{PLAY}: window: {name} {what}, so that a window has no effect: leave it out")
     experiment = experiment_of(
         family,
