@@ -153,13 +153,6 @@ def fill_normals(generators: Addresses, out: Array) -> None:
         normal_rows(generators[run], out[run], False)
 
 
-@compiled
-def fill_exponentials(generators: Addresses, out: Array) -> None:
-    """out (runs, rounds, d): independent Exp(1), row by row."""
-    for run in range(len(out)):
-        exponential_rows(generators[run], out[run], False)
-
-
 class _Draws:
     """Draws of all runs, one generator a run."""
 

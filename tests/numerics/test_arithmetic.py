@@ -11,7 +11,7 @@ from dpregret.numerics.arrays import Array
 from dpregret.numerics.elementary import exp, finite_power, log, power_of, softmax
 from dpregret.numerics.orthogonal import composed, orthogonal_to, singular, symmetric
 from dpregret.numerics.quotients import Divisor, divisor
-from dpregret.numerics.random import Coins, addresses, fill_exponentials, fill_normals, gamma
+from dpregret.numerics.random import Coins, addresses, exponential_rows, fill_normals, gamma
 from dpregret.numerics.sums import largest_eigenvalue, product, products, sum_rows, vecdot
 
 
@@ -167,7 +167,8 @@ def test_bits_and_state_are_numpys(kind):
     fill_normals(where, numbers)
     assert np.array_equal(numbers, [each.standard_normal((20_001, 3)) for each in theirs])
     assert np.abs(numbers).max() > 3.6541528853610088  # beyond the last layer, where the tail is drawn
-    fill_exponentials(where, numbers)
+    for generator, rows in zip(where, numbers, strict=True):
+        exponential_rows(generator, rows, False)
     assert np.array_equal(numbers, [each.standard_exponential((20_001, 3)) for each in theirs])
     assert numbers.max() > 7.69711747013104972
     for shape in (1.0, 1.25, 2.0, 7.0, 1000.0):

@@ -19,13 +19,14 @@ NUMBERS = """
 import hashlib, numba, numpy as np
 from dpregret.algorithms.privacy import WindowBuffers, WindowRoot
 from dpregret.numerics.elementary import exp, log, power_of
-from dpregret.numerics.random import addresses, fill_exponentials, fill_normals
+from dpregret.numerics.random import addresses, exponential_rows, fill_normals
 from dpregret.numerics.sums import product, vecdot
 power = numba.njit(lambda values: np.array([power_of(each, 1.37) for each in values.ravel()]))
 generators = [np.random.default_rng([1, run]) for run in range(3)]
 drawn, waits = np.empty((3, 50, 29)), np.empty((3, 50, 7))
 fill_normals(addresses(generators), drawn)
-fill_exponentials(addresses(generators), waits)
+for generator, rows in zip(addresses(generators), waits):
+    exponential_rows(generator, rows, False)
 square = product(drawn[0].T, drawn[1])
 found = [drawn, waits, square, vecdot(drawn, drawn), exp(30 * drawn), log(waits), power(waits)]
 for made in (WindowRoot(16), WindowRoot(200), WindowBuffers(64)):
