@@ -16,6 +16,7 @@ import numpy as np
 from dpregret.algorithms.geometry import ConstraintSet
 from dpregret.algorithms.learner import BaseLearner, LedgerLine
 from dpregret.algorithms.privacy import BLOCK, Budget, NoisePlan, calibrate, horizon_sums
+from dpregret.core.losses import Losses
 from dpregret.numerics.arrays import Array
 
 
@@ -61,6 +62,9 @@ class FreshRisk(Risk, Protocol):
 
     def stream(self) -> Records:
         """A pass over the records, the same ones each time."""
+
+    def losses(self, records: Array) -> Losses | None:
+        """Losses of records (rounds, ..., p), for compiled loops; None where these ask `gradients`."""
 
     def gradients(self, points: Array, records: Array) -> Array:
         """(Sub)gradients of a record a row: points (settings, runs, p), records (settings or 1, runs or 1, p)."""

@@ -87,8 +87,7 @@ class PhasedSgd(OnePassLearner):
     def _risk_of(self, records: Array) -> Any:
         """Losses of records (settings or 1, runs, count, p), one a step, or a function that gives their gradients."""
         in_turn = np.moveaxis(records, 2, 0)
-        offered = getattr(self.fresh, "losses", None)
-        losses = None if offered is None else offered(in_turn.reshape(len(in_turn), -1, in_turn.shape[-1]))
+        losses = self.fresh.losses(in_turn.reshape(len(in_turn), -1, in_turn.shape[-1]))
         numbers = iter(in_turn)
         return (lambda points: self.fresh.gradients(points, next(numbers))) if losses is None else losses
 
