@@ -17,6 +17,8 @@ import dpregret as dp
 from dpregret.algorithms.learner import Card, Learner, Loss
 from dpregret.algorithms.privacy import Budget, gaussian_mu
 from dpregret.core.errors import ConfigError
+from dpregret.datasets.losses import Linear
+from dpregret.datasets.risks import EmpiricalRisk
 from dpregret.datasets.synthetic import HuberKink
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.text import formats
@@ -57,6 +59,31 @@ class Claims(Still):
 
 class NoCard(Learner):
     """Without a card."""
+
+
+class NoRound(Learner):
+    """Neither loops nor a method for a round."""
+
+    card = Card("no-round", "no round")
+
+
+class NoLosses(EmpiricalRisk):
+    """A risk of records without losses."""
+
+    name = "no-losses"
+
+    def __init__(self, domain: Any, samples: int, generators: Any) -> None:
+        super().__init__(domain, samples, len(generators), lipschitz=1.0, smoothness=0.0, curvature=0.0)
+
+    def optimum(self) -> Any:
+        """Never requested."""
+
+
+class NoRecords(NoLosses):
+    """Of single records, that is."""
+
+    name = "no-records"
+    loss = Linear(np.zeros(2))
 
 
 class Blunt(HuberKink):
@@ -178,6 +205,12 @@ def test_a_bad_card_is_refused_in_one_line(given: dict[str, Any], message: str) 
         Card(**{"name": "mine", "title": "my own", **given})
     assert str(refused.value).endswith(message)
     assert len(refused.value.problems) == 1
+
+
+def test_a_learner_without_a_round_is_refused_when_it_is_made() -> None:
+    with pytest.raises(dp.LearnerFault, match="NoRound has neither state nor observe: give one of the two") as refused:
+        dp.play(NoRound, **SMALL)
+    assert "\n" not in str(refused.value)
 
 
 def test_a_learner_without_noise_stands_beside_its_private_self() -> None:
@@ -359,6 +392,13 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
         "play: learner: Blank: 'two words' may hold small letters",
     ),
     "a class without a card": (play(learner=NoCard), "play: learner: NoCard needs a class attribute `card`"),
+    **{
+        f"a risk without {pair}": (
+            play(learner="private-fw", stream=risk, set="l1-ball"),
+            f"{risk.__name__} has neither {pair}: give one of the two",
+        )
+        for risk, pair in ((NoLosses, "loss nor value"), (NoRecords, "record_losses nor record_gradient"))
+    },
     "capitals": (play(learner="FTAL"), "did you mean 'ftal'"),
     "an empty variant": (play(learner="ftal."), "play: learner: unknown variant ''"),
     "a variant with a typo": (play(learner="wdp-cocop-gaussian.rot"), "did you mean 'root'"),

@@ -248,6 +248,8 @@ class Learner(BaseLearner):
 
     def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
         super().__init__(problem, [setting.budget for setting in settings], runs, variant)
+        if type(self).state is Learner.state and type(self).observe is Learner.observe:
+            raise ValueError(f"{type(self).__name__} has neither state nor observe: give one of the two")
         if "smooth" in self.card.needs and not np.isfinite(problem.smoothness):
             raise ValueError(f"{self.card.name} needs smooth losses")
         if not self.card.convex and not problem.strong_convexity > 0:

@@ -49,10 +49,10 @@ class PopulationRisk(RiskSource):
     """
 
     traits = frozenset({FRESH})
+    either = (("losses", "gradients"),)
 
     def __init__(self, domain: ConstraintSet, samples: int, generators: Generators, **constants: float) -> None:
-        if type(self).losses is PopulationRisk.losses and type(self).gradients is PopulationRisk.gradients:
-            raise ValueError(f"{type(self).__name__} has neither losses nor gradients: give one of the two")
+        self.check_complete()
         super().__init__(domain, samples, len(generators), **constants)
         self._seeds = [cast(np.random.SeedSequence, generator.bit_generator.seed_seq) for generator in generators]
 

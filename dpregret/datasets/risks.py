@@ -31,6 +31,8 @@ class RiskSource(Source, ABC):
     Hessian (None where there is none). ``tight``: the rates of the theorems on risks of its kind really appear.
     """
 
+    either: ClassVar[tuple[tuple[str, str], ...]] = ()
+    """Pairs of names: a risk gives one of each, of itself or of its class."""
     strong_convexity: float = 0.0
     hessian_rank: int | None = None
     costly: ClassVar[bool] = False
@@ -54,6 +56,13 @@ class RiskSource(Source, ABC):
         self.lipschitz = lipschitz
         self.lipschitz_l1 = lipschitz if lipschitz_l1 is None else lipschitz_l1
         self.smoothness, self.curvature = smoothness, curvature
+
+    def check_complete(self) -> None:
+        """Raise ValueError where neither name of a pair of `either` is given."""
+        base = next(kind for kind in type(self).__mro__ if "either" in vars(kind))
+        for pair in self.either:
+            if not any(name in vars(self) or getattr(type(self), name) is not getattr(base, name) for name in pair):
+                raise ValueError(f"{type(self).__name__} has neither {pair[0]} nor {pair[1]}: give one of the two")
 
     @abstractmethod
     def value(self, points: Array) -> Array:
@@ -80,6 +89,7 @@ class EmpiricalRisk(RiskSource):
     """
 
     traits = frozenset({STORED})
+    either = ("loss", "value"), ("loss", "gradient"), ("record_losses", "record_gradient")
     loss: Any = None
     """The risk as a loss of the points (dpregret.core.losses), for compiled loops; None where these ask `gradient`."""
 
@@ -134,7 +144,9 @@ def make_risk(
     A run's data depend on its own generator only. ``data_dir`` is the folder of prepared data, for risks that read
     some. Options are the parameters of the risk's class after the first three.
 
-    Raises ValueError for an unknown name or option, a missing option, or values that the risk cannot serve;
-    `base.UnreadDataError` where all fits but data are needed and `data_dir` was not given.
+    Raises ValueError for an unknown name or option, a missing option, values that the risk cannot serve, or a class
+    without losses; `base.UnreadDataError` where all fits but data are needed and `data_dir` was not given.
     """
-    return build("risk", RiskSource, name, (domain, samples, generators), options, data_dir)
+    risk: RiskSource = build("risk", RiskSource, name, (domain, samples, generators), options, data_dir)
+    risk.check_complete()
+    return risk
