@@ -47,7 +47,7 @@ class NoisyQNorm(MirrorDescent):
     """|theta|_q^2 on the l1 ball; printed 1 / (4 (q - 1)), half of what modulus 1 requires (Fact 3.4)."""
 
     potential_name, natural_set = "q-norm", "l1-ball"
-    card = talwar_card("noisy-qnorm", "noisy mirror descent (l_q)", "Alg. 1, Fact 3.4", "potential:q-norm")
+    card = talwar_card("noisy-qnorm", "noisy mirror descent (q-norm)", "Alg. 1, Fact 3.4", "potential:q-norm")
 
     def printed_factor(self) -> float:
         """1 / (2 (q - 1)) over 1 / (4 (q - 1))."""

@@ -27,7 +27,7 @@ class AddedRecord(Statement):
 
     card = Card(
         name="added-record",
-        title="Objective perturbation, added",
+        title="objective perturbation, added",
         paper="Kifer, Smith & Thakurta 2012",
         reference="Theorem 2",
         variants={"gaussian": "(eps, delta)-DP", "gamma": "eps-DP"},

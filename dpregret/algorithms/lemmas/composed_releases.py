@@ -31,7 +31,7 @@ class PocpPrivacy(Statement):
 
     card = Card(
         name="pocp-privacy",
-        title="Privacy of POCP",
+        title="privacy of POCP",
         paper="Jain, Kothari & Thakurta 2012",
         reference="Lemma 1, Theorems 1, 9 and 13",
         variants={
@@ -79,7 +79,7 @@ class PointMoves(Statement):
 
     card = Card(
         name="point-moves",
-        title="Sensitivity of hidden points",
+        title="sensitivity of hidden points",
         paper="Jain, Kothari & Thakurta 2012",
         reference="Lemmas 4 and 5",
         variants={"igd": "implicit steps", "giga": "explicit steps"},
@@ -108,7 +108,7 @@ class PrivateSum(Statement):
 
     card = Card(
         name="private-sum",
-        title="Private sum",
+        title="private sum",
         paper="Jain, Kothari & Thakurta 2012",
         reference="Lemma 6, Theorem 11",
         variants={"node": "one node", "tree": "all nodes", "tree-ln": "all nodes, natural logarithms"},

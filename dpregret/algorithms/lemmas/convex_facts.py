@@ -28,7 +28,7 @@ class FrankWolfeGap(Statement):
 
     card = Card(
         name="frank-wolfe-gap",
-        title="Gap of Frank-Wolfe",
+        title="gap of Frank-Wolfe",
         paper="Talwar, Thakurta & Zhang 2015",
         reference="Theorem 5.6",
         variants={"printed": "step 1 / (T + 2)", "decreasing": "step 2 / (t + 2)"},
@@ -56,7 +56,7 @@ class HullNorm(Statement):
 
     card = Card(
         name="hull-norm",
-        title="Norms of a hull",
+        title="norms of a hull",
         paper="Talwar, Thakurta & Zhang 2015",
         reference="Claim 3.5",
         variants={"equal": "k equal weights"},
@@ -84,7 +84,7 @@ class SmoothedValue(Statement):
 
     card = Card(
         name="smoothed-value",
-        title="Smoothing",
+        title="smoothing",
         paper="Ene, Nguyen & Vladu 2021",
         reference="Lemma 3",
         variants={"cone": "at the tip of a cone"},

@@ -72,7 +72,7 @@ class NormTail(Statement):
 
     card = Card(
         name="norm-tail",
-        title="Norm of noise",
+        title="norm of noise",
         paper="Lou & Cheung 2020",
         reference="Propositions A2 and A4",
         variants={"gamma": "Gamma(k, 1), k the dimension", "gaussian": "standard normal"},
@@ -109,7 +109,7 @@ class TreeError(Statement):
 
     card = Card(
         name="tree-error",
-        title="Error of the window tree",
+        title="error of the window tree",
         paper="Lou & Cheung 2020",
         reference="Lemmas 2 and 4",
         variants={"gamma": "Gamma norms of scale log2 W + 1, d = 1", "gaussian": "standard normal nodes"},
@@ -151,7 +151,7 @@ class TreePrivacy(Statement):
 
     card = Card(
         name="tree-privacy",
-        title="Privacy of the tree",
+        title="privacy of the tree",
         paper="Ene, Nguyen & Vladu 2021",
         reference="Theorem 4",
         variants={"laplace": "coordinate-wise Laplace, l1 norm", "gaussian": "Gaussian, l2 norm"},
@@ -184,7 +184,7 @@ class RandomSum(Statement):
 
     card = Card(
         name="random-sum",
-        title="Sum of random directions",
+        title="sum of random directions",
         paper="Ene, Nguyen & Vladu 2021",
         reference="Lemma 9",
         variants={"sphere": "directions on the unit sphere"},
@@ -261,7 +261,7 @@ class Consensus(Statement):
 
     card = Card(
         name="consensus",
-        title="Signs of consensus columns",
+        title="signs of consensus columns",
         paper="Talwar, Thakurta & Zhang 2015",
         reference="Lemma 5.10",
         variants={"printed": "tau = 0.001"},

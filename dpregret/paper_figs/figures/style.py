@@ -51,7 +51,7 @@ RESPONSES: Final = {
     "noise": "mean norm of the noise", "optimum": r"best $\lambda$",
 }  # fmt: skip
 _MATH: Final = (
-    (r"\bl1\b", r"$\ell_1$"), (r"\bl_q\b", r"$\ell_q$"), (r"\bL\*", "$L^*$"), (r"\blambda\b", r"$\lambda$"),
+    (r"\bl1\b", r"$\ell_1$"), (r"\bL\*", "$L^*$"), (r"\blambda\b", r"$\lambda$"),
     (r"\beta\b", r"$\eta$"), (r"\balpha\b", r"$\alpha$"), (r"\bK-arm\b", "$K$-arm"), (r"\bfor T\b", "for $T$"),
 )  # fmt: skip
 
