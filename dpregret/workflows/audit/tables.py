@@ -39,7 +39,9 @@ CAPTION = (
     "Privacy of every private learner: eps as claimed, accounted by its ledger, exact for the transcript of the "
     "audit's neighbours, and the audited lower bound (significance 1e-6)."
 )
-PLANTED_CAPTION = "Injected bugs: how often the audit proves them, and how often it accuses the right code."
+PLANTED_CAPTION = (
+    "Injected bugs: share of the repeats in which the audit catches the bug, and in which it accuses the correct code."
+)
 
 
 def findings(pairs: pd.DataFrame) -> pd.DataFrame:
