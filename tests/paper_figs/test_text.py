@@ -196,6 +196,7 @@ def test_markup_in_a_formula_stays_text() -> None:
 @pytest.mark.parametrize(("rate", "latex"), [
     ("T^0.5 ln(T/delta)^2", r"$T^{0.5}\,\ln^{2}(T/\delta)$"), (">= n^(-2/3)", r"$\ge n^{-2/3}$"),
     ("(log2 W + 1)^0.5 A_W", r"$(\log_2 W + 1)^{0.5}\,A_W$"), ("L*", r"$L^\star$"),
+    ("d^0.5 log2(d)^0.5", r"$d^{0.5}\,\ln^{0.5} d$"), ("(log2 d)^1.5", r"$(\ln d)^{1.5}$"),
     ("T^0.6667", r"$T^{2/3}$"), ("T^-0.125", r"$T^{-0.125}$"),
     ("accounted eps <= eps", r"accounted $\varepsilon$ $\le$ $\varepsilon$"),
 ])  # fmt: skip

@@ -172,13 +172,16 @@ class Rate:
         return " ".join(factors) or "1"
 
     def latex(self, symbol: str = "") -> str:
-        r"""The same in LaTeX, without dollars: `T^{0.5}\,\ln^{1.5} T`. A power of zero is written of `symbol` only."""
+        r"""The same in LaTeX, without dollars: `T^{0.5}\,\ln^{1.5} T`. A power of zero is written of `symbol` only.
+
+        Logarithms are ln, as in sentences and in the papers' prose, apart from the number of levels of a window's tree.
+        """
         factors = []
         if self.power or symbol:
             factors = [_raised(_letters(self.symbol if self.power else symbol), self.power)]
         if self.log_power:
             argument = _letters(self.symbol if self.log_argument == "parameter" else self.log_argument)
-            log = _raised(r"\ln" if self.log == "ln" else r"\log_2", self.log_power)
+            log = _raised(r"\ln", self.log_power)
             alone = self.log_argument == "parameter" and argument == self.symbol
             factors.append(f"{log} {argument}" if alone else f"{log}({argument})")
         return r"\,".join([*factors, *(["A_W"] if self.nodes else [])]) or "1"
@@ -257,6 +260,7 @@ _GREEK: Final = "delta|beta|mu|Gamma|lambda|Delta"
 
 def _letters(symbol: str) -> str:
     """A symbol or what a logarithm is of, in LaTeX."""
+    symbol = symbol if "+" in symbol else symbol.replace("log2", "ln")
     named = re.sub(rf"\b({_GREEK})(?=\b|_)", r"\\\1", re.sub(r"\beps\b", r"\\varepsilon", symbol))
     named = re.sub(r"\blog2 ", r"\\log_2 ", re.sub(r"\bln ", r"\\ln ", named))
     return named.replace("_gdp", r"_{\mathrm{GDP}}").replace("*", r"^\star")
