@@ -231,6 +231,13 @@ def test_a_rate_of_a_claim_is_shown_as_mathematics(rate: str, latex: str) -> Non
         ("|x|^2/2 - <-eta s, x>", "|x|^2/2 − <−η s, x>", "|x|<sup>2</sup>/2 − ⟨−η s, x⟩"),
         ("x_1 < x_3, y > 2", "x_1 < x_3, y > 2", "x<sub>1</sub> &lt; x<sub>3</sub>, y &gt; 2"),
         ("on the l1 ball, in l2.", "on the l1 ball, in l2.", "on the ℓ<sub>1</sub> ball, in ℓ<sub>2</sub>."),
+        (
+            "x_(t_q - 1), the l_q norm",
+            "x_(t_q − 1), the l_q norm",
+            "x<sub>t<sub>q</sub> − 1</sub>, the ℓ<sub>q</sub> norm",
+        ),
+        ("eps = inf, ln(W) / pi, 1/eps_0", "ε = ∞, ln(W) / π, 1/ε_0", "ε = ∞, ln(W) / π, 1/ε<sub>0</sub>"),
+        ("docs/inf.md, inf-norm, --pi", *["docs/inf.md, inf-norm, --pi"] * 2),
         ("set = l1-ball, thm3.2-l1", *["set = l1-ball, thm3.2-l1"] * 2),
         ("sqrt(D_omega), D_omega^2", "√D_ω, D_ω^2", "√D<sub>ω</sub>, D<sub>ω</sub><sup>2</sup>"),
         ("<= -B_Psi(x, y), B_K", "≤ −B_Ψ(x, y), B_K", "≤ −B<sub>Ψ</sub>(x, y), B<sub>K</sub>"),

@@ -21,9 +21,9 @@ from dpregret.paper_figs.text.escaping import mathematics, tex
 GREEK: Final = {
     "eps": "ε", "epsilon": "ε", "delta": "δ", "mu": "μ", "lambda": "λ", "eta": "η", "beta": "β", "rho": "ρ",
     "sigma": "σ", "tau": "τ", "kappa": "κ", "theta": "θ", "zeta": "ζ", "alpha": "α", "gamma": "γ", "xi": "ξ",
-    "omega": "ω", "Psi": "Ψ", "Delta": "Δ",
+    "omega": "ω", "pi": "π", "Psi": "Ψ", "Delta": "Δ", "inf": "∞",
 }  # fmt: skip
-"""Names of letters. `Gamma` is mostly the law of a noise: a letter only alone and beside signs. So is `Omega`."""
+"""Names of letters, and of infinity. `Gamma` is mostly the law of a noise: a letter only alone and beside signs."""
 _LETTER: Final = re.compile(
     rf"(?:(?<![\w.])(?<![\w-]-)|(?<=\b[A-Z]_))({'|'.join(GREEK)})(?=_[\w(+*]|(?!_)(?!-(?!G?DP\b|strongly))(?!\.\w)\b)"
 )
@@ -43,7 +43,7 @@ _LOWERED: Final = re.compile(rf"(?:(?<![\w-])({_NAME})|(?<=\w)(\|))_(?:\{{([^{{}
 
 
 _PRODUCT: Final = re.compile(r"&lt;([−\w][\w −*()]*, [^&<>]+)&gt;")
-_NORM: Final = re.compile(r"(?<![\w./-])l([12])(?![\w/-])(?!\.\w)")
+_NORM: Final = re.compile(r"(?<![\w./-])l(?:([12])|_([pqr]))(?![\w/-])(?!\.\w)")
 """Inner products and the names of norms and balls, as they are typed."""
 _ENDED: Final = re.compile(r"<math\b(?:(?!<math\b).)*</math>[,.;:)]+")
 """A formula and the signs behind it, between which browsers end a line."""
@@ -68,7 +68,7 @@ def _with_signs(sentence: str) -> str:
 def marked_up(sentence: str) -> str:
     """HTML of the sentence, with powers raised, indices lowered, and brackets of inner products."""
     line = _PRODUCT.sub(r"⟨\1⟩", html.escape(_LOGARITHM.sub(r"(\1 \2)", _with_signs(sentence))))
-    line = _NORM.sub(r"ℓ<sub>\1</sub>", line)
+    line = _NORM.sub(r"ℓ<sub>\1\2</sub>", line)
     line = _SCIENTIFIC.sub(lambda match: _power_of_ten(match, "<sup>", "</sup>"), line)
     line = _RAISED.sub(lambda match: f"<sup>{(match[1] or match[2]).replace('-', '−')}</sup>", line)
     line = _LOWERED.sub(_index, line)
@@ -76,7 +76,7 @@ def marked_up(sentence: str) -> str:
 
 
 def _index(match: re.Match[str]) -> str:
-    index = match[3] or match[4] or match[5]
+    index = _LOWERED.sub(_index, match[3] or match[4] or match[5])  # of x_(t_q)
     return f"{match[1] or match[2]}<sub>{index.replace('-', '−')}</sub>"
 
 
