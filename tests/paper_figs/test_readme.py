@@ -97,6 +97,19 @@ def test_the_page_of_a_paper_counts_its_verdicts(reference: Path, tmp_path: Path
     assert rows == ["1 reproduced; 1 violated", "1 below bound", "1 holds; 1 fails"]
 
 
+def test_the_page_of_a_paper_links_the_tables_that_it_has(reference: Path, tmp_path: Path) -> None:
+    for name in ("table_1.md", "table_2.md", "table_1_all.md", "costs.md"):
+        (reference / "a_2020" / name).write_text("")
+    page = tmp_path / "a_2020.md"
+    page.write_text("<!-- links:begin -->\n<!-- links:end -->\n")
+    readme.update_page(page, reference, reference.parent / "papers")
+    linked = re.findall(r"\[([^]]+)\]\(\.\./results/reference/a_2020/([^)]+)\)", page.read_text())
+    assert linked == [
+        ("1", "table_1.md"), ("2", "table_2.md"), ("the first in full", "table_1_all.md"),
+        ("claim", "claims.csv"), ("check", "checks.csv"), ("costs", "costs.md"),
+    ]  # fmt: skip
+
+
 def test_a_cell_of_the_short_table_has_the_worst_verdict() -> None:
     head = ["row", "column", "part", "printed", "side", "claim", "law", "power", "verdict", "sign", "resolution"]
     rows = [

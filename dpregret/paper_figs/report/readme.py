@@ -1,6 +1,6 @@
 """Keep generated parts of the documents equal to the committed reference: findings, counts and a table in README.md,
-the meanings of verdicts in docs/method.md, verdicts on a paper as a whole on its page, claims by verdict and by
-statement and statements that were not tested beside the reference, and numbers within sentences.
+the meanings of verdicts in docs/method.md, verdicts on a paper as a whole and links to its tables on its page, claims
+by verdict and by statement and statements that were not tested beside the reference, and numbers within sentences.
 
 A part stands between `<!-- NAME:begin -->` and `<!-- NAME:end -->`. Within a sentence `<!-- number: NAME -->`,
 `<!-- met: Theorem 3; Theorem 4: dimension -->` (statements, and parameters if not all), or
@@ -40,6 +40,9 @@ from dpregret.paper_figs.text.formula import unicode
 
 PAGES: Final = "../../docs"
 """The folder of the papers' pages, from that of the reference."""
+REFERENCE: Final = "../results/reference"
+"""The reference, from the folder of the papers' pages."""
+MOST_TABLES: Final = 9
 CORES: Final = 2
 """Of the machine on which `make reproduce` is timed."""
 FRONT: Final = "lou_cheung_2020"
@@ -86,6 +89,22 @@ def counts(reference: Path, papers: Path, paper: str) -> str:
         f"- {_several(len(rows), SOURCES[source])}{_in_cells(rows)}: {_in_words(rows)}\n"
         for source, rows in by.items()
         if len(rows)
+    )
+
+
+def links(reference: Path, _: Path, paper: str) -> str:
+    """A list of links from a paper's page to its tables and to its claims, as far as the reference has them."""
+
+    def listed(files: dict[str, str]) -> str:
+        there = {name: file for name, file in files.items() if (reference / paper / file).exists()}
+        return ", ".join(f"[{name}]({REFERENCE}/{paper}/{file})" for name, file in there.items())
+
+    tables = {str(number): f"table_{number}.md" for number in range(1, MOST_TABLES + 1)}
+    return (
+        f"- tables {listed({**tables, 'the first in full': 'table_1_all.md'})}\n"
+        f"- every [statement]({REFERENCE}/verdicts.md#by-statement), "
+        f"{listed({**result_tables.FILES, 'gains': 'gains.md', 'costs': 'costs.md'})}, "
+        "[what was not tested](authors.md#what-was-not-tested)\n"
     )
 
 
@@ -162,7 +181,7 @@ def confirmation(reference: Path) -> str:
     table = read_confirmation(file)
     claims = table.loc[table["kind"] == "claim"]
     on_claims, _, *coverage = sentences(table, deviations(table), int(claims["seeds"].max()))
-    folder = f"../results/reference/{FOLDER}"
+    folder = f"{REFERENCE}/{FOLDER}"
     links = (
         f"[By paper, by verdict, checks, and all that differ]({folder}/confirmation.md); "
         f"[figure]({folder}/scatter.png)."
@@ -362,6 +381,7 @@ def update_page(page: Path, reference: Path, papers: Path, check: bool = False) 
     """Rewrite the parts that a page has marks for; return whether they were up to date. `check` writes nothing."""
     of_page = {
         "counts": partial(counts, paper=page.stem),
+        "links": partial(links, paper=page.stem),
         "gallery": partial(gallery, pages=page.parent),
     }
     parts: dict[str, Callable[[Path, Path], str]] = {**PARTS, **of_page}
