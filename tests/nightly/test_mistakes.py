@@ -16,12 +16,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import numba
 import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 LIST = Path(__file__).with_name("mistakes.yaml")
-KERNELS = Path(os.environ.get("NUMBA_CACHE_DIR") or ROOT / ".cache" / "kernels")
 HANGS = 600  # seconds after which a test counts as hanging
 
 
@@ -86,17 +86,23 @@ def mistakes() -> list[Mistake]:
 
 @contextmanager
 def copied() -> Iterator[Path]:
-    """A copy of this tree, outside of the repository, without what was made here: links and dates are kept."""
+    """A copy of this tree, outside of the repository, without what was made here: links and dates are kept.
+
+    But with its compiled loops: each lies under what decides it.
+    """
     ignored = shutil.ignore_patterns(".*", "build", "made", "store", "__pycache__", "*.egg-info")
     with tempfile.TemporaryDirectory(prefix="mistakes-", ignore_cleanup_errors=True) as folder:
-        yield shutil.copytree(ROOT, Path(folder).resolve() / "copy", symlinks=True, ignore=ignored)
+        copy = shutil.copytree(ROOT, Path(folder).resolve() / "copy", symlinks=True, ignore=ignored)
+        (copy / ".cache").mkdir()
+        (copy / ".cache" / "kernels").symlink_to(numba.config.CACHE_DIR)
+        yield copy
 
 
 def environment(copy: Path) -> dict[str, str]:
-    """Of a command in a copy: its own code, kernels that are compiled already, one thread."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    """Of a command in a copy: its own code and folder of kernels, one thread."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "NUMBA_CACHE_DIR"))}
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    return {**kept, **threads, "PYTHONPATH": str(copy), "NUMBA_CACHE_DIR": str(KERNELS), "COLUMNS": "200"}
+    return {**kept, **threads, "PYTHONPATH": str(copy), "COLUMNS": "200"}
 
 
 @contextmanager

@@ -11,11 +11,13 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+import numba
 import pytest
 import yaml
 from commands import ran
 
 from dpregret.core.parquet import Stamp
+from dpregret.numerics.compiled import PACKAGE
 from dpregret.workflows.run import archive
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,8 +33,8 @@ TIMED = (
 
 def environment(root: Path) -> dict[str, str]:
     """That of a process which works with the code below `root`, and with the compiled loops of this tree."""
-    kernels = os.environ.get("NUMBA_CACHE_DIR") or str(ROOT / ".cache" / "kernels")
-    return os.environ | {"PYTHONPATH": str(root), "OMP_NUM_THREADS": "1", "NUMBA_CACHE_DIR": kernels}
+    kernels = {} if root == ROOT else {"NUMBA_CACHE_DIR": str(root / ".cache")}  # in which `make_checkout` puts a link
+    return os.environ | {"PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"} | kernels
 
 
 @dataclass
@@ -72,6 +74,8 @@ def make_checkout(root: Path) -> Checkout:
     for link in FOLDERS:
         (root / link).symlink_to(Path("dpregret") / link)
     shutil.copy(ROOT / "Snakefile", root)
+    (root / ".cache").mkdir()
+    (root / ".cache" / PACKAGE.name).symlink_to(numba.config.CACHE_DIR)
     (root / "results" / "reference").mkdir(parents=True)
     return Checkout(root)
 
