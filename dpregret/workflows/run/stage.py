@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import json
 import logging
 import os
@@ -139,6 +140,7 @@ def make(snakemake: Any, write: Callable[[Job], object], keep: bool = False) -> 
     Refuses to work with other code than that of the plan.
     """
     keep_freed_memory()
+    gc.set_threshold(50_000, 20, 100)  # compilers and figures make many small objects: to look for cycles is a tenth
     log, outputs = Path(snakemake.log[0]), tuple(Path(name) for name in snakemake.output)
     with job_log(log), TemporaryDirectory(prefix="dpregret-") as scratch:
         plan = Plan.read(snakemake.params.plan)

@@ -1,7 +1,5 @@
 """Draw the figures of one paper."""
 
-import gc
-
 from dpregret.paper_figs.figures.write import write_figures
 from dpregret.workflows.plan.read import PAPERS
 from dpregret.workflows.run.stage import Job, make
@@ -9,7 +7,6 @@ from dpregret.workflows.run.stage import Job, make
 
 def figures(job: Job) -> None:
     """Each as PDF, PNG and SVG, with its data as CSV."""
-    gc.set_threshold(50_000, 20, 100)  # figures are many small objects: to look for cycles takes a tenth of the time
     write_figures(
         job.runs,
         PAPERS / job.paper,
