@@ -148,11 +148,11 @@ FREE: Final = CurveStyle((0.45, 0.45, 0.45), "d", style.DOTTED)
 
 @figure_type("drift", "experiment")
 def drift(source: Source) -> PanelFigure:
-    """Loss over the year, regret against how often a learner forgets, and what privacy adds; raises NotRun.
+    """Loss over the year, regret against how often a learner forgets, and the cost of privacy; raises NotRun.
 
     First: loss per round between successive horizons, above the point that is best for all rounds, of the learner that
     never forgets; second: of the shorter block of least final regret at the largest budget. Third: final regret a round
-    against the block length. Fourth: what privacy adds to it, against the rounds after which privacy expires (filled)
+    against the block length. Fourth: the cost of privacy, against the rounds after which privacy expires (filled)
     or the learner forgets (open), with the size of the window tree's noise (dotted).
     """
     theme, rows = source.theme, source.rows
@@ -221,10 +221,10 @@ def _against_memory(panel: Panel, final: pd.DataFrame, styles: BudgetStyles) -> 
 
 
 def _against_window(panel: Panel, final: pd.DataFrame, styles: BudgetStyles) -> None:
-    """What privacy adds to the final regret, beside the law of the window tree's noise."""
+    """The cost of privacy in the final regret, beside the law of the window tree's noise."""
     horizon = int(final["horizon"].max())
     style.log_axis(panel.axis, "x", final.loc[final["learner"] == EXPIRES, "window"], base=2)
-    panel.axis.set(yscale="log", ylabel="what privacy adds, a round", title="does privacy that expires cost less?")
+    panel.axis.set(yscale="log", ylabel="cost of privacy, a round", title="does privacy that expires cost less?")
     panel.axis.set_xlabel("rounds after which it expires, or is forgotten")
     for budget, curve_style in ((budget, curve_style) for budget, curve_style in styles.items() if np.isfinite(budget)):
         name = f"eps = {budget:g}"

@@ -366,7 +366,7 @@ SHOWN: Final = {
     "epsilon": "eps", "delta": "delta", "regret": "regret", "of_constant": "of the fixed-point baseline's",
     "second": "second", "ratio": "second / least", "verdict": "verdict", "p_holm": "p (Holm)",
     "bound_of": "least bound", "bound_over_regret": "bound / least regret", "bound_gap": "its regret / least",
-    "reference": "not private", "price": "price of privacy", "barred": "barred, less regret",
+    "reference": "not private", "price": "cost of privacy (ratio)", "barred": "barred, less regret",
 }  # fmt: skip
 """Column -> heading in the page's table."""
 LEARNERS: Final = ("winner", "second", "bound_of", "reference")
