@@ -259,7 +259,7 @@ def test_means_without_claims_stand_beside_a_point_that_never_moves() -> None:
     explored: dict[str, Any] = {"labels": {"checkpoint": "T"}, "response": "regret", "experiments": {"mine": mine}}
     (table,) = unclaimed(explored, load_paper(PAPERS / PAPER).claims.model_copy(update={"claims": []}), {})
     assert dict(zip(table["columns"], table["rows"][0], strict=True)) == {
-        "learner": "A", "T": "64", "regret": "5.25 [4, 6]", "fixed-point baseline": "7.25", "runs": "4",
+        "learner": "A", "T": "64", "regret": "5.25 [4.00, 6.00]", "fixed-point baseline": "7.25", "runs": "4",
     }  # fmt: skip
 
 

@@ -96,6 +96,16 @@ def test_an_interval_shows_its_ends_or_says_that_it_has_none(
     assert shielded(decimals) == decimals
 
 
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(4.0, "4.00"), (0.5, "0.500"), (123.4, "123"), (999.6, "1000"), (58863.2, "58863"), (1e-9, "1.00e-09"),
+     (0.0, "0.00"), (2.5e7, "2.5e+07"), (math.inf, "inf"), (math.nan, "-")],
+)  # fmt: skip
+def test_numbers_of_a_column_have_equally_many_digits(number: float, text: str) -> None:
+    assert formats.all_digits(number) == text
+    assert formats.significant_interval(Estimate(4.0, 3.5, 4.25), formats.all_digits) == "4.00 [3.50, 4.25]"
+
+
 @few
 @given(any_text, any_text)
 @example("a\\", "|b")

@@ -47,7 +47,7 @@ from dpregret.paper_figs.report.provenance import gather, in_minutes
 from dpregret.paper_figs.tables.printed import STYLE, fragment_of, slug
 from dpregret.paper_figs.tables.write_tables import BOUND_LATEX, MEASURED, symbol_of
 from dpregret.paper_figs.text import formats, formula
-from dpregret.paper_figs.text.formats import DASH, significant, significant_interval
+from dpregret.paper_figs.text.formats import DASH, all_digits, significant, significant_interval
 from dpregret.paper_figs.text.formula import marked_up, unicode
 from dpregret.paper_figs.winners.table import CLASSES, FOLDER, TABLE, VERDICTS
 
@@ -305,9 +305,10 @@ def unclaimed(explored: dict[str, Any], claims: ClaimsFile, titles: Mapping[str,
             "learner": [data["names"][series] for series in cells["series"]],
             **{explored["labels"][variable]: texts[variable] for variable in data["variables"]},
             explored["response"]: [
-                significant_interval(Estimate(*row)) for row in cells[["mean", "low", "high"]].to_numpy(dtype=float)
+                significant_interval(Estimate(*row), all_digits)
+                for row in cells[["mean", "low", "high"]].to_numpy(dtype=float)
             ],
-            "fixed-point baseline": texts["trivial"],
+            "fixed-point baseline": cells["trivial"].astype(float).map(all_digits),
             "runs": texts["runs"],
         }
         caption, rows = f"No claim is about this experiment ({name}).", zip(*columns.values(), strict=True)
@@ -430,10 +431,10 @@ def _as_text(table: pd.DataFrame, name: str) -> pd.Series:
         return texts.replace("0", "all") if name == "window" else texts
     if not pd.api.types.is_numeric_dtype(values):
         return values.astype("str")
-    texts = values.map(formats.significant)
+    texts = values.map(all_digits)
     prefix = "" if name == "regret" else f"{name}_"
     if f"{prefix}low" in table:
-        low, high = (table[f"{prefix}{end}"].map(formats.significant) for end in ("low", "high"))
+        low, high = (table[f"{prefix}{end}"].map(all_digits) for end in ("low", "high"))
         ends = " [" + low + ", " + high + "]"
         texts = texts + ends.where(table[f"{prefix}low"].notna(), "")
     return texts
@@ -714,5 +715,5 @@ def _oracle_costs(results: Path, papers: Sequence[str]) -> View | None:
         caption += (
             " Where the last but one is above the last, gauge descent has the smaller bound for equal oracle time."
         )
-    table = table.map(significant).reset_index()
+    table = table.map(all_digits).reset_index()
     return findings.text_table("oracles", "Projection against linear oracle", caption, table, table.to_numpy())

@@ -60,9 +60,15 @@ def significant(value: float, digits: int = 3) -> str:
     return f"{value:.{digits}g}" if not 1e3 <= rounded < 1e7 else f"{value:.0f}"
 
 
-def significant_interval(estimate: Estimate) -> str:
+def all_digits(value: float, digits: int = 3) -> str:
+    """The same with its last zeros, so that the numbers of a column have equally many digits: `4.00`."""
+    text = f"{value:#.{digits}g}"
+    return text.rstrip(".") if math.isfinite(value) and "e+" not in text else significant(value, digits)
+
+
+def significant_interval(estimate: Estimate, text: Callable[[float, int], str] = significant) -> str:
     """`value [low, high]` with three significant digits, or as many as tell the ends apart."""
-    return _with_ends(estimate, significant, 3)
+    return _with_ends(estimate, text, 3)
 
 
 def with_interval(estimate: Estimate, digits: int = 2) -> str:

@@ -202,7 +202,7 @@
 
     table(rows, called, across, response, hidden) {
       const head = ["learner", across, response, "from", "to", "runs"];
-      const short = (value) => written(Number(value.toPrecision(5)));
+      const short = (value) => (value && Math.abs(value) < 1e-4 ? written(value.toExponential(4)) : Math.abs(value) < 1e5 ? value.toPrecision(5) : String(Math.round(value)));
       const body = rows.map((row) => element("tr", {}, ...[called.get(row.series), row.x === null ? "any" : exact(row.x), short(row.y), short(row.low), short(row.high), row.runs].map((cell) => element("td", { textContent: cell }))));
       const table = element("table", {}, element("caption", { className: "unseen", textContent: "Numbers of the chart" }), element("thead", {}, element("tr", {}, ...head.map((name) => element("th", { textContent: name, scope: "col" })))), element("tbody", {}, ...body));
       this.form.querySelector(".numbers .scroll").replaceChildren(table);
