@@ -1,7 +1,7 @@
 "use strict";
 // one search over claims, checks, errata and audited learners: the entries are read off the page
 (() => {
-  const { element, words, place, remember, labels } = dpregret;
+  const { element, words, place, remember, paged, labels } = dpregret;
   const MISTAKE = ["mistake in print"];
   const synonyms = { // word of a search -> other words that stand for it
     misprint: MISTAKE, misprints: MISTAKE, typo: MISTAKE, mistakes: MISTAKE, erratum: ["remark on a paper", ...MISTAKE],
@@ -15,8 +15,11 @@
   };
   const form = document.getElementById("finder");
   const page = form.closest(".page"), count = page.querySelector(".count"), list = page.querySelector(".found");
-  const FACETS = ["what", "paper", "verdict", "parameter", "learner"], MOST = 200;
-  let entries = null, asked = "";
+  const FACETS = ["what", "paper", "verdict", "parameter", "learner"], STEP = 200;
+  let entries = null, found = [], asked = "";
+  const listAll = paged(list, list, STEP, (listed) => {
+    count.textContent = `${found.length} of ${entries.length} found${listed < found.length ? `; the first ${listed} are listed` : ""}`;
+  });
 
   const read = () => [...document.querySelectorAll("[data-what]")].map((source) => ({
     id: source.id, title: source.dataset.title, absent: "absent" in source.dataset,
@@ -50,9 +53,8 @@
     element("p", {}, ...(entry.says ? [...entry.says.cloneNode(true).childNodes] : [])));
   const apply = () => {
     FACETS.forEach(choices);
-    const found = matching();
-    list.replaceChildren(...found.slice(0, MOST).map(shown));
-    count.textContent = `${found.length} of ${entries.length} found${found.length > MOST ? `; the first ${MOST} are listed` : ""}`;
+    found = matching();
+    listAll(found.map((entry) => () => shown(entry)));
   };
   const state = () => [["q", form.elements.q.value.trim()], ...FACETS.map((name) => [name, form.elements[name].value]), ["all", form.elements.all?.checked ? "1" : ""]];
 

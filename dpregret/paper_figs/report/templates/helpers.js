@@ -30,7 +30,25 @@ window.dpregret = (() => {
     const query = new URLSearchParams(entries.filter(([, value]) => value !== "" && value !== false)).toString();
     history.replaceState(null, "", `#${id}${query ? `?${query}` : ""}`);
   };
+  // shows some of many entries, and below them a button that shows as many again
+  const paged = (list, below, step, count) => {
+    const more = element("button", { type: "button", className: "more", hidden: true });
+    let rest = [];
+    const next = () => {
+      list.append(...rest.splice(0, step).map((build) => build()));
+      more.hidden = !rest.length;
+      more.textContent = `show ${Math.min(step, rest.length)} more`;
+      count(list.children.length);
+    };
+    more.addEventListener("click", () => {
+      const place = list.children.length;
+      next();
+      list.children[place].querySelector("a, td")?.focus();
+    });
+    below.after(more);
+    return (builders) => { rest = builders; list.replaceChildren(); next(); };
+  };
   const dark = () => document.documentElement.dataset.theme === "dark";
-  return { data, element, written, number, words, unique, place, remember, dark, labels: {}, loading: [], opened: [], painted: [] };
+  return { data, element, written, number, words, unique, place, remember, paged, dark, labels: {}, loading: [], opened: [], painted: [] };
 })();
 dpregret.loading.push(dpregret.data("page-names").then((labels) => Object.assign(dpregret.labels, labels)));

@@ -2,10 +2,10 @@
 // the table of winners: one list a column; what is chosen in one narrows the others
 if (document.getElementById("winners-data")) dpregret.loading.push(dpregret.data("winners-data").then(({ shown, filters, columns, names }) => {
   const form = document.querySelector(".winners-filter"), body = document.querySelector("#winners-table tbody");
-  const count = form.querySelector(".count"), MOST = 400;
+  const count = form.querySelector(".count"), STEP = 400;
   const size = columns[shown[0]].codes.length, every = [...Array(size).keys()];
   const cell = (name, row) => columns[name].words[columns[name].codes[row]];
-  const { element, number, written, remember } = dpregret;
+  const { element, number, written, remember, paged } = dpregret;
   const order = (one, other) => (isNaN(one) || isNaN(other) ? one.localeCompare(other) : one - other);
 
   const selects = Object.entries(filters).map(([name, label]) => {
@@ -14,6 +14,10 @@ if (document.getElementById("winners-data")) dpregret.loading.push(dpregret.data
     holder.append(select);
     form.querySelector(".filters").append(holder);
     return select;
+  });
+  let rows = [];
+  const listAll = paged(body, document.getElementById("winners-table").closest(".scroll"), STEP, (listed) => {
+    count.textContent = `${rows.length} of ${size} settings${listed < rows.length ? `, the first ${listed} shown` : ""}`;
   });
   const words = form.elements.words, contested = form.elements.contested;
 
@@ -32,12 +36,11 @@ if (document.getElementById("winners-data")) dpregret.loading.push(dpregret.data
     for (const select of selects) {
       const there = [...new Set(matching(select).map((row) => cell(select.name, row)))].sort(order), before = select.value;
       if (before && !there.includes(before)) there.push(before);
-      select.replaceChildren(element("option", { value: "", textContent: "any" }), ...there.map((value) => element("option", { value, textContent: written(value) })));
+      select.replaceChildren(element("option", { value: "", textContent: "any" }), ...there.map((value) => element("option", { value, textContent: names[value] || written(value) })));
       select.value = before;
     }
-    const rows = matching();
-    count.textContent = `${rows.length} of ${size} settings${rows.length > MOST ? `, the first ${MOST} shown` : ""}`;
-    body.replaceChildren(...rows.slice(0, MOST).map((row) => {
+    rows = matching();
+    listAll(rows.map((row) => () => {
       const line = document.createElement("tr");
       line.append(...shown.map((name) => {
         const text = cell(name, row);
@@ -62,7 +65,7 @@ if (document.getElementById("winners-data")) dpregret.loading.push(dpregret.data
     contested.checked = query.get("own") !== "1";
     selects.forEach((select) => {
       const value = query.get(select.name) || "";
-      select.replaceChildren(element("option", { value, textContent: written(value) || "any" }));
+      select.replaceChildren(element("option", { value, textContent: names[value] || written(value) || "any" }));
     });
     apply();
   });
