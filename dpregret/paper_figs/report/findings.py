@@ -225,6 +225,8 @@ def _entry(
         figures = [figure.name for figure in claims.figures if figure.experiment == erratum.experiment]
         links = [f"{claims.paper}/figures/{name}.png" for name in figures]
         links.append(f"{claims.paper}/runs/{erratum.experiment}.parquet")
+    missing = NOT_RUN if row["status"] == NOT_RUN else ""
+    unshown = missing or "argument only"
     note = row["note"] or ("" if effect or erratum.claims else row["status"])
     kind = KINDS[erratum.kind] if erratum.provenance == "printed" else f"{erratum.kind}, text reconstructed"
     kind += f", {CLASSES[erratum.of]}" if erratum.of and erratum.printed_mistake else ""
@@ -233,6 +235,8 @@ def _entry(
         "kind": kind,
         "effect": effect,
         "note": note,
+        "noted": missing or "note",
+        "evidence": "effect measured" if effect else "shown by claims" if erratum.claims else unshown,
         "links": [link for link in links if (results / link).exists()],
         "claims": [f"{claim}: {_evidence(lines.get(claim))}" for claim in erratum.claims],
     }
