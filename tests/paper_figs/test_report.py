@@ -1,6 +1,7 @@
 """The report: every number leads to its data, the curves are those of the runs, and a browser can use it offline."""
 
 import hashlib
+import io
 import json
 import re
 import shutil
@@ -12,6 +13,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 from planted import only_png, planted_paper, write_runs
 from scipy import stats
 
@@ -35,9 +37,12 @@ from dpregret.paper_figs.report.page import (
     ReportError,
     Run,
     _always,
+    claim_view,
     explorer,
     filled,
+    spoken,
     table_cell,
+    titled,
     unbroken,
     unclaimed,
     unpacked,
@@ -173,6 +178,8 @@ def test_laws_quoted_by_a_table_are_listed_among_many(results: Path) -> None:
         str(number): {**law, "claim": f"bound.{number}", "verdict": "holds", "share": "0.5"} for number in range(60)
     }
     least = {**law, "claim": "ledger.last.one", "verdict": "holds", "share": "0.1"}
+    opened = [_always({"one": {**law, "verdict": verdict}}, set())["failed"] for verdict in ("fails", "inconclusive")]
+    assert opened == [True, False]
     view = _always({**many, "least": least}, {"ledger-last-one"})
     assert [line["claim"] for line in view["listed"]] == [*(f"bound.{number}" for number in range(25)), least["claim"]]
     assert len(_always({**many, "least": least}, set())["listed"]) == 25
@@ -315,6 +322,59 @@ def test_measured_errata_show_their_effect_and_links_lead_somewhere(results: Pat
     assert all((results / link).exists() for link in links)
 
 
+def test_a_confirmed_failure_has_one_colour_on_cards_in_tables_and_in_counts(results: Path, page: Path) -> None:
+    """Regret that is linear, as a claim says, is no good news: red in the paper's table and wherever it stands."""
+    text = page.read_text(encoding="utf-8").replace("\xa0", " ")
+    judged = read_judged(results / PAPER, text=True)
+    linear = judged.loc[(judged["type"] == "linear") & (judged["verdict"] == "reproduced"), "claim"]
+    assert len(linear) > 1
+    for claim in linear:
+        card = text.split(f'id="claim-{PAPER}-{claim}"')[1].split("</article>")[0]
+        badges = re.findall(r'<span class="badge (\w+)"><span aria-hidden="true">.</span> ([^<]+)</span>', card)
+        assert badges == [("bad", "linear regret")]
+        assert 'data-verdict="linear regret"' in card
+        assert "linear regret, as the claim says: reproduced" in card
+        quoted = re.findall(rf'href="#claim-{PAPER}-{claim}" title="claim.*?<span class="badge (\w+)"', text)
+        assert {*quoted} <= {"bad"}
+    paper = load_paper(PAPERS / PAPER)
+    one = next(claim for claim in paper.claims.claims if claim.id == linear.iloc[0])
+    record = judged.set_index("claim").loc[one.id].to_dict() | {"kind": "check", "verdict": "holds"}
+    view = claim_view(one, record, paper.claims, set(), NAMES, {})
+    assert (view["shown"], view["beside"]) == ("holds", "linear regret")  # a check's colour is that of the code
+    assert 'verdict=linear%20regret" title="linear regret"' in text
+
+
+def test_remarks_begin_with_a_list_of_the_papers_and_their_counts(results: Path, page: Path) -> None:
+    errata = page.read_text(encoding="utf-8").replace("\xa0", " ").split('id="errata"')[1].split("</section>")[0]
+    (line,) = re.findall(r"<li>(.*?)</li>", errata.split('class="contents"')[1].split("</ul>")[0])
+    entries = section(results, load_paper(PAPERS / PAPER))
+    assert f'href="#errata-{PAPER}"' in line
+    assert f'id="errata-{PAPER}"' in errata
+    assert f"{entries['mistakes']} mistakes in print" in line
+    assert f"{entries['other']} other remarks" in line
+
+
+def test_a_note_does_not_begin_with_not_measured(results: Path, page: Path) -> None:
+    """Its reason may say that a table or a figure has numbers."""
+    reference = PAPERS.parents[2] / "results/reference"
+    for paper in sorted(path.parent.name for path in PAPERS.glob("*/errata.yaml")):
+        for entry in section(reference, load_paper(PAPERS / paper))["entries"]:
+            assert entry["noted"] in ("note", "not run")
+            assert entry["evidence"] in ("effect measured", "shown by claims", "argument only", "not run")
+            assert bool(entry["effect"]) == (entry["evidence"] == "effect measured")
+    assert "<dt>not measured" not in page.read_text(encoding="utf-8")
+    for each in (results / PAPER / "errata.md").read_text(encoding="utf-8").split("\n## "):
+        assert "\n- not measured" not in each or "\n- note:" not in each
+
+
+def test_streams_sets_and_experiments_have_their_titles() -> None:
+    names = {"stream:halving": "halving experts", "set:l1-ball": "l1 ball"}
+    assert titled(names, "halving; turns", "stream") == "halving experts; turns"
+    assert spoken(names, "halving, T = 16, set = l1-ball, best_loss = 0") == (
+        "halving experts, T = 16, set = l1 ball, loss of the best expert L* = 0"
+    )
+
+
 def test_scripts_of_others_are_those_of_the_manifest() -> None:
     found = vendored()
     assert [each["name"] for each in found] == ["d3", "@observablehq/plot"]
@@ -453,6 +513,48 @@ def test_a_claim_is_found_by_its_words_and_the_address_keeps_what_was_chosen(bro
     link.send_keys(Keys.ENTER)
     await_true(browser, "return document.querySelector('.page.shown select[name=experiment]').value === 'horizon'")
     assert browser.get_log("browser") == []
+
+
+def test_more_entries_are_listed_at_a_button(browser: Any) -> None:
+    browser.execute_script(
+        "const { element, paged } = dpregret, list = element('ul', { id: 'many' });"
+        "document.querySelector('.page.shown').append(list);"
+        "paged(list, list, 200, (listed) => { list.title = listed; })"
+        "([...Array(450).keys()].map((number) => () => element('li', { textContent: number })));"
+    )
+    state = (
+        "const list = document.getElementById('many'), more = list.nextSibling;"
+        "const found = [list.children.length, list.title, more.hidden, more.textContent]; more.click(); return found"
+    )
+    states = [browser.execute_script(state) for _ in range(3)]
+    assert states[0] == [200, "200", False, "show 200 more"]
+    assert states[1] == [400, "400", False, "show 50 more"]
+    assert states[2][:3] == [450, "450", True]
+    browser.execute_script(
+        "document.getElementById('many').nextSibling.remove(); document.getElementById('many').remove()"
+    )
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_table_that_goes_on_at_the_right_has_a_shade_there(browser: Any, theme: str) -> None:
+    show(browser, "winners")
+    box = browser.execute_script(
+        "document.documentElement.dataset.theme = arguments[0];"
+        "const box = document.querySelector('#winners-table').closest('.scroll');"
+        "if (box.scrollWidth <= box.clientWidth) throw new Error('not wide');"
+        "box.scrollIntoView(); box.scrollLeft = 0; return box",
+        theme,
+    )
+
+    def edge() -> int:
+        with Image.open(io.BytesIO(box.screenshot_as_png)) as picture:
+            return int(np.asarray(picture.convert("L"))[-5, -5])  # below the text
+
+    goes_on = edge()
+    browser.execute_script("arguments[0].scrollLeft = arguments[0].scrollWidth", box)
+    assert edge() == pytest.approx({"light": 255, "dark": 23}[theme], abs=2)
+    assert abs(goes_on - edge()) > 20
+    browser.execute_script("document.documentElement.dataset.theme = 'light'")
 
 
 def test_settings_of_curves_have_all_their_digits(browser: Any) -> None:

@@ -106,6 +106,8 @@ EXCESS: Final = Vocabulary(
     {**_SYMBOLS, "samples": "n", "dimension": "p", "width": "G", "corners": "(log2 k)",
      "curvature": "Gamma", "smoothness": "lambda"},
 )  # fmt: skip
+NO_PROGRESS: Final = (REGRET.no_progress, EXCESS.no_progress)
+"""What a claim or check of kind linear shows where it is met."""
 RESPONSE_AXES: Final = {
     "regret": "total regret", "overhead": "regret above the non-private counterpart",
     "log_slope": "slope of regret, dR / d ln T", "noise": "mean norm of the noise in the gradient sum",
@@ -134,6 +136,15 @@ def swept_symbol(parameter: Parameter, response: Response) -> str:
 def labels_of(response: Response) -> Vocabulary:
     """The vocabulary that goes with a response."""
     return EXCESS if response == "excess" else REGRET
+
+
+def outcome(kind: str, verdict: str, response: Response) -> tuple[str, str]:
+    """The verdict whose sign and colour a claim or check shows, and its words. One of kind linear that is met shows
+    that the learner makes no progress, and not that this was foreseen."""
+    if kind != "linear":
+        return verdict, verdict
+    no_progress = labels_of(response).no_progress
+    return (FAILS, no_progress) if verdict in (REPRODUCED, HOLDS) else (verdict, f"{no_progress}: {verdict}")
 
 
 LogArgument = Literal["parameter", "T/delta", "n/delta", "2np", "2p", "p/4", "d/beta"]

@@ -31,7 +31,11 @@ from dpregret.paper_figs.judge.runs import OPTIONS, crashes, read_runs
 from dpregret.paper_figs.judge.universal import counts_in_words
 from dpregret.paper_figs.judge.verdicts import in_their_letters
 from dpregret.paper_figs.judge.vocabulary import (
+    COLOURS,
+    FAILS,
     HOLDS,
+    MARKS,
+    NO_PROGRESS,
     NOT_RUN,
     ORDER,
     RESPONSE_AXES,
@@ -39,6 +43,7 @@ from dpregret.paper_figs.judge.vocabulary import (
     VIOLATED,
     labels_of,
     law,
+    outcome,
     swept_symbol,
 )
 from dpregret.paper_figs.report import findings
@@ -76,9 +81,10 @@ LISTED: Final = 25
 
 
 def counted(tested: Iterable[View]) -> dict[str, dict[str, int]]:
-    """Kind of line -> verdict -> number of lines; without zeros."""
-    numbers = Counter((view["kind"], view["verdict"]) for view in tested)
-    counts = {kind: {word: numbers[kind, word] for word in ORDER if numbers[kind, word]} for kind in KINDS}
+    """Kind of line -> verdict, as shown -> number of lines; without zeros."""
+    numbers = Counter((view["kind"], view["shown"]) for view in tested)
+    words = (*ORDER, *NO_PROGRESS)
+    counts = {kind: {word: numbers[kind, word] for word in words if numbers[kind, word]} for kind in KINDS}
     return {kind: verdicts for kind, verdicts in counts.items() if verdicts}
 
 
@@ -131,10 +137,10 @@ def _always(lines: Mapping[str, Record], quoted: set[str]) -> View:
     page lists, to which the claims `quoted` by its tables belong; and their counts in words."""
     rows = [line for line in lines.values() if line["origin"] == result_tables.AUTOMATIC]
     rows.sort(key=lambda line: (line["verdict"] == HOLDS, -float(line["share"] or "inf")))
-    held = all(line["verdict"] == HOLDS for line in rows)
+    failed = any(line["verdict"] == FAILS for line in rows)
     most = max(LISTED, sum(line["verdict"] != HOLDS for line in rows))
     listed = [line for place, line in enumerate(rows) if place < most or slug(line["claim"]) in quoted]
-    return {"rows": rows, "listed": listed, "held": held, "counts": counts_in_words(rows)}
+    return {"rows": rows, "listed": listed, "failed": failed, "counts": counts_in_words(rows)}
 
 
 def claim_view(
@@ -143,22 +149,28 @@ def claim_view(
     """A claim, or a consistency check, with its verdict and the links to its data.
 
     record: its row of claims.csv or checks.csv; figure_names: the existing figures. name: of the learner, as displayed.
-    law: HTML, a power of zero written where a power is measured. symbol: of what the law is in; swept: of what is
-    swept. number: the claim's number on every page. absent: whether this run leaves the line out; one whose learner
-    failed is not left out. second: what the cells allow of a second term, in words; seeds: the agreement of fresh
-    seeds. changed: commits that changed what the line is judged by after its first reference, and what we know of why.
+    shown: the verdict, or that a learner makes no progress where a claim says so and is met; of a check that is
+    `beside` its verdict. law: HTML, a power of zero written where a power is measured. symbol: of what the law is in;
+    swept: of what is swept. number: the claim's number on every page. absent: whether this run leaves the line out; one
+    whose learner failed is not left out. second: what the cells allow of a second term, in words; seeds: the agreement
+    of fresh seeds. changed: commits that changed what the line is judged by after its first reference, and what we know
+    of why.
     """
     figures = [entry for entry in claims.figures if entry.experiment == claim.experiment and entry.name in figure_names]
     figures.sort(key=lambda entry: entry.parameter != claim.parameter)
     origin = CHECK if record["kind"] == CHECK else record["origin"]
     origin = "reconstructed" if (origin, claim.provenance) == ("paper", "reconstructed") else origin
     verdict, number = record["verdict"], result_tables.claim_value(record)
+    words = outcome(record["type"], verdict, claims.response)[1]
+    shown = words if words in NO_PROGRESS else verdict
     symbol = labels_of(claim.response).symbols[claim.parameter]
     return {
         "id": claim.id,
         "claim": claim,
         "record": record,
         "verdict": verdict,
+        "shown": verdict if origin == CHECK else shown,
+        "beside": shown if origin == CHECK and shown != verdict else "",
         "kind": next(name for name, group in KINDS.items() if group == origin),
         "check": origin == CHECK,
         "absent": verdict == NOT_RUN and BROKEN not in record["reason"],
@@ -391,13 +403,19 @@ def winners_view(results: Path, names: Names) -> dict[str, Any]:
     texts = pd.DataFrame({name: _as_text(table, name) for name in {**FILTERS, **SHOWN}})
     contested = table["algorithms"] > 1
     learners = sorted({name for column in LEARNERS for name in texts[column] if "." in name})
+    shown = {name: learner_name(names, *name.split(".", 1)) for name in learners}
+    for kind in ("stream", "set"):
+        for name in sorted({*texts[kind]}):
+            plain, _, options = name.partition(" (")
+            if (title := names.get(f"{kind}:{plain}", plain)) != plain:
+                shown[name] = unicode(title + (f" ({options}" if options else ""))
     data = _packed(texts.assign(contested=contested.map({True: "yes", False: ""})))
     folder = results / FOLDER
     return {
         "answer": _answer(table.loc[contested], names),
         "columns": [*SHOWN.values()],
         "settings": len(table),
-        "data": {**data, "names": {name: learner_name(names, *name.split(".", 1)) for name in learners}},
+        "data": {**data, "names": shown},
         "counts": findings.read_captioned(results / "winners.md", "Number of wins per learner"),
         "parts": findings.read_all(folder, PARTS),
         "figure": picture(folder / "profiles.png"),
@@ -532,7 +550,8 @@ def write_report(
     template.filters.update(
         digits=lambda text: significant(float(text), 2) if text else "",
         of_privacy=findings.of_privacy,
-        spoken=lambda text: re.sub(r"\b\w+(?= = )", lambda name: LABELS.get(name[0], name[0]), text),
+        spoken=partial(spoken, run.names),
+        titled=partial(titled, run.names),
         in_minutes=in_minutes,
         cell=table_cell,
         filled=filled,
@@ -545,6 +564,9 @@ def write_report(
         dict=dict,
         dash=DASH,
         find=find,
+        COLOURS={**COLOURS, **dict.fromkeys(NO_PROGRESS, COLOURS[FAILS])},
+        MARKS={**MARKS, **dict.fromkeys(NO_PROGRESS, MARKS[FAILS])},
+        titles=papers,
         called=partial(learner_name, run.names),
         mechanism=partial(findings.mechanism_name, run.names),
         number=result_tables.claim_value,
@@ -562,7 +584,7 @@ def write_report(
         drawings=packed(drawings(pictures | ({"winners/profiles": winners["figure"]} if winners else {}))),
         statements=_statements(tested, len(findings.refutations(results, texts, list(papers)))),
         counts=counted(line for _, line in tested),
-        verdicts={line["verdict"] for _, line in tested},
+        verdicts={line["shown"] for _, line in tested},
         privacy=[(view, sentence) for view in views if (sentence := _privacy(view))],
         audit=findings.read_all(results, AUDIT),
         validation=findings.read_all(results, VALIDATION),
@@ -625,6 +647,21 @@ def short(cite: str) -> str:
     return re.sub(r"^([^,&]+),.*?((?:, [A-Z]+)? \d{4})$", r"\1 et al.\2", cite)
 
 
+def titled(names: Names, text: str, kind: str) -> str:
+    """The titles of streams or sets (`kind`), which a table lists by their identifiers."""
+    return "; ".join(names.get(f"{kind}:{name}", name) for name in text.split("; "))
+
+
+def spoken(names: Names, setting: str) -> str:
+    """A setting such as `halving, T = 16, best_loss = 0`, with what identifiers stand for."""
+    parts = []
+    for part in setting.split(", "):
+        name, equals, value = part.rpartition(" = ")
+        kind = name if equals else "stream"
+        parts.append(f"{LABELS.get(name, name)}{equals}{names.get(f'{kind}:{value}', value)}")
+    return ", ".join(parts)
+
+
 def table_cell(text: object) -> Markup:
     """A cell of a table; an infinite number or one with a power of ten carries its value, by which a column sorts."""
     if text == "inf":
@@ -663,7 +700,12 @@ def _labels(views: Sequence[View], names: Names) -> dict[str, Mapping[str, Any]]
     """The labels of the filters."""
     lines = [line for view in views for line in view["claims"]]
     learners = sorted({line["record"]["learner"] for line in lines})
+    kinds = {
+        kind: {name.partition(":")[2]: title for name, title in names.items() if name.startswith(f"{kind}:")}
+        for kind in ("stream", "set")
+    }
     return {
+        **kinds,
         "paper": {view["paper"]: short(view["claims_file"].cite or view["paper"]) for view in views},
         "learner": {name: names[name] for name in learners if name in names},
         "parameter": {line["claim"].parameter: f"{line['symbol']} ({line['claim'].parameter})" for line in lines},

@@ -335,11 +335,7 @@ def _law(kind: str, rate: str, response: Response, parameter: Parameter | None) 
 
 def _line(record: Record, claims: ClaimsFile) -> Line:
     fitted = claim_value(record)
-    verdict = mark = str(record["verdict"])
-    if record["type"] == "linear":  # the match says that the learner makes no progress
-        matches = verdict in (word.REPRODUCED, word.HOLDS)
-        mark = word.FAILS if matches else verdict
-        verdict = labels_of(claims.response).no_progress + ("" if matches else f": {verdict}")
+    mark, verdict = word.outcome(record["type"], str(record["verdict"]), claims.response)
     change = float(str(record["resolution"]) or "nan")
     resolution = f"±{formats.format_number(change)}" if fitted and np.isfinite(change) else ""
     resolution += f" ({float(str(record['tolerance'])):g})" if resolution else ""

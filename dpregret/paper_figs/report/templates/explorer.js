@@ -1,7 +1,7 @@
 "use strict";
 // interactive curves: means over runs with intervals, drawn by Observable Plot
 (() => {
-  const { data, element, written, unique, remember, dark } = dpregret;
+  const { data, element, written, unique, remember, dark, labels } = dpregret;
   let papers = {};
   dpregret.loading.push(data("curve-data").then((unpacked) => { papers = unpacked; }));
   // Okabe and Ito's palette without yellow, and shapes: eight colours times eight shapes, told apart without colour too.
@@ -39,7 +39,7 @@
       this.fields = form.elements;
       this.chart = form.querySelector(".chart");
       const names = Object.keys(this.paper.titles).filter((name) => name in this.paper.experiments);
-      fill(this.fields.experiment, names, (name) => (this.paper.titles[name] ? `${name}: ${this.paper.titles[name]}` : name));
+      fill(this.fields.experiment, names, (name) => this.paper.titles[name] || name);
       form.addEventListener("submit", (event) => event.preventDefault());
       form.addEventListener("change", (event) => this.changed(event.target.name));
       this.fields.all.addEventListener("click", () => this.choose(true));
@@ -84,10 +84,14 @@
       this.form.querySelector(".learners").replaceChildren(...series.map((name, place) =>
         element("label", { title: name }, element("input", { type: "checkbox", name: "series", value: name, checked: true, id: `${paper}-${place}` }),
           element("i", { ariaHidden: "true" }), this.experiment.names[place], element("span", { className: "missing soft" }))));
-      const constant = Object.entries(this.experiment.constant).map(([name, value]) => `${this.label(name)} = ${text(value)}`);
-      this.form.querySelector(".constant").textContent = constant.length ? `The same for all: ${constant.join(", ")}.` : "";
+      const constant = Object.entries(this.experiment.constant).map(([name, value]) => `${this.label(name)} = ${this.named(name, value)}`);
+      const experiment = this.fields.experiment.value;
+      this.form.querySelector(".constant").replaceChildren(`${this.fields.experiment.selectedOptions[0].textContent}, experiment `, element("code", { textContent: experiment }),
+        constant.length ? `. The same for all: ${constant.join(", ")}.` : ".");
       this.filters();
     }
+
+    named(name, value) { return labels[name]?.[value] || text(value); }
 
     label(name) { return this.paper.labels[name] || name; }
 
@@ -101,7 +105,7 @@
       const made = names.map((name) => {
         const values = this.values(name).filter((value) => value !== null).sort((one, other) => (typeof one === "number" ? one - other : String(one).localeCompare(other)));
         const select = element("select", { name: `filter-${name}` });
-        fill(select, values);
+        fill(select, values, (value) => this.named(name, value));
         select.value = String(name === "checkpoint" ? values.at(-1) : values[Math.floor(values.length / 2)]);
         return element("label", {}, `${this.label(name)} `, select);
       });
@@ -172,7 +176,7 @@
       });
       picture.querySelectorAll("[aria-label]").forEach((part) => part.removeAttribute("aria-label")); // it is one picture
       picture.setAttribute("role", "img");
-      picture.setAttribute("aria-label", `${response} against ${across}, ${this.fields.experiment.value}; the numbers stand below`);
+      picture.setAttribute("aria-label", `${response} against ${across}, ${this.fields.experiment.selectedOptions[0].textContent}; the numbers stand below`);
       this.chart.replaceChildren(picture);
     }
 
