@@ -156,7 +156,7 @@ def drift(source: Source) -> PanelFigure:
     or the learner forgets (open), with the size of the window tree's noise (dotted).
     """
     theme, rows = source.theme, source.rows
-    if "regret_last" not in rows or not {FORGETS, EXPIRES, NEITHER} <= set(rows["learner"]):
+    if "regret_last" not in rows or not {FORGETS, EXPIRES, NEITHER} <= set(rows["learner"].unique()):
         raise NotRun(f"{source.entry.experiment} does not follow a stream in the order of time")
     rows = rows.loc[rows["horizon"] == rows["horizon"].max()]
     budgets = sorted({float(value) for value in rows["epsilon"] if np.isfinite(value)}, reverse=True)

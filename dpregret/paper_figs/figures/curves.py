@@ -61,7 +61,7 @@ def series_of(rows: pd.DataFrame) -> list[Series]:
     """All learners of some rows, private ones first; a windowed learner at its median window."""
     entries = []
     for (learner, variant), group in rows.groupby(["learner", "variant"], sort=True):
-        windows = sorted(set(group["window"])) if group["anytime"].all() else []
+        windows = sorted(group["window"].unique()) if group["anytime"].all() else []
         window = int(windows[len(windows) // 2]) if len(windows) > 1 else None
         private = bool(np.isfinite(group["epsilon"]).any())
         entries.append(Series(str(learner), str(variant), window, private))
@@ -269,7 +269,8 @@ def draw(
         titles = [theme.name(names[over[number]].format(keys[number])) for number in several]
         panel.axis.set_title(", ".join(titles))
         panel.curves = {series: curve_of(group, series, column).scaled(scaled) for series in part}
-        panel_fits = [fit for fit in fitted if fit.claim.stream in set(group["stream"])]
+        streams = {*group["stream"].unique()}
+        panel_fits = [fit for fit in fitted if fit.claim.stream in streams]
         for series, curve in panel.curves.items():
             name, curve_style = look(series) if look else (series.name(theme), series.style(theme))
             curve = curve._replace(hollow=None) if look else curve

@@ -99,10 +99,10 @@ def _on_a_linear_axis(panel: Panel, theme: Theme, drawn: Mapping[Series, Curve])
 def printed(source: Source) -> PanelFigure:
     """Regret against T of printed and corrected variants, one panel per learner, with a line of slope one."""
     rows, theme = source.rows, source.theme
-    rows = rows.loc[rows["learner"].isin(set(rows.loc[rows["variant"].str.startswith("printed"), "learner"]))]
+    rows = rows.loc[rows["learner"].isin(rows.loc[rows["variant"].str.startswith("printed"), "learner"].unique())]
     if rows.empty:
         raise NotRun(f"no printed variant in {source.entry.experiment}")
-    variants = sorted(set(rows["variant"]))
+    variants = sorted(rows["variant"].unique())
 
     def look(series: Series) -> tuple[str, CurveStyle]:
         dash = style.DASHED if series.variant.startswith("printed") else "-"
@@ -155,7 +155,7 @@ def sweep(source: Source) -> PanelFigure:
 
     guides = [lambda panel, group: _baseline(panel, group.groupby(column)["trivial_regret"].mean(), entry.scaled)]
     if not entry.scaled and parameter not in style.COORDINATES:
-        guides.append(lambda panel, group: _law(panel, set(group["stream"]), fitted))
+        guides.append(lambda panel, group: _law(panel, set(group["stream"].unique()), fitted))
     figure = curves.draw(source, rows, parameter, response, guides=guides, fitted=fitted, scaled=entry.scaled)
     if entry.crossing:
         sentences = [_crossed(theme, panel, entry.crossing, symbol) for panel in figure.panels]

@@ -155,7 +155,7 @@ def _optimum_cells(frame: pd.DataFrame, claim: Claim) -> Cells:
     jackknife pseudo-values, one per run, whose mean is the estimate: intervals then follow as for any response.
     """
     learned = frame.loc[(frame["learner"] == claim.learner) & (frame["experiment"] == claim.experiment)]
-    names = [name for name in sorted(set(learned["variant"])) if fnmatch(name, claim.variant)]
+    names = [name for name in sorted(learned["variant"].unique()) if fnmatch(name, claim.variant)]
     if not names:
         raise NotRun(f"no variants {claim.variant} of {claim.learner} in {claim.experiment}")
     rows = pd.concat(

@@ -360,9 +360,9 @@ def _erratum(runs: pd.DataFrame, erratum: Erratum, experiments: Collection[str] 
 def _elsewhere(runs: pd.DataFrame, what: Measure, missing: NotRun) -> tuple[str, dict[str, str]]:
     """The effect in the first other experiment that has both variants, in its largest setting, and that experiment;
     raises `missing` where none has."""
-    for experiment in sorted({*runs.loc[runs["learner"] == what.learner, "experiment"]}):
+    for experiment in sorted(runs.loc[runs["learner"] == what.learner, "experiment"].unique()):
         rows = runs.loc[(runs["experiment"] == experiment) & (runs["learner"] == what.learner)]
-        for stream in sorted({*rows["stream"]}, key=lambda name: (name != what.stream, name)):
+        for stream in sorted(rows["stream"].unique(), key=lambda name: (name != what.stream, name)):
             with contextlib.suppress(NotRun, fits.NoExponent, pd.errors.MergeError):
                 moved = what.model_copy(update={"stream": stream, "where": {}})
                 return experiment, measure(rows, moved, experiment, LARGEST)
