@@ -28,7 +28,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
@@ -59,8 +59,10 @@ from dpregret.workflows.families.interface import MOST_EPSILON, Draws
 from dpregret.workflows.plan.facts import FEEDBACKS, family_of, stream_facts
 from dpregret.workflows.plan.fingerprint import ROOT
 from dpregret.workflows.run.account import account_of, deviation, sentence
-from dpregret.workflows.run.data import Planned, of_record, planned_at, plays_of
 from dpregret.workflows.run.single import experiment_of
+
+if TYPE_CHECKING:
+    from dpregret.workflows.run.data import Planned
 
 SYMBOLS: Final = {"rounds": "T", "dimension": "d", "epsilon": "eps", "window": "W", "delta": "delta"}
 DELTA: Final = 1e-6
@@ -495,6 +497,7 @@ class OfStudy:
 def _of_study(name: str) -> OfStudy:
     """The records of a name, or the only ones. Raises ConfigError where there are none, or several."""
     from dpregret.datasets.records import declared
+    from dpregret.workflows.run.data import plays_of
 
     files = declared()
     if not files:
@@ -550,7 +553,11 @@ def main(
             request = replace(request, set=own.sets[0])
     with threadpool_limits(1):  # small systems: threads would wait longer than they work
         advice = advise(request, cells, source, ROOT / "datasets" / "cache")
-    record = planned_at("records", request.rounds, own.records, request.epsilon, request.delta) if own else None
+    record = None
+    if own is not None:
+        from dpregret.workflows.run.data import planned_at  # late: most advice is about no records
+
+        record = planned_at("records", request.rounds, own.records, request.epsilon, request.delta)
     print((_json if in_json else _text)(advice, long, own, record), end="")
     return 0
 
@@ -589,6 +596,8 @@ def _text(advice: Advice, why: bool, own: OfStudy | None = None, record: Planned
         lines.append("")
         lines.append("~ extrapolated. --long adds ranges, the cost of a round, remarks, and why others are not listed.")
     if own and record:
+        from dpregret.workflows.run.data import of_record  # late, as above
+
         lines.append(f"Learners that need more than the losses of {own.name} have ({_losses(own)}) are left out.")
         lines.append(f"The eps asked for is that of a round. {of_record(record)}.")
         lines.append(

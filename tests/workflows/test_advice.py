@@ -208,7 +208,7 @@ def test_records_are_advised_no_learner_that_their_losses_refuse(
     (tmp_path / "own.csv").write_text("a,b,y\n1,2,{}\n3,4,{}\n5,6,{}\n".format(*words))
     (tmp_path / "data.yaml").write_text(f"own:\n  file: own.csv\n  label: y\n  {label}\n  norm: 1\n")
     monkeypatch.setenv("DPREGRET_STUDY", str(tmp_path))
-    monkeypatch.setattr(advice, "plays_of", lambda name: [(stream, "simplex") for stream in played])
+    monkeypatch.setattr("dpregret.workflows.run.data.plays_of", lambda name: [(stream, "simplex") for stream in played])
     own = advice._of_study("own")
     assert own == advice._of_study("")
     assert (own.records, own.features, own.streams, own.sets) == (3, 2, streams, ("simplex",) if played else ())

@@ -17,7 +17,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy.fft import irfft, rfft
 
 from dpregret.algorithms.privacy.series import FIRST, longest, power, root_coefficients, root_decays
 from dpregret.numerics.arrays import Array
@@ -140,6 +139,8 @@ class Halving:
         if rounds <= SHORT:
             matrix = toeplitz(self._lags(2 * rounds)[1:], rounds)
             return lambda units, coming: add_product(matrix, units, coming)
+        from scipy.fft import irfft, rfft  # late, as in series.py
+
         spectrum = rfft(self._lags(2 * rounds))
 
         def send(units: Array, coming: Array) -> None:

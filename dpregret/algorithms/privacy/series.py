@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.fft import fft
 
 from dpregret.numerics.arrays import Array
 
@@ -85,6 +84,8 @@ def taylor(function: Callable[[Any], Any], count: int) -> Array:
 
     Cauchy's integral on a circle of radius r < 1 by the fast Fourier transform; absolute error near 1e-15.
     """
+    from scipy.fft import fft  # late: a twentieth of a second, which most learners do not need
+
     points = OVERSAMPLING * max(count, 4)
     radius = ALIASING ** (1 / points)
     values = function(radius * np.exp(2j * np.pi * np.arange(points) / points))

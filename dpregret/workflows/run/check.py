@@ -20,7 +20,7 @@ from fnmatch import fnmatch
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
@@ -51,10 +51,10 @@ from dpregret.paper_figs.judge.vocabulary import (
     labels_of,
 )
 from dpregret.paper_figs.text import formats
-from dpregret.workflows.plan.config import Config, results_of
-from dpregret.workflows.plan.frozen import settings_of
-from dpregret.workflows.plan.load import check_options, load_config
-from dpregret.workflows.plan.read import FORMAT, PAPERS, ExperimentPlays, Plan, papers
+from dpregret.workflows.plan.read import FORMAT, PAPERS, ExperimentPlays, Plan, papers, profile_path
+
+if TYPE_CHECKING:
+    from dpregret.workflows.plan.config import Config
 
 FIGURES: Final = Path("results") / "check"
 """Where figures of single claims go: PAPER/CLAIM.png below it."""
@@ -178,7 +178,7 @@ class ClaimOf:
             RunsError: a play cannot be trusted.
         """
         figure = None if figure is None else drawable(figure)
-        if not (file := check_options({"profile": profile})).is_file():  # an exact claim reads none
+        if not (file := profile_path(profile)).is_file():  # an exact claim reads none
             raise ConfigError(f"profile: {profile}: there is no such file")
         claim, exact = self.entry, None
         if claim.exact:
@@ -210,7 +210,8 @@ class ClaimOf:
         )  # fmt: skip
 
     def _played(self, file: Path, exact: ExactLoss | None) -> Measured:
-        from dpregret.workflows.run.job import play_experiment  # late: an exact loss needs no play, nor a plan
+        from dpregret.workflows.plan.load import load_config  # late: an exact loss needs no play, nor a plan
+        from dpregret.workflows.run.job import play_experiment
 
         claim, config = self.entry, load_config(file, check=False)
 
@@ -251,6 +252,9 @@ class ClaimOf:
 
     def _confirmed(self, measured: Measured, config: Config) -> Measured:
         """With the agreement of fresh seeds, which overrule a verdict that they contradict."""
+        from dpregret.workflows.plan.config import results_of  # late, as above
+        from dpregret.workflows.plan.frozen import settings_of
+
         confirmed = Confirmation.read(reference(results_of(config)))
         frozen_now = digest(self.entry, settings_of(config.experiment(self.paper, self.entry.experiment)))
         line = (self.paper, self.id, frozen_now)
