@@ -104,7 +104,7 @@ def links(reference: Path, _: Path, paper: str) -> str:
         f"- tables {listed({**tables, 'the first in full': 'table_1_all.md'})}\n"
         f"- every [statement]({REFERENCE}/verdicts.md#by-statement), "
         f"{listed({**result_tables.FILES, 'gains': 'gains.md', 'costs': 'costs.md'})}, "
-        "[what was not tested](authors.md#what-was-not-tested)\n"
+        "[what was not tested](authors.md#what-was-not-tested), [how claims are judged](method.md)\n"
     )
 
 
