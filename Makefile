@@ -39,8 +39,8 @@ PIP := $(PY) pip install -qq --no-compile --disable-pip-version-check --no-input
 # faster where it is; pip where it is not, or where it does not reach the index that pip reaches
 UV := $(if $(shell command -v uv 2>/dev/null),uv pip install -q --python $(BIN)/python --no-build-isolation --require-hashes)
 # kept bytecode: where a container forbids to write it later, each command would compile all of it again; no file of
-# tests, and no error about a template that is not Python
-COMPILE := $(PY) compileall -qq -j 0 -x '/tests?/'
+# tests, none of packages of which a run and its tests import little, and no error about a template that is not Python
+COMPILE := $(PY) compileall -qq -j 0 -x '/tests?/|/site-packages/(docutils|pip|pygments|selenium|setuptools)/'
 PEERS := build/peers/bin/python -m pip install -qq --disable-pip-version-check --no-input
 BENCH := TF_CPP_MIN_LOG_LEVEL=3 $(firstword $(wildcard build/peers/bin/python) $(BIN)/python)
 SNAKEMAKE := $(PY) snakemake --config profile=$(PROFILE)
