@@ -198,7 +198,7 @@ def test_nothing_is_made_again_whatever_dates_and_snakemakes_memory_say(finished
     more = ("--set-resources", "play:mem_mb=9000*attempt", "--default-resources", "mem_mb=8000*attempt", "runtime=90")
     assert planned(copied, "--snakefile", "workflow/Snakefile", *more) == {}
     assert shared(root / "results" / "mine") == shared(finished.root / "results" / "mine")
-    ask(copied, "--summary", "--unlock")
+    ask(copied, "--summary")
     assert planned(copied, str(CLAIMS)) == {"play": 1, "runs": 1, "tables": 1}
 
 
@@ -213,8 +213,8 @@ def ask(checkout: Checkout, *questions: str) -> None:
 
 
 @pytest.mark.nightly
-def test_graphs_of_stale_results_change_nothing(copied: Checkout) -> None:
-    ask(copied, "--dag", "--rulegraph")
+def test_other_questions_about_stale_results_change_nothing(copied: Checkout) -> None:
+    ask(copied, "--dag", "--rulegraph", "--unlock")
 
 
 @pytest.mark.nightly
