@@ -461,6 +461,18 @@ def test_every_page_opens_without_a_request_or_a_word_on_the_console(browser: An
     assert {address.split("#")[0] for address in asked if not address.startswith(("data:", "blob:"))} <= {page.as_uri()}
 
 
+def test_opened_claims_with_their_pictures_fit_a_narrow_window(browser: Any) -> None:
+    size = browser.get_window_size()
+    browser.set_window_size(500, 900)
+    show(browser, PAPER)
+    browser.execute_script("document.querySelectorAll('.page.shown details').forEach((each) => { each.open = true; })")
+    await_true(browser, "return !!document.querySelector('.page.shown .small-figure img[data-drawing]')")
+    wide = browser.execute_script("return document.documentElement.scrollWidth - innerWidth")
+    browser.set_window_size(size["width"], size["height"])
+    browser.execute_script("document.querySelectorAll('.page.shown details').forEach((each) => { each.open = false; })")
+    assert wide <= 0
+
+
 def test_a_small_number_is_a_power_of_ten_and_sorts_as_one(browser: Any) -> None:
     show(browser, "winners")
     delta = browser.execute_script(
