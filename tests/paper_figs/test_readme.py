@@ -98,14 +98,14 @@ def test_the_page_of_a_paper_counts_its_verdicts(reference: Path, tmp_path: Path
 
 
 def test_the_page_of_a_paper_links_the_tables_that_it_has(reference: Path, tmp_path: Path) -> None:
-    for name in ("table_1.md", "table_2.md", "table_1_all.md", "costs.md"):
+    for name in ("table_1.md", "table_2.md", "table_10.md", "table_1_all.md", "costs.md"):
         (reference / "a_2020" / name).write_text("")
     page = tmp_path / "a_2020.md"
     page.write_text("<!-- links:begin -->\n<!-- links:end -->\n")
     readme.update_page(page, reference, reference.parent / "papers")
     linked = re.findall(r"\[([^]]+)\]\(\.\./results/reference/a_2020/([^)]+)\)", page.read_text())
     assert linked == [
-        ("1", "table_1.md"), ("2", "table_2.md"), ("the first in full", "table_1_all.md"),
+        ("1", "table_1.md"), ("2", "table_2.md"), ("10", "table_10.md"), ("the first in full", "table_1_all.md"),
         ("claim", "claims.csv"), ("check", "checks.csv"), ("costs", "costs.md"),
     ]  # fmt: skip
 

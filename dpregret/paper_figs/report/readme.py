@@ -34,6 +34,7 @@ from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, NOT_RUN, ORDER,
 from dpregret.paper_figs.report import findings
 from dpregret.paper_figs.report.findings import MET, by_statement, headlines, markdown, refutations, statement_named
 from dpregret.paper_figs.tables.printed import PRINTED, brief
+from dpregret.paper_figs.tables.show import table_numbers
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.formats import DamageError, read_table
 from dpregret.paper_figs.text.formula import unicode
@@ -42,7 +43,6 @@ PAGES: Final = "../../docs"
 """The folder of the papers' pages, from that of the reference."""
 REFERENCE: Final = "../results/reference"
 """The reference, from the folder of the papers' pages."""
-MOST_TABLES: Final = 9
 CORES: Final = 2
 """Of the machine on which `make reproduce` is timed."""
 FRONT: Final = "lou_cheung_2020"
@@ -99,7 +99,7 @@ def links(reference: Path, _: Path, paper: str) -> str:
         there = {name: file for name, file in files.items() if (reference / paper / file).exists()}
         return ", ".join(f"[{name}]({REFERENCE}/{paper}/{file})" for name, file in there.items())
 
-    tables = {str(number): f"table_{number}.md" for number in range(1, MOST_TABLES + 1)}
+    tables = {number: f"table_{number}.md" for number in table_numbers(reference / paper, ".md")}
     return (
         f"- tables {listed({**tables, 'the first in full': 'table_1_all.md'})}\n"
         f"- every [statement]({REFERENCE}/verdicts.md#by-statement), "

@@ -89,6 +89,12 @@ def _further(row: Mapping[Any, Any]) -> dict[str, str]:
     return {"second term": " / ".join(known), "fresh seeds": str(row.get("seeds") or formats.DASH)}
 
 
+def table_numbers(folder: Path, ending: str) -> list[str]:
+    """The numbers of a paper's tables for which the folder has a file of this ending, in order."""
+    found = (path.stem.removeprefix("table_") for path in folder.glob(f"table_*{ending}"))
+    return sorted((number for number in found if number.isdecimal()), key=int)
+
+
 def _table_text(folder: Path, number: int, kind: str | None, long: bool, in_json: bool) -> str:
     """The requested table, below the name of its file; as JSON with every column: paper, file and rows."""
     file, form = folder / f"table_{number}.csv", PRINTED if number == 1 else PLAIN
@@ -97,8 +103,7 @@ def _table_text(folder: Path, number: int, kind: str | None, long: bool, in_json
     elif number == 1 and long:
         file, form = folder / ALL, PLAIN
     if not kind and not file.is_file():
-        found = [name for path in folder.glob("table_*.csv") if (name := path.stem.removeprefix("table_")).isdecimal()]
-        raise ConfigError(f"{folder}: {not_allowed('table', str(number), sorted(found, key=int))}")
+        raise ConfigError(f"{folder}: {not_allowed('table', str(number), table_numbers(folder, '.csv'))}")
     heads, rows = read_rows(file, form)
     if form is PRINTED and (means := _means_instead(folder, rows)) is not None:
         file, form, (heads, rows) = folder / ALL, PLAIN, means
