@@ -21,9 +21,9 @@ Privacy     Unit: one loss, whole sequence; neighbours: it is replaced by anothe
             deviation beta / t, lambda = 2 L / mu (Lemma 4). With eta = 2 / (mu t) an explicit step moves 4 L / (mu s)
             at once, and from t_q on contracts by 1 - 1/j: lambda = 4 L / mu, where Lemma 5 has 2 L / mu.
             L and mu are needed at the proximal point, which on all streams here lies in the set or where they hold.
-Guarantee   Theorem 1: (3 epsilon, 2 delta)-DP for epsilon < ln(2/delta) / 2. Theorem 2: E[regret] <= 2 sqrt(d) L
-            (lambda + D) sqrt(T) ln^2(T/delta) / epsilon + R, R the regret of the hidden points. For IGD, G = L:
-            R <= mu D^2 / 2 + L^2 (1 + ln T) / (2 mu) (proved in `hidden_regret`). Theorem 10, GIGA: 4
+Guarantee   Theorem 1: (3 epsilon, 2 delta)-DP; its Lemma 1 has epsilon < ln(2/delta) / 2. Theorem 2: E[regret] <= 2
+            sqrt(d) L (lambda + D) sqrt(T) ln^2(T/delta) / epsilon + R, R the regret of the hidden points. For IGD:
+            R <= mu D^2 / 2 + L^2 (1 + ln T) / (2 mu) (proved in `hidden_regret`). Theorem 10, GIGA, G = L: 4
             sqrt(d) (L/mu + D) L sqrt(T) ln^2(T/delta) / epsilon + 2 L^2 (1 + ln T) / mu + 2 smoothness^2 L D / mu^2.
             Theorem 13: Alg. 7 is (3 epsilon log2 T, delta log2 T + 2 T^(-2 epsilon))-DP.
 Deviations  The implicit step is the projection of the proximal point, not the proximal point of the set: both are
@@ -218,7 +218,7 @@ class PocpDoubling(PocpIgd):
         self.noise_plan = NoisePlan("gaussian", mechanisms, scales, sensitivity, self.domain.dimension)
 
     def bound(self, rounds: int) -> Array:
-        """None is stated: that of Alg. 1 holds, at another price of privacy."""
+        """NaN. Appendix F states the regret of Alg. 1, at another price of privacy."""
         return np.full((len(self.settings), rounds), np.nan)
 
 
