@@ -2,7 +2,7 @@
 
 All are built around x0 = ``domain.target()``, a point of the set away from where learners start; R(x0) is the largest
 distance of the set from x0. On a smooth stream
-with an interior optimum the noise of a private learner enters the regret to second order, so its regret saturates;
+with an interior optimum the noise of a private learner enters the regret to second order;
 only a kink at the comparator shows the logarithm of the theorems. Hence the kink families are marked tight.
 
 On a realizable stream x0 has no loss in any round, so it is the comparator and L* = 0, and losses are non-negative on

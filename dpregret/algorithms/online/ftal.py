@@ -3,7 +3,8 @@
 Problem     Losses f_t, L-Lipschitz and mu-strongly convex on a convex set of diameter D, arrive one by one.
 Algorithm   x_{t+1} = argmin over the set of sum_{s<=t} ( <g_s, x> + (mu/2) |x - x_s|^2 ), g_s = grad f_s(x_s),
             which is Proj( (sum_{s<=t} x_s - G_t / mu) / t ) with G_t = sum_{s<=t} g_s.
-            Hazan, Agarwal & Kale 2007; written so in Lou & Cheung 2020, eqs. (6)-(10). In lines of their Alg. 1:
+            Hazan, Agarwal & Kale 2007; the sum is (8) of Lou & Cheung 2020, whose (10) lacks the 1/t. In lines of their
+            Alg. 1:
             line 1  for t = 1..T
             line 2    hat g_t = G_t + z_t, z_t the noise (none here)
             line 3    x_{t+1} = Proj( (sum_{s<=t} x_s - hat g_t / mu) / t )

@@ -5,7 +5,8 @@ Algorithm   Thakurta & Smith 2013: FTAL on gradient sums from the binary tree me
 Privacy     Unit: one loss; neighbours: it is replaced by another. epsilon-DP for the whole sequence of points. A loss
             lies in log2 T + 1 nodes (T rounded up to a power of two).
 Guarantee   See ftal.py; stated: O( d ln^2.5 T / epsilon ) (Lou & Cheung 2020, Table I).
-Deviations  printed: budget epsilon / log2 T a node and sensitivity L + mu D, as Lou & Cheung 2020 (III.A) describe it.
+Deviations  printed: reconstructed; budget epsilon / log2 T a node as in Lou & Cheung 2020 (III.A), sensitivity L + mu D
+            as in their Theorem 1.
             blocks: as corrected, on a tree a block that is read off by least squares, prefixes 1..T-1.
 """
 

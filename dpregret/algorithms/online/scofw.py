@@ -8,7 +8,7 @@ Privacy     Unit and neighbours as in wdp_cocop.py: replace one loss that is you
             gradient sums touch the data. z_t is the noise of the window tree, or with Gaussian noise that of the
             variant's mechanism.
 Guarantee   Without noise that of Wan & Zhang; none is proved for the private version.
-Deviations  The private version is ours. Han et al. (ICML 2022; their abstract was read) have the first private online
+Deviations  The private version is ours. Han et al. (ICML 2022; their abstract was read) have another private online
             Frank-Wolfe method: recursive gradients of records from one distribution, a point released at each record,
             and a bound on excess risk in place of regret.
 """
