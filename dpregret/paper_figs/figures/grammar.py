@@ -398,7 +398,9 @@ class PanelFigure:
             panel.axis.set_visible(panel.axis.has_data())
             lines = sum(_wrapped(text, room).count("\n") + 1 for label in panel.labels if (text := label.text(named)))
             height = max(height, 0.83 * LINE * lines + 0.65)
+            style.log_ticks(panel.axis, "x")
             style.log_ticks(panel.axis, "y")
+            style.minor_ticks(panel.axis)
         entries = self.guides if named else {**self.entries, **self.guides}
         longest = max((style.text_width(label) for label in entries), default=0.0)
         columns = max(1, min(4, len(entries), int((style.WIDTH - 0.2) / (longest + 0.75))))

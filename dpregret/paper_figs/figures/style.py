@@ -19,9 +19,12 @@ from pathlib import Path
 from typing import Any, Final
 from zlib import crc32
 
+import numpy as np
+from matplotlib import rcParams
 from matplotlib import style as sheets
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
+from matplotlib.markers import TICKLEFT
 from matplotlib.ticker import MaxNLocator, NullFormatter, NullLocator
 
 from dpregret.paper_figs.judge.fits import Estimate
@@ -133,6 +136,8 @@ DOTTED: Final[Dash] = (0, (1.2, 1.2))
 SHADES: Final = (0.0, -0.35, 0.35, -0.55, 0.2)
 CLOSE: Final = 0.35
 """Colours nearer than this (red, green, blue) do not tell two curves apart."""
+DECADES: Final = 6
+"""Most decades of an axis that has minor ticks within each."""
 SHEET: Final = Path(__file__).with_name("templates") / "paper.mplstyle"
 
 
@@ -292,3 +297,24 @@ def log_ticks(axis: Axes, which: str, inches: float = 4.5) -> None:
         side.set_minor_locator(NullLocator())
     side.set_ticks(values, labels)
     side.set_minor_formatter(NullFormatter())
+
+
+def minor_ticks(axis: Axes) -> None:
+    """The minor ticks of a vertical logarithmic axis with final limits: multiples of at most `DECADES`, else powers.
+
+    They are one artist, since matplotlib lays out and draws each of its own ticks as three lines and two texts.
+    """
+    axis.yaxis.set_minor_locator(NullLocator())
+    if axis.get_yscale() != "log":
+        return
+    low, high = axis.get_ylim()
+    powers = np.arange(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    factors = np.arange(1, 10) if len(powers) <= DECADES + 1 else np.ones(1)
+    values = np.outer(10.0**powers, factors).ravel()
+    major = np.isclose(values[:, None], axis.get_yticks(), rtol=1e-6, atol=0.0).any(axis=1)
+    values = values[(low <= values) & (values <= high) & ~major]
+    size, width = rcParams["ytick.minor.size"], rcParams["ytick.minor.width"]
+    look: Any = {"marker": TICKLEFT, "s": size**2, "linewidth": width, "color": "black", "zorder": 2.01}
+    axis.set_autoscaley_on(False)
+    ticks = axis.scatter(0 * values, values, transform=axis.get_yaxis_transform(), clip_on=False, **look)
+    ticks.set_in_layout(False)
