@@ -129,15 +129,18 @@ def write_jobs(runs: pd.DataFrame, out: Path, profile: str) -> None:
     summary = jobs.agg({**how, **dict.fromkeys(HASHES.values(), "first")}).rename(columns={"run": "runs"})
     known = {name: summary[name].where(np.isfinite(summary[name])) for name in ratios}
     summary = summary.assign(profile=profile, noise_scale=np.exp(summary["noise_scale"]), **known)
-    levels = pd.DataFrame([_level(job) for _, job in jobs], index=summary.index)
+    ends = (runs["checkpoint"] == runs["horizon"]) & (runs["trivial_regret"] > 0)
+    ratio_of_run = (
+        (runs["regret"] / runs["trivial_regret"])[ends].groupby([jobs.ngroup()[ends], runs["run"][ends]]).mean()
+    )
+    of_job = {job: part.to_numpy(dtype=float) for job, part in ratio_of_run.groupby(level=0)}
+    levels = pd.DataFrame([_level(of_job.get(job, np.empty(0))) for job in range(len(summary))], index=summary.index)
     table = summary.fillna({"status": "ok"}).join(levels).reset_index()
     formats.write_csv(table[[*JOBS_COLUMNS]], out / JOBS)
 
 
-def _level(rows: pd.DataFrame) -> dict[str, float]:
-    """The level of a job, and the share of one run in its spread."""
-    ends = rows.loc[(rows["checkpoint"] == rows["horizon"]) & (rows["trivial_regret"] > 0)]
-    ratios = (ends["regret"] / ends["trivial_regret"]).groupby(ends["run"]).mean().to_numpy(dtype=float)
+def _level(ratios: Array) -> dict[str, float]:
+    """The level of a job from the mean ratio of each of its runs, (runs,), and the share of one run in its spread."""
     if len(ratios) < 2 or not np.isfinite(ratios).all():
         return {**fits.UNKNOWN.columns("level"), "largest_run": np.nan}
     spread = (ratios - ratios.mean()) ** 2

@@ -47,6 +47,12 @@ RATES: Final = {BOUND: "<= explicit bound", CALLS: "<= bound on calls", LEDGER: 
 WHOSE: Final = ["experiment", "learner", "variant"]
 CELL: Final = ("stream", "set", "dimension", "window", "epsilon", "delta", "horizon", "checkpoint", *OPTIONS)
 """Columns that tell the cells of a learner apart."""
+USED: Final = (
+    *WHOSE, *CELL, "run", "status", "regret", "bound", "most_calls", "delivered_epsilon", "width", *ORACLES,
+)  # fmt: skip
+"""Columns of runs that laws are about, or that name a cell."""
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
+Integers = np.ndarray[Any, np.dtype[np.int64]]
 
 
 class Found(NamedTuple):
@@ -64,11 +70,13 @@ def universal_checks(runs: pd.DataFrame, claims: ClaimsFile) -> pd.DataFrame:
 
     runs: checked rows of the paper, of the experiments of this profile. The order is that of LAWS, then alphabetical.
     """
+    used = runs[[name for name in USED if name in runs]]  # rows of few columns are quickly taken
     played: dict[tuple[str, str, str], pd.DataFrame] = {
         (str(experiment), str(learner), str(variant)): rows
-        for (experiment, learner, variant), rows in runs.groupby(WHOSE, sort=True)
+        for (experiment, learner, variant), rows in used.groupby(WHOSE, sort=True)
         if (rows["status"] == "ok").any()
     }
+    finished = {key: _taken(rows, (rows["status"] == "ok").to_numpy()) for key, rows in played.items()}
     excess = {claim.experiment for claim in claims.claims if claim.response == "excess"}
     stated, private = judged_by_claims(claims)
     rows = []
@@ -76,7 +84,7 @@ def universal_checks(runs: pd.DataFrame, claims: ClaimsFile) -> pd.DataFrame:
         for key, group in played.items():
             if (law == BOUND and key in stated) or (law == LEDGER and ".".join(key[1:]) in private):
                 continue
-            if found := _found(law, group):
+            if found := _found(law, finished[key], len(finished[key]) < len(group)):
                 risk = claims.problem == "erm" or key[0] in excess
                 rows.append(_row(law, key, group, found, "excess" if risk else "regret"))
     return pd.DataFrame(rows)
@@ -90,40 +98,63 @@ def judged_by_claims(claims: ClaimsFile) -> tuple[set[tuple[str, str, str]], set
     return stated, private | claims.privacy_claims.keys()
 
 
-def _found(law: str, group: pd.DataFrame) -> Found | None:
-    """The judgement of a law on the rows of one learner.variant; None where it does not apply."""
-    rows = group.loc[group["status"] == "ok"]
+def _taken(rows: pd.DataFrame, mask: Mask) -> pd.DataFrame:
+    """The rows of a mask, without a copy where it has all."""
+    return rows if mask.all() else rows.loc[mask]
+
+
+def _found(law: str, rows: pd.DataFrame, failed: bool) -> Found | None:
+    """The judgement of a law on the finished rows of one learner.variant; None where it does not apply.
+
+    failed: whether it has other rows.
+    """
     if law == LEDGER:
         found = _ledger(rows)
     elif law == BOUND:
-        found = _means(rows.loc[np.isfinite(rows["bound"])], "regret", "bound")
+        found = _means(_taken(rows, np.isfinite(rows["bound"].to_numpy(dtype=float))), "regret", "bound")
     elif "most_calls" in rows:
-        rows = rows.loc[np.isfinite(rows["most_calls"]) & (rows["checkpoint"] == rows["horizon"])]
+        whole = np.isfinite(rows["most_calls"]) & (rows["checkpoint"] == rows["horizon"])
+        if not whole.any():
+            return None
+        rows = _taken(rows, whole.to_numpy())
         found = _means(rows.assign(calls=rows.filter(ORACLES).sum(axis=1)), "calls", "most_calls")
     else:
         return None
-    failed = len(rows) < len(group) and bool((group["status"] != "ok").any())
     return found._replace(verdict=word.INCONCLUSIVE) if found and failed and found.verdict == word.HOLDS else found
 
 
 def _ledger(rows: pd.DataFrame) -> Found | None:
     """No ledger accounts for an infinite epsilon, and nothing is promised where that of the budget is."""
-    rows = rows.loc[np.isfinite(rows["epsilon"])]
+    rows = _taken(rows, np.isfinite(rows["epsilon"].to_numpy(dtype=float)))
     delivered = rows["delivered_epsilon"].to_numpy(dtype=float)
     if not np.isfinite(delivered).any():
         return None
     shares = delivered / rows["epsilon"].to_numpy(dtype=float)
     worst = int(shares.argmax())
     verdict = word.HOLDS if shares[worst] <= 1 + PRIVACY_ROUNDING else word.FAILS
-    cells = rows[["epsilon", "delta", "window", "horizon", "dimension"]].drop_duplicates()
-    return Found(verdict, float(shares[worst]), _where(rows.iloc[[worst]]), len(cells), rows["run"].nunique())
+    cells = len(np.unique(_cells(rows, ("epsilon", "delta", "window", "horizon", "dimension"))))
+    return Found(verdict, float(shares[worst]), _where(rows, worst), cells, rows["run"].nunique())
+
+
+def _cells(rows: pd.DataFrame, columns: Iterable[str]) -> Integers:
+    """The number of the cell of each row, (rows,), in the order of their first rows; most columns do not vary."""
+    varied = [name for name in columns if name in rows and _varies(rows[name])]
+    if not varied:
+        return np.zeros(len(rows), dtype=np.int64)
+    return np.asarray(rows.groupby(varied, dropna=False, sort=False).ngroup(), dtype=np.int64)
+
+
+def _varies(column: pd.Series) -> bool:
+    """Whether a column has two values; NaN is one."""
+    same = column == column.iloc[0]
+    return not (same.all() or column.isna().all())
 
 
 def _means(rows: pd.DataFrame, column: str, limit: str) -> Found | None:
     """Means over runs against what is allowed, by intervals that hold jointly for all cells."""
     if rows.empty:
         return None
-    cell = rows.groupby([name for name in CELL if name in rows], dropna=False, sort=False).ngroup().to_numpy()
+    cell = _cells(rows, CELL)
     runs, values = np.bincount(cell), rows[column].to_numpy(dtype=float)
     allowed = np.bincount(cell, weights=rows[limit].to_numpy(dtype=float)) / runs
     means = np.bincount(cell, weights=values) / runs
@@ -138,12 +169,13 @@ def _means(rows: pd.DataFrame, column: str, limit: str) -> Found | None:
         verdict = word.FAILS
     elif (means + half <= allowed + slack).all():
         verdict = word.HOLDS
-    where = _where(rows.iloc[[int(np.flatnonzero(cell == worst)[0])]])
+    where = _where(rows, int(np.flatnonzero(cell == worst)[0]))
     return Found(verdict, float(shares[worst]), where, len(runs), int(runs.min()))
 
 
-def _where(row: pd.DataFrame) -> str:
-    """A cell in words; the horizon is that at which it was looked at."""
+def _where(rows: pd.DataFrame, position: int) -> str:
+    """The cell of a row in words; the horizon is that at which it was looked at."""
+    row = rows.iloc[position : position + 1]
     options = {name: float(row[name].iloc[0]) for name in OPTIONS if name in row}
     named = [f"{name} = {value:.10g}" for name, value in options.items() if np.isfinite(value)]
     return ", ".join([str(row["stream"].iloc[0]), setting(row.assign(horizon=row["checkpoint"])), *named])

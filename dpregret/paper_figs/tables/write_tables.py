@@ -140,8 +140,10 @@ def write_table(table: pd.DataFrame, out: Path, name: str) -> None:
 def comparison_table(runs: pd.DataFrame, claims: ClaimsFile, table: Table, judged: pd.DataFrame) -> pd.DataFrame:
     """One table of a paper as text cells, one row per entry; columns that no row fills are left out."""
     by_id: Records = {record["claim"]: record for record in judged.to_dict("records")}
-    automatic = judged.loc[judged["origin"] == result_tables.AUTOMATIC].groupby(["learner", "variant"])
-    always = {learner: lines.to_dict("records") for learner, lines in automatic}
+    always: dict[tuple[Any, Any], list[Mapping[Any, Any]]] = {}
+    for record in by_id.values():
+        if record["origin"] == result_tables.AUTOMATIC:
+            always.setdefault((record["learner"], record["variant"]), []).append(record)
     named = {"epsilon" if name == "mu" else str(name) for row in table.rows for name in row.exponents}
     parameters = [name for name in EXPONENTS if name in named]
     parts, rows = by_experiment(runs), []
@@ -187,12 +189,14 @@ MORE: Final = "all T, more than asked"
 
 def _protected(rows: pd.DataFrame, row: TableRow) -> str:
     """The window of a row: as declared, or what was played where the experiment asks for windows."""
-    promised = rows.loc[np.isfinite(rows["epsilon"]) & (rows["window"] > 0) & (rows["status"] == "ok")]
-    played = promised.loc[(promised["learner"] == row.learner) & (promised["variant"] == row.variant)]
-    short = promised["window"] < promised["horizon"]
-    if row.window != DASH or played.empty or not short.any():
+    if row.window != DASH:
         return row.window
-    windows = sorted(set(played.loc[short.loc[played.index], "window"]))
+    promised = np.isfinite(rows["epsilon"]) & (rows["window"] > 0) & (rows["status"] == "ok")
+    played = promised & (rows["learner"] == row.learner) & (rows["variant"] == row.variant)
+    short = promised & (rows["window"] < rows["horizon"])
+    if not played.any() or not short.any():
+        return row.window
+    windows = sorted(set(rows.loc[played & short, "window"]))
     return ", ".join(f"W = {window}" for window in windows) or MORE
 
 
@@ -264,9 +268,10 @@ def last_rows(selected: pd.DataFrame, largest: Sequence[str]) -> pd.DataFrame:
 
     Where they have several values of a setting of `largest`, the largest value is taken.
     """
-    rows = selected.loc[(selected["status"] == "ok") & (selected["checkpoint"] == selected["horizon"])]
+    last = (selected["status"] == "ok") & (selected["checkpoint"] == selected["horizon"])
     for column in largest:
-        rows = rows.loc[rows[column] == rows[column].max()]
+        last &= selected[column] == selected.loc[last, column].max()
+    rows = selected.loc[last]
     if rows.empty:
         sentence = "{learner}.{variant} has no finished run in {experiment}"
         raise NotRun(sentence.format_map(selected.iloc[0].to_dict()))
