@@ -26,8 +26,9 @@ Guarantee   Theorem 11: (eps, delta)-DP. Theorem 12: excess O((L1 M^2 ln n + L0 
             eta (M sqrt(V_t) + eta L1 M^2/2), g_0 = L0 max |x_0 - x|, V_t = L0^2/|B_0| + d sigma_0^2 +
             t (A^2/|B_t| + d sigma^2),
             A = min(L1 M eta, 2 L0): the error of d_t is a martingale, and |x_t - x_{t-1}| <= M eta.
-Deviations  printed: the box; sqrt(n) and batches rounded down, noise for the batches in use. corrected: the least
-            noise, by exact Gaussian DP: less than printed for eps of at most 8 at delta = 1e-6, more for large eps.
+Deviations  printed: the box; sqrt(n) and batches rounded down, noise for the batches in use, with A for L1 M eta.
+            corrected: the least noise, by exact Gaussian DP: less than printed for eps of at most 8 at delta = 1e-6,
+            more for large eps.
 """
 
 import math

@@ -20,9 +20,9 @@ Algorithm   Bassily, Guzman & Nandi 2021, Alg. 1 (ApolySFW), with x for theta:
             line 15  release x_{n/2+1}
 Privacy     Unit: one record; neighbours: it is replaced by another. A score moves by at most r times what d_t moves in
             a coordinate. A record of B moves d_t by (1 - eta)^t 2 L0/|B|; the record z_i by (1 - eta)^(t-i) c for
-            t >= i, with c = 2 (1 - eta) L1 M eta + 2 eta L0, since |x_i - x_{i-1}|_1 <= M eta. Moves over scales of a
-            record compose by zCDP with the range of a choice (docs/proofs/noisy_min_range.md); the worst record
-            decides. (epsilon, delta)-DP.
+            t >= i, with c = 2 (1 - eta) min(L1 M eta, 2 L0) + 2 eta L0, since |x_i - x_{i-1}|_1 <= M eta. Moves over
+            scales of a record compose by zCDP with the range of a choice (docs/proofs/noisy_min_range.md); the worst
+            record decides. (epsilon, delta)-DP.
 Guarantee   Theorem 3: (eps, delta)-DP. Theorem 4: excess O(M (L1 M + L0) ln K ln(n/ln K) sqrt(ln(1/delta)) / (eps
             sqrt(n))). Ours, in expectation, with E the mean largest unit noise of K (ln K for Gumbel):
             g_{t+1} = (1 - eta) g_t + eta (M sqrt(2 V_t ln(2 d)) + b_t E + eta L1 M^2/2), g_0 = M L0,
