@@ -21,8 +21,9 @@ Deviations  corrected: sigma = (2 L / n) sqrt(T - 1) / mu(epsilon, delta), exact
               T = R^2 n^2 mu^2 / (4 (G^2 + R^2)), where the noise weighs as much as the gradients;
               eta = sqrt(a max Psi / (T V)), which makes the guarantee 2 sqrt(max Psi V / (a T)).
             printed: sigma^2 = 32 L^2 T ln^2(T / delta) / (epsilon n)^2, T and eta of Theorem 3.2 as stated (T with a
-              factor 1 / L^2 that does not belong there, eta without sqrt(max Psi)) and the printed potential. The
-              printed line 4 puts the gradient operator around the wrong terms; the step above is meant.
+              factor 1 / L^2 that does not belong there, eta without sqrt(max Psi)), R for its 'diameter' |Q|_2, and the
+              printed potential. The printed line 4 puts eta and the gradient operator around the wrong terms; the
+              step above is meant.
             T is rounded down, at least 1 (theta_1, which reads no data) and at most MAX_ITERATIONS;
             sigma and eta are those of the T in use.
 """

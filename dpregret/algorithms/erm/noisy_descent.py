@@ -1,6 +1,7 @@
 """Noisy mirror descent, one learner a potential.
 
-Algorithm   Talwar, Thakurta & Zhang 2015, Alg. 1: see mirror_descent.py. Section 3.2 names the potentials.
+Algorithm   Talwar, Thakurta & Zhang 2015, Alg. 1: see mirror_descent.py. Section 3.2 names the potentials,
+            but for the entropy (Appendix A).
 Privacy     Unit: one record; neighbours: it is replaced by another. As there.
 Guarantee   As there; Section 3.2 instantiates Theorem 3.2.
 Deviations  As there, and printed: the factor by which the printed potential is too small (`printed_factor`).
