@@ -11,10 +11,11 @@ Algorithm   Asi et al. 2023, Alg. 3 is a sketch whose text is lost; the lines be
 Privacy     Unit: the losses of one round; neighbours: they are replaced by any others; pure eps-DP. Counters of
             different phases see different rounds: eps/2 with Laplace noise of scale 2 q/eps a node,
             q = ceil(log2 T). The draws have eps/(2 P) each. blocks: q is the number of nodes that hold an item there.
-Guarantee   None is stated. The threshold 4/eta + error is above the noise at all times with probability 1 - beta:
-            |sum of up to q Laplace variates of scale b| <= b sqrt(8 max(q, l) l), l = ln(2 T/beta), for one round with
-            probability 1 - beta/T (Chan, Shi & Song 2011, Lemma 2.8). The lemma is one on weighted sums, squared
-            weights instead of their number: so for blocks, where no weight is above 1.
+Guarantee   None proven (Section 3.2 states a regret, lost in our text, without a proof). The threshold 4/eta + error
+            is above the noise at all times with probability 1 - beta: |sum of up to q Laplace variates of scale b| <=
+            b sqrt(8 max(q, l) l), l = ln(2 T/beta), for one round with probability 1 - beta/T (Chan, Shi & Song 2011,
+            Lemma 2.8). The lemma is one on weighted sums, squared weights instead of their number: so for blocks,
+            where no weight is above 1.
 Deviations  See Algorithm; the paper draws several candidates a phase. blocks: a tree a block, read off by least
             squares, instead of the binary tree.
 """

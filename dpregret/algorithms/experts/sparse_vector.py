@@ -14,7 +14,7 @@ Algorithm   Asi et al. 2023, Alg. 1; constants in dpregret.algorithms.privacy.sw
 Privacy     Unit: the losses of one round; neighbours: they are replaced by any others. The sequence of played experts
             is protected. Threshold tests at eps/2, K draws at eps/2 (starved: nine tenths and one tenth). Pure
             variants are pure up to delta = 1e-14: tests far below their threshold never halt (switching.py).
-Guarantee   Asi et al. 2023, Thm 1: with probability 1 - 2 beta the loss is at most
+Guarantee   Asi et al. 2023, Thm 1, with our constants (A10): with probability 1 - 2 beta the loss is at most
             (K + 1) (L* + 4/eta + 2 accuracy + 1).
 Deviations  printed-*: threshold with accuracy 8 B/eps, although the tests have eps/2 only. zcdp: draws priced by zCDP
             of bounded-range mechanisms. starved-*, practical-*: other constants, see there.

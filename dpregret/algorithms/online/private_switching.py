@@ -21,8 +21,9 @@ Privacy     Unit: one loss; neighbours: it is replaced by another. Losses are di
 Guarantee   Asi et al. 2023, Thm 3. Net: L D times that of Algorithm 1 for N experts of which one loses at most
             (L* + radius L T) / (L D), N the points of the net. Sampled: none; the constants are those of a net of the
             radius 1/(L T).
-Deviations  The division by L D is missing in print. The net is coarser than 1/(L T), which would have (L D T)^d points:
-            radius D d^1.5 / T, which costs less than privacy does, but not below `FINEST`, where memory ends.
+Deviations  The division by L D is missing as reconstructed (A4). The net is coarser than 1/(L T), which would have
+            (L D T)^d points: radius D d^1.5 / T, which costs less than privacy does, but not below `FINEST`, where
+            memory ends.
 """
 
 import itertools
