@@ -16,9 +16,9 @@ Privacy     Unit: the losses of one round; neighbours: they are replaced by any 
 Guarantee   While the K draws last, x has exactly the law of Hedge on batches: if x ~ P ~ exp(-eta C), then after line
             14 P(y) (1 - p) e^(-eta L(y)) + (1 - (1 - p) Z) P'(y) = P'(y), since P(y) e^(-eta L(y)) = Z P'(y). So the
             expected regret is at most ln(d)/eta + eta T B/8. A decision draws with probability at most q = p + (1 -
-            p)(1 - e^(-eta B)), whatever came before; K is the 1 - 1/T^2 quantile of a binomial(ceil(T/B), q). Running
-            out is not a loss of privacy and no part of delta: it costs regret, at most 1/T in expectation (T/2^52
-            beyond 2^26 rounds), which `bound` adds.
+            p)(1 - e^(-eta B)), whatever came before; K is one more than the 1 - 1/T^2 quantile of a
+            binomial(ceil(T/B), q). Running out is not a loss of privacy and no part of delta: it costs regret, at most
+            1/T in expectation (T/2^52 beyond 2^26 rounds), which `bound` adds.
             Theorem 5 (eta of the paper, K = 4 T p/B): eta T + B ln(d)/eta + 2 T e^(-T p/(3 B)).
             Balanced: T^(2/5) ln(d)^(4/5) / eps^(3/5) up to powers of ln(1/delta), for ln(d)^3/eps < T < ln(d)^3/eps^6.
             Corollary 6 of the paper has eps^(4/5), because its B grows like eps^(-3/5). With B of order eps^(-6/5) its

@@ -11,7 +11,7 @@ Privacy     Unit: one loss; neighbours: it is replaced by another; (eps, delta)-
             its value at the center, divided by L D, clipped to [-1/2, 1/2] and moved by 1/2: in [0, 1] without trust in
             L. Then that of the dartboards.
 Guarantee   L D times that of the dartboards for N experts, and r L T, N the points of the net.
-Deviations  Theorem 12 has r = D/T and any dimension; the net has dimension 1 to 3 and no radius below `FINEST`.
+Deviations  The proof has r = 1/T, for r = D/T here, and any dimension; the net has 1 to 3 and no radius below `FINEST`.
             `printed`: p, eta and K of Corollary 3 with ln N for ln d. `tuned` is ours: (B, p, eta) by our ledger.
 """
 
