@@ -363,7 +363,7 @@ def play(
     domain = learner.problem.domain
     shape = settings, runs, _ = len(learner.settings), len(noise_generators), domain.dimension
     check_shape(learner.point, shape)
-    cumulative, norms = np.zeros((settings, runs)), np.zeros((settings, runs))
+    cumulative, norms = sums = np.zeros((2, settings, runs))
     recorded = np.empty((settings, runs, len(checkpoints)))
     noise_norms = np.empty_like(recorded)
     learner.begin(noise_generators)
@@ -373,7 +373,8 @@ def play(
     coming = in_rounds(losses)
     started = process_time()
     few = rounds is not None and settings * runs * domain.dimension <= FEW
-    for noise in _noise(learner, noise_generators, TOGETHER if few else 1):
+    blocks = min(TOGETHER, -(-max(checkpoints) // BLOCK)) if few else 1
+    for noise in _noise(learner, noise_generators, blocks):
         first, more = now, True
         for end in _ends(now, noise.rounds, checkpoints):
             while now < end and (chunk := coming.take(end - now)):
@@ -382,9 +383,7 @@ def play(
                 if now in where:
                     violation = np.maximum(violation, check_inside(learner.point, domain).max(axis=1))
                 if rounds and (alike := together(chunk)):
-                    sums = np.stack([cumulative, norms])
                     rounds.play(alike, first + begun, noise, begun, sums)
-                    cumulative, norms = sums
                     learner.round, learner.point = now, rounds.points()
                 else:
                     checked = first // BLOCK < CHECKED_FIRST or first // BLOCK % CHECKED_OF == 0

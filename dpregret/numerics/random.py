@@ -28,17 +28,26 @@ TAIL, INVERSE_TAIL = float(ziggurat.ziggurat_nor_r), float(ziggurat.ziggurat_nor
 EXPONENTIAL_TAIL = float(ziggurat.ziggurat_exp_r)
 
 
-def addresses(generators: Sequence[np.random.Generator]) -> Addresses:
-    """Addresses of the generators' `bitgen_t`, (runs,).
+_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+
+
+def address(generator: np.random.Generator) -> int:
+    """The address of a generator's `bitgen_t`.
 
     Raises TypeError for a generator of a class derived from NumPy's, whose methods loops would not call.
     """
-    distinct = dict(zip(map(id, generators), generators, strict=True))  # one may serve several runs, or all
-    if any(type(generator) is not np.random.Generator for generator in distinct.values()):
+    if type(generator) is not np.random.Generator:
         raise TypeError("numbers are drawn from NumPy's own generators, not from a class derived from theirs")
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    by_id = {name: pointer(generator.bit_generator.capsule, b"BitGenerator") for name, generator in distinct.items()}
+    found: int = _pointer(generator.bit_generator.capsule, b"BitGenerator")
+    return found
+
+
+def addresses(generators: Sequence[np.random.Generator]) -> Addresses:
+    """Those of several, (runs,). Raises as `address` does."""
+    distinct = dict(zip(map(id, generators), generators, strict=True))  # one may serve several runs, or all
+    by_id = {name: address(generator) for name, generator in distinct.items()}
     if len(by_id) == 1:
         return np.full(len(generators), next(iter(by_id.values())), dtype=np.int64)
     return np.array([by_id[id(generator)] for generator in generators], dtype=np.int64)

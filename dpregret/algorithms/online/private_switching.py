@@ -45,7 +45,7 @@ from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled, specialised
 from dpregret.numerics.elementary import exp_of
 from dpregret.numerics.intrinsics import next_double
-from dpregret.numerics.random import addresses, normal
+from dpregret.numerics.random import address, normal
 from dpregret.numerics.sums import dot
 
 FINEST = {1: 1 / 4096, 2: 1 / 48, 3: 1 / 12}
@@ -166,7 +166,7 @@ class NetSums:
             )
         self.origin = np.empty(0) if origin is None else origin
         self.some = max(1, NUMBERS // runs)
-        self.total = np.zeros((len(self.net), runs))
+        self.alike, self.total = np.ones(len(self.net)), np.zeros((len(self.net), runs))
 
     def draw(
         self,
@@ -177,8 +177,8 @@ class NetSums:
         sizes: Array | None = None,
     ) -> Array:
         """The exponential mechanism over the net, (d,): P ~ size * exp(-max(total, floor) / scale)."""
-        sizes = np.ones(len(self.net)) if sizes is None else sizes
-        return self.net[draw_group(generator, sizes, np.maximum(self.total[:, run], floor), scale)]
+        alike = self.alike if sizes is None else sizes
+        return self.net[draw_group(generator, alike, np.maximum(self.total[:, run], floor), scale)]
 
     def add(self, loss: Loss) -> None:
         """Count a loss."""
@@ -305,7 +305,7 @@ class QuadraticSums:
         constant = float(self.constant[run]) if floor > -math.inf else 0.0
         steps = STEPS * len(self.center) ** 2
         form = Form(matrix, linear, constant, float(floor))
-        return hit_and_run(addresses([generator])[0], steps, self.center, self.radius, form, scale)
+        return hit_and_run(address(generator), steps, self.center, self.radius, form, scale)
 
 
 class Form(NamedTuple):

@@ -77,6 +77,7 @@ def _outputs(mechanism: PrefixSums, rounds: int, width: int, draws: Callable[[in
     return np.concatenate(parts)[:rounds, 0], used
 
 
+@lru_cache
 def item_mu(mechanism: PrefixSums, rounds: int) -> Array:
     """Exact Gaussian-DP parameter of every item 1..rounds, for sensitivity / sigma = 1, after `rounds` outputs.
 
@@ -102,6 +103,7 @@ def transcript_losses(noise: Array) -> Array:
     return np.cumsum(np.square(whitened_sums(noise)), axis=0)
 
 
+@lru_cache
 def item_pure_loss(mechanism: PrefixSums, rounds: int) -> Array:
     """Exact pure loss of every item 1..rounds, for a change of one in one coordinate under Laplace(1) noise.
 

@@ -113,9 +113,15 @@ class AuditedOnline(neighbours.Audited):
 
     def _points(self, learner: Learner, sides: Array, sources: Sequence[np.random.Generator]) -> Array:
         """Played in all rounds, (rounds, runs)."""
-        watched: list[Any] = [_Watched(loss) for loss in self.played(sides)]
-        play(learner, watched, sources, [self.rounds])
-        return np.stack([loss.points[0, :, 0] for loss in watched])
+        points: list[Array] = []
+
+        def watched() -> Iterator[Loss]:
+            for loss in self.played(sides):
+                points.append(learner.point[0, :, 0].copy())
+                yield loss
+
+        play(learner, watched(), sources, [self.rounds])  # which requests a loss after the round before it
+        return np.stack(points)
 
     def closer(self) -> Iterator[neighbours.Audited]:
         """Pure window privacy that its ledger does not prove is audited at W = 1 too, where the noise is least."""
@@ -199,20 +205,3 @@ def _noised_in(learner: Learner, item: int) -> int:
     if isinstance(learner, PrivateBlockedDescent) and learner.variant == "per-block":
         return -(-item // learner.length) * learner.length
     return item
-
-
-class _Watched:
-    """A loss of one round that remembers where it was evaluated first: at the point played."""
-
-    def __init__(self, loss: Loss):
-        self.loss = loss
-        self.points = np.empty(0)
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self.loss, name)
-
-    def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
-        """As the loss; the first points are kept."""
-        if not self.points.size:
-            self.points = points.copy()
-        return self.loss.value_and_gradient(points)
