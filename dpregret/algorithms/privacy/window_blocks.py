@@ -107,25 +107,19 @@ class WindowBlocks(PrefixSums):
 
     def next(self, state: "BlocksState", units: Array, fresh: Fresh) -> Array:
         """Block by block. The rounds' draws serve as nodes of the next block; what is missing at its start is fresh."""
-        drawn, now, used = by_run(units), 0, 0
-        noise = np.empty_like(drawn)
-        while now < len(units):
-            if state.done == 0:
-                used += state.keep(drawn[:, used:])
-                if missing := state.coming.shape[1] - state.filled:
-                    state.coming[:, state.filled :] = fresh(missing).swapaxes(0, 1)
-                self._begin(state)
-            count = min(self.block - state.done, len(units) - now)
-            add_blocks(noise, now, count, state.done, self.window, state.sums, state.whole)
-            now, state.done = now + count, (state.done + count) % self.block
-        state.keep(drawn[:, used:])
+        drawn, radices = by_run(units), np.array(self.radices, dtype=np.int64)
+        noise, now, used = np.empty_like(drawn), 0, 0
+        arrays = state.coming, state.sums, state.rests, state.whole
+        while True:
+            begun = now, used, state.filled, state.done
+            now, used, state.filled, state.done = play_blocks(noise, drawn, *begun, self.window, radices, *arrays)
+            if now == len(units):
+                break
+            nodes = state.coming.shape[1]
+            state.coming[:, state.filled :] = fresh(nodes - state.filled).swapaxes(0, 1)
+            state.filled = nodes
+        state.filled += keep(drawn, used, state.coming, state.filled)
         return noise.swapaxes(0, 1)
-
-    def _begin(self, state: "BlocksState") -> None:
-        """The block that ended joins those before, and the oldest goes; the next one's nodes are all there."""
-        join_blocks(state.rests, state.whole)
-        read_off(state.coming, np.array(self.radices, dtype=np.int64), state.sums, state.rests[:, 0])
-        state.filled = 0
 
 
 @dataclass
@@ -143,12 +137,41 @@ class BlocksState:
     filled: int = 0
     done: int = 0
 
-    def keep(self, drawn: Array) -> int:
-        """Take draws for the next block, (runs, count, d), as many as it can use; return how many."""
-        taken = min(drawn.shape[1], self.coming.shape[1] - self.filled)
-        self.coming[:, self.filled : self.filled + taken] = drawn[:, :taken]
-        self.filled += taken
-        return int(taken)
+
+@compiled
+def play_blocks(
+    noise: Array, drawn: Array, now: int, used: int, filled: int, done: int, window: int, radices: Whole,
+    coming: Array, sums: Array, rests: Array, whole: Array,
+) -> tuple[int, int, int, int]:  # fmt: skip
+    """Rounds `now` on, (runs, rounds, d), until all are done or a block begins whose nodes are not all drawn.
+
+    used: how many of `drawn`, (runs, rounds, d), are nodes already. Returns now, used, filled, done.
+    """
+    block, rounds = sums.shape[1], noise.shape[1]
+    while now < rounds:
+        if done == 0:
+            kept = keep(drawn, used, coming, filled)
+            used, filled = used + kept, filled + kept
+            if filled < coming.shape[1]:
+                break
+            join_blocks(rests, whole)  # the block that ended joins those before, and the oldest goes
+            read_off(coming, radices, sums, rests[:, 0])
+            filled = 0
+        count = min(block - done, rounds - now)
+        add_blocks(noise, now, count, done, window, sums, whole)
+        now, done = now + count, (done + count) % block
+    return now, used, filled, done
+
+
+@compiled
+def keep(drawn: Array, used: int, coming: Array, filled: int) -> int:
+    """Take draws from `used` on, (runs, count, d), for the next block, as many as it can use; return how many."""
+    taken = min(drawn.shape[1] - used, coming.shape[1] - filled)
+    for run in range(len(drawn)):
+        for node in range(taken):
+            for k in range(drawn.shape[2]):
+                coming[run, filled + node, k] = drawn[run, used + node, k]
+    return taken
 
 
 @compiled

@@ -248,20 +248,27 @@ def halting(epsilon: float, threshold: float, queries: tuple[float, ...]) -> tup
 def law(switching: Switching, losses: Array) -> dict[Events, float]:
     """Probability of every sequence of draws, losses (rounds, experts): Algorithm 1 as it is written."""
     probabilities: dict[Events, float] = {}
+    scores = [np.maximum(losses[:now].sum(axis=0), switching.best_loss) for now in range(len(losses))]
+    weights = [np.exp(-switching.eta * score / 2) for score in scores]
+    drawn = [(each / each.sum()).tolist() for each in weights]
+
+    @cache
+    def halts(start: int, first: int, expert: int) -> tuple[float, ...]:
+        """In rounds `first` on, of a test that opens in round `start`; and never."""
+        queries = tuple(float(losses[start:now, expert].sum()) for now in range(first, len(losses)))
+        return halting(switching.threshold_epsilon, switching.threshold, queries)
 
     def go_on(events: Events, probability: float) -> None:
         start, expert = events[-1]
         if len(events) > switching.switches:
             probabilities[events] = probability
             return
-        rounds = range(start + (len(events) > 1), len(losses))  # a test is first applied in the round after it opens
-        queries = tuple(float(losses[start:now, expert].sum()) for now in rounds)
-        *halts, never = halting(switching.threshold_epsilon, switching.threshold, queries)
+        first = start + (len(events) > 1)  # a test is first applied in the round after it opens
+        *chances, never = halts(start, first, expert)
         probabilities[events] = probability * never
-        for now, chance in zip(rounds, halts, strict=True):
-            weights = np.exp(-switching.eta * np.maximum(losses[:now].sum(axis=0), switching.best_loss) / 2)
-            for drawn, weight in enumerate(weights / weights.sum()):
-                go_on((*events, (now, drawn)), probability * chance * float(weight))
+        for now, chance in enumerate(chances, first):
+            for other, weight in enumerate(drawn[now]):
+                go_on((*events, (now, other)), probability * chance * weight)
 
     for expert in range(losses.shape[1]):
         go_on(((0, expert),), 1 / losses.shape[1])

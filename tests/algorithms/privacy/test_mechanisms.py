@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import cvxpy as cp
 import numpy as np
@@ -59,7 +58,7 @@ from dpregret.algorithms.privacy.trees import (
     VarianceReducedTree,
     tree_prefixes,
 )
-from dpregret.algorithms.privacy.window_blocks import BlocksState, WindowBlocks, WindowItems, best_radices
+from dpregret.algorithms.privacy.window_blocks import WindowBlocks, WindowItems, best_radices
 
 BLOCKS = [
     WindowBlocks(2, (2,)),
@@ -620,29 +619,19 @@ def test_pure_loss_of_protected_items_is_that_of_the_ledger(mechanism: WindowBlo
     assert worst == pytest.approx(mechanism.nodes_per_item)
 
 
-@dataclass(frozen=True)
-class Fed(WindowBlocks):
-    """Nodes hold the sums of their items in place of noise, item i being the i-th unit vector: the outputs are B C."""
-
-    def _begin(self, state: BlocksState) -> None:
-        begun, items = state.begun, np.zeros((self.block, state.coming.shape[2]))  # type: ignore[attr-defined]
-        for each in range(min(self.block, items.shape[1] - begun)):
-            items[each, begun + each] = 1.0
-        sums = [items.reshape(count, size, -1).sum(axis=1) for size, count in levels_of(self)]
-        state.coming[0], state.begun = np.concatenate(sums), begun + self.block  # type: ignore[attr-defined]
-        super()._begin(state)
-
-
 @pytest.mark.parametrize("mechanism", BLOCKS, ids=repr)
 def test_the_map_from_items_is_the_sum_of_those_in_the_window(mechanism: WindowBlocks) -> None:
-    """B C is 0 for items to come and 1 until they expire; after that 0, but for items of a block that goes on."""
+    """B C is 0 for items to come and 1 until they expire; after that 0, but for items of a block that goes on.
+
+    Nodes hold the sums of their items in place of noise, item i being the i-th unit vector: the outputs are B C.
+    """
     rounds, block, window = 5 * mechanism.window + 3, mechanism.block, mechanism.window
-    fed = Fed(window, mechanism.radices)
-    state, outputs = fed.init(BLOCK, 1, rounds), []
-    state.begun = 0  # type: ignore[attr-defined]
-    for _ in range(-(-rounds // BLOCK)):
-        nothing = np.zeros((BLOCK, 1, rounds))
-        outputs.append(fed.next(state, nothing, lambda count: np.zeros((count, 1, rounds)))[:, 0])
+    state, outputs, nothing = mechanism.init(block, 1, rounds), [], np.zeros((block, 1, rounds))
+    for begun in range(0, rounds, block):
+        items = np.eye(block, rounds, begun)
+        nodes = np.concatenate([items.reshape(count, size, -1).sum(axis=1) for size, count in levels_of(mechanism)])
+        state.coming[0], state.filled = nodes, len(nodes)
+        outputs.append(mechanism.next(state, nothing, lambda count: nothing[:0])[:, 0])
     found = np.concatenate(outputs)[:rounds]
     item, age = np.arange(rounds), np.arange(rounds)[:, None] - np.arange(rounds)
     assert np.abs(found[age < 0]).max() < 1e-12
