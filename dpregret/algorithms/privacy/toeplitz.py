@@ -327,7 +327,7 @@ def parameters(kind: str, size: int, buffers: int) -> tuple[Decays, Decays]:
 
 @dataclass(frozen=True)
 class WindowBuffers(OverWindow):
-    """Geometric decays instead of the window root: about 2 % above its variance with 3 buffers, at less cost.
+    """Geometric decays instead of the window root: 2 to 5 % above its variance with 3 buffers, at less cost.
 
     z_t = eps_t + sum_i weights_i y_i, then y_i <- a_i y_i + eps_t. The noise of an expired item fades instead of
     ending, so no number of buffers reaches the optimum. Raises ValueError for a window below 1.
