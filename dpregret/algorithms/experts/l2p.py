@@ -31,7 +31,7 @@ Privacy     Unit: the losses of one round; neighbours: they are replaced by any 
 Guarantee   Given the path of y, which does not look at x, x has exactly the law nu_s normalised: its constant cancels
             in line 5, and P(keep z) nu_{s-1}(z) + (1 - sum of these) nu_s(z) = nu_s(z). So the expected regret is that
             of Hedge on batches, at most ln(d)/eta + eta T B/8, and of that order on blocks of equal losses.
-Deviations  The paper proves T B^2 eta^2 instead of eta T B/8, which is refuted (Proposition 3.3; the errata). Its
+Deviations  The paper has T B^2 eta^2 for eta T B/8 (Proposition 3.3), which is refuted (the errata). Its
             Theorem 3.10 names no p: `printed` takes eta/eps, that of the theorem on convex losses, and B is 1/eps
             rounded, at least 1. `theorem` pays the price of Theorem 3.2, delta_0 = 0, delta_1 = delta/(2 T), where its
             conditions hold. `still` is ours: y is never drawn again, which costs nothing, and e^(-B eta) suffices.

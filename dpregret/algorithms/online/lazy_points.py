@@ -37,7 +37,7 @@ Guarantee   Line 5 is never above 1 while beta L D <= 2 eta, so x has the law nu
 Deviations  `printed`: Theorem 3.12 claims O(L D (T^(1/2) + T^(1/3) (d ln T)^(1/2) ln(T/delta) / eps^(2/3))). Its B is
             below 1 for eps > 1/(2 ln(1/delta)): 1 is taken. The regulariser is centered at c. `tuned` is ours:
             lambda = 0, and the B, p and beta that minimise the guarantee by our ledger. Theorem 3.12 is about the whole
-            set; the net has radius D/(4 T^(1/2)), or `FINEST`. Sampled: differences of losses are not clipped, the
+            set; the net has radius D/(4 T^(1/2)), or `FINEST`. Sampled: losses in the sums are not clipped, the
             constant L is trusted.
 """
 
