@@ -25,6 +25,7 @@ from dpregret.paper_figs.figures.style import (
 from dpregret.paper_figs.judge.claims import figure_types
 from dpregret.paper_figs.judge.read_claims import load_claims
 from dpregret.paper_figs.judge.runs import check_columns
+from dpregret.paper_figs.judge.vocabulary import VALUE_COLUMN
 from dpregret.workflows.plan.facts import display_names
 from dpregret.workflows.plan.read import PAPERS
 
@@ -279,3 +280,35 @@ def test_every_figure_of_ci_is_laid_out_without_a_fault(paper: str, every: bool)
     played = set(rows["experiment"])
     wanted = {entry.name for entry in claims.figures if entry.experiment in played}
     assert wanted - set(figures) <= {"gain_leader_horizon"}
+
+
+def test_earlier_rounds_change_no_figure_but_those_against_rounds() -> None:
+    """What a learner that does not receive T has at an earlier checkpoint belongs to a shorter run."""
+    all_rows, compared = pd.read_parquet(ROWS), set()
+    for paper in ("asi_et_al_2023_experts", "ene_et_al_2021"):
+        claims = load_claims(PAPERS / paper / "claims.yaml")
+        ends = all_rows.loc[(all_rows["paper"] == paper) & (all_rows["checkpoint"] == all_rows["horizon"])]
+        ends = check_columns(ends.assign(anytime=True), "ci")
+        played = set(ends["experiment"])
+        others = [entry for entry in claims.figures if entry.type in ("winners", "privacy-cost")]
+        for entry in others:  # ci does not play their experiments: another one stands for each
+            first = ends.loc[ends["experiment"] == ends["experiment"].iloc[0]]
+            ends = pd.concat([ends, first.assign(experiment=entry.experiment)], ignore_index=True)
+        earlier = ends.assign(checkpoint=ends["horizon"] // 2)
+        earlier[["regret", "trivial_regret", "bound", "displacement"]] = 1e12
+        chosen = [entry.name for entry in others] + [
+            entry.name
+            for entry in claims.figures
+            if entry.type in ("sweep", "bounds") and entry.experiment in played
+            if VALUE_COLUMN[entry.parameter or "horizon"] != "checkpoint"
+        ]
+        with style_context():
+            alone, beside = (
+                {name: figure.data() for name, figure in write.drawn(rows, claims, {}, display_names(), chosen)}
+                for rows in (ends, pd.concat([earlier, ends], ignore_index=True))
+            )
+        assert alone.keys() == beside.keys()
+        for name, data in alone.items():
+            pd.testing.assert_frame_equal(data, beside[name], obj=name)
+        compared |= {entry.type for entry in claims.figures if entry.name in alone}
+    assert compared >= {"sweep", "winners", "privacy-cost"}

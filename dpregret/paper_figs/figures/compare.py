@@ -35,7 +35,7 @@ def winners(source: Source) -> PanelFigure:
     A cell names its winner by colour and shows its regret as a share of the baseline's: 1.00 means that no private
     learner does better than a fixed expert.
     """
-    theme, rows = source.theme, source.rows
+    theme, rows = source.theme, source.ends
     rows = rows.loc[np.isfinite(rows["epsilon"])].assign(name=lambda frame: frame["learner"] + "." + frame["variant"])
     if rows.empty:
         raise NotRun(f"no private learner in {source.entry.experiment}")
@@ -87,7 +87,7 @@ def privacy_cost(source: Source) -> PanelFigure:
     One colour and marker per privacy budget; learners without privacy are grey. Ordered by the response at the
     largest budget.
     """
-    theme, response, rows = source.theme, source.claims.response, curves.without_fixed_points(source.rows)
+    theme, response, rows = source.theme, source.claims.response, curves.without_fixed_points(source.ends)
     titles = {f"{each.learner}.{each.variant}": each.name(theme) for each in curves.series_of(rows.assign(window=0))}
     every, free = sorted({float(value) for value in rows["epsilon"]}), CurveStyle(style.GUIDE, "d")
     styles = {value: style.stepped(n) if np.isfinite(value) else free for n, value in enumerate(every)}

@@ -86,6 +86,19 @@ class Source:
         return rows
 
     @property
+    def ends(self) -> pd.DataFrame:
+        """Those of the last round (or record) of each run; earlier ones, of learners that do not receive T, are of
+        shorter runs."""
+        rows = self.rows
+        last: pd.DataFrame = rows.loc[rows["checkpoint"] == rows["horizon"]]
+        return last
+
+    @property
+    def shown(self) -> pd.DataFrame:
+        """The finished rows that belong into a figure against the parameter: `ends`, unless it is T or n itself."""
+        return self.rows if VALUE_COLUMN[self.parameter] == "checkpoint" else self.ends
+
+    @property
     def parameter(self) -> Parameter:
         """What is swept; the horizon where the entry says nothing."""
         return self.entry.parameter or "horizon"

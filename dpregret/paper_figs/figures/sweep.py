@@ -145,7 +145,7 @@ def sweep(source: Source) -> PanelFigure:
     everything is divided by that power of the parameter.
     """
     entry, theme, parameter, response = source.entry, source.theme, source.parameter, source.claims.response
-    rows = with_inverse(at(curves.without_fixed_points(source.rows), entry), parameter)
+    rows = with_inverse(at(curves.without_fixed_points(source.shown), entry), parameter)
     if entry.learners:
         chosen = rows["learner"].isin(entry.learners) | (rows["learner"] + "." + rows["variant"]).isin(entry.learners)
         rows = rows.loc[chosen]
@@ -326,7 +326,7 @@ def bounds(source: Source) -> PanelFigure:
     Dashed above: the learner's own explicit bound; dotted below: the lower bound of the stream, where it has one.
     """
     theme, parameter, response = source.theme, source.parameter, source.claims.response
-    rows = with_inverse(source.rows, parameter)
+    rows = with_inverse(source.shown, parameter)
     learners = [(series, curves.of_learner(rows, series)) for series in curves.series_of(rows) if series.private]
     bounded = [(series, group) for series, group in learners if group["bound"].notna().all()]
     if not bounded:
