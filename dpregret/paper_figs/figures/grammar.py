@@ -434,6 +434,7 @@ class PanelFigure:
             axis = panel.axis
             axis.set_position(tuple(round(edge, 9) for edge in axis.get_position(original=True).bounds))
             style.log_ticks(axis, "x", axis.get_position().width * style.WIDTH)
+            style.fix_labels(axis)
 
     def save_card(self, path: Path) -> Path:
         """Write the first panel alone as a PNG of `CARD` pixels in width, after `save`: for a page's cards."""

@@ -26,6 +26,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.markers import TICKLEFT
 from matplotlib.ticker import MaxNLocator, NullFormatter, NullLocator
+from matplotlib.transforms import ScaledTranslation
 
 from dpregret.paper_figs.judge.fits import Estimate
 from dpregret.paper_figs.judge.vocabulary import RESPONSE_AXES, Parameter, Response
@@ -318,3 +319,13 @@ def minor_ticks(axis: Axes) -> None:
     axis.set_autoscaley_on(False)
     ticks = axis.scatter(0 * values, values, transform=axis.get_yaxis_transform(), clip_on=False, **look)
     ticks.set_in_layout(False)
+
+
+def fix_labels(axis: Axes) -> None:
+    """Keep the labels of axes whose ticks are final where they stand beside them; each file would look for it again."""
+    figure: Any = axis.figure
+    for side, middle in ((axis.xaxis, (0.5, 0.0)), (axis.yaxis, (0.0, 0.5))):
+        side.get_tightbbox(figure.canvas.get_renderer())  # which places the label
+        stands = side.label.get_transform().transform(side.label.get_position())
+        right, up = (stands - axis.transAxes.transform(middle)) / figure.dpi
+        side.set_label_coords(*middle, transform=axis.transAxes + ScaledTranslation(right, up, figure.dpi_scale_trans))
