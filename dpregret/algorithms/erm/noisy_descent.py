@@ -41,7 +41,7 @@ class NoisyExponentiatedGradient(MirrorDescent):
     """Entropy of vertex weights: EG on the simplex, EG+- on the l1 ball, k weights on a polytope."""
 
     potential_name, natural_set = "entropy", "l1-ball"
-    card = talwar_card("noisy-eg", "noisy mirror descent (entropy)", "Alg. 1, Sec. 3.2", "potential:entropy")
+    card = talwar_card("noisy-eg", "noisy mirror descent (entropy)", "Alg. 1, App. A", "potential:entropy")
 
 
 class NoisyQNorm(MirrorDescent):

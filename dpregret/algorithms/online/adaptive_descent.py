@@ -27,7 +27,7 @@ class AdaptiveDescent(Learner):
         title="adaptive descent",
         paper="Streeter & McMahan 2010",
         reference="Adaptive step, one for all coordinates",
-        variants={"plain": "as printed"},
+        variants={"plain": "its usual form"},
         private=False,
         convex=True,
     )

@@ -109,7 +109,7 @@ class SmoothLeader(FollowTheRegularisedLeader):
         variants={
             "corrected": "lambda that minimises the proven bound, exact noise",
             "corrected-reduced": "the same on the variance-reduced tree",
-            "printed-lambda": "lambda reconstructed from the proof, exact noise",
+            "printed-lambda": "lambda of the proof, exact noise",
             "printed": "reconstructed: the same lambda, noise for a loss set to zero",
             **{name: f"{multiple:g} times the corrected lambda" for name, multiple in MULTIPLES.items()},
             **ALTERNATIVES,

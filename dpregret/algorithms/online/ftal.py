@@ -59,7 +59,7 @@ class FollowTheApproximateLeader(Learner):
         title="FTAL",
         paper="Hazan, Agarwal & Kale 2007",
         reference="Follow the approximate leader",
-        variants={"plain": "as printed"},
+        variants={"plain": "its usual form"},
         private=False,
     )
 

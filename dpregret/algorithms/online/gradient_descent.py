@@ -70,7 +70,7 @@ class OnlineGradientDescent(Learner):
         title="OGD",
         paper="Hazan, Agarwal & Kale 2007",
         reference="Theorem 1",
-        variants={"plain": "as printed"},
+        variants={"plain": "its usual form"},
         private=False,
     )
 
@@ -93,7 +93,7 @@ class OnlineFrankWolfe(Learner):
         title="OFW",
         paper="Hazan & Kale 2012",
         reference="Online conditional gradient",
-        variants={"plain": "as printed"},
+        variants={"plain": "its usual form"},
         private=False,
         anytime=False,
     )

@@ -70,7 +70,7 @@ class StronglyConvexFrankWolfe(Learner):
         title="SC-OFW",
         paper="Wan & Zhang 2021",
         reference="Online Frank-Wolfe with line search",
-        variants={"plain": "as printed"},
+        variants={"plain": "its usual form"},
         private=False,
     )
     oracle = "vertex"
