@@ -47,8 +47,8 @@ ABOUT: Final = """Measure private online and projection-free algorithms against 
   dpregret new my_study                      a study of your own
   dpregret advise --rounds 1e5 --dimension 32 --epsilon 1 --window 1024
 
-`dpregret COMMAND --help` says more. Everything but fetch works without a network. --debug adds the traceback to the
-line of a failure."""
+`dpregret COMMAND --help` says more. Only data sets and addresses that are not here need a network. --debug adds the
+traceback to the line of a failure."""
 RUNS, OWN_WORK, MAINTENANCE = HEADINGS = ("Commands", "Commands for your own work", "Maintenance")
 
 
@@ -280,7 +280,7 @@ def run(
 
     \b
       dpregret run lou_cheung --profile quick    one paper, small
-      dpregret run lou_cheung talwar --cores 8   two papers as printed
+      dpregret run lou_cheung talwar --cores 8   two whole papers
       dpregret run -n                            what would be done, and why
       dpregret run --profile mine.yaml           an experiment of your own
 
@@ -426,11 +426,14 @@ def show(paper: str, profile: str | None, **options: Any) -> NoReturn:
         folders = [chosen, *filter(Path.is_dir, [reference(chosen)])]
     else:
         files = [file for part in ("", "*/") for file in Path("results").glob(f"{part}*/claims.csv")]
-        runs = [file for file in files if file.parent.name.startswith(paper)]
+        whole = paper in papers()
+        runs = [
+            file for file in files if file.parent.name == paper or (not whole and file.parent.name.startswith(paper))
+        ]
         runs = [file for file in runs if not file.resolve().is_relative_to(reference().resolve())]
         folders = [max(runs, key=lambda file: file.stat().st_mtime_ns).parents[1]] if runs else []
         folders.append(reference())
-    hand_over("paper_figs.tables.show:main", paper=paper, results=folders, **options)
+    hand_over("paper_figs.tables.show:main", paper=paper, results=folders, known=papers(), **options)
 
 
 @app.command(rich_help_panel=RUNS)
@@ -489,6 +492,8 @@ def within(arguments: list[str]) -> list[str] | None:
     if not arguments or arguments[0] not in IN_STUDY or study.FOLDER:
         return None
     command, *rest = arguments
+    if command == "advise":
+        rest = [part for arg in rest for part in (arg.split("=", 1) if arg.startswith("--data=") else [arg])]
     position = next((at for at, arg in enumerate(rest) if arg[:1] != "-" and is_study(arg)), None)
     if position is None:
         if command not in ("test", "gate", "data") or any(arg in ("-h", "--help") for arg in rest):
@@ -778,7 +783,9 @@ def fetch(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="Entry of the declared sources.", autocompletion=source_names)
     ],
-    to: Annotated[File, option("Folder for the file and its .npz (default: that of runs).", metavar="DIR")] = None,
+    to: Annotated[
+        File, option("Folder for the file and its .npz (default: that of the runs in this clone).", metavar="DIR")
+    ] = None,
     sources: Annotated[File, option("YAML file of declared sources.")] = None,
     pin: Annotated[bool, option("Only print size and SHA-256 of what the URL gives now.", "--pin")] = False,
 ) -> None:

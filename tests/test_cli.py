@@ -1,6 +1,7 @@
 """The command `dpregret`: the Snakemake command that it becomes, what it hands on, and mistakes in one line."""
 
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,7 @@ def test_records_are_those_of_the_study_that_is_named(tmp_path: Path, monkeypatc
     studies.write(tmp_path / "mine")
     for words, expected in (
         (["--data", "./mine", "--epsilon", "1"], ["--data", "", "--epsilon", "1"]),
+        (["--data=./mine", "--epsilon", "1"], ["--data", "", "--epsilon", "1"]),
         (["./mine", "--data", "pay", "--epsilon", "1"], ["--data", "pay", "--epsilon", "1"]),
         (["--epsilon", "1", "./mine"], ["--epsilon", "1"]),
     ):
@@ -247,6 +249,16 @@ def test_outside_a_clone_results_lie_in_the_working_folder(
     assert mistake("report", "lou", "--profile", "smoke").endswith(
         "holds no report: `dpregret run lou_cheung_2020 --profile smoke` makes one"
     )
+
+
+def test_a_paper_that_was_not_run_is_not_the_one_whose_name_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "results/reference/asi_et_al_2023_experts", tmp_path / "results/asi_et_al_2023_experts")
+    for word in ("asi_et_al_2023_experts", "asi_et_al_2023_e"):
+        assert call("table", word).stdout.startswith("results/asi_et_al_2023_experts/table_1.csv")
+    assert str(ROOT / "results" / "reference" / "asi_et_al_2023") in call("table", "asi_et_al_2023").stdout
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from dpregret.core.errors import ConfigError, not_allowed
 
@@ -16,14 +16,15 @@ def short_names(names: Sequence[str]) -> dict[str, str]:
     return {name: shorter if taken.count(shorter) == 1 else name for name, shorter in short.items()}
 
 
-def paper_of(word: object, names: Sequence[str]) -> str:
+def paper_of(word: object, names: Sequence[str], known: Collection[str] = ()) -> str:
     """Return the paper that a word means: the one that it names, in full or in short, else the only one that it begins.
 
-    Raises ConfigError in one line.
+    known: further papers; the whole name of one is not the beginning of another. Raises ConfigError in one line.
     """
     short = short_names(names)
     if isinstance(word, str) and word:
-        found = [name for name in names if word in (name, short[name])] or [n for n in names if n.startswith(word)]
+        begun = [] if word in known else [name for name in names if name.startswith(word)]
+        found = [name for name in names if word in (name, short[name])] or begun
         if len(found) == 1:
             return found[0]
         if found:

@@ -2,7 +2,7 @@
 
 import math
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,11 @@ from plays import NO_CODE, given, plan_of, run_script
 from dpregret.algorithms.bandits.bandit_learner import Given
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.online.projected_descent import PrivateProjectedDescent as ProjectedNoise
-from dpregret.algorithms.privacy import Budget, NoisePlan
+from dpregret.algorithms.privacy import Budget, NoisePerItem, NoisePlan
 from dpregret.core import parquet
 from dpregret.workflows.audit.bandits import AuditedBandit, Numbers, around, directions_of
 from dpregret.workflows.audit.experts import AuditedExperts, chain, chain_epsilon, draw_chain
-from dpregret.workflows.audit.neighbours import Special, generators, rows
+from dpregret.workflows.audit.neighbours import Special, generators, rows, table_epsilon
 from dpregret.workflows.audit.online import AuditedOnline
 from dpregret.workflows.audit.plan import again, audits, load_settings, pair_rows
 from dpregret.workflows.audit.planted import CASES, RUNS, planted_rows
@@ -111,6 +111,66 @@ def test_noise_that_is_there_only_when_a_short_audit_looks_is_missed_at_another_
         table = findings(second.assign(family="online", learner="x", variant="y"))
         assert table["finding"].str.startswith("BROKEN").all()
         assert table["pair"].str.endswith(" rounds").all()
+
+
+@dataclass(frozen=True)
+class Silent(NoisePerItem):
+    """No noise after some rounds: of the mechanism, which the ledger knows no better."""
+
+    last: int = 19
+
+    def init(self, rounds: int, runs: int, dimension: int) -> Any:
+        return [0, super().init(rounds, runs, dimension)]
+
+    def next(self, state: Any, units: Any, fresh: Any) -> Any:
+        units[max(0, self.last - state[0]) :] = 0.0
+        state[0] += len(units)
+        return super().next(state[1], units, fresh)
+
+
+class SilentNoise(ProjectedNoise):
+    """Its plan has such a mechanism."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        plan = self.noise_plan
+        self.noise_plan = replace(plan, mechanisms=[Silent()] * len(plan.mechanisms))
+
+
+class Tilted(NoisePlan):
+    """A plan that draws less than it says."""
+
+    def correlated(self, sources: Any, rounds: int = 64) -> Any:
+        for units in super().correlated(sources, rounds):
+            yield [0.8 * each for each in units]
+
+
+class TiltedNoise(ProjectedNoise):
+    """Its plan is of that class."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        self.noise_plan = Tilted(**vars(self.noise_plan))
+
+
+def test_noise_that_a_mechanism_stops_to_draw_is_a_loss_without_end() -> None:
+    """Beyond the rounds of the first audit, which the second one computes and does not pass over."""
+    audited = AuditedOnline(SilentNoise, "corrected", Budget(4.0, 1e-6), Special(), (5,))
+    assert audited.exact <= audited.accounted
+    second = again("online", "noise-per-gradient", "corrected", audited, SETTINGS, 400)
+    assert np.isinf(second["exact"]).all()
+    assert len(second) >= 3
+
+
+def test_noise_of_a_plan_of_ones_own_class_is_not_said_to_arrive() -> None:
+    """The wrapped plan would draw that of the class it derives from."""
+    assert math.isnan(AuditedOnline(TiltedNoise, "corrected", Budget(4.0, 1e-6), Special(), (5,)).reached())
+
+
+def test_laws_that_an_event_tells_apart_have_no_epsilon() -> None:
+    half, certain = np.array([0.5, 0.5]), np.array([1.0, 0.0])
+    assert table_epsilon(half, certain, 1e-6) == table_epsilon(certain, half, 1e-6) == math.inf
+    assert table_epsilon(half, certain, 0.5) == pytest.approx(0.0, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", CASES)

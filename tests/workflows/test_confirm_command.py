@@ -162,6 +162,13 @@ def test_other_names_are_refused_in_one_line(word: object) -> None:
         paper_of(word, ["asi_et_al_2023", "asi_et_al_2024", "lou_cheung_2020"])
 
 
+def test_the_whole_name_of_a_paper_is_not_the_beginning_of_another() -> None:
+    played = ["asi_et_al_2023_experts"]
+    assert paper_of("asi_et_al_2023_e", played, ["asi_et_al_2023", *played]) == played[0]
+    with pytest.raises(ConfigError, match="unknown paper 'asi_et_al_2023'"):
+        paper_of("asi_et_al_2023", played, ["asi_et_al_2023", *played])
+
+
 def test_a_date_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError, match="YYYY-MM-DD"):
         confirm.main("smoke", 1, date="today")

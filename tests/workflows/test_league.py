@@ -522,7 +522,7 @@ def test_noise_of_libraries(
 
 
 def test_the_sensitivity_of_a_record_is_that_of_jax_privacy() -> None:
-    """Buffers by its closed form, banded matrices and fixed epochs by its exact programs; never above its bound."""
+    """Banded matrices and fixed epochs by its exact programs; never above its bound."""
     sensitivity = pytest.importorskip("jax_privacy.matrix_factorization.sensitivity")
     draws = np.random.default_rng(0).random((64, 64))
     banded = np.tril(draws) * (np.abs(np.subtract.outer(np.arange(64), np.arange(64))) < 8)

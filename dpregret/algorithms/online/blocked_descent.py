@@ -21,6 +21,8 @@ Deviations  One block length, e as in the proof. The private versions are ours; 
 """
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -28,6 +30,7 @@ import numpy as np
 from dpregret.algorithms.geometry.ball import BallData
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.online.projected_descent import GradientDescent, columns, noised
+from dpregret.algorithms.privacy import Release
 from dpregret.core.oracles import projected
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot
@@ -132,3 +135,8 @@ class PrivateBlockedDescent(BlockedDescent):
             "per-gradient": "noise on every gradient",
         },
     )
+
+    def ledger(self) -> Sequence[Release]:
+        """Rounds of a block share its one release, so a record in several of them moves it as often."""
+        shared = self.variant == "per-block"
+        return [replace(line, apart=False) if shared else line for line in super().ledger()]

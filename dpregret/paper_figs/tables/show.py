@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -43,13 +43,13 @@ COLUMNS: Final = (
 """Columns that a page shows, of those that the table has."""
 
 
-def _folder_of(paper: str, results: Path) -> Path:
+def _folder_of(paper: str, results: Path, known: Collection[str]) -> Path:
     """The folder of a paper with results. Raises ConfigError in one line that names what there is."""
     papers = sorted(path.parent.name for path in results.glob(f"*/{FILES['claim']}"))
     if not papers:
         raise ConfigError(f"{results}: no results yet; `dpregret run` makes them")
     try:
-        return results / paper_of(paper, papers)
+        return results / paper_of(paper, papers, known)
     except ConfigError as error:
         raise ConfigError(f"{results}: {error}") from None
 
@@ -165,14 +165,16 @@ def main(
     lines: str | None = None,
     long: bool = False,
     in_json: bool = False,
+    known: Collection[str] = (),
 ) -> int:
     """The commands `dpregret table` and `dpregret claims`: from the first of the folders that has it; exit code 2 where
-    none has. number: table of the paper; lines: its claims (claim) or consistency checks (check) instead.
+    none has. number: table of the paper; lines: its claims (claim) or consistency checks (check) instead. known: see
+    `paper_of`.
     """
     faults = []
     for folder in results:
         try:
-            text = _table_text(_folder_of(paper, folder), number, lines, long, in_json)
+            text = _table_text(_folder_of(paper, folder, known), number, lines, long, in_json)
         except (ConfigError, OSError, DamageError) as fault:
             faults.append(str(fault))
             continue

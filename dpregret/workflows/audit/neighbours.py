@@ -65,6 +65,10 @@ class Pair:
     second: Array
 
 
+class Refused(ValueError):  # noqa: N818  (what a learner does)
+    """A learner does not take the inputs of an audit."""
+
+
 class Audited(ABC):
     """One learner and variant on inputs chosen to expose it. Raises what the learner raises.
 
@@ -91,8 +95,11 @@ class Audited(ABC):
     ) -> None:
         self.learner_class, self.variant, self.budget, self.seed = learner_class, variant, budget, seed
         self.rounds, self.again = special.rounds or self.usual_rounds, again
-        self.prepare(special)
-        learner = self.make(1)
+        try:
+            self.prepare(special)
+            learner = self.make(1)
+        except ValueError as fault:
+            raise Refused(str(fault)) from fault
         self.claimed, self.delta = budget.epsilon, 0.0 if learner.pure else budget.delta
         self.accounted: float = learner.delivered_epsilon()[0]
         self.inspect(learner)
@@ -177,6 +184,8 @@ def table_epsilon(first_law: Array, second_law: Array, delta: float) -> float:
     """Smallest epsilon at delta between two laws on the same events, in both directions; pure for delta = 0."""
     possible = np.maximum(first_law, second_law) > 0
     first, second = first_law[possible], second_law[possible]
+    if max(first[second == 0].sum(), second[first == 0].sum()) > delta:  # events that tell one law for certain
+        return math.inf
     if delta == 0:
         with np.errstate(divide="ignore"):
             return float(np.abs(np.log(first) - np.log(second)).max())
@@ -228,13 +237,14 @@ class Moved(NoisePlan):
 
 
 def share(plan: NoisePlan, play: Callable[[NoisePlan, bool], Array], move: Callable[[Array], Array]) -> float:
-    """Of the plan's noise: the worst over rounds of the median over runs; NaN where no round carries information.
+    """Of the plan's noise: the worst over rounds of the median over runs; NaN where no round carries information, or
+    where a class derived from the plan's may draw other noise.
 
     Once with the noise of the plan and once with small noise, in the two halves of `BOTH_SCALES` runs. play: (plan,
     whether the loss is turned) -> what is played, (rounds, runs). move: what the turned loss moves, (rounds, runs, d),
     given what is played without.
     """
-    if not plan.scales[0] > 0:
+    if type(plan) is not NoisePlan or not plan.scales[0] > 0:
         return math.nan
     factors = np.repeat([1.0, QUIET * plan.sensitivity / plan.scales[0]], WATCHED_RUNS)[:, None]
     quiet, shares = Moved(**vars(plan), factor=factors), [math.nan]

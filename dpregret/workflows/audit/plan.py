@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from dpregret.algorithms.privacy import Budget
 from dpregret.core.yaml_source import display_path, read_source, validate
-from dpregret.workflows.audit.neighbours import Audited, Special, rows
+from dpregret.workflows.audit.neighbours import Audited, Refused, Special, rows
 from dpregret.workflows.audit.tables import BROKEN, ROUNDING, finding
 from dpregret.workflows.families import FAMILIES
 
@@ -66,7 +66,7 @@ def again(family: str, name: str, variant: str, audited: Audited, settings: Audi
     for rounds in (odd, 2 ** math.ceil(math.log2(odd))):  # some learners need a power of two
         longer = special.model_copy(update={"rounds": rounds})
         seed = (*audited.seed, RUNS_AGAIN)
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(Refused):
             second = kind(audited.learner_class, variant, budget, longer, seed, again=True)
             break
     else:

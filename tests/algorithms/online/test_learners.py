@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.geometry.simplex import Simplex
 from dpregret.algorithms.learner import Problem, Setting, learners, play
+from dpregret.algorithms.online.blocked_descent import PrivateBlockedDescent
 from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 from dpregret.algorithms.online.restarted_leader import RestartedLeader
 from dpregret.algorithms.online.wdp_cocol import PROVEN, SCHEDULES, Terms, local_radius, window_constant
@@ -422,3 +423,17 @@ def test_the_oracle_is_asked_within_the_radius_of_its_round(name, monkeypatch):
     ]
     assert np.array(asked)[:, None, None] == pytest.approx(np.array(wanted))
     assert min(map(np.min, wanted)) < domain.diameter or name in ("paper", "printed")
+
+
+@pytest.mark.parametrize("variant", ["per-block", "per-gradient"])
+def test_a_record_in_several_rounds_of_a_block_moves_its_one_release_as_often(variant: str) -> None:
+    """T = 100, blocks of 10, a record in rounds 1, 11, ... 91 or in rounds 1 to 10: mu from the shifted releases."""
+    learner = PrivateBlockedDescent(
+        Problem(make_set("ball", 2), 100, 1.0, 0.0), [Setting(100, Budget(1.0, 1e-6))], 1, variant
+    )
+    (line,) = learner.ledger()
+    ten = line.of_record(10)
+    spread, together = math.sqrt(10) * line.mu(), (10 if variant == "per-block" else math.sqrt(10)) * line.mu()
+    assert ten.mu() >= max(spread, together) * (1 - 1e-12)
+    assert ten.mu() == pytest.approx(together)
+    assert line.composes_exactly(1e-6) == (variant == "per-gradient")
