@@ -18,7 +18,14 @@ from dpregret.algorithms.privacy import Budget, NoisePerItem, NoisePlan
 from dpregret.core import parquet
 from dpregret.workflows.audit.bandits import AuditedBandit, Numbers, around, directions_of
 from dpregret.workflows.audit.experts import AuditedExperts, chain, chain_epsilon, draw_chain
-from dpregret.workflows.audit.neighbours import Special, generators, rows, table_epsilon
+from dpregret.workflows.audit.neighbours import (
+    Special,
+    exact_epsilon,
+    generators,
+    rows,
+    table_epsilon,
+    told_for_certain,
+)
 from dpregret.workflows.audit.online import AuditedOnline
 from dpregret.workflows.audit.plan import again, audits, load_settings, pair_rows
 from dpregret.workflows.audit.planted import CASES, RUNS, planted_rows
@@ -126,6 +133,27 @@ class Silent(NoisePerItem):
         units[max(0, self.last - state[0]) :] = 0.0
         state[0] += len(units)
         return super().next(state[1], units, fresh)
+
+
+@dataclass(frozen=True)
+class WithoutOne(NoisePerItem):
+    """Running sums of draws, but for one draw that is lost."""
+
+    lost: int = 7
+
+    def next(self, state: Any, units: Any, fresh: Any) -> Any:
+        units[self.lost - 1] = 0.0
+        return super().next(state, units, fresh)
+
+
+@pytest.mark.parametrize("distribution", ["gaussian", "laplace"])
+def test_an_item_without_noise_of_its_own_is_lost_for_certain_and_the_others_are_not(distribution: Any) -> None:
+    """y_7 - y_6 is the seventh item; each other item lies in one draw."""
+    assert told_for_certain(WithoutOne(), 11).tolist() == [item == 7 for item in range(1, 12)]
+    plan = NoisePlan(distribution, [WithoutOne()], [1.0], 1.0, 1)
+    assert exact_epsilon(plan, 11, range(1, 12), Budget(1.0, 1e-6)) == math.inf
+    assert math.isnan(exact_epsilon(plan, 11, range(8, 12), Budget(1.0, 1e-6)))
+    assert not told_for_certain(NoisePerItem(), 11).any()
 
 
 class SilentNoise(ProjectedNoise):

@@ -35,8 +35,6 @@ SIZES = np.repeat([1.0, 1e-3, 1e3], [2, 2, 12])
 how large it is, is another map for some of them."""
 LINEAR = 1e-9
 """Rounding, as a share of what a row adds up."""
-INFEASIBLE = 2
-"""Status of a linear program without a solution."""
 
 
 def real_draws(count: int) -> Iterator[Array]:
@@ -84,17 +82,9 @@ def item_mu(mechanism: PrefixSums, rounds: int) -> Array:
     """Exact Gaussian-DP parameter of every item 1..rounds, for sensitivity / sigma = 1, after `rounds` outputs.
 
     In-window items of a window tree have at most sqrt(log2 W + 1); expired items keep a finite loss whose
-    square grows linearly with their age, by one to two nodes' worth a window. Infinite for items that outputs without
-    noise of their own tell for certain.
+    square grows linearly with their age, by one to two nodes' worth a window.
     """
-    noise = materialise(mechanism, rounds)
-    try:
-        return np.asarray(np.sqrt(transcript_losses(noise)[-1]))
-    except np.linalg.LinAlgError:  # mu_i is the least |v|_2 with B v = A e_i
-        sums = np.tril(np.ones((rounds, rounds)))
-        least = np.linalg.lstsq(noise, sums, rcond=None)[0]
-        reached = (np.abs(noise @ least - sums) <= LINEAR * rounds).all(axis=0)
-        return np.where(reached, np.linalg.norm(least, axis=0), np.inf)
+    return np.asarray(np.sqrt(transcript_losses(materialise(mechanism, rounds))[-1]))
 
 
 def whitened_sums(noise: Array) -> Array:
@@ -119,19 +109,20 @@ def item_pure_loss(mechanism: PrefixSums, rounds: int) -> Array:
 
     The transcript y = B v has a density of order exp(-|y|) far out, |y| the least |v|_1 with B v = y. So its largest
     log ratio is the least |v|_1 with B v = A e_i: never passed, since v may be added to the draws, and the limit along
-    the ray of A e_i. Where B is square (one new noise a round, as in plain trees) there is one v. Infinite for items
-    with none, which outputs without noise of their own tell for certain.
+    the ray of A e_i. Where B is square (one new noise a round, as in plain trees) there is one v. NaN where the outputs
+    do not have full rank.
     """
     noise = materialise(mechanism, rounds)
     noise = noise[:, noise.any(axis=0)]  # draws that enter no output
+    if np.linalg.matrix_rank(noise) < rounds:
+        return np.full(rounds, np.nan)
     sums, draws = np.tril(np.ones((rounds, rounds))), noise.shape[1]
-    if rounds == draws == np.linalg.matrix_rank(noise):
+    if rounds == draws:
         return np.abs(np.linalg.solve(noise, sums)).sum(axis=0)
     from scipy.optimize import linprog  # late: most of what imports this file searches nothing
 
     both, costs = np.hstack([noise, -noise]), np.ones(2 * draws)  # v as the difference of two that are not negative
-    found = [linprog(costs, A_eq=both, b_eq=item, method="highs") for item in sums.T]
-    return np.array([math.inf if each.status == INFEASIBLE else each.fun for each in found])
+    return np.array([linprog(costs, A_eq=both, b_eq=item, method="highs").fun for item in sums.T])
 
 
 SIGNIFICANCE = 1e-6

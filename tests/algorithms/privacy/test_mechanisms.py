@@ -2,8 +2,6 @@
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 import cvxpy as cp
 import numpy as np
@@ -24,7 +22,7 @@ from dpregret.algorithms.privacy import (
     WindowTree,
 )
 from dpregret.algorithms.privacy import convolution as convolution_module
-from dpregret.algorithms.privacy.audit import item_mu, item_pure_loss, materialise, transcript_losses
+from dpregret.algorithms.privacy.audit import item_pure_loss, materialise, transcript_losses
 from dpregret.algorithms.privacy.convolution import FIRST, Streamed, root_convolution
 from dpregret.algorithms.privacy.noise import Joint, NoiseDistribution, UnitNoise, added_up
 from dpregret.algorithms.privacy.series import (
@@ -527,24 +525,6 @@ def test_pure_loss_is_attained_and_never_passed() -> None:
         drawn = np.concatenate([generator.laplace(size=(500, rounds)), [-100 * np.sign(shift)]])
         ratios = np.abs(drawn - shift).sum(axis=1) - np.abs(drawn).sum(axis=1)
         assert ratios.max() == pytest.approx(loss)
-
-
-@dataclass(frozen=True)
-class WithoutOne(NoisePerItem):
-    """Running sums of draws, but for one draw that is lost."""
-
-    lost: int = 7
-
-    def next(self, state: Any, units: Any, fresh: Any) -> Any:
-        units[self.lost - 1] = 0.0
-        return super().next(state, units, fresh)
-
-
-def test_an_item_without_noise_of_its_own_is_lost_for_certain_and_the_others_are_not() -> None:
-    """y_7 - y_6 is the seventh item; each other item lies in one draw."""
-    expected = np.where(np.arange(1, 12) == 7, np.inf, 1.0)
-    assert item_pure_loss(WithoutOne(), 11) == pytest.approx(expected)
-    assert item_mu(WithoutOne(), 11) == pytest.approx(expected)
 
 
 # The decoder
