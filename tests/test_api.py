@@ -5,6 +5,7 @@ import inspect
 import json
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,6 +24,9 @@ from dpregret.core import parquet
 from dpregret.core.boundary import as_json, plain
 from dpregret.core.errors import ConfigError
 from dpregret.core.learner_output import StreamFault
+from dpregret.numerics.arrays import Array
+from dpregret.paper_figs.judge.cells import EARLY, USED, Cells
+from dpregret.paper_figs.judge.verdicts import judge_bounded
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.mechanisms.own_mechanism import OwnNoiseError
@@ -396,17 +400,37 @@ def test_an_answer_is_as_its_schema_says(words: list[str], capfd: pytest.Capture
     assert told.err.count("\n") == (answer.get("verdict") == NOT_RUN)  # a claim that could not be decided
 
 
+def cells_of(responses: Array, bounds: Array, status: tuple[str, ...] = (USED, USED)) -> Cells:
+    """A sweep of two cells; responses (runs, cells)."""
+    sizes = np.array([64.0, 128.0])
+    return Cells(sizes, responses, bounds, responses.mean(axis=0), sizes, sizes, np.zeros(2), status, sizes, True)
+
+
 @pytest.mark.parametrize(("side", "worst"), [("upper", 0.9), ("lower", 0.3)])
 def test_the_number_of_a_bound_is_that_of_its_worst_cell(side: str, worst: float) -> None:
     """The cell that comes next to the bound, from below or from above; its interval is that of the runs' mean."""
     claim: Any = SimpleNamespace(type="stated", side=side, response="regret")
     runs = np.array([[2.9, 8.0], [3.1, 10.0]])  # two runs, two cells
-    cells: Any = SimpleNamespace(responses=runs, bounds=np.array([10.0, 10.0]))
+    cells = cells_of(runs, np.array([10.0, 10.0]))
     quantity, value, low, high = check.number_of(claim, None, cells)  # type: ignore[arg-type]
     assert quantity == "regret / bound, worst cell"
     assert value == pytest.approx(worst)
     half = stats.t.ppf(0.975, 1) * {"upper": 0.1, "lower": 0.01}[side]
     assert (value - low, high - value) == pytest.approx((half, half))
+
+
+@pytest.mark.parametrize(("side", "number"), [("lower", 1.71), ("upper", 0.855)])
+def test_the_number_of_a_bound_is_that_of_its_reason(side: str, number: float) -> None:
+    """A lower bound is judged in the asymptotic cells: the number is of these, too."""
+    claim: Any = SimpleNamespace(type="below", side=side, response="noise", parameter="window")
+    bounds = np.full(2, 1.0 if side == "lower" else 2.0)
+    cells = cells_of(np.array([[0.99, 1.70], [1.01, 1.72]]), bounds, (EARLY, USED))
+    judgement = judge_bounded(claim, cells)
+    _, value, _, _ = check.number_of(claim, judgement, cells)
+    assert value == pytest.approx(number)
+    assert f" {value:.3g} of the bound" in judgement.reason
+    none = replace(cells, status=(EARLY, EARLY))
+    assert math.isnan(check.number_of(claim, judgement, none)[1]) == (side == "lower")
 
 
 @pytest.mark.parametrize("in_json", [False, True])

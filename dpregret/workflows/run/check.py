@@ -338,12 +338,17 @@ def plays_of(
 
 
 def number_of(claim: Claim, judgement: Judgement, cells: Cells) -> Number:
-    """The number of a claim that is not about privacy."""
+    """The number of a claim that is not about privacy, from the cells of its reason: of a lower bound the fitted ones;
+    NaN where there is none."""
     if claim.type in ("below", "stated"):
+        quantity = SHARE.format(response=claim.response)
+        cells = cells.fitted() if claim.side == "lower" else cells
+        if not len(cells.values):
+            return quantity, *3 * (math.nan,)
         ratios = np.array([fits.mean_interval(responses) for responses in cells.responses.T]) / cells.bounds[:, None]
         worst = int(ratios[:, 0].argmin() if claim.side == "lower" else ratios[:, 0].argmax())
         value, low, high = map(float, ratios[worst])
-        return SHARE.format(response=claim.response), value, low, high
+        return quantity, value, low, high
     symbol = labels_of(claim.response).symbols[claim.parameter]
     quantity = f"{POWER.format(symbol=symbol)} in the {RESPONSE_AXES[claim.response]}, beside the law's logarithms"
     return quantity, *judgement.log_aware
