@@ -175,6 +175,9 @@ def test_the_scatter_of_sets_is_the_t_interval_of_least_squares() -> None:
     assert over_sets.raw.value == pytest.approx(line.slope, abs=1e-6)
     assert (over_sets.raw.low, over_sets.raw.high) == pytest.approx((line.slope - half, line.slope + half), rel=1e-6)
     assert plain.raw.high - plain.raw.low < 1e-6
+    assert (over_sets.samples, plain.samples) == (9 - 1, 6), "one more than the degrees of freedom"
+    wide = np.exp(means + np.linspace(-1, 1, 6)[:, None] * axis)
+    assert fits.fit_power(wide, axis, np.zeros(9), 0.0, scattered=True).samples == 6, "the runs differ by more"
 
 
 def test_halves_share_the_middle_of_an_odd_number_and_need_an_extent() -> None:

@@ -37,6 +37,21 @@ def test_many_runs_need_the_sum_of_two_normal_quantiles() -> None:
     assert reaches == sorted(reaches, reverse=True)
 
 
+@pytest.mark.parametrize("runs", [2, 16])
+def test_the_scatter_of_the_cells_resolves_alike_whatever_the_runs(runs: int) -> None:
+    """Its error has cells - 2 degrees of freedom, however many runs agree in each cell."""
+
+    def law(checkpoints: np.ndarray, value: float) -> np.ndarray:
+        return checkpoints**0.51 * (1 + 0.05 * (-1.0) ** np.log2(checkpoints))
+
+    found = judge(Sweep(law, spread=0.0, runs=runs).frame(), make_claim())
+    assert (found.interval_over, found.runs) == ("cells", runs)
+    horizons = np.array(found.cells_used.split("; "), dtype=float)
+    line = stats.linregress(np.log(horizons), np.log(law(horizons, 0) / horizons**0.5))
+    change = 0.1 + abs(line.slope) + critical_value(len(horizons) - 1) * line.stderr
+    assert found.resolution == pytest.approx(change, rel=1e-6)
+
+
 def test_a_slope_that_sits_off_has_further_to_go_to_the_other_side() -> None:
     claim = make_claim(tol=0.03, tol_reason="no noise")
     sits = judge(Sweep(lambda t, v: t**0.52, spread=0.0).frame(), claim)

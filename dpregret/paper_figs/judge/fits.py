@@ -72,7 +72,8 @@ class PowerFit:
     normalised slopes found without the first, and without the last cell; `lower` and `upper` are the normalised slopes
     of the two halves of the cells, which share the middle one of an odd number, and `bend` is their difference (NaN
     where a half has one coordinate); `largest_run` as the function; `exact`: runs do not differ, so that the intervals
-    of the slopes of the whole sweep are those of the scatter of the cells about their line.
+    of the slopes of the whole sweep are those of the scatter of the cells about their line. `samples` is one more than
+    the degrees of freedom of those intervals: the runs, or cells - 1 where the scatter is the wider of the two.
     """
 
     raw: Estimate
@@ -86,6 +87,7 @@ class PowerFit:
     bend: Estimate
     largest_run: float
     exact: bool
+    samples: int
 
 
 @lru_cache(maxsize=64)
@@ -231,8 +233,9 @@ def fit_power(
     law = log_factor + power * coordinate
     ratio = np.log(responses.mean(axis=0)) - law
     exact = bool((np.ptp(responses, axis=0) <= ROUNDING * responses.mean(axis=0)).all())
-    if scattered or exact:
-        raw = raw.widened(scatter(ratio, coordinate))
+    samples, half = len(responses), scatter(ratio, coordinate) if scattered or exact else 0.0
+    if half > (raw.high - raw.low) / 2:
+        raw, samples = raw.widened(half), cells - 1
     log_aware = raw.shifted(-float(log_factor @ slope_weights(coordinate)))
     lower, upper, bend = (
         (part.shifted(-float(law @ row)) for part, row in zip(parts, halves, strict=True)) if halves else (UNKNOWN,) * 3
@@ -240,7 +243,8 @@ def fit_power(
     ends = [float(ratio[subset] @ slope_weights(coordinate[subset])) for subset in (slice(1, None), slice(None, -1))]
     local = tuple(float(slope) for slope in local_slopes(ratio, coordinate)[1])
     normalised, largest = log_aware.shifted(-power), float(largest_run(responses))
-    return PowerFit(raw, log_aware, normalised, local, min(ends), max(ends), lower, upper, bend, largest, exact)
+    halved = lower, upper, bend
+    return PowerFit(raw, log_aware, normalised, local, min(ends), max(ends), *halved, largest, exact, samples)
 
 
 def _bends(coordinate: Array) -> list[Array]:

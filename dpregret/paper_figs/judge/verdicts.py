@@ -5,11 +5,12 @@ A line goes through `judge`: `collect_cells` finds its cells, and `judge_exponen
 type.
 
 How small a change of a predicted law would have been noticed is the resolution of a claim. The interval of a slope is
-v +- t s', where s' estimates the standard error on nu = runs - 1 degrees of freedom and t is
-the 97.5 % quantile. A response whose true slope is off by `change` is judged definitely otherwise when the interval
-lies beyond the tolerance. A slope that sits at an offset inside the tolerance has further to go to the other side. The
-resolution is the change, in either direction, for which a repetition of the experiment with other random numbers would
-be judged so with probability 0.95: tol + |v| + c s, where c solves
+v +- t s', where s' estimates the standard error on nu degrees of freedom and t is the 97.5 % quantile: nu = runs - 1,
+or cells - 2 where the interval is over the scatter of the cells about their line. A response whose true slope is off
+by `change` is judged definitely otherwise when the interval lies beyond the tolerance. A slope that sits at an offset
+inside the tolerance has further to go to the other side. The resolution is the change, in either direction, for which
+a repetition of the experiment with other random numbers would be judged so with probability 0.95: tol + |v| + c s,
+where c solves
 
     P( c S + Z + Z' - t S' > 0 ) = 0.97,   Z, Z' standard normal, S^2 and S'^2 chi-squared / nu, all independent,
 
@@ -52,14 +53,14 @@ WITH_LOGARITHM: Final = (*LENGTHS, "dimension")
 
 
 @lru_cache(maxsize=64)
-def critical_value(runs: int) -> float:
-    """c above: how many standard errors beyond the tolerance a slope must lie to be noticed."""
+def critical_value(samples: int) -> float:
+    """c above for nu = samples - 1: how many standard errors beyond the tolerance a slope must lie to be noticed."""
     from scipy import optimize, special  # late: printing a table needs neither; scipy.stats takes a second
 
-    freedom = runs - 1
+    freedom = samples - 1
     levels = (np.arange(NODES) + 0.5) / NODES
     scales = np.sqrt(2.0 * special.gammaincinv(freedom / 2.0, levels) / freedom)
-    half = fits.t_quantile(runs) * scales
+    half = fits.t_quantile(samples) * scales
 
     def shortfall(times: float) -> float:
         return float(special.ndtr((times * scales[:, None] - half) / np.sqrt(2.0)).mean()) - AIM
@@ -67,20 +68,23 @@ def critical_value(runs: int) -> float:
     return float(optimize.brentq(shortfall, 0.0, 1e4))
 
 
-def resolution(claim: Claim, rate: Rate, cells: Cells, growth: fits.Estimate) -> tuple[float, float]:
+def resolution(claim: Claim, rate: Rate, cells: Cells, growth: fits.Estimate, samples: int) -> tuple[float, float]:
     """Smallest noticed change, in powers of the parameter and of the logarithm (NaN: the law can have none).
 
-    `cells` are those of the fit, `growth` its slope with the interval.
+    `cells` are those of the fit, `growth` its slope with the interval, which is over `samples` (see `fits.PowerFit`).
     """
     half = np.asarray((growth.high - growth.low) / 2)
-    change = float(noticed(np.asarray(growth.value), half, claim.tol, len(cells.responses)))
+    change = float(noticed(np.asarray(growth.value), half, claim.tol, samples))
     leverage = log_leverage(claim, rate, cells)
     return change, change / abs(leverage) if leverage else float("nan")
 
 
-def noticed(offset: Array, half: Array, tolerance: float, runs: int) -> Array:
-    """tol + |v| + c s: the change that is noticed in both directions at an offset whose interval is +- `half`."""
-    beyond = critical_value(runs) * half / fits.t_quantile(runs)
+def noticed(offset: Array, half: Array, tolerance: float, samples: int) -> Array:
+    """tol + |v| + c s: the change that is noticed in both directions at an offset whose interval is +- `half`.
+
+    `samples` is one more than the degrees of freedom of that interval.
+    """
+    beyond = critical_value(samples) * half / fits.t_quantile(samples)
     return np.asarray(tolerance + np.minimum(np.abs(offset), tolerance) + beyond, dtype=np.float64)
 
 
@@ -424,7 +428,7 @@ def judge_exponent(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Judgement:
     growth, bend = fit.normalised.signed(sign), fit.bend.signed(-1 if lower else 1)
     late = (fit.upper if (sign > 0) != lower else fit.lower).signed(sign)
     low, high = sorted((sign * fit.end_low, sign * fit.end_high))
-    power, log_power = resolution(claim, rate, fitted, growth)
+    power, log_power = resolution(claim, rate, fitted, growth, fit.samples)
     over = "sets" if over_sets else "cells" if fit.exact else "runs"
     side, reason = decide(growth, claim.tol, len(fitted.responses), over, lower)
     bent = "" if over_sets else _bent(side, claim.tol, late, bend)
