@@ -128,6 +128,28 @@ def test_gauges_have_columns_where_somebody_calls_them(tables: Path, paper_runs:
     assert {name: set(map(tuple, each.to_numpy())) for name, each in by} == {True: {("2", "3.00")}, False: {("0", "-")}}
 
 
+def test_calls_and_seconds_per_iteration_are_those_of_whole_cells() -> None:
+    """Budgets of 1 and 7 iterations, one projection of 2 us in each: the cell counts 8, which are 4 a row."""
+    reference = {"experiment": "risk", "stream": "norm-kink", "where": {"epsilon": 1.0}}
+    words = {"group": "study", "operation": "-", "bound_text": "-"}
+    row = {"id": "a", "label": "a", "learner": "a.plain", **words}
+    table = Table.model_validate({"caption": "-", "reference": reference, "rows": [row]})
+    claims = ClaimsFile.model_construct(
+        claims=(), tables=(table,), rows=table.rows, problem="online", response="regret"
+    )
+    judged = pd.DataFrame({"claim": [], "errata": [], "origin": [], "learner": [], "variant": []})
+    counted = {"projections": 4.0, "linear_oracles": 0.0, "local_oracles": 0.0, "solves": 0.0}
+    timed = {"seconds": 8e-5, "seconds_projection": 8e-6, "seconds_linear_oracle": 0.0, "seconds_local_oracle": 0.0}
+    whole = {"learner": "a", "variant": "plain", "experiment": "risk", **counted, **timed}
+    budgets = {1.0: 1.0, 16.0: 7.0}
+    frames = [frame(epsilon=epsilon, iterations=count, **whole) for epsilon, count in budgets.items()]
+    runs = pd.concat(frames, ignore_index=True)
+    costs = costs_table(runs, claims).iloc[0]
+    assert costs["projections per round"] == "1"
+    assert (costs["us per round"], costs["us per projection"]) == ("20.0", "2.00")
+    assert comparison_table(runs, claims, table, judged)["operation counted"].tolist() == ["1 projection"]
+
+
 def frame(**changes: object) -> pd.DataFrame:
     return Sweep(lambda checkpoints, value: np.sqrt(checkpoints), runs=2, horizon=64).frame().assign(**changes)
 

@@ -22,7 +22,7 @@ from dpregret.paper_figs.judge.claims import QUOTED, ClaimsFile, Erratum, Measur
 from dpregret.paper_figs.judge.confirmed import NO_DIGESTS, NOTHING_CONFIRMED, Confirmation
 from dpregret.paper_figs.judge.read_claims import load_paper
 from dpregret.paper_figs.judge.result_tables import NOTHING, PRIVACY_ROUNDING, ExactLosses
-from dpregret.paper_figs.judge.runs import COST_COLUMNS, FURTHER_COSTS, by_experiment, read_runs
+from dpregret.paper_figs.judge.runs import COST_COLUMNS, FURTHER_COSTS, KEY, OPTIONS, by_experiment, read_runs
 from dpregret.paper_figs.judge.universal import universal_checks
 from dpregret.paper_figs.judge.verdicts import judge_claims
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN, labels_of
@@ -37,10 +37,23 @@ FURTHER: Final = ("gauge", "separation")
 MEASURED_HERE: Final = "runs measured here"
 
 
+CELL: Final = [name for name in (*KEY, *OPTIONS) if name not in ("epsilon", "delta")]
+"""Columns that identify what is played at once, for all its privacy budgets."""
+
+
 def per_unit(rows: pd.DataFrame) -> pd.DataFrame:
-    """Calls and seconds per round; rows with a number of iterations hold totals, which are divided by them."""
+    """Calls and seconds per round or iteration, by row.
+
+    Rows with a number of iterations hold totals that are spread evenly over the budgets of their cell, whose numbers
+    of iterations differ: the sum over the cell is divided by the sum of its iterations. Hence `rows` are whole cells.
+    """
     costs = rows.filter([*COST_COLUMNS, *FURTHER_COSTS])
-    return costs.div(rows["iterations"].fillna(1).clip(lower=1), axis="index") if "iterations" in rows else costs
+    if "iterations" not in rows:
+        return costs
+    cells = [rows[name] for name in CELL if name in rows]
+    totals = costs.assign(iterations=rows["iterations"].clip(lower=1)).groupby(cells, dropna=False)
+    sums = totals.transform("sum", min_count=1)
+    return costs.where(rows["iterations"].isna(), sums[costs.columns].div(sums["iterations"], axis="index"))
 
 
 def costs_table(runs: pd.DataFrame, claims: ClaimsFile) -> pd.DataFrame:
@@ -146,7 +159,7 @@ def comparison_table(runs: pd.DataFrame, claims: ClaimsFile, table: Table, judge
             always.setdefault((record["learner"], record["variant"]), []).append(record)
     named = {"epsilon" if name == "mu" else str(name) for row in table.rows for name in row.exponents}
     parameters = [name for name in EXPONENTS if name in named]
-    parts, rows = by_experiment(runs), []
+    parts, calls, rows = by_experiment(runs), per_unit(runs), []
     for row in table.rows:
         reference = row.reference or table.reference
         measured = [by_id[name] for name in row.claim_ids()]
@@ -159,7 +172,7 @@ def comparison_table(runs: pd.DataFrame, claims: ClaimsFile, table: Table, judge
             "neighbouring": row.neighbouring,
             "window": _protected(parts.get(reference.experiment, runs), row),
             "knows": row.knows or DASH,
-            **_reference_cells(parts.get(reference.experiment, runs), claims, table, row),
+            **_reference_cells(parts.get(reference.experiment, runs), calls, claims, table, row),
             "operation claimed": row.operation,
             BOUND_TEXT: row.bound_text,
             BOUND_LATEX: row.bound_latex,
@@ -216,7 +229,10 @@ def _delivered(rows: pd.DataFrame, epsilon: float) -> str:
     return f"{of_round} a round, {at_most}{formats.significant(proved)} a record in {repeated:.0f} rounds"
 
 
-def _reference_cells(runs: pd.DataFrame, claims: ClaimsFile, table: Table, row: TableRow) -> dict[str, str]:
+def _reference_cells(
+    runs: pd.DataFrame, calls: pd.DataFrame, claims: ClaimsFile, table: Table, row: TableRow
+) -> dict[str, str]:
+    """Cells of a row that are measured at its reference setting. calls: per unit, of all runs."""
     word = labels_of(claims.response).response
     names = ["eps / delta", "accounted eps", "operation counted", "draws", word, f"{word} / bound"]
     names += [f"{word} / baseline", "iterations", "width"] if claims.problem == "erm" else []
@@ -232,7 +248,7 @@ def _reference_cells(runs: pd.DataFrame, claims: ClaimsFile, table: Table, row: 
     cells = [
         f"{epsilon:g} / {delta:g}" if private else DASH,
         _delivered(rows, epsilon) if private else DASH,
-        counted_operations(rows),
+        counted_operations(calls.loc[rows.index]),
         formats.significant(float(rows["draws"].mean())) if "draws" in rows.columns else DASH,
         _mean_text(regret, fixed=claims.problem == "online"),
         formats.significant(float(regret.mean() / rows["bound"].mean())),
@@ -278,9 +294,9 @@ def last_rows(selected: pd.DataFrame, largest: Sequence[str]) -> pd.DataFrame:
     return rows
 
 
-def counted_operations(rows: pd.DataFrame) -> str:
+def counted_operations(calls: pd.DataFrame) -> str:
     """Oracle calls per round or iteration as counted, such as `1 projection`; `none` when there are none."""
-    counts = per_unit(rows).mean().reindex(list(OPERATIONS)).rename(OPERATIONS)
+    counts = calls.mean().reindex(list(OPERATIONS)).rename(OPERATIONS)
     if counts.isna().all():
         return DASH
     return ", ".join(f"{count:.3g} {label}" for label, count in counts.items() if count > 0) or "none"
