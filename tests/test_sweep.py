@@ -310,6 +310,18 @@ def test_a_window_of_a_group_is_served_by_a_power_of_two_and_said(monkeypatch: p
     assert "all protect all rounds, which is more" in shown
 
 
+def test_a_window_of_a_group_beyond_all_rounds_protects_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next power of two is above T: the learner is played as for W = T, once, and the remark says so."""
+    monkeypatch.setattr(sweep, "_group", lambda *_: ["wdp-cocop-gaussian"])
+    given = {**SMALL, "rounds": 40, "cores": 1}
+    found = dp.sweep("private", **given, window=[8, 36, 100])
+    assert [(play.window, play.protects) for play in found] == [(8, "last 8"), (64, "all rounds")]
+    assert "T = 40: W = 64 protects all rounds" in repr(found)
+    assert "no algorithm with a window" not in repr(found)
+    alone = dp.play("wdp-cocop-gaussian", **{**SMALL, "rounds": 40})
+    assert found[1].rows["regret"].tolist() == alone.rows["regret"].tolist()
+
+
 def test_progress_goes_to_standard_error_where_it_is_asked_for(capfd: pytest.CaptureFixture[str]) -> None:
     dp.sweep([Still, Twin], **SMALL, cores=1)
     assert capfd.readouterr() == ("", "")

@@ -92,10 +92,9 @@ class Request:
 
     @property
     def served(self) -> int:
-        """The window that mechanisms are made for: the next power of two; 0 for the whole sequence."""
-        if self.window is None or self.window >= self.rounds:
-            return 0
-        return 1 << (self.window - 1).bit_length()
+        """The window that mechanisms are made for: the next power of two; 0 for the whole sequence, from T on."""
+        power = self.rounds if self.window is None else 1 << (self.window - 1).bit_length()
+        return power if power < self.rounds else 0
 
     @cached_property
     def row(self) -> pd.DataFrame:
@@ -606,8 +605,9 @@ def _text(advice: Advice, why: bool, own: OfStudy | None = None, record: Planned
         )
     if advice.others:
         lines.append(f"Also measured: {', '.join(advice.others)} (--loss NAME).")
-    if request.window is not None and request.served not in (0, request.window):
-        lines.append(f"Windows are powers of two: {request.served} serves {request.window}.")
+    if request.window is not None and request.window < request.rounds and request.served != request.window:
+        wide = request.served or "one that protects all rounds"
+        lines.append(f"Windows are powers of two: {wide} serves {request.window}.")
     if why:
         lines += ["\nNot listed:", *(f"  {name}: {text}" for name, text in advice.left_out.items())]
     parts = [part for text in lines for part in text.splitlines() or [""]]

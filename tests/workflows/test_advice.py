@@ -149,6 +149,14 @@ def test_less_is_served_by_more_but_not_more_by_less(few: Tables) -> None:
     assert refused.left_out["wdp-cocop-gamma.corrected"] == "not private as claimed: refuted"
 
 
+def test_a_window_whose_power_of_two_reaches_all_rounds_is_served_by_all(few: Tables) -> None:
+    served = {window: Request(1000, 4, 1.0, window).served for window in (None, 500, 512, 513, 1000, 4096)}
+    assert served == {None: 0, 500: 512, 512: 512, 513: 0, 1000: 0, 4096: 0}
+    found = advise(Request(1000, 4, 1.0, 600, set="ball"), *few)
+    assert found.learners == advise(Request(1000, 4, 1.0, set="ball"), *few).learners
+    assert "one that protects all rounds serves 600" in " ".join(advice._text(found, why=False).split())
+
+
 GOOD = {"--rounds": "64", "--dimension": "4", "--epsilon": "1"}
 
 

@@ -130,7 +130,7 @@ class Played:
         """The rounds of which one is protected by the guarantee: `last 64`, `all rounds`, or `nothing` without one."""
         if math.isinf(self.epsilon) or self.unproved:
             return "nothing"
-        return f"last {self.window}" if self.window else "all rounds"
+        return f"last {self.window}" if 0 < self.window < self.rounds else "all rounds"
 
     @property
     def overspent(self) -> bool:

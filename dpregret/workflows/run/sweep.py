@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -292,8 +292,11 @@ def sweep(
         def jobs_of(learner: str | type[Any]) -> list[Job]:
             _, kind, _ = named(learner)
             here = windows if kind.card.windowed and kind.card.private else None
-            sizes = itertools.product(grid["rounds"], grid["dimension"])
-            return [job(learner, stream, size, dims, here, budgets, shared) for size, dims in sizes]
+            calls = []
+            for size, dims in itertools.product(grid["rounds"], grid["dimension"]):
+                one = partial(job, learner, stream, size, dims, epsilons=budgets, shared=shared)
+                calls += [one(here)] if here is None or not grouped else _within_rounds(one, here)
+            return calls
 
         chosen, left_out = _chosen(listed, stream, jobs_of)
         if windows is not None and not any(call.windowed for call in chosen):
@@ -301,6 +304,9 @@ def sweep(
                 no_effect = "none of these learners has one, so that it has no effect: leave it out"
                 raise ConfigError(f"{PLAY}: window: {no_effect}")
             remarks = ["no algorithm with a window serves this stream: all protect all rounds, which is more"]
+        longest = sorted({call.experiment.horizon[0] for call in chosen if call.windowed})
+        beyond = [(size, [window for window in windows or () if window > size]) for size in longest]
+        remarks += [f"T = {size}: W = {min(wide)} protects all rounds" for size, wide in beyond if wide]
         hours = sum(predicted(call.experiment)[1] for call in chosen) / 3600
         if message := bounds.beyond("hours", hours):
             raise ConfigError(f"{PLAY}: {message}".replace("--config ", ""))
@@ -327,6 +333,17 @@ def _served(windows: Sequence[Any]) -> tuple[list[int], list[str]]:
     moved = [window for window in asked if window & (window - 1)]
     said = [f"windows are powers of two: {1 << (window - 1).bit_length()} serves {window}" for window in moved]
     return served, said
+
+
+def _within_rounds(one: Callable[[Sequence[int] | None], Job], windows: Sequence[int]) -> list[Job]:
+    """Calls of a learner at windows of at most T rounds; a larger one protects all rounds, as W = T does."""
+    whole_sequence = one(None)
+    rounds = whole_sequence.experiment.horizon[0]
+    inside = [window for window in windows if window <= rounds]
+    calls = [one(inside)] if inside else []
+    if len(inside) < len(windows) and rounds not in inside:
+        calls.append(replace(whole_sequence, windowed=True))
+    return calls
 
 
 def _several(key: str, value: Any, bounds: Limits) -> list[Any]:
