@@ -570,6 +570,10 @@ def test_saturated_cells_of_a_gain_are_marked() -> None:
     runs = pd.concat([sweep(3.0, "corrected", stay=1e-3), sweep(1.0, stay=1e-3)], ignore_index=True)
     assert set(gains(runs, chapter("root"))["cell"]) == {"saturated"}
     assert collect_cells(runs, claim()).status == ("saturated",) * len(WINDOWS)
+    for stays in ((0.5, 1e-3), (1e-3, 0.5)):
+        runs = pd.concat([sweep(1.0, name, stay=stay) for name, stay in zip(("corrected", "root"), stays, strict=True)])
+        assert set(gains(runs, chapter("root"))["cell"]) == {"saturated"}, "of either mechanism"
+    assert set(gains(runs.assign(trivial_regret=1e9), chapter("root"))["cell"]) == {"used"}
 
 
 def test_a_crossover_is_drawn_where_it_was_computed_and_measured(tmp_path: Path) -> None:

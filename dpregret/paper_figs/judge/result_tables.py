@@ -17,7 +17,7 @@ import pandas as pd
 
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge import fits
-from dpregret.paper_figs.judge.cells import FAILED, Cells, NotRun, collect_cells, setting
+from dpregret.paper_figs.judge.cells import FAILED, USED, Cells, NotRun, collect_cells, setting
 from dpregret.paper_figs.judge.claims import Claim, ClaimsFile, Gain, Swept
 from dpregret.paper_figs.judge.fits import Estimate
 from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, RESPONSE_AXES, Rate, labels_of, swept_symbol
@@ -215,7 +215,8 @@ GAINS: Final = "gains"
 GAINED: Final = (
     "What a learner gains when only its mechanism is exchanged: the response (and the mean norm of the noise) with the "
     "replaced mechanism over that with the mechanism in its place, same losses, 95 % intervals over runs. Above 1 the "
-    "mechanism is better than the one that it replaces. A cell is saturated or early by the same rules as in fits."
+    "mechanism is better than the one that it replaces. A cell is saturated or early by the same rules "
+    "as in fits, if either mechanism is."
 )
 GAIN_COLUMNS: Final = (
     "learner", "with", "over", "experiment", "where", "stream", "parameter", "value", "noise ratio", "response",
@@ -271,7 +272,7 @@ def _gain_rows(runs: pd.DataFrame, gain: Gain) -> Iterator[dict[str, object]]:
                     "value": value,
                     "response": gain.response,
                     "setting": settings.get(stream, ""),
-                    "cell": first.status[cell],
+                    "cell": next((at[cell] for at in (first.status, second.status) if at[cell] != USED), USED),
                     "runs": min(len(first.responses), len(second.responses)),
                     **(ratio(*noises) if noisy else fits.UNKNOWN).columns("noise"),
                     **ratio(first.responses[:, cell], second.responses[:, cell]).columns("ratio"),
