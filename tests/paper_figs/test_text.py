@@ -86,6 +86,9 @@ def test_numbers_and_dashes_stay_as_they_are(text: str) -> None:
         ((58863.2, 58863.0, 58863.4), "58863.20 (no spread)", "58863 (no spread)"),
         ((7012.0, 7011.8, 7012.2), "7012.00 [7011.80, 7012.20]", "7012 [7012, 7012]"),
         ((0.5, math.nan, math.nan), "0.50 [-, -]", "0.5 [-, -]"),
+        ((8.98e-8, 7.66e-8, 1.03e-7), "0.00 (no spread)", "8.98e-08 [7.66e-08, 1.03e-07]"),
+        ((0.0, 0.0, 0.0), "0.00 (no spread)", "0 (no spread)"),
+        ((8.98e-8, 8.98e-8, 8.98e-8), "0.00 (no spread)", "8.98e-08 (no spread)"),
     ],
 )
 def test_an_interval_shows_its_ends_or_says_that_it_has_none(
@@ -94,6 +97,14 @@ def test_an_interval_shows_its_ends_or_says_that_it_has_none(
     assert formats.with_interval(Estimate(*estimate)) == decimals
     assert formats.significant_interval(Estimate(*estimate)) == digits
     assert shielded(decimals) == decimals
+
+
+def test_small_numbers_in_a_unit_are_narrow_by_their_own_size() -> None:
+    regret = Estimate(0.06, 0.059997, 0.060003)
+    assert (formats.with_interval(regret, 1), formats.with_interval(regret, 1, least=0.0)) == (
+        "0.1 (no spread)",
+        "0.060000 [0.059997, 0.060003]",
+    )
 
 
 @pytest.mark.parametrize(

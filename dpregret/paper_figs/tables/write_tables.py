@@ -265,7 +265,7 @@ def _mean_text(regret: Array, fixed: bool) -> str:
         estimate = fits.mean_interval(regret)
     except fits.NoExponent:
         return formats.format_number(float(regret.mean()), 1) if fixed else formats.significant(float(regret.mean()))
-    return formats.with_interval(estimate, 1) if fixed else formats.significant_interval(estimate)
+    return formats.with_interval(estimate, 1, least=0.0) if fixed else formats.significant_interval(estimate)
 
 
 def _problem_cells(rows: pd.DataFrame) -> list[str]:

@@ -67,24 +67,30 @@ def all_digits(value: float, digits: int = 3) -> str:
 
 
 def significant_interval(estimate: Estimate, text: Callable[[float, int], str] = significant) -> str:
-    """`value [low, high]` with three significant digits, or as many as tell the ends apart."""
-    return _with_ends(estimate, text, 3)
+    """`value [low, high]` with three significant digits, or as many as tell the ends apart.
+
+    A number in a unit, such as a regret: how wide its interval is, its own size says.
+    """
+    return _with_ends(estimate, text, 3, abs(estimate.value))
 
 
-def with_interval(estimate: Estimate, digits: int = 2) -> str:
-    """`value [low, high]` with `digits` decimals, or as many as tell the ends apart."""
-    return _with_ends(estimate, format_number, digits)
+def with_interval(estimate: Estimate, digits: int = 2, least: float = 1.0) -> str:
+    """`value [low, high]` with `digits` decimals, or as many as tell the ends apart.
+
+    An interval is narrow by the size of its number, or by `least` where that is larger: one, as exponents are compared.
+    """
+    return _with_ends(estimate, format_number, digits, max(least, abs(estimate.value)))
 
 
 MOST_DIGITS = 6
 """Of a number in a table of results."""
 NO_SPREAD, NARROW = "no spread", 1e-5
-"""What stands in place of an interval whose width is at most this share of its number, or of one."""
+"""What stands in place of an interval whose width is at most this share of its number, for decimals at least of one."""
 
 
-def _with_ends(estimate: Estimate, text: Callable[[float, int], str], digits: int) -> str:
-    """The shortest text from `digits` on in which the ends differ; without ends where they hardly do."""
-    if estimate.high - estimate.low <= NARROW * max(1.0, abs(estimate.value)):
+def _with_ends(estimate: Estimate, text: Callable[[float, int], str], digits: int, scale: float) -> str:
+    """The shortest text from `digits` on in which the ends differ; without ends where by `scale` they hardly do."""
+    if estimate.high - estimate.low <= NARROW * scale:
         return f"{text(estimate.value, digits)} ({NO_SPREAD})"
     value, low, high = _apart(estimate, text, digits)
     return f"{value} [{low}, {high}]"
