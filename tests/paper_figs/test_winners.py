@@ -12,16 +12,17 @@ from scipy import stats
 from dpregret.paper_figs.figures.grammar import Theme
 from dpregret.paper_figs.figures.style import style_context
 from dpregret.paper_figs.judge.fits import Estimate
+from dpregret.paper_figs.judge.result_tables import ExactLoss
 from dpregret.paper_figs.winners import table as measuring
 from dpregret.paper_figs.winners.laws import Law, coverage, setting
-from dpregret.paper_figs.winners.table import ExperimentFacts, Facts, StreamFacts, winners
+from dpregret.paper_figs.winners.table import ExperimentFacts, Facts, Refutation, StreamFacts, winners
 from dpregret.paper_figs.winners.write_winners import profile_figure
 
 ABOUT = ExperimentFacts({"kink": "full", "other": "full"}, {})
 FACTS = Facts(
     {("paper", "one"): ABOUT},
     {("full", name): StreamFacts("kinked", "oblivious") for name in ("kink", "other")},
-    {"liar.printed": "exact privacy loss eps = 2, claimed 1"},
+    {"liar.printed": Refutation("exact privacy loss eps = 2, claimed 1", 0.5)},
     frozenset({"optimist"}),
 )
 RUNS = 8
@@ -98,8 +99,18 @@ def test_what_does_not_keep_its_eps_is_barred_and_named() -> None:
 def test_refutations_come_from_the_audit_and_from_exact_losses() -> None:
     said = ["violates its claim: 1.2 times, exact", "keeps its claim", "not proved: accounted eps is 2 times"]
     audit = pd.DataFrame({"learner": ["a", "b", "c"], "variant": "v", "finding": said})
-    exact = pd.DataFrame({"name": ["d.v", "e.v"], "claimed": [1.0, 1.0], "attained": [1.5, 1.0]})
-    assert set(measuring.refutations(audit, exact)) == {"a.v", "d.v"}
+    inside = ExactLoss(1.0, 7.5, "noisy sums", fails_from=0.0, released=False)
+    exact = {"a.v": inside, "d.v": ExactLoss(1.0, 1.5, "a pair", 0.7), "e.v": ExactLoss(1.0, 1.0, "a pair")}
+    found = measuring.refutations(audit, exact | {"f.v": inside})
+    assert set(found) == {"a.v", "d.v"}
+    assert found["a.v"].reason == "violates its claim"  # a loss inside of the algorithm refutes nothing
+    assert [measuring.refuted_at(found, "d.v", epsilon) for epsilon in (0.5, 1.0)] == ["", found["d.v"].reason]
+
+
+def test_a_loss_bars_from_the_epsilon_on_at_which_it_fails() -> None:
+    changes = [{"epsilon": epsilon, "delivered_epsilon": epsilon} for epsilon in (0.25, 1.0)]
+    cells = measured(*(played("liar.printed", noisy(1.0), **change) for change in changes))
+    assert dict(zip(cells["epsilon"], cells["barred"] != "", strict=True)) == {0.25: False, 1.0: True}
 
 
 def test_windows_and_horizons_are_those_that_a_mechanism_was_made_for() -> None:

@@ -7,7 +7,8 @@ its options), set, dimension and number of rounds T (or of records); learners me
 * T is the end of a play, or a power of four that the play of a learner which does not receive T passes.
 * A window of at least T protects everything ("all"). A learner that protects everything takes part where its mechanism
   was made for T rounds, not at earlier checkpoints of a longer play, whose noise pays for more.
-* A private learner takes part unless its accounted epsilon is above eps, or the audit refutes it: then it is barred.
+* A private learner takes part unless its accounted epsilon is above eps, or the audit refutes it, or an exact loss
+  does so at this eps: then it is barred.
 
 For a setting with k learners of the same guarantee, the winner w and a rival j, run by run on the same losses (where
 runs differ: on their own), d = regret_j - regret_w has a one-sided t test with p_j = P(t_{n-1} > mean d / s.e.). To
@@ -36,6 +37,7 @@ from scipy import special
 
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge.fits import UNKNOWN, Estimate, t_quantile
+from dpregret.paper_figs.judge.result_tables import ExactLoss, ExactLosses
 from dpregret.paper_figs.judge.runs import OPTIONS, ORACLES, RunsError, read_file
 from dpregret.paper_figs.text import formats
 
@@ -78,16 +80,24 @@ class StreamFacts(NamedTuple):
     kind: str
 
 
+class Refutation(NamedTuple):
+    """Why a privacy claim is refuted, and the smallest eps at which it is."""
+
+    reason: str
+    fails_from: float = 0.0
+
+
 @dataclass(frozen=True)
 class Facts:
-    """Facts beside the rows. Keys: (paper, experiment); (feedback, stream); learner.variant -> why it is refuted.
+    """Facts beside the rows. Keys: (paper, experiment); (feedback, stream); learner.variant -> what refutes it, or why
+    it is refuted at every eps.
 
     stochastic_only: learners (without variant) whose bounds hold for stochastic losses alone.
     """
 
     experiments: Mapping[tuple[str, str], ExperimentFacts]
     streams: Mapping[tuple[str, str], StreamFacts]
-    refuted: Mapping[str, str] = field(default_factory=dict)
+    refuted: Mapping[str, Refutation | str] = field(default_factory=dict)
     stochastic_only: frozenset[str] = frozenset()
 
 
@@ -99,23 +109,34 @@ class Sample(NamedTuple):
     trivial: Array
 
 
-def refutations(audit: pd.DataFrame, exact: pd.DataFrame) -> dict[str, str]:
-    """learner.variant -> why its privacy claim is refuted: by an exact loss, or by the audit."""
-    reasons = {}
+def refutations(audit: pd.DataFrame, exact: ExactLosses) -> dict[str, Refutation]:
+    """learner.variant -> what refutes its privacy claim: an exact loss that does so, or the audit.
+
+    An exact loss that does so at every eps stands in place of what the audit found.
+    """
+    found = {}
     for row in audit.to_dict("records"):
         finding = str(row["finding"])
         if finding.startswith(("violates", "BROKEN")):
-            reasons[f"{row['learner']}.{row['variant']}"] = finding.split(":")[0]
-    for row in exact.to_dict("records"):
-        if float(row["attained"]) > float(row["claimed"]) * (1 + SLACK):
-            reasons[str(row["name"])] = f"exact privacy loss eps = {row['attained']:.3g}, claimed {row['claimed']:.3g}"
-    return reasons
+            found[f"{row['learner']}.{row['variant']}"] = Refutation(finding.split(":")[0])
+    for name, loss in exact.items():
+        if loss.refutes and (name not in found or loss.fails_from == 0):
+            reason = f"exact privacy loss eps = {loss.attained:.3g}, claimed {loss.claimed:.3g}"
+            found[name] = Refutation(reason, loss.claimed if np.isnan(loss.fails_from) else loss.fails_from)
+    return found
 
 
-def read_refutations(*files: Path) -> dict[str, str]:
+def read_refutations(*files: Path) -> dict[str, Refutation]:
     """The same from files: the table of the audit, if there is one, and last that of the exact losses."""
-    *audit, exact = map(formats.read_csv, files)
-    return refutations(audit[0] if audit else pd.DataFrame(), exact)
+    *audit, exact = files
+    return refutations(formats.read_csv(audit[0]) if audit else pd.DataFrame(), ExactLoss.read(exact))
+
+
+def refuted_at(found: Mapping[str, Refutation | str], learner: str, epsilon: float) -> str:
+    """Why the claim of learner.variant is refuted at epsilon; empty where it is not."""
+    refutation = found.get(learner, "")
+    reason, fails_from = (refutation, 0.0) if isinstance(refutation, str) else refutation
+    return reason if epsilon >= fails_from else ""
 
 
 def read_rows(files: Iterable[Path], facts: Facts) -> pd.DataFrame:
@@ -202,7 +223,7 @@ def measure(rows: pd.DataFrame, facts: Facts) -> pd.DataFrame:
     )
     delivered = grouped["delivered_epsilon"].max()
     proved = [f"accounted eps = {epsilon:.3g}" for epsilon in delivered]
-    refuted = [facts.refuted.get(learner, "") for learner in cells["learner"]]
+    refuted = [refuted_at(facts.refuted, *cell) for cell in zip(cells["learner"], cells["epsilon"], strict=True)]
     holds = delivered <= cells["epsilon"] * (1 + SLACK)
     barred = np.where(cells["private"], np.where(holds, refuted, proved), "")
     streams = [facts.streams[pair] for pair in zip(cells["feedback"], cells["stream"], strict=True)]

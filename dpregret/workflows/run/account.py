@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from dpregret.core.files import reference
 from dpregret.paper_figs.judge.result_tables import PRIVACY_ROUNDING
-from dpregret.paper_figs.winners.table import read_refutations
+from dpregret.paper_figs.winners.table import Refutation, read_refutations
 
 GAUSSIAN: Final = "Gaussian differential privacy, exact conversion (Dong, Roth & Su 2022)"
 PURE: Final = "basic composition (Dwork & Roth 2014, Section 3.5)"
@@ -116,8 +116,8 @@ def _lower(sentence: str) -> str:
 
 
 @cache
-def refutations() -> dict[str, str]:
-    """learner.variant -> why its privacy claim is refuted, by the committed reference."""
+def refutations() -> dict[str, Refutation]:
+    """learner.variant -> what refutes its privacy claim, by the committed reference."""
     folder = reference() / "audit"
     files = folder / "audit.csv", folder / "exact_losses.csv"
     return read_refutations(*files) if all(file.is_file() for file in files) else {}

@@ -15,6 +15,7 @@ from dpregret.core.errors import ConfigError
 from dpregret.paper_figs.judge.fits import Estimate, mean_interval
 from dpregret.paper_figs.judge.result_tables import PRIVACY_ROUNDING
 from dpregret.paper_figs.text import formats
+from dpregret.paper_figs.winners.table import refuted_at
 from dpregret.workflows.run.account import UNKNOWN, Account, refutations, sentence
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ class Played:
         if math.isinf(self.epsilon):
             return ""
         accounted = "no finite epsilon is accounted" if math.isinf(self.accounted_epsilon) else ""
-        return refutations().get(self.learner, accounted)
+        return refuted_at(refutations(), self.learner, self.epsilon) or accounted
 
     @property
     def protects(self) -> str:
@@ -184,7 +185,7 @@ class Played:
             lines.append(f"accounted eps = {self.accounted_epsilon:.4g}{of_round} at delta = {self.delta:g}")
             if self.overspent:
                 lines[-1] += f": more than the {self.epsilon:g} that was asked for"
-            if reason := refutations().get(self.learner):
+            if reason := refuted_at(refutations(), self.learner, self.epsilon):
                 lines.append(f"the claim of this variant is refuted: {reason}")
         if private and self.participations > 1:
             exactly = self.last["record_least"].min() >= self.record_epsilon * (1 - PRIVACY_ROUNDING)
