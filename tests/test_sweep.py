@@ -322,6 +322,18 @@ def test_a_window_of_a_group_beyond_all_rounds_protects_them(monkeypatch: pytest
     assert found[1].rows["regret"].tolist() == alone.rows["regret"].tolist()
 
 
+def test_regrets_on_other_losses_are_not_subtracted(swept: Any) -> None:
+    """A stream aimed at epsilon: the baseline of a play at another epsilon differs."""
+    first, *others = [play for play in swept if play.rounds == 64 and math.isinf(play.epsilon)]
+    assert swept.ranking()["behind"].notna().all()
+    assert "depend on epsilon" not in repr(swept)
+    rows = first.rows
+    moved = replace(first, rows=rows.assign(regret=2 * rows["regret"], trivial_regret=2 * rows["trivial_regret"]))
+    found = replace(swept, plays=(moved, *others))
+    assert found.ranking()["behind"].isna().sum() == 1
+    assert "losses of norm-kink depend on epsilon" in " ".join(repr(found).split())
+
+
 def test_progress_goes_to_standard_error_where_it_is_asked_for(capfd: pytest.CaptureFixture[str]) -> None:
     dp.sweep([Still, Twin], **SMALL, cores=1)
     assert capfd.readouterr() == ("", "")

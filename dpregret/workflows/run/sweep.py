@@ -22,7 +22,7 @@ import pandas as pd
 from dpregret.core.arguments import plain, truth, whole
 from dpregret.core.errors import ConfigError, not_allowed
 from dpregret.core.machine import machine_gb, processors
-from dpregret.paper_figs.judge.fits import mean_interval
+from dpregret.paper_figs.judge.fits import UNKNOWN, mean_interval
 from dpregret.paper_figs.text import formats
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.plan.config import Limits
@@ -46,7 +46,7 @@ PATIENCE: Final = 1.0
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Swept:
-    """Plays of several learners on the same losses.
+    """Plays of several learners on the same losses, unless the stream is aimed at epsilon.
 
     plays: in the order of learners and settings. left_out: learners of a group that could not be played -> why.
     remarks: on the window of a group. Indexed, a `Swept` gives its plays.
@@ -88,9 +88,10 @@ class Swept:
         Returns:
             One row a setting and learner: what varies, rank (from 1), learner, protects (`last 64`, `all rounds` or
             `nothing`), regret with low and high (units of the loss; 95 % over runs), behind (mean difference to the
-            first, run by run on the same losses) with behind_low and behind_high, of_baseline (regret over that of the
-            fixed-point baseline), accounted_epsilon, same_as (a learner above with the same regret in every run but for
-            rounding: the two are one algorithm here). Printed, it is text of 80 columns at most.
+            first, run by run; NaN where the losses differ, as on a stream aimed at epsilon) with behind_low and
+            behind_high, of_baseline (regret over that of the fixed-point baseline), accounted_epsilon, same_as (a
+            learner above with the same regret in every run but for rounding: the two are one algorithm here).
+            Printed, it is text of 80 columns at most.
         """
         rows: list[dict[str, Any]] = []
         for setting, plays in self._settings().items():
@@ -192,6 +193,8 @@ class Swept:
         notes = [f"fixed-point baseline: {baselines.pop()}"] if len(baselines) == 1 else []
         if self.varied and max(map(len, self._settings().values())) > _FEW:
             notes.append(f"the first {_FEW} of each setting; ranking() has all")
+        if any(not _same_losses(play, plays[0]) for plays in self._settings().values() for play in plays):
+            notes.append(f"losses of {self.plays[0].stream} depend on epsilon: plays at another one met other losses")
         unproved = {self._name(play): play.unproved for play in self.plays if play.unproved}
         notes += [f"no guarantee: {name}: {reason}" for name, reason in unproved.items()]
         overspent = {self._name(play): play for play in self.plays if play.overspent and not play.unproved}
@@ -245,7 +248,7 @@ _FEW: Final = 3
 
 def _ranked(rank: int, play: Played, ordered: Sequence[Played]) -> dict[str, Any]:
     regret, first = play.last.set_index("run")["regret"], ordered[0].last.set_index("run")["regret"]
-    behind = mean_interval((regret - first).to_numpy())
+    behind = mean_interval((regret - first).to_numpy()) if _same_losses(play, ordered[0]) else UNKNOWN
     above = ordered[: rank - 1]
     runs = regret.to_numpy()
     same = next((other for other in above if np.allclose(other.last["regret"], runs, rtol=SAME, atol=0)), None)
@@ -263,6 +266,12 @@ def _ranked(rank: int, play: Played, ordered: Sequence[Played]) -> dict[str, Any
         "accounted_epsilon": play.accounted_epsilon,
         "same_as": "" if same is None else same.learner,
     }
+
+
+def _same_losses(first: Played, second: Played) -> bool:
+    """Whether the fixed-point baseline has the same regret in every run: a stream may be aimed at epsilon."""
+    one, other = (play.last["trivial_regret"].to_numpy(dtype=float) for play in (first, second))
+    return bool(np.allclose(one, other, rtol=SAME, atol=SAME, equal_nan=True))
 
 
 def _cell(play: Played, least: float) -> str:
