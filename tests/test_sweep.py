@@ -334,6 +334,12 @@ def test_regrets_on_other_losses_are_not_subtracted(swept: Any) -> None:
     assert "losses of norm-kink depend on epsilon" in " ".join(repr(found).split())
 
 
+def test_windows_without_noise_have_a_column_each() -> None:
+    found = dp.sweep(ONE["learner"], **SMALL, window=[8, 16], epsilon=[math.inf], cores=1)
+    assert found.varied == ["window"]
+    assert all(f"$W = {window}$" in found.to_latex() for window in (8, 16))
+
+
 def test_progress_goes_to_standard_error_where_it_is_asked_for(capfd: pytest.CaptureFixture[str]) -> None:
     dp.sweep([Still, Twin], **SMALL, cores=1)
     assert capfd.readouterr() == ("", "")

@@ -70,7 +70,8 @@ class Swept:
         """The parameters that have several values."""
         private = self._frame.loc[self._frame["epsilon"] < float("inf")]
         several = [name for name in ("rounds", "dimension") if self._frame[name].nunique() > 1]
-        several += ["window"] * (private.loc[private["window"] > 0, "window"].nunique() > 1)
+        windowed = private if len(private) else self._frame  # windows shape plays without noise, too
+        several += ["window"] * (windowed.loc[windowed["window"] > 0, "window"].nunique() > 1)
         return several + ["epsilon"] * (private["epsilon"].nunique() > 1)
 
     def __getitem__(self, position: int) -> Played:
