@@ -27,7 +27,7 @@ from dpregret.core import boundary, interrupt
 from dpregret.core.errors import NAME_PATTERN, NAME_RULE, ConfigError, not_allowed
 from dpregret.core.files import reference
 from dpregret.core.machine import processors
-from dpregret.core.paper_names import paper_of, short_names
+from dpregret.core.paper_names import meant, paper_of, short_names
 from dpregret.workflows.plan.late import late
 from dpregret.workflows.plan.read import TARGETS, offered_profiles, papers, profile_path
 
@@ -426,11 +426,9 @@ def show(paper: str, profile: str | None, **options: Any) -> NoReturn:
         folders = [chosen, *filter(Path.is_dir, [reference(chosen)])]
     else:
         files = [file for part in ("", "*/") for file in Path("results").glob(f"{part}*/claims.csv")]
-        whole = paper in papers()
-        runs = [
-            file for file in files if file.parent.name == paper or (not whole and file.parent.name.startswith(paper))
-        ]
-        runs = [file for file in runs if not file.resolve().is_relative_to(reference().resolve())]
+        files = [file for file in files if not file.resolve().is_relative_to(reference().resolve())]
+        named_so = meant(paper, sorted({file.parent.name for file in files}), papers())
+        runs = [file for file in files if file.parent.name in named_so]
         folders = [max(runs, key=lambda file: file.stat().st_mtime_ns).parents[1]] if runs else []
         folders.append(reference())
     hand_over("paper_figs.tables.show:main", paper=paper, results=folders, known=papers(), **options)

@@ -261,6 +261,17 @@ def test_a_paper_that_was_not_run_is_not_the_one_whose_name_goes_on(
     assert str(ROOT / "results" / "reference" / "asi_et_al_2023") in call("table", "asi_et_al_2023").stdout
 
 
+def test_the_newest_run_is_of_the_paper_that_a_short_name_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for second, paper in enumerate(("asi_et_al_2023", "asi_et_al_2023_experts"), 1):
+        run = tmp_path / "results" / f"run_{second}"
+        shutil.copytree(ROOT / "results/reference" / paper, run / paper)
+        os.utime(run / paper / "claims.csv", (second, second))
+    assert call("table", "asi").stdout.startswith("results/run_1/asi_et_al_2023/table_1.csv")
+
+
 @pytest.fixture
 def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder that looks like a clone."""

@@ -13,7 +13,7 @@ import pytest
 from plays import small
 
 from dpregret.core.errors import ConfigError
-from dpregret.core.paper_names import paper_of
+from dpregret.core.paper_names import meant, paper_of
 from dpregret.paper_figs.judge.claims import ClaimsFile
 from dpregret.workflows.plan import frozen
 from dpregret.workflows.plan.config import Config
@@ -167,6 +167,14 @@ def test_the_whole_name_of_a_paper_is_not_the_beginning_of_another() -> None:
     assert paper_of("asi_et_al_2023_e", played, ["asi_et_al_2023", *played]) == played[0]
     with pytest.raises(ConfigError, match="unknown paper 'asi_et_al_2023'"):
         paper_of("asi_et_al_2023", played, ["asi_et_al_2023", *played])
+
+
+def test_what_a_name_means_is_not_what_it_also_begins() -> None:
+    names = ["lou_2020", "louis_2021", "lou_again_2022"]
+    assert meant("lou", names) == ["lou_2020"]
+    assert meant("loui", names) == ["louis_2021"]
+    assert meant("lo", names) == names
+    assert meant("lou_2020", names[1:], names) == meant("", names) == []
 
 
 def test_a_date_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
