@@ -20,7 +20,7 @@ from dpregret.paper_figs.judge.cells import BATCH, ODDS, best_regularisation, co
 from dpregret.paper_figs.judge.claims import Claim, ClaimsError, ClaimsFile, FigureEntry, Gain, Measure
 from dpregret.paper_figs.judge.fits import Estimate, mean_interval
 from dpregret.paper_figs.judge.result_tables import ExactLoss, gains, ratio, write_exact_losses, write_gains
-from dpregret.paper_figs.judge.runs import check_columns
+from dpregret.paper_figs.judge.runs import check_columns, rows_at
 from dpregret.paper_figs.judge.verdicts import Judgement, decide, judge, judge_claims, rate_text
 from dpregret.paper_figs.judge.vocabulary import SEEN_HERE, STEEPER, STEEPER_HELD, VALUE_COLUMN
 from dpregret.paper_figs.tables.write_tables import measure
@@ -340,6 +340,14 @@ def test_several_settings_in_one_cell_are_refused() -> None:
     with pytest.raises(ClaimsError, match=r"window \(1, 16\)"):
         judge(runs, make_claim())
     assert verdict(runs, where={"window": 1}) == "reproduced"
+
+
+def test_a_fixed_number_is_another_where_its_relative_difference_is_large() -> None:
+    numbers = pd.Series([1e-24, 1e-12, 1.000001e-12, 1.1e-12, 0.0, np.inf, np.nan])
+    assert rows_at(numbers, 1e-12).tolist() == [False, True, True, *[False] * 4]
+    assert [np.flatnonzero(rows_at(numbers, value)).tolist() for value in (1e-24, 0.0, np.inf)] == [[0], [4], [5]]
+    runs = together(Sweep(root, settings={"delta": 1e-12}), Sweep(logarithmic, settings={"delta": 1e-24}))
+    assert [verdict(runs, where={"delta": delta}) for delta in (1e-12, 1e-24)] == ["reproduced", "below bound"]
 
 
 def test_learners_that_are_told_the_horizon_have_one_run_a_cell() -> None:

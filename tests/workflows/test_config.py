@@ -292,6 +292,7 @@ ERRATA = """errata:
         ("counterpart: ftal", "counterpart: stya", "claims[c].counterpart"),
         ("epsilon: 8", "epsilom: 8", "claims[w].where.epsilom"),
         ("set: ball", "set: bal", "claims[w].where.set"),
+        ("set: ball", "delta: 1e-24", "claims[w].where.delta"),  # neither 1e-6 nor 0
         ("learner: ftal.plain, privacy", "learner: ftal.plan, privacy", "tables[0].rows[r].learner"),
         ("where: {epsilon: 8}}\n  rows", "where: {eps: 8}}\n  rows", "tables[0].reference.where.eps"),
         ("experiment: horizon}", "experiment: horizo}", "figures[0].experiment"),

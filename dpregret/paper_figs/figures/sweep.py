@@ -19,6 +19,7 @@ from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge import vocabulary as word
 from dpregret.paper_figs.judge.cells import LENGTHS, NotRun, with_inverse
 from dpregret.paper_figs.judge.claims import FigureEntry
+from dpregret.paper_figs.judge.runs import rows_at
 from dpregret.paper_figs.judge.vocabulary import VALUE_COLUMN
 
 TRIVIAL: Final = "fixed-point baseline"
@@ -197,7 +198,7 @@ def at(rows: pd.DataFrame, entry: FigureEntry) -> pd.DataFrame:
     selected = np.ones(len(rows), dtype=bool)
     for key, value in entry.where.items():
         varied = learners[key].transform("nunique").to_numpy() > 1  # one without a window has that of its horizon
-        selected &= np.isclose(rows[key].astype(float), value) | ~(private & varied)
+        selected &= rows_at(rows[key], value) | ~(private & varied)
     chosen: pd.DataFrame = rows.loc[selected]
     if entry.counterpart is None:
         return chosen

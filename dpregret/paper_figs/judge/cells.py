@@ -16,7 +16,7 @@ import pandas as pd
 
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge.claims import Claim, ClaimsError, Counterpart
-from dpregret.paper_figs.judge.runs import ORACLES, SLOPE_SPAN, crashes
+from dpregret.paper_figs.judge.runs import ORACLES, SLOPE_SPAN, crashes, rows_at
 from dpregret.paper_figs.judge.vocabulary import COUNTED, VALUE_COLUMN, Rate
 
 SATURATED_SHARE: Final = 0.5
@@ -129,9 +129,7 @@ def select_rows(
         before = rows
         if column not in rows.columns:
             raise ClaimsError(f"'where' names {column!r}, which is not a column of a run")
-        exact = isinstance(value, str) or not pd.api.types.is_numeric_dtype(rows[column])
-        matches = rows[column] == value if exact else np.isclose(rows[column].astype(float), value)
-        rows = _filtered(rows, np.asarray(matches))
+        rows = _filtered(rows, rows_at(rows[column], value))
         if rows.empty:
             text = value if isinstance(value, str) else f"{value:g}"
             if broken := crashes(before):

@@ -20,6 +20,7 @@ from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.cells import FAILED, USED, Cells, NotRun, collect_cells, setting
 from dpregret.paper_figs.judge.claims import Claim, ClaimsFile, Gain, Swept
 from dpregret.paper_figs.judge.fits import Estimate
+from dpregret.paper_figs.judge.runs import rows_at
 from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, RESPONSE_AXES, Rate, labels_of, swept_symbol
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.formats import DamageError, Form, read_table
@@ -247,7 +248,7 @@ def _gain_rows(runs: pd.DataFrame, gain: Gain) -> Iterator[dict[str, object]]:
     runs = runs.loc[runs["experiment"] == gain.experiment]
     numerator = runs.loc[(runs["learner"] == gain.learner) & (runs["variant"] == gain.over)]
     for name, value in gain.where.items():
-        numerator = numerator.loc[numerator[name] == value]
+        numerator = numerator.loc[rows_at(numerator[name], value)]
     settings = {str(stream): setting(rows, besides=(gain.parameter,)) for stream, rows in numerator.groupby("stream")}
     cells = cache(partial(_response_and_noise, runs, gain))  # all variants of a stream are held against the same one
     for stream in sorted(set(runs.loc[runs["learner"] == gain.learner, "stream"]) - {""}):

@@ -152,6 +152,22 @@ def read_runs(runs_dir: Path | str, columns: Collection[str] | None = None) -> p
     return check_runs(pd.concat(frames, ignore_index=True), str(root))
 
 
+DIGITS: Final = 1e-5
+"""Relative difference of numbers that are one setting: a file of claims may write it with six digits."""
+
+
+def same_setting(numbers: Any, value: float) -> np.ndarray:
+    """Which numbers are this setting, by their relative difference alone: a delta of 1e-24 is not one of 1e-12."""
+    return np.isclose(np.asarray(numbers, dtype=float), value, rtol=DIGITS, atol=0.0)
+
+
+def rows_at(column: pd.Series, value: str | float) -> np.ndarray:
+    """Mask of the rows that a `where` takes by one of its columns."""
+    if isinstance(value, str) or not _is("numeric", column.dtype):
+        return np.asarray(column == value)
+    return same_setting(column, value)
+
+
 def by_experiment(runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Experiment -> its rows, in which a selection takes less time than in all rows."""
     return {str(name): rows for name, rows in runs.groupby("experiment", sort=False)}

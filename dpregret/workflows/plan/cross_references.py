@@ -16,7 +16,7 @@ from dpregret.core.errors import nearest, not_allowed
 from dpregret.core.yaml_source import KeyPath
 from dpregret.paper_figs.judge.claims import LAWS, QUOTED, ClaimsError, ClaimsFile
 from dpregret.paper_figs.judge.read_claims import PaperTexts, located_paper
-from dpregret.paper_figs.judge.runs import COLUMNS, OPTIONAL
+from dpregret.paper_figs.judge.runs import COLUMNS, OPTIONAL, same_setting
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.interface import Experiment, ExperimentOnSets, Mistake, as_tuple
 from dpregret.workflows.plan.config import Config
@@ -197,7 +197,7 @@ def _mistakes_in(reference: Reference, experiment: Experiment) -> Iterator[Mista
 def _same(value: str | float, existing: object) -> bool:
     if isinstance(value, str) or not isinstance(existing, int | float):
         return value == existing
-    return value == existing or math.isclose(value, existing, rel_tol=1e-5, abs_tol=1e-8)
+    return bool(same_setting(existing, value))
 
 
 def _values(column: str, experiment: Experiment, learners: Sequence[str]) -> list[object] | None:

@@ -39,7 +39,7 @@ from dpregret.paper_figs.judge.claims import Claim
 from dpregret.paper_figs.judge.confirmed import SIDES, Confirmation, digest
 from dpregret.paper_figs.judge.read_claims import load_paper
 from dpregret.paper_figs.judge.result_tables import PRIVACY_ROUNDING, ExactLoss
-from dpregret.paper_figs.judge.runs import read_runs
+from dpregret.paper_figs.judge.runs import read_runs, rows_at
 from dpregret.paper_figs.judge.verdicts import FACTOR, Judgement, delivered_of, judge, rate_text
 from dpregret.paper_figs.judge.vocabulary import (
     CHECKS,
@@ -245,7 +245,7 @@ class ClaimOf:
             columns, number = _cells(claim, cells), number_of(claim, judgement, cells)
         rows = runs.loc[(runs["learner"] == claim.learner) & (runs["stream"] == claim.stream)]
         for key, value in claim.where.items():
-            rows = rows.loc[rows[key] == value] if isinstance(value, str) else rows.loc[np.isclose(rows[key], value)]
+            rows = rows.loc[rows_at(rows[key], value)]
         context = setting(rows, (claim.parameter, "horizon" if claim.parameter == "samples" else ""))
         measured = self._measured(judgement, config.profile, number, PLAYS, context, columns)
         return measured if study.FOLDER else self._confirmed(measured, config)
