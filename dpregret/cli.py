@@ -214,8 +214,9 @@ def command(heading: str, function: str, inside: bool = False, **settings: Any) 
         def called(**arguments: Any) -> NoReturn:
             if "limits" in arguments:
                 bound(arguments.pop("limits"))
-            if inside:
-                os.chdir(workplace())
+            if inside and (root := workplace()) != (start := Path.cwd()):
+                arguments |= {name: start / value for name, value in arguments.items() if isinstance(value, Path)}
+                os.chdir(root)
             hand_over(function, **arguments)
 
         app.command(rich_help_panel=heading, **settings)(called)
@@ -610,7 +611,7 @@ def compare(
     hand_over("workflows.run.load_run:main", a=a, b=b, long=long, in_json=in_json)
 
 
-@command(RUNS, "workflows.advice:main")
+@command(RUNS, "workflows.advice:main", inside=True)
 def advise(
     epsilon: Annotated[str, option("Privacy budget.")],
     rounds: Annotated[Text, option("Rounds (erm, population: records): 1000, 1e5 or 2^17.", metavar="T")] = None,
@@ -782,7 +783,10 @@ def fetch(
         str, typer.Argument(metavar="NAME", help="Entry of the declared sources.", autocompletion=source_names)
     ],
     to: Annotated[
-        File, option("Folder for the file and its .npz (default: that of the runs in this clone).", metavar="DIR")
+        File,
+        option(
+            "Folder (default: datasets/cache, of this clone or folder; studies take it from the clone).", metavar="DIR"
+        ),
     ] = None,
     sources: Annotated[File, option("YAML file of declared sources.")] = None,
     pin: Annotated[bool, option("Only print size and SHA-256 of what the URL gives now.", "--pin")] = False,

@@ -54,6 +54,23 @@ def test_limits_reach_all_processes_of_a_command_on_a_study(
     assert "--limits: are those of a study" in mistake(word, *COMMANDS[word], *given)
 
 
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [(["check", "mine", "claim", "--figure"], "figure"), (["advise", "--epsilon", "1", "--results"], "results")],
+)
+def test_a_path_is_that_of_the_folder_where_it_was_typed(
+    words: list[str], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command works in the folder of results: in a clone, its root."""
+    given: list[tuple[Path, Path]] = []
+    monkeypatch.setattr(cli, "resolve_name", lambda _: lambda **asked: given.append((Path.cwd(), asked[name])))
+    monkeypatch.chdir(ROOT / "docs")
+    assert call(*words, "here/it").exit_code == 0
+    monkeypatch.chdir(ROOT)
+    assert call(*words, "here/it").exit_code == 0
+    assert given == [(ROOT, ROOT / "docs" / "here" / "it"), (ROOT, Path("here/it"))]
+
+
 @pytest.mark.parametrize("profile", ["/etc", "..", "../quick", "quick/../..", "here/...yaml", "QUICK"])
 @pytest.mark.parametrize("words", [["table", "lou"], ["claims", "lou"], ["report"], ["figure", "lou", "name"]])
 def test_the_name_of_a_profile_leads_to_no_other_folder(words: list[str], profile: str) -> None:

@@ -28,6 +28,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -56,8 +57,10 @@ from dpregret.paper_figs.winners.laws import (
 from dpregret.paper_figs.winners.table import CALLS, CELLS, CLASSES, FOLDER, LAWS, OBLIVIOUS, STOCHASTIC
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.interface import MOST_EPSILON, Draws
+from dpregret.workflows.plan.config import data_of
 from dpregret.workflows.plan.facts import FEEDBACKS, family_of, stream_facts
 from dpregret.workflows.plan.fingerprint import ROOT
+from dpregret.workflows.run import store
 from dpregret.workflows.run.account import account_of, deviation, sentence
 from dpregret.workflows.run.single import experiment_of
 
@@ -209,8 +212,9 @@ def _made(
     """A learner on the stream and set of a measured cell; None where the problem is too large, or its data are not
     there.
 
-    It is made, as a job would, for an experiment of the requested setting alone. window 0: the whole sequence.
-    Raises ValueError where it refuses the setting.
+    It is made, as a job would, for an experiment of the requested setting alone, from the prepared data of the working
+    folder, which are linked into `data_dir`; advice downloads nothing. window 0: the whole sequence. Raises ValueError
+    where it refuses the setting.
     """
     family, stream = FAMILIES[family_of(str(cell["feedback"]))], str(cell["stream"])
     if max(request.rounds * (request.dimension if family.name == "erm" else 1), request.dimension) > MOST_NUMBERS:
@@ -232,10 +236,24 @@ def _made(
     learner_class, draws = family.learners[learner], Draws(0, 2, data_dir)
     play_cell = next(iter(family.cells(experiment, learner_class.card)))
     try:
+        if data_dir is not None and not _linked(experiment, data_dir):
+            return None
         problem = family.problem(play_cell, experiment, draws)
     except (ValueError, OSError):  # a stream that has no such size, or data that are not there
         return None
     return family.learner(learner_class, problem, play_cell, experiment, variant)
+
+
+def _linked(experiment: Any, folder: Path) -> bool:
+    """Link the prepared data of an experiment into a folder; whether they are there, or could be prepared here."""
+    if not data_of(experiment):
+        return True
+    from dpregret.workflows.plan.make import data_files  # late: most streams read no data
+
+    files = data_files(experiment)
+    if here := all(store.at_hand(name, Path(file)) for name, file in files.items()):
+        store.link(files, folder)
+    return here
 
 
 def _number(text: str) -> Any:
@@ -550,8 +568,9 @@ def main(
         cells = cells.loc[~easy & cells["learner"].map(lambda learner: own.serves(str(learner)))]
         if request.set is None and own.sets[:1] and own.sets[0] in set(cells["set"]):
             request = replace(request, set=own.sets[0])
-    with threadpool_limits(1):  # small systems: threads would wait longer than they work
-        advice = advise(request, cells, source, ROOT / "datasets" / "cache")
+    # small systems: threads would wait longer than they work
+    with threadpool_limits(1), TemporaryDirectory(prefix="dpregret-") as folder:
+        advice = advise(request, cells, source, Path(folder))
     record = None
     if own is not None:
         from dpregret.workflows.run.data import planned_at  # late: most advice is about no records

@@ -22,6 +22,7 @@ from dpregret.datasets.examples import unit_rows
 from dpregret.datasets.fetch import FORMATS, FetchError, hashed_columns
 from dpregret.datasets.risks import make_risk
 from dpregret.datasets.streams import make_stream
+from dpregret.workflows.run import store
 
 
 @pytest.mark.parametrize("path", ["tiny.txt", "unannounced/tiny.txt", "moved/tiny.txt"])
@@ -90,6 +91,33 @@ def test_a_file_placed_by_hand_is_verified_and_needs_no_server(place: Place, mon
     file.unlink()
     with pytest.raises(FetchError, match="is missing"):
         make_stream("fetched", domain, source="tiny", data_dir=place.folder)
+
+
+def test_a_run_elsewhere_takes_the_download_of_the_clone(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A study is another folder, and no server answers here: the working folder's own file is taken before it."""
+    place.declare("missing/tiny.txt")
+    declared = fetch.Source.read_all(place.sources)
+    for kind in (fetch.Declared, fetch.Source):
+        monkeypatch.setattr(kind, "read_all", lambda: declared)
+    monkeypatch.setattr(fetch.Source, "find", declared.__getitem__)
+    clone, away, out = place.folder / "clone", place.folder / "study", place.folder / "out.npz"
+    away.mkdir()
+    monkeypatch.chdir(away)
+    monkeypatch.setattr(store, "ROOT", clone)
+    assert not store.at_hand("tiny", out)
+    with pytest.raises(FetchError, match="download failed"):
+        store.prepare("tiny", out)
+    file = clone / store.DOWNLOADS / "tiny.txt"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(CONTENT)
+    assert store.at_hand("tiny", out)
+    store.prepare("tiny", out)
+    np.testing.assert_array_equal(np.load(out)["labels"], [-1.0, 1.0, -1.0])
+    assert list(away.iterdir()) == []
+    store.DOWNLOADS.mkdir(parents=True)
+    (store.DOWNLOADS / "tiny.txt").write_bytes(b"+1 1:3\n")
+    with pytest.raises(FetchError, match=r"^datasets/cache/tiny\.txt: wrong sha256"):
+        store.prepare("tiny", out)
 
 
 @pytest.mark.parametrize(

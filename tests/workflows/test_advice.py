@@ -15,10 +15,13 @@ from dpregret.algorithms.online.wdp_cocop import WdpCocopGaussian
 from dpregret.cli import parsed
 from dpregret.core import boundary
 from dpregret.core.errors import ConfigError
+from dpregret.datasets import fetch
 from dpregret.paper_figs.winners import laws
 from dpregret.workflows import advice
 from dpregret.workflows.advice import Request, advise, bound_of, read_cells
 from dpregret.workflows.plan.fingerprint import ROOT
+from dpregret.workflows.plan.make import data_file
+from dpregret.workflows.run import store
 from dpregret.workflows.run.account import deviation
 from dpregret.workflows.run.data import planned_at
 
@@ -192,6 +195,29 @@ def test_cells_without_their_law_are_refused(tmp_path: Path, name: str, old: str
     file.write_text(file.read_text().replace(old, new, 1))
     with pytest.raises(ConfigError, match="not tables of cells"):
         read_cells(tmp_path, ROOT)
+
+
+def test_data_of_a_bound_are_those_of_runs_of_the_working_folder(
+    tables: Tables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is written beside the code, which another user may own; a download that is not here is not made."""
+    cells, _ = tables
+    monkeypatch.chdir(tmp_path)
+    linked = tmp_path / "linked"
+    linked.mkdir()
+    on_digits = cells.loc[(cells["stream"] == "digits") & cells["private"]].iloc[0]
+    name, variant = str(on_digits["learner"]).split(".")
+    request = Request(1024, 64, 1.0)
+    assert advice._made(on_digits, name, variant, request, 0, linked) is not None
+    assert {path.name for path in linked.iterdir()} == {"digits.npz"}
+    kept = (linked / "digits.npz").resolve()
+    assert kept == tmp_path / data_file("digits")
+    fetched = on_digits.copy()
+    fetched["stream"], fetched["options"] = "fetched", "source=adult " + str(on_digits["options"])
+    monkeypatch.setattr(store, "ROOT", tmp_path)
+    monkeypatch.setattr(fetch, "download", lambda *_: pytest.fail("a download"))
+    assert advice._made(fetched, name, variant, request, 0, linked) is None
+    assert [path for path in (tmp_path / "results").rglob("*") if path.is_file()] == [kept]
 
 
 @pytest.mark.parametrize(

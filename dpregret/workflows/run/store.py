@@ -15,12 +15,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from dpregret.core.files import atomic_write
+from dpregret.workflows.plan.fingerprint import ROOT
 from dpregret.workflows.plan.keys import STORE, file_of, here
 
 if TYPE_CHECKING:  # the process of a whole run reads no rows, and imports no pandas
     import pandas as pd
 
 DOWNLOADS: Final = Path("datasets") / "cache"
+"""Where `dpregret fetch` puts downloads, below the folder that results lie in."""
+
+
+def downloads(name: str) -> Path:
+    """The folder of the file of a download: the working folder's, or that of the clone, which studies share."""
+    return next((folder for folder in (DOWNLOADS, ROOT / DOWNLOADS) if (folder / name).is_file()), DOWNLOADS)
+
+
+def at_hand(name: str, file: Path) -> bool:
+    """Whether a data set is prepared, or can be without a network."""
+    from dpregret.datasets.fetch import Declared
+
+    source = Declared.read_all().get(name)
+    return file.exists() or source is None or (downloads(source.filename) / source.filename).is_file()
 
 
 def write(rows: pd.DataFrame, key: str, config: str, code: str, store: Path = STORE) -> None:
@@ -63,8 +78,9 @@ def prepare(name: str, out: Path) -> None:
         overview.prepare(name, out)
     elif name in Declared.read_all():
         source = Source.find(name)
-        fetch(source, DOWNLOADS)
-        shutil.copyfile(convert(source, DOWNLOADS), out)
+        folder = downloads(source.filename)
+        fetch(source, folder)
+        shutil.copyfile(convert(source, folder), out)
     else:
         makers = dict.fromkeys(expert_data.TASKS, expert_data.prepare) | dict.fromkeys(flights.TABLES, flights.prepare)
         makers.get(name, bundled.prepare)(name, out)
