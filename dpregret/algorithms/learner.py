@@ -86,9 +86,10 @@ class Card:
     receives a budget; what it protects is decided by its ledger alone, and is nothing without one. default: the
     variant that is played where none is named, which keeps its budget (left out: the first one). needs:
     requirements on the problem beyond convexity, of 'local-oracle', 'smooth', 'quadratic', 'best-loss' (an input L*),
-    and 'solver' where it projects by a general solver. anytime: one run of an online learner serves every shorter
-    horizon. convex: strong convexity is not needed. same_as: name of another learner whose points its own are, and
-    where, in words; empty where there is none.
+    and 'solver' where it projects by a general solver. windowed: it receives a window, after which privacy expires.
+    permanent: it does not, since that window shapes the algorithm alone. anytime: one run of an online learner serves
+    every shorter horizon. convex: strong convexity is not needed. same_as: name of another learner whose points its
+    own are, and where, in words; empty where there is none.
 
     Raises ConfigError for a value of another type, and where there is no variant, or none of the name `default`.
     """
@@ -100,6 +101,7 @@ class Card:
     variants: Mapping[str, str] = field(default_factory=lambda: {"plain": "as it is"})
     private: bool = True
     windowed: bool = False
+    permanent: bool = False
     anytime: bool = True
     convex: bool = False
     needs: frozenset[str] = field(default_factory=frozenset)
@@ -308,6 +310,11 @@ class Learner(BaseLearner):
             return np.zeros((len(self.settings), rounds))
         noise = np.maximum.accumulate(self.noise_plan.expected_norm(rounds), axis=1)
         return noise / (self.strong_convexity * np.arange(1.0, rounds + 1))
+
+    @property
+    def protected(self) -> list[int]:
+        """Rounds in a row, any of whose losses each setting protects: its window, or all of the horizon."""
+        return [max(one.window, self.horizon) if self.card.permanent else one.window for one in self.settings]
 
     @property
     def pure(self) -> bool:

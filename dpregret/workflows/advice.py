@@ -301,8 +301,8 @@ def _assured(
 ) -> dict[str, Any]:
     """Noise and guarantee of the recommended learner, made for the request; nothing where that is too large."""
     cell = cells.loc[(cells["learner"] == best.learner) & (cells["barred"] == "")].iloc[0]
-    window = request.served if best.protects == "window" else 0
     name, variant = best.learner.split(".", 1)
+    window = request.served if FAMILIES[family].learners[name].card.windowed else 0
     instance = _made(cell, name, variant, request, window, data_dir)
     if instance is None:
         return {}
@@ -411,7 +411,7 @@ def _advised(
         predicted.beyond["window"] = "only the whole sequence"
     needs = sorted(learner_class.card.needs & {"best-loss", "linear", "smooth", "quadratic", "rank-one"})
     notes = (*(f"needs {need}" for need in needs), *["as printed"] * variant.startswith("printed"))
-    protects = "window" if window else "all"
+    protects = "window" if window and not learner_class.card.permanent else "all"
     return _row(request, learner, predicted, usable, bound, protects=protects, pure=pure, notes=notes)
 
 

@@ -12,7 +12,7 @@ from dpregret.algorithms.privacy.budget import Release, gaussian_delta, gaussian
 from dpregret.algorithms.privacy.participation import Schedules, worst_record
 from dpregret.algorithms.privacy.prefix_sums import NoisePerItem, NoisePlan
 from dpregret.algorithms.privacy.selection import Selection
-from dpregret.algorithms.privacy.trees import BinaryTree
+from dpregret.algorithms.privacy.trees import BinaryTree, BlockTrees
 from dpregret.datasets.streams import make_stream
 
 
@@ -102,6 +102,38 @@ def test_a_play_over_several_passes_has_the_epsilon_of_a_record() -> None:
     assert fresh["record_least"] == fresh["record_epsilon"]
     assert fresh["record_least"] == pytest.approx(gaussian_epsilon(3**0.5 * fresh["mu_gdp"], 1e-6))
     assert "record_epsilon" not in dp.play("dp-ftrl", rounds=500, **given).rows
+
+
+def test_what_never_expires_is_charged_in_all_rounds_whatever_its_window() -> None:
+    """569 records and 1500 rounds: a window of 64 touches two passes, and a restart after 64 rounds all three."""
+    given = {"stream": "breast-cancer", "dimension": 30, "epsilon": 1.0, "runs": 2, "rounds": 1500, "window": 64}
+    expiring, restarted = (dp.play(name, **given) for name in ("wdp-cocop-gaussian", "restarted-ftal"))
+    for play, passes in ((expiring, 2), (restarted, 3)):
+        row = play.rows.iloc[-1]
+        assert row["participations"] == passes
+        assert row["record_epsilon"] == pytest.approx(gaussian_epsilon(passes * row["mu_gdp"], 1e-6))
+    assert (expiring.protects, restarted.protects) == ("last 64", "all rounds")
+    assert "among the last 64" in expiring.guarantee
+    assert "among" not in restarted.guarantee
+    assert "a record is in 3 rounds" in restarted.guarantee
+
+
+@pytest.mark.parametrize(
+    ("rounds", "square"),
+    [
+        ((1,), 3),  # its leaf, the node of two and the root
+        ((1, 9, 17), 3 * 3),  # blocks apart
+        ((1, 2), 1 + 2**2 + 2**2),  # a block's first two share the node of two and the root
+        ((4, 5), 1 + 3),  # the last of a block is in its root alone
+    ],
+)
+def test_a_record_of_blocks_never_loses_more_than_it_is_charged(rounds: tuple[int, ...], square: int) -> None:
+    """Blocks of four, which are charged for all rounds: exact losses by hand and off the matrix."""
+    line = NoisePlan("gaussian", [BlockTrees(4)], [3.0], 2.0, 1).releases()[0]
+    whitened = 2.0 / 3.0 * whitened_sums(materialise(BlockTrees(4), 20))
+    lost = float(np.linalg.norm(whitened[:, np.array(rounds) - 1].sum(axis=1)))
+    assert lost == pytest.approx(2.0 / 3.0 * math.sqrt(square))
+    assert lost <= line.of_record(len(rounds)).mu() * (1 + 1e-12)
 
 
 def test_no_stream_counts_fewer_rounds_than_there_are() -> None:

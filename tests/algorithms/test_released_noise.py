@@ -200,7 +200,7 @@ def online(kind: Any, variant: str, window: int = WINDOW, rounds: int = ROUNDS) 
         ends = np.cumsum(noise[window - 1 :: window], axis=0)
         noise[window:] += ends[np.arange(rounds - window) // window]
     law = plan.scales[0] * materialise(plan.mechanisms[0], rounds - 1)
-    age = window if kind.card.windowed else None
+    age = window if kind.card.windowed and not kind.card.permanent else None
     return Released(noise[:-1], law, plan.releases()[0], np.tri(rounds - 1), age)
 
 

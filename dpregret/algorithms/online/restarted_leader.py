@@ -9,6 +9,7 @@ Algorithm   line 1  for t = 1..T
 Privacy     Unit: one loss, whole sequence; neighbours: it is replaced by another, which moves one summand by at most
             2 L. It lies in log2 B + 1 nodes, all of its own block, and later points are functions of later sums: what
             is forgotten needs no expiry. (epsilon, delta)-DP for all rounds, at what WDP-COCOP pays for a window W = B.
+            A record that is in several rounds is charged all of them, not those of one block.
 Guarantee   In each block that of ftal.py, against the best point of the block, with the noise of hat g_t - hat g_b; so
             the sum over blocks bounds the regret against points that change at block ends, and against fixed ones.
 Deviations  None: ours. Restarts against drift are folklore (Besbes, Gur & Zeevi 2015 tune B to a known variation). For
@@ -66,6 +67,7 @@ class RestartedLeader(FollowTheApproximateLeader):
         reference="restarts",
         variants={"corrected": "one tree a block of B rounds, exact calibration"},
         windowed=True,
+        permanent=True,
         same_as="wdp-cocop-gaussian, where all rounds are protected",
     )
 

@@ -62,7 +62,7 @@ LOSSES: Final[Mapping[str, Losses]] = {
 
 
 class AuditedOnline(neighbours.Audited):
-    """A learner that protects the last `window` losses at its last point."""
+    """A learner that protects the last `window` losses, or all, at its last point."""
 
     def prepare(self, special: neighbours.Special) -> None:
         windowed = self.learner_class.card.windowed
@@ -74,7 +74,7 @@ class AuditedOnline(neighbours.Audited):
         constants = self.losses.lipschitz, self.losses.strong_convexity, self.losses.smoothness
         self.problem = Problem(make_set("ball", 1), self.rounds, *constants, best_loss=best)
         self.settings = [Setting(window, self.budget)]
-        self.oldest = max(1, self.rounds - window)
+        self.oldest = 1 if self.learner_class.card.permanent else max(1, self.rounds - window)
 
     def make(self, runs: int) -> Learner:
         learner: Learner = self.learner_class(self.problem, self.settings, runs, self.variant)

@@ -152,7 +152,7 @@ class Online(interface.Family[OnlineExperiment, OnlineCell, Instance]):
         record, solves = Record.joined([record for _, record in groups]), sum(solves for solves, _ in groups)
         served = cell.horizon * draws.runs * count
         participations = [
-            interface.rounds_of_record(stream, cell.horizon, setting.window) for setting in learner.settings
+            interface.rounds_of_record(stream, cell.horizon, protected) for protected in learner.protected
         ]
         plan, accounts = learner.noise_plan, interface.accounts(learner, summed=True, participations=participations)
         shape, recorded = (count, cell.horizon), np.array(cell.checkpoints) - 1
@@ -243,7 +243,7 @@ def _comparator(stream: Stream, draws: interface.Draws, cell: OnlineCell, size: 
 
 
 def _noise_floor(learner: Learner, plan: NoisePlan, cell: OnlineCell) -> Array:
-    """Least mean norm of noise of the plan's law that protects the window, (settings, checkpoints).
+    """Least mean norm of noise of the plan's law that protects as many rounds, (settings, checkpoints).
 
     Of any Gaussian noise, or of any linear mechanism with norm-Gamma noise.
     """
@@ -252,7 +252,7 @@ def _noise_floor(learner: Learner, plan: NoisePlan, cell: OnlineCell) -> Array:
     gaussian = plan.distribution == "gaussian"
     floor = norm_floor if gaussian else pure_norm_floor
     floors = []
-    for line, setting in zip(plan.releases(), learner.settings, strict=True):
+    for line, protected in zip(plan.releases(), learner.protected, strict=True):
         unit = line.sensitivity / (line.mu() if gaussian else line.epsilon(0.0))
-        floors.append([unit * floor(setting.window, rounds, plan.dimension) for rounds in cell.checkpoints])
+        floors.append([unit * floor(protected, rounds, plan.dimension) for rounds in cell.checkpoints])
     return np.array(floors)

@@ -34,7 +34,7 @@ class Account(NamedTuple):
     theorem: in words, with its source; empty without privacy. law, scale: of the noise, as `Release` and `Selection`
     define them; empty and NaN where there is no ledger. mu: of Gaussian differential privacy, rho: of zero-concentrated
     privacy, NaN where the accountant has none. adaptive: whether it holds where a loss may depend on what was released
-    before.
+    before. permanent: it does not expire, whatever the window.
     """
 
     theorem: str
@@ -43,6 +43,7 @@ class Account(NamedTuple):
     mu: float = math.nan
     rho: float = math.nan
     adaptive: bool = False
+    permanent: bool = False
 
 
 UNKNOWN: Final = Account("")
@@ -54,6 +55,10 @@ def account_of(learner: Any, setting: int) -> Account:
     Lines of a ledger compose adaptively. An accountant of the learner's own is named by the first sentence of its
     docstring, and is taken to hold for losses that are fixed in advance.
     """
+    return _accountant(learner, setting)._replace(permanent=learner.card.permanent)
+
+
+def _accountant(learner: Any, setting: int) -> Account:
     from dpregret.algorithms.learner import BaseLearner
 
     if not learner.card.private:
@@ -93,12 +98,12 @@ def sentence(
     asked: float,
     records: tuple[int, float] = (1, math.nan),
 ) -> str:
-    """One sentence of guarantee: accounted epsilon, neighbours, what is released, window (0: all rounds), adaptivity,
-    theorem. records: the most rounds of one record, and its epsilon."""
+    """One sentence of guarantee: accounted epsilon, neighbours, what is released, window (0: all rounds) where privacy
+    expires, adaptivity, theorem. records: the most rounds of one record, and its epsilon."""
     pair = f"({accounted:.4g}, {delta:g})-differential" if delta else f"{accounted:.4g}-differential"
     more = f" (more than the {asked:g} that was asked for)" if accounted > asked * (1 + PRIVACY_ROUNDING) else ""
     released = RELEASED.get(family, "all points played")
-    while_ = f" while that round is among the last {window}" if window else ""
+    while_ = f" while that round is among the last {window}" if window and not account.permanent else ""
     losses = ", where losses are fixed in advance" if family != "erm" else ""
     if account.adaptive and losses:
         losses = ", where a loss may depend on what was released before"

@@ -131,7 +131,8 @@ class Played:
         """The rounds of which one is protected by the guarantee: `last 64`, `all rounds`, or `nothing` without one."""
         if math.isinf(self.epsilon) or self.unproved:
             return "nothing"
-        return f"last {self.window}" if 0 < self.window < self.rounds else "all rounds"
+        expires = 0 < self.window < self.rounds and not self.account.permanent
+        return f"last {self.window}" if expires else "all rounds"
 
     @property
     def overspent(self) -> bool:
