@@ -1,12 +1,19 @@
 """The epsilon of a record that is in several rounds, beside that of a round."""
 
+import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
 import dpregret as dp
+from dpregret.algorithms.bandits.bandit_learner import BanditProblem
+from dpregret.algorithms.erm.erm_learner import ErmProblem
+from dpregret.algorithms.experts.expert_learner import ExpertProblem
 from dpregret.algorithms.geometry import make_set
+from dpregret.algorithms.learner import Problem, Setting, learners
+from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.audit import materialise, whitened_sums
 from dpregret.algorithms.privacy.budget import Release, gaussian_delta, gaussian_epsilon, group_epsilon
 from dpregret.algorithms.privacy.participation import Schedules, worst_record
@@ -14,6 +21,8 @@ from dpregret.algorithms.privacy.prefix_sums import NoisePerItem, NoisePlan
 from dpregret.algorithms.privacy.selection import Selection
 from dpregret.algorithms.privacy.trees import BinaryTree, BlockTrees
 from dpregret.datasets.streams import make_stream
+from dpregret.workflows.audit.erm import LinearRisk, LinearSample
+from dpregret.workflows.families import FAMILIES
 
 
 @pytest.mark.parametrize("participations", [1, 2, 5])
@@ -142,3 +151,59 @@ def test_no_stream_counts_fewer_rounds_than_there_are() -> None:
     assert counts == [-(-rounds // 7) for rounds in range(1, 40)]
     assert counts == [stream.certain_participations(rounds) for rounds in range(1, 40)]
     assert make_stream("norm-kink", make_set("ball", 2)).participations(10**6) == 1
+
+
+EVERY = [
+    (family, name, variant)
+    for family in FAMILIES
+    for name, kind in learners(family).items()
+    if kind.card.private
+    for variant in kind.card.variants
+]
+
+
+def started(family: str, name: str, variant: str, budget: Budget, horizon: int = 4096) -> Any:
+    kind: Any = learners(family)[name]
+    if family == "online":
+        problem: Any = Problem(make_set("ball", 1), horizon, 2.0, 1.0, 1.0, float(horizon))
+        return kind(problem, [Setting(16, budget)], 1, variant)
+    if family == "experts":
+        return kind(ExpertProblem(np.ones(4), horizon, 4.0, gap=0.25), budget, 1, variant)
+    if family == "bandits":
+        arms = "arms" in kind.card.needs
+        problem = BanditProblem(make_set("simplex" if arms else "ball", 3), horizon, 1.0, linear=True, arms=arms)
+        return kind(problem, [budget], 1, variant)
+    domain, slopes = make_set(kind.natural_set, 4), np.full((6, 4), 0.5)
+    risk: Any = LinearRisk(slopes, domain, 0.5 if "strongly-convex" in kind.card.needs else 0.0)
+    if "fresh" in kind.reads:
+        risk = LinearSample(slopes, 1)
+        risk.smoothness = 0.0  # as `pol` needs it
+    return kind(ErmProblem(domain, risk), [budget], 1, variant)
+
+
+@pytest.mark.parametrize(("family", "name", "variant"), EVERY)
+def test_what_a_learner_states_of_a_round_it_states_of_a_record(family: str, name: str, variant: str) -> None:
+    """Of one round the same; of three rounds more, and finite where that of a round is; so at every delta."""
+    learner = started(family, name, variant, Budget(8.0, 1e-6))
+    (once,), (record,) = learner.delivered_epsilon(), learner.record_epsilon([3])
+    assert learner.record_epsilon([1]) == [once]
+    assert once <= record
+    assert math.isfinite(record) == math.isfinite(once)
+    if not learner.pure:
+        assert learner.epsilon_at(1e-6) == [once]
+        assert once <= learner.epsilon_at(1e-9)[0]
+        assert math.isfinite(learner.epsilon_at(1e-9)[0]) == math.isfinite(once)
+
+
+@pytest.mark.parametrize("rounds", [1, 3, 5])
+def test_a_record_in_several_phases_loses_no_more_than_in_the_worst(rounds: int) -> None:
+    """Phases add squares of their mu: of all ways to put the rounds into phases, the most is the stated one."""
+    learner = started("bandits", "private-bandit-doubling", "corrected", Budget(4.0, 1e-6), 336)
+    mus = [phase.ledger()[0].mu() for _, phase in learner.phases]
+    ways = (way for way in itertools.product(range(rounds + 1), repeat=len(mus)) if sum(way) == rounds)
+    most = max(math.hypot(*(count * mu for count, mu in zip(way, mus, strict=True))) for way in ways)
+    assert len(mus) == 3
+    assert learner.record_epsilon([rounds]) == pytest.approx([gaussian_epsilon(most, 1e-6)])
+    assert learner.epsilon_at(1e-9) == pytest.approx([gaussian_epsilon(max(mus), 1e-9)])
+    without = started("bandits", "private-bandit-doubling", "corrected", Budget(math.inf), 336)
+    assert without.record_epsilon([rounds]) == [math.inf]

@@ -6,7 +6,8 @@ Algorithm   The doubling trick, which Ene, Nguyen & Vladu 2021 name; a phase is 
             line 2    play PrivateBandit (Gaussian) for 4^k rounds, or as long as there are rounds
 Privacy     Unit: one round; neighbours: its loss is replaced by any other admissible one. A loss lies in one phase, and
             the lengths of phases do not depend on data: the whole is as private as a phase. The logarithmic factor that
-            the paper pays is not needed.
+            the paper pays is not needed. A record in k rounds moves phase j by up to k_j mu_j, the k_j adding up to k:
+            the root of the sum of their squares is at most k max mu_j, its mu if it lies in one phase.
 Guarantee   The sum of the phases' bounds (noisy_leader.py), the last one of the rounds that it was played for: of the
             order of T^(3/4), 1.25 times the bound of PrivateBandit with the same constants where a phase ends.
 Deviations  None.
@@ -49,6 +50,14 @@ class PrivateBanditDoubling(BanditLearner):
     def delivered_epsilon(self) -> list[float]:
         """That of the worst phase."""
         return list(np.max([phase.delivered_epsilon() for _, phase in self.phases], axis=0))
+
+    def epsilon_at(self, delta: float) -> list[float]:
+        """The same at any delta > 0."""
+        return list(np.max([phase.epsilon_at(delta) for _, phase in self.phases], axis=0))
+
+    def record_epsilon(self, participations: Sequence[int]) -> list[float]:
+        """Of a record that lies in the worst phase alone: spread over phases it loses less."""
+        return list(np.max([phase.record_epsilon(participations) for _, phase in self.phases], axis=0))
 
     def ledger(self) -> Sequence[Release]:
         """Of the last phase, whose noise is the largest."""

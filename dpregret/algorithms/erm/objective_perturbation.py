@@ -139,7 +139,11 @@ class ObjectivePerturbation(PerturbedObjective):
 
     def delivered_epsilon(self) -> list[float]:
         """The Jacobian's share and the noise's."""
+        return [self.epsilon_at(budget.delta)[setting] for setting, budget in enumerate(self.budgets)]
+
+    def epsilon_at(self, delta: float) -> list[float]:
+        """The same at any delta > 0."""
         return [
-            self._jacobian_epsilon(ridge) + planar_epsilon(line.mu(), budget.delta) if line.scale else math.inf
-            for ridge, line, budget in zip(self.ridges, self.ledger(), self.budgets, strict=True)
+            self._jacobian_epsilon(ridge) + planar_epsilon(line.mu(), delta) if line.scale else math.inf
+            for ridge, line in zip(self.ridges, self.ledger(), strict=True)
         ]

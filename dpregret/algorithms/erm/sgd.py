@@ -123,11 +123,15 @@ class NoisySgd(MirrorDescent):
 
     def delivered_epsilon(self) -> list[float]:
         """Exact Gaussian DP; sampled: what the Renyi accountant certifies."""
+        return [self.epsilon_at(budget.delta)[setting] for setting, budget in enumerate(self.budgets)]
+
+    def epsilon_at(self, delta: float) -> list[float]:
+        """The same at any delta > 0."""
         if self.variant != "sampled":
-            return super().delivered_epsilon()
+            return [line.epsilon(delta) for line in self.ledger()]
         return [
-            sampled_epsilon(self.risk.samples, plan.iterations - 1, plan.noise / self.sensitivity, budget.delta)
-            for plan, budget in zip(self.plans, self.budgets, strict=True)
+            sampled_epsilon(self.risk.samples, plan.iterations - 1, plan.noise / self.sensitivity, delta)
+            for plan in self.plans
         ]
 
     def _bound(self, plan: Plan) -> float:

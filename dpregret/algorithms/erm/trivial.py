@@ -35,6 +35,10 @@ class StayAtZero(ErmLearner):
         """Zero: nothing is learnt from the data."""
         return [0.0] * len(self.budgets)
 
+    def epsilon_at(self, delta: float) -> list[float]:
+        """The same."""
+        return self.delivered_epsilon()
+
     def bound(self) -> list[float]:
         """Lipschitz constant times the largest distance to the center."""
         return [self.risk.lipschitz * self.domain.max_distance_from(self.domain.center())] * len(self.budgets)
