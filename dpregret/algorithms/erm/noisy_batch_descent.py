@@ -15,8 +15,9 @@ Privacy     Unit: one record; neighbours: it is replaced by another. A record ma
             (`batch_epsilon` in workflows/audit/exact_losses.py). The proof of Theorem 10 computes with T sigma^2.
 Guarantee   Theorem 10: empirical excess O(L0 M sqrt(d ln(1/delta)) / (eps n)).
 Deviations  printed: the box; T and m rounded down, T at least 1 and at most MAX_ITERATIONS; its ledger has all of a
-            batch move. corrected: full gradients, hence no sampling, with the least noise for this T by exact Gaussian
-            DP, and the step of mirror_descent.py.
+            batch move. Since T is capped, m grows with eps: from n on the batch is all records, each once, as it is for
+            eps = inf (the paper has eps <= 1). corrected: full gradients, hence no sampling, with the least noise for
+            this T by exact Gaussian DP, and the step of mirror_descent.py.
 """
 
 import copy
@@ -45,8 +46,8 @@ def printed_steps(budget: Budget, samples: int, dimension: int) -> float:
 
 
 def printed_batch(budget: Budget, samples: int, steps: int) -> int:
-    """m of line 2."""
-    return max(1, int(samples * math.sqrt(budget.epsilon / (4 * steps))))
+    """m of line 2, at most n."""
+    return max(1, int(samples * min(1.0, math.sqrt(budget.epsilon / (4 * steps)))))
 
 
 class NoisyBatchDescent(MirrorDescent):
@@ -100,17 +101,23 @@ class NoisyBatchDescent(MirrorDescent):
 
     def _descend(self, plan: Plan, budget: Budget, generators: Sequence[np.random.Generator]) -> Array:
         """The average of a setting, (1, runs, p)."""
-        samples, private = self.risk.samples, math.isfinite(budget.epsilon)
-        batch = printed_batch(budget, samples, plan.iterations) if private else 1  # line 2
+        samples = self.risk.samples
+        batch = printed_batch(budget, samples, plan.iterations)  # line 2
+        drawn_records = batch if batch < samples else 0
         points = np.tile(self.domain.center(), (1, self.runs, 1))  # line 3
         total = np.zeros_like(points)
         for now, step in enumerate(plan.steps):  # line 4
             if now % CHUNK == 0:
-                records = np.stack([each.integers(samples, size=(CHUNK, batch)) for each in generators], axis=-1)
+                records = np.stack(
+                    [each.integers(samples, size=(CHUNK, drawn_records)) for each in generators], axis=-1
+                )
                 units = np.stack([each.standard_normal((CHUNK, self.domain.dimension)) for each in generators], axis=1)
             total += points
             drawn = records[now % CHUNK]  # line 5
-            mean = sum(self.risk.record_gradient(points[0], chosen) for chosen in drawn) / batch
+            if drawn_records:
+                mean = sum(self.risk.record_gradient(points[0], chosen) for chosen in drawn) / batch
+            else:
+                mean = self.risk.gradient(points)
             points = self.domain.project(points - step * (mean + plan.noise * units[now % CHUNK]))  # line 6
         return total / plan.iterations  # line 7
 

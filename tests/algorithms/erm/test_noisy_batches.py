@@ -122,6 +122,23 @@ def test_descent_on_batches_is_the_box() -> None:
     np.testing.assert_allclose(released, np.mean(played, axis=0), atol=1e-12)
 
 
+def test_large_budgets_end_in_steps_along_full_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
+    """T is capped, so that m grows with eps, up to all records; without privacy it is the limit."""
+    monkeypatch.setattr(NoisyBatchDescent, "MAX_ITERATIONS", 70)
+    batches = [
+        noisy_batch_descent.printed_batch(Budget(eps, DELTA), 200, 70) for eps in (1, 70, 279, 280, 1e9, math.inf)
+    ]
+    assert batches == [11, 100, 199, 200, 200, 200]
+    made = descent("printed", 200, math.inf)
+    point, total, domain = np.zeros((1, RUNS, 2)), np.zeros((1, RUNS, 2)), made.domain
+    for _ in range(70):
+        total += point
+        slopes = [made.risk.record_gradient(point[0], np.full(RUNS, record)) for record in range(200)]
+        point = domain.project(point - 2 / made.risk.lipschitz * math.sqrt(1 / 140) * np.mean(slopes, axis=0))
+    np.testing.assert_allclose(made.fit(generators(RUNS, 9)), total / 70, atol=1e-12)
+    np.testing.assert_allclose(descent("printed", 200, 1e12).fit(generators(RUNS, 9)), total / 70, atol=1e-9)
+
+
 def test_the_law_of_weighted_draws_is_that_of_all_counts() -> None:
     batch, chance, steps = 2, 0.3, 4
     brute = np.zeros(1 + batch * 6)
