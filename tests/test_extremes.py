@@ -43,6 +43,11 @@ def every(family: str, records: str = "") -> list[tuple[str, str]]:
     ]
 
 
+def at(epsilon: float) -> Budget:
+    """Without privacy delta is nil, which no formula may need then."""
+    return Budget(epsilon, 0.0 if math.isinf(epsilon) else 1e-6)
+
+
 def started(make: Callable[[], Any], *refusals: str) -> Any:
     """The learner, or None where it says one of these sentences."""
     try:
@@ -71,7 +76,7 @@ def test_online(name: str, variant: str, epsilon: float) -> None:
             make_set("ball", 1), rounds, losses.lipschitz, losses.strong_convexity, losses.smoothness, float(rounds)
         )
         for pull in ([1.0] * rounds, [0.0] * rounds, [(-1.0) ** now for now in range(rounds)]):
-            setting, refusal = Setting(window, Budget(epsilon, 1e-6)), "needs a horizon of at least 2"
+            setting, refusal = Setting(window, at(epsilon)), "needs a horizon of at least 2"
             learner = started(lambda: kind(problem, [setting], 1, variant), refusal)  # noqa: B023
             if learner is None:
                 assert rounds == 1
@@ -81,6 +86,7 @@ def test_online(name: str, variant: str, epsilon: float) -> None:
             assert np.isfinite(record.losses).all()
             assert (record.violation < 1e-9).all()
             assert not (learner.bound(rounds) < 0).any()
+            assert (learner.displacement(rounds) >= 0).all()
 
 
 @pytest.mark.parametrize(("name", "variant"), every("experts"))
@@ -93,7 +99,7 @@ def test_experts(name: str, variant: str, epsilon: float) -> None:
         for losses in (worse, 0 * worse, turns):
             problem = ExpertProblem(np.ones(2), rounds, 0.0)
             refusals = ("leaves no switch", "needs batches of", "the paper needs p < 1/2")
-            learner = started(lambda: kind(problem, Budget(epsilon, 1e-6), 1, variant), *refusals)  # noqa: B023
+            learner = started(lambda: kind(problem, at(epsilon), 1, variant), *refusals)  # noqa: B023
             if learner is None:
                 assert epsilon == 1e-3 or variant.startswith(("printed", "balanced"))
                 continue
@@ -114,7 +120,7 @@ def test_bandits(name: str, variant: str, epsilon: float) -> None:
             domain = make_set("simplex", size + 1) if arms else make_set("ball", size)
             problem = BanditProblem(domain, rounds, 1.0, linear=True, arms=arms)
             refusals = ("longer horizon than", "a horizon of at least")
-            learner = started(lambda: kind(problem, [Budget(epsilon, 1e-6)], 1, variant), *refusals)  # noqa: B023
+            learner = started(lambda: kind(problem, [at(epsilon)], 1, variant), *refusals)  # noqa: B023
             if learner is None:
                 assert rounds < 256
                 continue
@@ -140,7 +146,7 @@ def test_risks(name: str, variant: str, epsilon: float, monkeypatch: pytest.Monk
         slopes = np.zeros((SAMPLES, DIMENSION))
         slopes[:, 0] = slope
         problem = ErmProblem(domain, LinearRisk(slopes, domain, ridge))
-        learner = started(lambda: kind(problem, [Budget(epsilon, 1e-6)], 1, variant), "proves no epsilon below")  # noqa: B023
+        learner = started(lambda: kind(problem, [at(epsilon)], 1, variant), "proves no epsilon below")  # noqa: B023
         if learner is None:
             assert (variant, epsilon) == ("sampled", 1e-3)
             continue
@@ -174,7 +180,7 @@ def test_populations(name: str, variant: str, epsilon: float, pull: str) -> None
         domain = make_set(kind.natural_set, dimension)
         problem = ErmProblem(domain, Pull(pull, samples, dimension, bend))  # type: ignore[arg-type]
         refusals = ("needs at least", "needs losses that are linear")
-        learner = started(lambda: kind(problem, [Budget(epsilon, 1e-6)], 1, variant), *refusals)  # noqa: B023
+        learner = started(lambda: kind(problem, [at(epsilon)], 1, variant), *refusals)  # noqa: B023
         if learner is None:
             assert samples == 1 or (name == "pol" and bend > 0)
             continue

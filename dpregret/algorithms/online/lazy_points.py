@@ -65,7 +65,8 @@ VARIANTS = {
 
 def printed(problem: Problem, setting: Setting) -> tuple[DrawnCopy, float]:
     """B, p and beta L D of Theorem 3.12, and its lambda."""
-    epsilon, delta, horizon = setting.budget.epsilon, setting.budget.delta or 1 / problem.horizon, problem.horizon
+    epsilon, horizon = setting.budget.epsilon, problem.horizon
+    delta = setting.budget.delta or 1 / max(2, horizon)  # without privacy none is needed
     lipschitz, diameter, dimension = problem.lipschitz, problem.domain.diameter, problem.domain.dimension
     logarithm = math.log(horizon / delta)
     eta = min(epsilon, 1.0) ** (2 / 3) / (horizon ** (1 / 3) * logarithm)

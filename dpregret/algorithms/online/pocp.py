@@ -149,10 +149,12 @@ class PocpIgd(Learner):
         return 2 * steep * widest * self.stated_rates() + self.hidden_regret(rounds)
 
     def stated_rates(self) -> Array:
-        """sqrt(d T) ln^2(T/delta) / epsilon of Theorems 2, 8 and 10, (settings, 1)."""
+        """sqrt(d T) ln^2(T/delta) / epsilon of Theorems 2, 8 and 10, (settings, 1); 0 for epsilon = inf, any delta."""
         size = math.sqrt(self.domain.dimension * self.horizon)
-        rates = [size * budget.log_over_delta(self.horizon) ** 2 / budget.epsilon for budget in self.budgets]
-        return np.array(rates)[:, None]
+        return np.array([[size * self._stated_log(budget) ** 2 / budget.epsilon] for budget in self.budgets])
+
+    def _stated_log(self, budget: Budget) -> float:
+        return 0.0 if math.isinf(budget.epsilon) else budget.log_over_delta(self.horizon)
 
 
 class PocpGiga(PocpIgd):

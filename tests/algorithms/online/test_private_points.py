@@ -106,12 +106,14 @@ def test_explicit_bounds_are_those_of_theorems_2_and_10() -> None:
     problem = Problem(make_set("ball", d), rounds, lipschitz, mu, smooth)
     rate = math.sqrt(rounds) * math.log(rounds / BUDGET.delta) ** 2 / BUDGET.epsilon
     regret = mu * wide**2 / 2 + lipschitz**2 * sum(1 / now for now in range(1, rounds + 1)) / (2 * mu)
-    igd = 2 * math.sqrt(d) * lipschitz * (2 * lipschitz / mu + wide) * rate + regret
+    igd = 2 * math.sqrt(d) * lipschitz * (2 * lipschitz / mu + wide) * rate
     giga = 4 * math.sqrt(d) * (lipschitz / mu + wide) * lipschitz * rate
-    giga += 2 * lipschitz**2 / mu * (1 + math.log(rounds)) + 2 * smooth**2 * lipschitz * wide / mu**2
-    for kind, bound in ((PocpIgd, igd), (PocpGiga, giga)):
-        assert kind(problem, [Setting(1, BUDGET)], 1, "printed").bound(rounds)[0, -1] == pytest.approx(bound)
+    explicit = 2 * lipschitz**2 / mu * (1 + math.log(rounds)) + 2 * smooth**2 * lipschitz * wide / mu**2
+    for kind, noisy, hidden in ((PocpIgd, igd, regret), (PocpGiga, giga, explicit)):
+        assert kind(problem, [Setting(1, BUDGET)], 1, "printed").bound(rounds)[0, -1] == pytest.approx(noisy + hidden)
         assert np.isnan(kind(problem, [Setting(1, BUDGET)], 1, "corrected").bound(rounds)).all()
+        without = kind(problem, [Setting(1, Budget(math.inf))], 1, "printed")  # whose delta is 0
+        assert without.bound(rounds)[0, -1] == pytest.approx(hidden)
 
 
 @pytest.mark.parametrize("name", ["random-kink", "norm-kink", "smooth-quadratic", "ridge-logistic"])
