@@ -349,13 +349,13 @@ def compare(first: Played | Run | str | Path, second: Played | Run | str | Path)
 
     Returns:
         Of plays one row a checkpoint that both have: the mean regrets of both, in columns named after the learners (and
-        what else differs), and their `difference` (second minus first, in units of the loss) with low and high, a 95 %
-        interval over runs; plays with the same seed and stream are compared run by run, since they met the same losses.
+        the settings that differ, budgets among them), and their `difference` (second minus first, in units of the loss)
+        with low and high, a 95 % interval over runs: plays are compared run by run, on the same losses.
         Of runs one row a claim that differs, with both verdicts and exponents; `what` says whether an exponent moved
         beyond its interval.
 
     Raises:
-        ConfigError: plays without a common checkpoint or run, a play beside a run, or what is no run.
+        ConfigError: plays without a common checkpoint or run, or on other losses; a play beside a run; what is no run.
 
     >>> import dpregret as dp
     >>> setting = dict(stream="norm-kink", rounds=1024, dimension=4, window=64, epsilon=8.0)

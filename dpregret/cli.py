@@ -565,7 +565,7 @@ def confirm(
     seeds: Annotated[int, option("How many fresh seeds.", min=1, max=1000)] = 5,
     cores: Cores = None,
     date: Annotated[
-        Text, option("Let the seeds depend on a date too: for a nightly job.", metavar="YYYY-MM-DD")
+        Text, option("Let the seeds, and the folder, depend on a date too: for a nightly job.", metavar="YYYY-MM-DD")
     ] = None,
 ) -> None:
     """Judge every claim again, on fresh seeds.

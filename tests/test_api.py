@@ -340,6 +340,35 @@ def test_plays_are_compared_run_by_run() -> None:
         dp.compare(first, "reference")
 
 
+def test_the_budgets_of_plays_that_are_compared_are_named_where_they_differ() -> None:
+    loose, tight = (dp.play("wdp-cocop-gaussian", **SMALL, epsilon=epsilon) for epsilon in (8.0, 1.0))
+    pure, free = dp.play("wdp-cocop-gamma", **SMALL, epsilon=8.0), dp.play("ftal", **SMALL)
+    gaussian, gamma = loose.learner, pure.learner
+    pairs = {
+        (loose, tight): [f"{gaussian}, epsilon = 8", f"{gaussian}, epsilon = 1"],
+        (loose, pure): [f"{gaussian}, delta = 1e-06", f"{gamma}, delta = 0"],
+        (free, loose): ["ftal.plain, epsilon = inf", f"{gaussian}, epsilon = 8"],
+    }
+    for (first, second), heads in pairs.items():
+        assert list(dp.compare(first, second))[1:3] == heads
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"seed": 5}, "their seeds or options differ"),
+        ({"stream": "random-kink"}, "stream differ"),
+        ({"stream": "random-kink", "dimension": 3}, "stream, dimension differ"),
+    ],
+)
+def test_plays_on_other_losses_are_not_compared(changes: dict[str, Any], named: str) -> None:
+    """Their difference, run by run, is not one of algorithms."""
+    random = {**SMALL, "stream": "random-kink", "seed": 1}
+    first = dp.play("ftal", **(SMALL if "stream" in changes else random))
+    with pytest.raises(ConfigError, match=f"compare: the plays met other losses: {named}"):
+        dp.compare(first, dp.play("ftal", **{**random, **changes}))
+
+
 def test_runs_are_compared_and_loaded() -> None:
     kept = dp.load("reference/ci")
     assert set(kept.papers) <= set(dp.papers())

@@ -24,6 +24,7 @@ from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.text import formats
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.run import sweep
+from dpregret.workflows.run.sweep import Swept
 
 mpl.use("agg")
 SMALL: dict[str, Any] = {"stream": "norm-kink", "rounds": 64, "dimension": 2, "runs": 2}
@@ -338,6 +339,16 @@ def test_windows_without_noise_have_a_column_each() -> None:
     found = dp.sweep(ONE["learner"], **SMALL, window=[8, 16], epsilon=[math.inf], cores=1)
     assert found.varied == ["window"]
     assert all(f"$W = {window}$" in found.to_latex() for window in (8, 16))
+
+
+def test_no_row_of_a_latex_table_stands_for_two_plays() -> None:
+    """A sweep varies what its columns name; plays that were put together by hand may differ in more."""
+    plays = [dp.play(ONE["learner"], **SMALL, epsilon=1, delta=delta) for delta in (1e-6, 1e-3)]
+    found = Swept(tuple(plays), {})
+    with pytest.raises(
+        ConfigError, match=r"^to_latex: wdp-cocop-gaussian\.corrected: stands twice in the column Regret"
+    ):
+        found.to_latex()
 
 
 def test_progress_goes_to_standard_error_where_it_is_asked_for(capfd: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -108,7 +109,22 @@ def test_every_set_of_seeds_is_listed_once(tmp_path: Path, monkeypatch: pytest.M
     assert file.read_text().splitlines() == [
         "digest,number,seed,papers", "d1,1,5,all", "d1,2,6,all", "d1,3,7,all", "d2,1,8,p q",
     ]  # fmt: skip
-    assert of("d1", (5,), whole=False).folder == Path("results/mine/confirmation/p+q")
+    part = of("d1", (5,), whole=False)
+    assert part.folder == Path("results/mine/confirmation/p+q")
+    assert replace(part, date="2026-11-29").folder == Path("results/mine/confirmation/2026-11-29/p+q")
+
+
+def test_seeds_of_a_date_write_over_no_other_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same date continues; its table is not that of the seeds without one."""
+    monkeypatch.chdir(tmp_path)
+    written: list[Path] = []
+    monkeypatch.setattr(confirm, "confirm", lambda made, cores, out, on_progress: written.append(out) or [])
+    monkeypatch.setattr(confirm, "load_config", lambda *_, **__: configured())
+    monkeypatch.setattr(confirm.cross_references, "check_references", lambda _: texts())
+    for date in ("", "2026-11-28", "2026-11-29", "2026-11-29"):
+        assert confirm.main("smoke", 1, date=date) == 0
+    whole = Path("results/mine/confirmation")
+    assert written == [whole, whole / "2026-11-28", whole / "2026-11-29", whole / "2026-11-29"]
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -177,9 +193,10 @@ def test_what_a_name_means_is_not_what_it_also_begins() -> None:
     assert meant("lou_2020", names[1:], names) == meant("", names) == []
 
 
-def test_a_date_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("date", ["today", "2026-13-01", "2026-1-1", "20261129"])
+def test_a_date_that_is_none_is_refused(date: str) -> None:
     with pytest.raises(ConfigError, match="YYYY-MM-DD"):
-        confirm.main("smoke", 1, date="today")
+        confirm.main("smoke", 1, date=date)
 
 
 def test_plays_are_those_that_decide_a_line() -> None:

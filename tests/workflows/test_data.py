@@ -1,9 +1,12 @@
 """What was read of a user's records: the page, its numbers, the first lines of a run, the pictures of the report."""
 
 import json
+import math
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jsonschema
@@ -17,8 +20,9 @@ from dpregret.algorithms.privacy.budget import Budget, gaussian_epsilon, gaussia
 from dpregret.core.boundary import as_json
 from dpregret.core.errors import ConfigError
 from dpregret.datasets.overview import BINS, identifies
+from dpregret.datasets.records import RecordFile
 from dpregret.paper_figs.report.page import Run
-from dpregret.workflows.run import studies
+from dpregret.workflows.run import data, studies
 from dpregret.workflows.run.data import Page, planned_at
 
 WIDE = "row,age,balance,student,default\n1,20,10,No,No\n2,95,4000,Yes,Yes\n3,50,1e9,No,No\n4,-7,-30,Yes,No\n"
@@ -116,6 +120,28 @@ def test_a_mistake_of_a_call_is_one_line(wide: Path) -> None:
             dp.records(wide, **{**PUBLIC, **given})
     with pytest.raises(ConfigError, match=r"nowhere\.csv"):
         dp.records("nowhere.csv", **PUBLIC)
+
+
+@pytest.mark.parametrize(
+    ("budgets", "line"),
+    [
+        ([math.inf], "e, T = 8: plays without noise only, which protect no record"),
+        ([math.inf, 2.0, 4.0], "e, T = 8: a record is in one round; its eps is that of a round, 4"),
+    ],
+)
+def test_plays_without_noise_have_no_epsilon(
+    budgets: list[float], line: str, wide: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside plays with noise they hide the budget of none."""
+    one = SimpleNamespace(horizon=[8], epsilon=budgets, deltas=[1e-6])
+    monkeypatch.setattr(data, "_experiments", lambda: [("e", "mine", one)])
+    declared = {"mine": RecordFile(file=str(wide), **{**PUBLIC, "drop": "row"})}
+    monkeypatch.setattr("dpregret.datasets.records.declared", lambda: declared)
+    overviewed = replace(dp.records(wide, **PUBLIC).overview, records=8)
+    monkeypatch.setattr(data, "overview", lambda *_: overviewed)
+    (page,) = data.pages()
+    assert line in str(page)
+    assert "inf" not in str(page)
 
 
 @pytest.mark.nightly

@@ -7,9 +7,9 @@ the store; the verdicts on a paper are kept for each seed. A command that was st
 
 from __future__ import annotations
 
+import datetime
 import logging
 import multiprocessing
-import re
 import signal
 import sys
 import threading
@@ -91,7 +91,7 @@ class Unit:
 @dataclass(frozen=True)
 class Confirmation:
     """A confirmation of some papers of a profile. frozen: digest of all claims and experiments; seeds: the fresh ones;
-    lines: of the papers; units: the profile's own seed comes last."""
+    lines: of the papers; units: the profile's own seed comes last; date: that the seeds depend on, if they do."""
 
     config: Config
     papers: tuple[str, ...]
@@ -100,6 +100,7 @@ class Confirmation:
     seeds: tuple[int, ...]
     lines: tuple[Line, ...]
     units: tuple[Unit, ...]
+    date: str = ""
 
     @property
     def results(self) -> Path:
@@ -118,8 +119,9 @@ class Confirmation:
 
     @property
     def folder(self) -> Path:
-        """Where the table goes: papers that are confirmed alone have a folder below that of all."""
-        return self.results / FOLDER / ("" if self.whole else "+".join(self.papers))
+        """Where the table goes: a date has a folder below that of the seeds without one, and papers that are confirmed
+        alone have one below that of all."""
+        return self.results / FOLDER / self.date / ("" if self.whole else "+".join(self.papers))
 
 
 def prepare(config: Config, papers: Sequence[str] = (), count: int = FRESH, date: str = "") -> Confirmation:
@@ -146,7 +148,8 @@ def prepare(config: Config, papers: Sequence[str] = (), count: int = FRESH, date
         for paper in chosen
         for unit in [_unit(config.model_copy(update={"seed": seed}), paper, texts[paper])]
     ]
-    return Confirmation(config, chosen, len(chosen) == len(config.papers), digest, seeds, tuple(lines), tuple(units))
+    whole = len(chosen) == len(config.papers)
+    return Confirmation(config, chosen, whole, digest, seeds, tuple(lines), tuple(units), date)
 
 
 def _unit(config: Config, paper: str, texts: ClaimsFile) -> Unit:
@@ -353,10 +356,17 @@ def confirm(
     return write(table, confirmation.seeds, confirmation.config.profile, out)
 
 
+def _is_day(text: str) -> bool:
+    try:
+        return datetime.date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
 def main(profile: str, seeds: int, requested: Sequence[str] = (), cores: int | None = None, date: str = "") -> int:
     """The command `dpregret confirm`: play, judge, say what it comes to."""
-    if date and not re.fullmatch(r"\d{4}-\d{2}-\d{2}", date):
-        raise ConfigError(f"confirm: --date: must be written YYYY-MM-DD, not {date!r}")
+    if date and not _is_day(date):
+        raise ConfigError(f"confirm: --date: must be a day, written YYYY-MM-DD, not {date!r}")
 
     def on_progress(line: str) -> None:
         print(line, file=sys.stderr, flush=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -123,13 +123,18 @@ def pages(names: Sequence[str] = ()) -> list[Page]:
         Page(
             data,
             tuple(
-                planned_at(title, max(one.horizon), data.records, max(one.epsilon), max(one.deltas))
+                planned_at(title, max(one.horizon), data.records, _largest(one.epsilon), max(one.deltas))
                 for title, source, one in planned
                 if source == name
             ),
         )
         for name, data in found.items()
     ]
+
+
+def _largest(budgets: Iterable[float]) -> float:
+    """The largest privacy budget; inf where all plays are without noise."""
+    return max(filter(math.isfinite, budgets), default=math.inf)
 
 
 def _experiments() -> Iterator[tuple[str, str, Any]]:
@@ -211,6 +216,8 @@ def of_record(planned: Planned) -> str:
     """What a record loses, in one line."""
     low, high = (f"{value:.3g}" for value in planned.record_epsilon)
     where = f"{planned.experiment}, T = {planned.rounds}"
+    if math.isinf(planned.epsilon):
+        return f"{where}: plays without noise only, which protect no record"
     if planned.participations == 1:
         return f"{where}: a record is in one round; its eps is that of a round, {planned.epsilon:g}"
     between = low if low == high else f"{low} (fresh Gaussian noise) to {high} (group privacy)"

@@ -7,8 +7,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pandas as pd
 
 from dpregret.core.errors import ConfigError
@@ -20,6 +21,11 @@ from dpregret.workflows.run.account import UNKNOWN, Account, refutations, senten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+SETTING: Final = ("stream", "set", "rounds", "dimension", "window", "epsilon", "delta")
+SAME: Final = 1e-6
+"""Relative difference of regrets, in every run, of two algorithms that are one but for rounding or a solver."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -143,9 +149,8 @@ class Played:
     def frame(self) -> pd.DataFrame:
         """One row: the setting, the number of runs, regret with low and high (95 %), baseline, bound,
         accounted_epsilon, noise_scale."""
-        setting = ("learner", "stream", "set", "rounds", "dimension", "window", "epsilon", "delta")
         regret = self.regret
-        row: dict[str, Any] = {name: getattr(self, name) for name in setting}
+        row: dict[str, Any] = {name: getattr(self, name) for name in ("learner", *SETTING)}
         row |= {"runs": self._last["run"].nunique(), "regret": regret.value, "low": regret.low, "high": regret.high}
         row |= {name: getattr(self, name) for name in ("baseline", "bound", "accounted_epsilon", "noise_scale")}
         return pd.DataFrame([row])
@@ -213,28 +218,54 @@ def compare_plays(first: Played, second: Played) -> pd.DataFrame:
     """One row a common checkpoint: rounds, regret of both in columns that are named after them, difference (second
     minus first) with low and high (95 %).
 
-    Run by run where the two met the same losses, which runs of one seed and stream did. Raises ConfigError where they
-    have no two runs, or no checkpoint, in common.
+    Run by run, on the same losses. Raises ConfigError where the plays have no two runs, or no checkpoint, in common, or
+    met other losses.
     """
-    names, plays = _told_apart(first, second), (first, second)
-    regrets = [play.rows.set_index(["checkpoint", "run"])["regret"] for play in plays]
-    both = pd.concat(regrets, keys=names, axis=1, join="inner").reset_index()
+    names = _told_apart(first, second)
+    both = _together(first, second, "regret", names).reset_index()
     if both["run"].nunique() < 2:
         raise ConfigError("compare: the plays have no two runs at one checkpoint in common")
+    if not same_losses(first, second):
+        differing = _differing(first, second, ("stream", "set", "rounds", "dimension", "epsilon"))
+        why = f"{', '.join(differing)} differ" if differing else "their seeds or options differ"
+        raise ConfigError(f"compare: the plays met other losses: {why}, and no difference of regrets is of algorithms")
     both["difference"] = both[names[1]] - both[names[0]]
     means = by_checkpoint(both, "difference", names)
     return means[["rounds", *names, "difference", "low", "high"]]
 
 
+def same_losses(first: Played, second: Played) -> bool:
+    """Whether the fixed-point baseline has the same regret in every run and checkpoint that both have: runs of one
+    seed and setting have, but for those of a stream that is aimed at epsilon."""
+    one, other = _together(first, second, "trivial_regret", ["first", "second"]).to_numpy(dtype=float).T
+    return bool(np.allclose(one, other, rtol=SAME, atol=SAME, equal_nan=True))
+
+
+def _together(first: Played, second: Played, column: str, names: list[str]) -> pd.DataFrame:
+    """A column of both plays, one row a checkpoint and run that both have."""
+    columns = [play.rows.set_index(["checkpoint", "run"])[column] for play in (first, second)]
+    return pd.concat(columns, keys=names, axis=1, join="inner")
+
+
+def _differing(first: Played, second: Played, settings: Sequence[str] = SETTING) -> list[str]:
+    """The settings that differ."""
+    return [name for name in settings if getattr(first, name) != getattr(second, name)]
+
+
 def _told_apart(first: Played, second: Played) -> list[str]:
-    """What to call two plays: their learners, with the settings that differ where these are one."""
-    if first.learner != second.learner:
+    """What to call two plays: their learners, with the settings that differ."""
+    differing = _differing(first, second)
+    if math.inf in (first.epsilon, second.epsilon) and "delta" in differing:
+        differing.remove("delta")  # which means nothing without privacy
+    if not differing and first.learner != second.learner:
         return [first.learner, second.learner]
-    settings = ("stream", "set", "rounds", "dimension", "window", "epsilon", "delta")
-    differing = [name for name in settings if getattr(first, name) != getattr(second, name)]
     if not differing:
         return [f"{first.learner}, first", f"{second.learner}, second"]
     return [
-        ", ".join([play.learner, *(f"{name} = {getattr(play, name)}" for name in differing)])
+        ", ".join([play.learner, *(f"{name} = {_text(getattr(play, name))}" for name in differing)])
         for play in (first, second)
     ]
+
+
+def _text(value: str | float) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

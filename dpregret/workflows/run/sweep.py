@@ -8,6 +8,7 @@ import itertools
 import multiprocessing
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -27,7 +28,7 @@ from dpregret.paper_figs.text import formats
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.plan.config import Limits
 from dpregret.workflows.plan.semantic_checks import predicted
-from dpregret.workflows.run.played import Played, without_noise
+from dpregret.workflows.run.played import SAME, Played, same_losses, without_noise
 from dpregret.workflows.run.single import PLAY, Job, Shared, in_python, job, lifted, named, posed
 
 if TYPE_CHECKING:
@@ -36,10 +37,7 @@ if TYPE_CHECKING:
 SWEEP: Final = "sweep"
 GROUPS: Final = {"private": True, "not private": False}
 """Words that stand for the usual variants of all learners, with or without privacy, that a stream serves."""
-SETTING: Final = ("stream", "set", "rounds", "dimension", "window", "epsilon", "delta")
 SHOWN: Final = {"rounds": "T", "dimension": "d", "window": "W", "epsilon": "ε"}
-SAME: Final = 1e-6
-"""Relative difference of regrets, in every run, of two algorithms that are one but for rounding or a solver."""
 PATIENCE: Final = 1.0
 """Seconds after which progress is shown."""
 
@@ -159,6 +157,9 @@ class Swept:
             pairs = zip(self.varied, setting, strict=True)
             head = ", ".join(rf"${_SYMBOL[name]} = {value:g}$" for name, value in pairs) or self._word.capitalize()
             least = min(play.regret.value for play in plays)
+            if len({*map(self._name, plays)}) < len(plays):
+                name = next(name for name, count in Counter(map(self._name, plays)).items() if count > 1)
+                raise ConfigError(f"to_latex: {name}: stands twice in the column {head}: sweep what differs apart")
             cells = {self._name(play): _cell(play, least) for play in plays}
             columns[head] = [cells.get(name, "--") for name in columns["Algorithm"]]
         raw = [name for name in columns if name != "Algorithm"]
@@ -194,7 +195,7 @@ class Swept:
         notes = [f"fixed-point baseline: {baselines.pop()}"] if len(baselines) == 1 else []
         if self.varied and max(map(len, self._settings().values())) > _FEW:
             notes.append(f"the first {_FEW} of each setting; ranking() has all")
-        if any(not _same_losses(play, plays[0]) for plays in self._settings().values() for play in plays):
+        if any(not same_losses(play, plays[0]) for plays in self._settings().values() for play in plays):
             notes.append(f"losses of {self.plays[0].stream} depend on epsilon: plays at another one met other losses")
         unproved = {self._name(play): play.unproved for play in self.plays if play.unproved}
         notes += [f"no guarantee: {name}: {reason}" for name, reason in unproved.items()]
@@ -249,7 +250,7 @@ _FEW: Final = 3
 
 def _ranked(rank: int, play: Played, ordered: Sequence[Played]) -> dict[str, Any]:
     regret, first = play.last.set_index("run")["regret"], ordered[0].last.set_index("run")["regret"]
-    behind = mean_interval((regret - first).to_numpy()) if _same_losses(play, ordered[0]) else UNKNOWN
+    behind = mean_interval((regret - first).to_numpy()) if same_losses(play, ordered[0]) else UNKNOWN
     above = ordered[: rank - 1]
     runs = regret.to_numpy()
     same = next((other for other in above if np.allclose(other.last["regret"], runs, rtol=SAME, atol=0)), None)
@@ -267,12 +268,6 @@ def _ranked(rank: int, play: Played, ordered: Sequence[Played]) -> dict[str, Any
         "accounted_epsilon": play.accounted_epsilon,
         "same_as": "" if same is None else same.learner,
     }
-
-
-def _same_losses(first: Played, second: Played) -> bool:
-    """Whether the fixed-point baseline has the same regret in every run: a stream may be aimed at epsilon."""
-    one, other = (play.last["trivial_regret"].to_numpy(dtype=float) for play in (first, second))
-    return bool(np.allclose(one, other, rtol=SAME, atol=SAME, equal_nan=True))
 
 
 def _cell(play: Played, least: float) -> str:
