@@ -266,15 +266,11 @@ class MirrorDescent(ErmLearner):
     def steps(self, noise: float, iterations: int) -> Array:
         """Step sizes (T,); a potential that is printed too small by a factor is one whose steps are larger by it."""
         if self.variant == "printed":
-            step = self.printed_factor() / (self.risk.lipschitz * self.radius * math.sqrt(iterations))
+            step = self.potential.over_printed / (self.risk.lipschitz * self.radius * math.sqrt(iterations))
         else:
             potential = self.potential
             step = math.sqrt(potential.modulus * potential.maximum / (iterations * self.second_moment(noise)))
         return np.full(iterations, step)
-
-    def printed_factor(self) -> float:
-        """Our potential over the printed one."""
-        return 1.0
 
     def second_moment(self, noise: float) -> float:
         """V = L^2 R^2 + sigma^2 (G^2 + R^2), half of a bound on E |gradient + noise|_{Q*}^2."""

@@ -4,10 +4,8 @@ Algorithm   Talwar, Thakurta & Zhang 2015, Alg. 1: see mirror_descent.py. Sectio
             but for the entropy (Appendix A).
 Privacy     Unit: one record; neighbours: it is replaced by another. As there.
 Guarantee   As there; Section 3.2 instantiates Theorem 3.2.
-Deviations  As there, and printed: the factor by which the printed potential is too small (`printed_factor`).
+Deviations  As there, and printed: the factor by which the printed potential is too small (`Potential.over_printed`).
 """
-
-import math
 
 from dpregret.algorithms.erm.mirror_descent import MirrorDescent
 from dpregret.algorithms.learner import Card
@@ -50,10 +48,6 @@ class NoisyQNorm(MirrorDescent):
     potential_name, natural_set = "q-norm", "l1-ball"
     card = talwar_card("noisy-qnorm", "noisy mirror descent (q-norm)", "Alg. 1, Fact 3.4", "potential:q-norm")
 
-    def printed_factor(self) -> float:
-        """1 / (2 (q - 1)) over 1 / (4 (q - 1))."""
-        return 2.0
-
 
 class NoisyGrouped(MirrorDescent):
     """Power of block norms on the grouped l1 ball."""
@@ -67,7 +61,3 @@ class NoisyNuclear(MirrorDescent):
 
     potential_name, natural_set = "spectral", "nuclear"
     card = talwar_card("noisy-nuclear", "noisy mirror descent (nuclear)", "Alg. 1, Sec. 3.2", "potential:spectral")
-
-    def printed_factor(self) -> float:
-        """sqrt(ln 2m)."""
-        return math.sqrt(math.log(2.0 * math.sqrt(self.domain.dimension)))

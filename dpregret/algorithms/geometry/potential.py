@@ -52,6 +52,8 @@ class Potential:
     """State (k,) of the minimiser of Psi over C."""
     data: Any
     """Its parameters for compiled loops."""
+    over_printed: float = 1.0
+    """Psi over the potential that Talwar, Thakurta & Zhang 2015 print."""
 
 
 class Euclidean(NamedTuple):
@@ -279,6 +281,7 @@ def q_norm(ball: L1Ball) -> Potential:
         maximum=0.5 * (dual - 1.0),
         start=np.tile(ball.center(), 2),
         data=QNorm(ball.radius, dual, modulus),
+        over_printed=2.0,
     )
 
 
@@ -393,6 +396,7 @@ def spectral(ball: NuclearBall) -> Potential:
         maximum=slope / (1.0 + exponent),
         start=np.tile(ball.center(), 2),
         data=Spectral(ball.side, ball.radius, 1.0 / exponent, slope),
+        over_printed=math.sqrt(log),
     )
 
 

@@ -16,6 +16,7 @@ from dpregret.algorithms.erm.noisy_descent import (
     NoisyExponentiatedGradient,
     NoisyGradientDescent,
     NoisyGrouped,
+    NoisyMirrorDescent,
     NoisyNuclear,
     NoisyQNorm,
 )
@@ -92,6 +93,26 @@ def test_printed_plan_is_the_statement() -> None:
     assert plan.iterations == rounds
     assert plan.noise**2 == pytest.approx(32 * scale**2 * rounds * math.log(rounds / 1e-6) ** 2 / samples**2)
     assert plan.steps == pytest.approx(np.full(rounds, 2 / (scale * math.sqrt(rounds))))  # a potential of half the size
+
+
+@pytest.mark.parametrize(
+    ("special", "set_name", "dimension", "factor"),
+    [
+        (NoisyNuclear, "nuclear", 16, math.sqrt(math.log(2 * 4))),  # 4 sqrt(e) ln 2m over 4 sqrt(e ln 2m)
+        (NoisyExponentiatedGradient, "l1-ball", 20, 1.0),
+        (NoisyGrouped, "grouped-l1", 20, 1.0),
+        (NoisyGradientDescent, "ball", 5, 1.0),
+    ],
+)
+def test_the_potential_of_a_set_is_printed_alike_for_all_that_use_it(
+    special: type[MirrorDescent], set_name: str, dimension: int, factor: float
+) -> None:
+    domain = make_set(set_name, dimension)
+    risk = Linear(np.r_[3.0, np.zeros(dimension - 1)], 5000)
+    general, own = (make(kind, domain, risk, [BUDGET], "printed").plans[0] for kind in (NoisyMirrorDescent, special))
+    assert (general.noise, general.steps.tolist()) == (own.noise, own.steps.tolist())
+    radius = make_potential(domain).body.diameter / 2
+    assert general.steps[0] == pytest.approx(factor / (3.0 * radius * math.sqrt(len(general.steps))))
 
 
 def test_strongly_convex_plan() -> None:
