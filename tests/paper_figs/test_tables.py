@@ -1,5 +1,6 @@
 """Files of runs, read as they were written or refused, and the tables and figures that come of them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -7,18 +8,27 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from planted import figures_of, planted_paper, write_runs
+from planted import figures_of, logarithmic, planted_paper, root, write_runs
 
 from dpregret.core import parquet
 from dpregret.paper_figs.figures import compare, write
 from dpregret.paper_figs.figures.curves import Series, panels_of
 from dpregret.paper_figs.figures.grammar import Curve, PanelFigure, Source, Theme
 from dpregret.paper_figs.figures.style import MOST, CurveStyle, style_context
+from dpregret.paper_figs.judge.cells import NotRun
 from dpregret.paper_figs.judge.claims import ClaimsFile, FigureEntry, Table
 from dpregret.paper_figs.judge.read_claims import load_claims, load_paper
 from dpregret.paper_figs.judge.result_tables import read_jobs, write_jobs
 from dpregret.paper_figs.judge.runs import COLUMNS, COST_COLUMNS, KEY, RunsError, check_columns, empty_row, read_runs
-from dpregret.paper_figs.tables.write_tables import MORE, comparison_table, costs_table, write_errata, write_tables
+from dpregret.paper_figs.tables.write_tables import (
+    LARGEST,
+    MORE,
+    comparison_table,
+    costs_table,
+    last_rows,
+    write_errata,
+    write_tables,
+)
 from dpregret.paper_figs.validation.simulate import Sweep
 from dpregret.workflows.plan.read import PAPERS
 
@@ -83,6 +93,47 @@ def test_a_row_says_which_rounds_its_learner_protects() -> None:
     assert column(parts) == {"short": "W = 16", "whole": MORE, "free": "-", "declared": "all T"}
     parts["short"] = (64, 8.0)
     assert column(parts) == {"short": "-", "whole": "-", "free": "-", "declared": "all T"}
+
+
+PLAYED = ("wdp-cocop-gamma", "corrected", "horizon", "norm-kink")
+
+
+def ends(*sweeps: Sweep, where: dict[str, Any], largest: Sequence[str] = ()) -> pd.DataFrame:
+    return last_rows(pd.concat([sweep.frame() for sweep in sweeps], ignore_index=True), *PLAYED, where, largest)
+
+
+@pytest.mark.parametrize("settings", [{}, {"epsilon": np.inf, "window": 2**15}, {"window": 2**12}])
+def test_a_learner_without_t_is_measured_at_a_horizon_that_its_longest_play_passes(settings: dict[str, object]) -> None:
+    longest, shorter = Sweep(root, settings=settings), Sweep(logarithmic, horizon=2**13, settings=settings)
+    passed = ends(longest, shorter, where={"horizon": 2**12}, largest=LARGEST)
+    assert set(zip(passed["horizon"], passed["checkpoint"], strict=True)) == {(2**15, 2**12)}
+    assert (len(passed), passed["regret"].mean()) == (16, pytest.approx(2**6, rel=1e-9))
+    played = ends(longest, shorter, where={"horizon": 2**13}, largest=LARGEST)
+    assert set(zip(played["horizon"], played["checkpoint"], strict=True)) == {(2**13, 2**13)}
+    assert len(ends(longest, where={})) == 16, "without a horizon the end of the play"
+
+
+def test_another_horizon_is_not_that_of_a_play_that_was_made_for_more() -> None:
+    for sweep in (Sweep(root, anytime=False), Sweep(root, settings={"window": 2**15})):
+        assert len(ends(sweep, where={"horizon": 2**15})) == 16
+        with pytest.raises(NotRun, match="no finished run"):
+            ends(sweep, where={"horizon": 2**12})
+
+
+@pytest.mark.parametrize(
+    ("settings", "taken"),
+    [
+        ([{"delta": delta} for delta in (0.0, 1e-6, 1e-12)], 1),
+        ([{"set": name} for name in ("simplex", "ball")], 1),
+        ([{"set": "ball", "dimension": 2}, {"set": "simplex", "dimension": 8}], 0),
+        ([{"best_loss": loss} for loss in (0.0, 4.0, 2.0)], 1),
+    ],
+)
+def test_a_table_averages_over_runs_alone(settings: list[dict[str, object]], taken: int) -> None:
+    frames = [Sweep(root).frame().assign(**each) for each in settings]
+    rows = last_rows(pd.concat(frames, ignore_index=True), *PLAYED, {}, LARGEST)
+    assert len(rows) == 16
+    assert all(set(rows[name]) == {value} for name, value in settings[taken].items())
 
 
 def test_errata_carry_measured_numbers(tables: Path) -> None:

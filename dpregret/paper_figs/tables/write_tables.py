@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge import fits, result_tables
@@ -22,7 +23,7 @@ from dpregret.paper_figs.judge.claims import QUOTED, ClaimsFile, Erratum, Measur
 from dpregret.paper_figs.judge.confirmed import NO_DIGESTS, NOTHING_CONFIRMED, Confirmation
 from dpregret.paper_figs.judge.read_claims import load_paper
 from dpregret.paper_figs.judge.result_tables import NOTHING, PRIVACY_ROUNDING, ExactLosses
-from dpregret.paper_figs.judge.runs import COST_COLUMNS, FURTHER_COSTS, KEY, OPTIONS, by_experiment, read_runs
+from dpregret.paper_figs.judge.runs import COST_COLUMNS, FURTHER_COSTS, KEY, OPTIONS, by_experiment, read_runs, rows_at
 from dpregret.paper_figs.judge.universal import universal_checks
 from dpregret.paper_figs.judge.verdicts import judge_claims
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN, labels_of
@@ -238,8 +239,7 @@ def _reference_cells(
     names += [f"{word} / baseline", "iterations", "width"] if claims.problem == "erm" else []
     try:
         at = row.reference or table.reference
-        selected = select_rows(runs, row.learner, row.variant, at.experiment, at.stream, at.where)
-        rows = last_rows(selected, LARGEST)
+        rows = last_rows(runs, row.learner, row.variant, at.experiment, at.stream, at.where, LARGEST)
     except NotRun:
         return {**dict.fromkeys(names, NOT_RUN if row.learner == QUOTED else DASH), "draws": DASH}
     regret = rows.sort_values("run")["regret"].to_numpy(dtype=float)
@@ -276,22 +276,52 @@ def _problem_cells(rows: pd.DataFrame) -> list[str]:
     return [formats.significant(iterations) + (" (cut)" if capped > 0 else ""), formats.significant(width)]
 
 
-LARGEST: Final = ("horizon", "dimension", "window", "epsilon")
+LARGEST: Final = ("horizon", "set", "dimension", "window", "epsilon", "delta", *OPTIONS)
+"""All settings: rows at the largest value of each differ by their run alone."""
 
 
-def last_rows(selected: pd.DataFrame, largest: Sequence[str]) -> pd.DataFrame:
-    """Of the rows of a learner the last checkpoint of every run; raises NotRun.
+def last_rows(
+    runs: pd.DataFrame,
+    learner: str,
+    variant: str,
+    experiment: str,
+    stream: str,
+    where: Mapping[str, str | float],
+    largest: Sequence[str],
+) -> pd.DataFrame:
+    """The last checkpoint of every run of a learner; raises NotRun.
 
-    Where they have several values of a setting of `largest`, the largest value is taken.
+    A horizon in `where` that a learner does not receive and was not played for is the end of a play as well, where its
+    longest play passes it: see `played_to`. Where rows have several values of a setting of `largest`, the largest value
+    is taken, of words the first.
     """
-    last = (selected["status"] == "ok") & (selected["checkpoint"] == selected["horizon"])
-    for column in largest:
-        last &= selected[column] == selected.loc[last, column].max()
+    fixed = dict(where)
+    horizon = fixed.pop("horizon", None)
+    selected = select_rows(runs, learner, variant, experiment, stream, fixed)
+    last = (selected["status"] == "ok").to_numpy() & played_to(selected, horizon)
+    for column in (name for name in largest if name in selected):
+        values = selected.loc[last, column].dropna()
+        if len(values):
+            last &= (selected[column] == (values.max() if is_numeric_dtype(values) else values.min())).to_numpy()
     rows = selected.loc[last]
     if rows.empty:
-        sentence = "{learner}.{variant} has no finished run in {experiment}"
-        raise NotRun(sentence.format_map(selected.iloc[0].to_dict()))
+        raise NotRun(f"{learner}.{variant} has no finished run in {experiment}")
     return rows
+
+
+def played_to(rows: pd.DataFrame, horizon: float | str | None) -> np.ndarray:
+    """Mask of the ends of plays: of all, or of those of one horizon.
+
+    A learner that does not receive T plays its longest horizon alone: without a play of this one, its rounds until
+    there are one. Where its mechanism protects all rounds it must have been made for as many, since the noise of more
+    rounds costs more.
+    """
+    ends = (rows["checkpoint"] == rows["horizon"]).to_numpy()
+    if horizon is None:
+        return ends
+    there = rows_at(rows["checkpoint"], horizon)
+    made_for = ~np.isfinite(rows["epsilon"].to_numpy()) | (rows["window"] < 2 * rows["checkpoint"]).to_numpy()
+    return ends & there if (ends & there).any() else rows["anytime"].to_numpy() & made_for & there
 
 
 def counted_operations(calls: pd.DataFrame) -> str:
@@ -400,7 +430,7 @@ def measure(
     """
     column, (quantity, of_risks) = QUANTITIES[what.quantity]
     printed_rows, right_rows = (
-        last_rows(select_rows(runs, what.learner, name, experiment, what.stream, what.where), largest)
+        last_rows(runs, what.learner, name, experiment, what.stream, what.where, largest)
         for name in (what.variant, what.against)
     )
     keys = ["run", "set", "dimension", "epsilon", "window"]
