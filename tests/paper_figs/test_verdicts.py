@@ -574,6 +574,25 @@ def chapter(*variants: str) -> ClaimsFile:
     return ClaimsFile.model_construct(gains=(Gain.model_validate({**compared, "parameter": "window"}),))
 
 
+def test_a_gain_has_the_cells_that_both_mechanisms_have() -> None:
+    whole, few = sweep(3.0, "corrected"), sweep(1.0)
+    few = few.loc[~few["window"].isin(WINDOWS[:1])]
+    for first, second in ((whole, few), (few.assign(variant="corrected"), whole.assign(variant="root"))):
+        found = gains(pd.concat([first, second], ignore_index=True), chapter("root"))
+        assert found["value"].tolist() == list(WINDOWS[1:])
+        assert found["ratio"].to_numpy() == pytest.approx(3.0 if first is whole else 1 / 3)
+
+
+@pytest.mark.parametrize("broken", ["corrected", "root"])
+def test_a_cell_in_which_either_mechanism_failed_is_no_gain(broken: str) -> None:
+    runs = pd.concat([sweep(3.0, "corrected"), sweep(1.0)], ignore_index=True)
+    fails = (runs["variant"] == broken) & (runs["window"] == WINDOWS[2]) & (runs["run"] == 0)
+    found = gains(runs.assign(status=np.where(fails, "failed", "ok")), chapter("root"))
+    assert found["value"].tolist() == [*WINDOWS[:2], *WINDOWS[3:]]
+    assert set(found["cell"]) == {"used"}
+    assert found["ratio"].to_numpy() == pytest.approx(3.0)
+
+
 def test_saturated_cells_of_a_gain_are_marked() -> None:
     runs = pd.concat([sweep(3.0, "corrected", stay=1e-3), sweep(1.0, stay=1e-3)], ignore_index=True)
     assert set(gains(runs, chapter("root"))["cell"]) == {"saturated"}

@@ -258,10 +258,11 @@ def _gain_rows(runs: pd.DataFrame, gain: Gain) -> Iterator[dict[str, object]]:
             except NotRun:
                 continue
             noisy = bool((first_noise.responses > 0).all() and (second_noise.responses > 0).all())
-            for cell, value in enumerate(first.values):
-                if FAILED in (first.status[cell], second.status[cell]) or value != second.values[cell]:
+            for cell, other in _common(first.values, second.values):
+                states = first.status[cell], second.status[other]
+                if FAILED in states:
                     continue
-                noises = first_noise.responses[:, cell], second_noise.responses[:, cell]
+                noises = first_noise.responses[:, cell], second_noise.responses[:, other]
                 yield {
                     "learner": gain.learner,
                     "with": variant,
@@ -270,14 +271,22 @@ def _gain_rows(runs: pd.DataFrame, gain: Gain) -> Iterator[dict[str, object]]:
                     "where": " ".join(f"{key}={fixed}" for key, fixed in gain.where.items()),
                     "stream": stream,
                     "parameter": gain.parameter,
-                    "value": value,
+                    "value": first.values[cell],
                     "response": gain.response,
                     "setting": settings.get(stream, ""),
-                    "cell": next((at[cell] for at in (first.status, second.status) if at[cell] != USED), USED),
+                    "cell": next((state for state in states if state != USED), USED),
                     "runs": min(len(first.responses), len(second.responses)),
                     **(ratio(*noises) if noisy else fits.UNKNOWN).columns("noise"),
-                    **ratio(first.responses[:, cell], second.responses[:, cell]).columns("ratio"),
+                    **ratio(first.responses[:, cell], second.responses[:, other]).columns("ratio"),
                 }
+
+
+def _common(first: Array, second: Array) -> Iterator[tuple[int, int]]:
+    """Positions of the cells of two sweeps at the same value; cells of equal value pair up where both have as many."""
+    for value in np.intersect1d(first, second):
+        positions = [np.flatnonzero(values == value) for values in (first, second)]
+        if len(positions[0]) == len(positions[1]):
+            yield from zip(*(each.tolist() for each in positions), strict=True)
 
 
 def _response_and_noise(runs: pd.DataFrame, gain: Gain, variant: str, stream: str) -> list[Cells]:
