@@ -2,11 +2,15 @@
 and how every figure of a paper is laid out, on planted rows of all experiments that its figures draw."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from figure_faults import alike, faults
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.compare.figures import compare_figures, summary
@@ -14,9 +18,12 @@ from dpregret.paper_figs.figures import write
 from dpregret.paper_figs.figures.curves import fit_claims, note, of_drawn, series_of, without_fixed_points
 from dpregret.paper_figs.figures.grammar import COLUMNS, TYPES, Curve, PanelFigure, _apart, _wrapped, bare
 from dpregret.paper_figs.figures.style import (
+    DECADES,
     MARKERS,
     CurveStyle,
+    fix_labels,
     latex_number,
+    minor_ticks,
     one_kind,
     style_context,
     thinned,
@@ -81,6 +88,83 @@ def test_an_axis_has_ticks_whatever_its_range() -> None:
         assert low <= min(ticks) <= max(ticks) <= high
     values, labels = thinned([10.0, 15.0, 21.0, 28.0], ["10", "15", "21", "28"], 10.0, 28.0, 0.5)
     assert len(values) == len(labels) < 4
+
+
+MINOR = [
+    ((1, 100), [1, 10, 100], [*range(2, 10), *range(20, 100, 10)]),
+    ((0.5, 30), [1, 10], [0.5, 0.6, 0.7, 0.8, 0.9, *range(2, 10), 20, 30]),
+    ((1, 10**DECADES), [1, 10**DECADES], [f * 10**p for p in range(DECADES) for f in range(1, 10) if f * 10**p > 1]),
+    ((1, 10 ** (DECADES + 1)), [1, 10 ** (DECADES + 1)], [10**p for p in range(1, DECADES + 1)]),
+]
+"""Limits of an axis, its ticks, and the minor ticks that it has."""
+
+
+@pytest.mark.parametrize(("limits", "major", "minor"), MINOR)
+def test_minor_ticks_are_drawn_beside_the_axis_at_multiples_of_powers(
+    limits: tuple[float, float], major: list[float], minor: list[float]
+) -> None:
+    """Left of the axis the picture is dark at these heights, and nowhere else but at the ticks."""
+    figure = Figure(figsize=(2, 12), dpi=100)
+    canvas, axis = FigureCanvasAgg(figure), figure.add_axes((0.5, 0.1, 0.4, 0.8))
+    axis.set_yscale("log")
+    axis.set_ylim(limits)
+    axis.set_xticks([])
+    axis.set_yticks(major, [""] * len(major))
+    with style_context():
+        minor_ticks(axis)
+    (ticks,) = axis.collections
+    np.testing.assert_allclose(np.sort(np.asarray(ticks.get_offsets())[:, 1]), minor, rtol=1e-12)
+    assert list(axis.get_yticks(minor=True)) == []
+    assert axis.get_ylim() == limits
+    canvas.draw()
+    dark = np.asarray(canvas.buffer_rgba())[::-1, :, 0] < 230
+    left = round(axis.bbox.x0) - 2  # within the length of a tick
+    rows = np.flatnonzero(dark[:, left])
+    heights = axis.transData.transform([(0.0, value) for value in {*major, *minor}])[:, 1]
+    near = np.abs(rows[:, None] - heights[None, :]) <= 1.5
+    assert near.any(axis=0).all()
+    assert near.any(axis=1).all()
+
+
+def test_an_axis_that_is_not_logarithmic_has_no_minor_ticks() -> None:
+    axis = Figure().add_subplot()
+    axis.minorticks_on()
+    minor_ticks(axis)
+    assert list(axis.get_yticks(minor=True)) == []
+    assert len(axis.collections) == 0
+
+
+def test_the_labels_of_an_axis_stay_where_they_stand_whatever_the_resolution() -> None:
+    """In the middle of their side, by their padding apart from the texts of the ticks; as they would be without it."""
+
+    def drawn(fixed: bool, ticks: str = "100 000", dpi: float = 100) -> tuple[Any, Any, Axes]:
+        figure = Figure(figsize=(4, 3), dpi=100)
+        canvas, axis = FigureCanvasAgg(figure), figure.add_axes((0.3, 0.3, 0.6, 0.6))
+        axis.set_xlabel("rounds", labelpad=5)
+        axis.set_ylabel("regret", labelpad=7)
+        axis.set_xticks([0, 1], ["0", "1"])
+        axis.set_yticks([0, 1], ["0", "100 000"])
+        if fixed:
+            fix_labels(axis)
+        axis.set_yticks([0, 1], ["0", ticks])
+        figure.set_dpi(dpi)
+        canvas.draw()
+        inches = figure.dpi_scale_trans.inverted()
+        return *(side.label.get_window_extent().transformed(inches) for side in (axis.xaxis, axis.yaxis)), axis
+
+    below, beside, axis = drawn(fixed=True)
+    box = axis.bbox.transformed(axis.figure.dpi_scale_trans.inverted())
+    assert (below.x0 + below.x1) / 2 == pytest.approx((box.x0 + box.x1) / 2, abs=0.01)
+    assert (beside.y0 + beside.y1) / 2 == pytest.approx((box.y0 + box.y1) / 2, abs=0.01)
+    texts = [text.get_window_extent() for text in axis.get_yticklabels()]
+    assert beside.x1 == pytest.approx(min(text.x0 for text in texts) / 100 - 7 / 72, abs=0.01)
+    texts = [text.get_window_extent() for text in axis.get_xticklabels()]
+    assert below.y1 == pytest.approx(min(text.y0 for text in texts) / 100 - 5 / 72, abs=0.01)
+    for label, free in zip((below, beside), drawn(fixed=False), strict=False):
+        np.testing.assert_allclose(label.get_points(), free.get_points(), atol=1e-9)
+    for label, other in zip((below, beside), drawn(fixed=True, ticks="1", dpi=300), strict=False):
+        assert other.get_points().mean(axis=0) == pytest.approx(label.get_points().mean(axis=0), abs=0.02)
+    assert drawn(fixed=False, ticks="1")[1].x0 > beside.x0 + 0.2
 
 
 def test_lines_are_wrapped_by_what_is_seen_and_never_within_a_formula() -> None:
