@@ -193,6 +193,40 @@ def test_what_a_learner_states_of_a_round_it_states_of_a_record(family: str, nam
         assert learner.epsilon_at(1e-6) == [once]
         assert once <= learner.epsilon_at(1e-9)[0]
         assert math.isfinite(learner.epsilon_at(1e-9)[0]) == math.isfinite(once)
+        assert once <= learner.epsilon_at(0.0)[0]
+
+
+def started_or_refused(*of_what: Any) -> Any:
+    """The learner, or why there is none."""
+    try:
+        return started(*of_what)
+    except ValueError as refusal:
+        return str(refusal)
+
+
+@pytest.mark.parametrize("epsilon", [8.0, math.inf])
+@pytest.mark.parametrize(("family", "name", "variant"), EVERY)
+def test_without_delta_a_learner_keeps_its_budget_or_refuses(
+    family: str, name: str, variant: str, epsilon: float
+) -> None:
+    """With delta = 0 it is pure, or says that it needs delta; without privacy it plays, and states its bound."""
+    learner = started_or_refused(family, name, variant, Budget(epsilon, 0.0))
+    if isinstance(learner, str):
+        assert math.isfinite(epsilon)
+        assert learner.endswith("needs delta > 0")
+        return
+    assert variant == "printed" or learner.delivered_epsilon()[0] <= epsilon * (1 + 1e-9)
+    bound = learner.bound(4096) if family == "online" else learner.bound()
+    assert not (np.array(bound) < 0).any()
+
+
+@pytest.mark.parametrize("variant", ["tuned", "printed", "still"])
+def test_without_delta_the_draws_of_l2p_cost_their_ranges(variant: str) -> None:
+    """A decision between two batches draws x and y; the copy that is drawn once costs nothing."""
+    learner = started("experts", "l2p", variant, Budget(8.0, 1e-6))
+    tuning, copies = learner.tuning, 1 if variant == "still" else 2
+    steps = len(range(tuning.batch, 4096, tuning.batch))
+    assert learner.epsilon_at(0.0) == pytest.approx([tuning.decision + steps * copies * 2 * tuning.eta])
 
 
 @pytest.mark.parametrize("rounds", [1, 3, 5])

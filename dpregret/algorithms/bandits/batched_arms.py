@@ -90,7 +90,10 @@ def play_arms(
 
 
 class BatchedArms(BanditLearner):
-    """Pure eps-DP. State: `sums` S (settings, runs, K), `arms` and their `chances` p_A (settings, runs)."""
+    """Pure eps-DP. State: `sums` S (settings, runs, K), `arms` and their `chances` p_A (settings, runs).
+
+    Raises ValueError for a single arm.
+    """
 
     pure = True
     card = Card(
@@ -108,6 +111,8 @@ class BatchedArms(BanditLearner):
 
     def prepare(self) -> None:
         self.size = self.domain.dimension
+        if self.size < 2:
+            raise ValueError(f"at least 2 arms are needed, got {self.size}")
         longest = 1 if self.variant == "every-round" else self.horizon
         lengths = [max(1, math.ceil(min(longest, 1 / budget.epsilon))) for budget in self.budgets]
         self.lengths = np.array(lengths)  # line 1

@@ -27,7 +27,8 @@ Privacy     Unit: the losses of one round; neighbours: they are replaced by any 
             was released before. Draws after it, of x and of y, are of range 2 eta, hence eta^2/2-zCDP each. Whether
             one happens is not secret by then, and has at most the probability q = 1 - (1 - p) e^(-3 B eta) for x, p for
             y: at order a a step costs ln(1 - q + q exp((a - 1) a eta^2/2))/(a - 1), and T/B - 1 of them add up.
-            Converted at delta (Canonne, Kamath & Steinke 2020), and the price of the decision added.
+            Converted at delta (Canonne, Kamath & Steinke 2020), and the price of the decision added. At delta = 0 every
+            draw costs its range, 2 eta.
 Guarantee   Given the path of y, which does not look at x, x has exactly the law nu_s normalised: its constant cancels
             in line 5, and P(keep z) nu_{s-1}(z) + (1 - sum of these) nu_s(z) = nu_s(z). So the expected regret is that
             of Hedge on batches, at most ln(d)/eta + eta T B/8, and of that order on blocks of equal losses.
@@ -78,8 +79,10 @@ class DrawnCopy(Tuning):
         return max(2 * self.eta, math.log1p(-most * math.expm1(-2 * self.eta) / (1 - most))) if most < 1 else math.inf
 
     def draws(self, horizon: int, delta: float) -> float:
-        """Epsilon at delta of all draws after the changed round."""
+        """Epsilon at delta of all draws after the changed round; purely where delta = 0."""
         steps, chances = math.ceil(horizon / self.batch) - 1, (self.most_drawn, self.renew)
+        if delta == 0:
+            return 2 * self.eta * steps * np.count_nonzero(chances)
         rho = steps * sum(chances) * self.eta**2 / 2
         if rho == 0:
             return 0.0

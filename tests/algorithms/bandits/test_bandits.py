@@ -91,6 +91,11 @@ def test_contract(name: str, variant: str) -> None:
         assert learner.delivered_epsilon() == [math.inf, pytest.approx(4.0)]
 
 
+def test_one_arm_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^at least 2 arms are needed, got 1$"):
+        BatchedArms(BanditProblem(make_set("ball", 1), 64, 1.0, linear=True, arms=True), [PRIVATE], 1, "corrected")
+
+
 def test_printed_scales() -> None:
     horizon, size, epsilon, delta = 4096, 4, 2.0, 1e-6
     budget = [Budget(epsilon, delta)]
