@@ -164,6 +164,8 @@ class OnlineToBatch(OnePassLearner):
             learner.round = t
             learner.observe(charge, charge.gradient(learner.point), silent)  # line 5
             before, point = point, point + 2 / (t + 2) * (learner.point - point)  # line 6
+        if learner.is_compiled():
+            self.apart += learner.compiled.apart
         return point  # line 7
 
     def _noise_sizes(self) -> Array:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from time import process_time
 from types import MappingProxyType
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from drawn import generators
 from tiny_risks import Bowls
 
+from dpregret.algorithms import learner as online_rounds
 from dpregret.algorithms.erm.erm_learner import ErmProblem
 from dpregret.algorithms.erm.one_pass_ftrl import OnePassLeader
 from dpregret.algorithms.erm.online_to_batch import CHOICES, Choice, OnlineToBatch
@@ -152,6 +154,31 @@ def test_every_online_learner_is_served(name: str, monkeypatch: pytest.MonkeyPat
     excess = (risk.value(released) - risk.optimum()[0]).mean()
     trivial = (risk.value(np.zeros((RUNS, 2))) - risk.optimum()[0]).mean()
     assert excess < 0.5 * trivial or name in {"stay", "adaptive-sampled"}
+
+
+@pytest.mark.parametrize("variant", ["shrinking", "implicit", "oracle"])
+def test_compiling_is_no_cost_of_a_fit(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loops whose first call takes long: that time is apart, and nothing is played in it."""
+    long, real, called = 0.5, online_rounds.specialised, set()
+
+    def specialised(function: Any, *kinds: Any) -> Any:
+        def loop(*arguments: Any) -> Any:
+            if function not in called:
+                called.add(function)
+                until = process_time() + long
+                while process_time() < until:
+                    pass
+            return real(function, *kinds)(*arguments)
+
+        return loop
+
+    wanted = made(variant, Bowls(9, DIMENSION, RUNS)).fit(generators(RUNS, 3))
+    monkeypatch.setattr(online_rounds, "specialised", specialised)
+    learner, began = made(variant, Bowls(9, DIMENSION, RUNS)), process_time()
+    np.testing.assert_array_equal(learner.fit(generators(RUNS, 3)), wanted)
+    assert called
+    assert learner.apart >= long * len(called)
+    assert process_time() - began - learner.apart < long
 
 
 THREE = [Budget(math.inf), Budget(8.0, 1e-6), Budget(0.5, 1e-6)]
