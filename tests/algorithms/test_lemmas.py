@@ -31,6 +31,7 @@ from dpregret.algorithms.lemmas.statements import (
     laplace_tail,
 )
 from dpregret.algorithms.online.pocp import PocpGiga, PocpIgd
+from dpregret.algorithms.online.pqftl import private_sum_scale
 from dpregret.algorithms.privacy import Budget, gaussian_delta, gaussian_epsilon
 from dpregret.paper_figs.judge.claims import Claim
 from dpregret.paper_figs.judge.verdicts import judge
@@ -101,6 +102,28 @@ def test_private_sum_counts_the_sums_that_hold_an_item(rounds: int) -> None:
         deviation = depth / epsilon * math.sqrt(math.log(depth / delta))
         assert gaussian_delta(made.attained([])[0], 2 * math.sqrt(nodes) / deviation) == pytest.approx(delta / share)
         assert made.stated() == pytest.approx(epsilon / share)
+
+
+@pytest.mark.parametrize(("largest", "lost"), [(0.5, 0.22), (1.0, 0.45), (2.0, 0.95), (4.0, 2.0)])
+def test_sums_of_responses_have_noise_for_the_square_of_the_largest_norm(largest: float, lost: float) -> None:
+    """Algorithm 4, line 8: R is passed where |y v| <= R^2, so that mu grows with R; with R^2 it does not (J15)."""
+    random = np.random.default_rng(3)
+    features, labels = random.normal(size=(2, 1000, 3)), random.uniform(-largest, largest, size=(2, 1000, 1))
+    features *= largest / np.linalg.norm(features, axis=2, keepdims=True)
+    items = np.concatenate([labels * features, [[[largest**2, 0, 0]], [[-(largest**2), 0, 0]]]], axis=1)
+    apart = np.linalg.norm(items[0] - items[1], axis=1).max()
+    assert apart == pytest.approx(2 * largest**2)
+    whole, share, rounds = Budget(1.0, 1e-6), Budget(0.5, 5e-7), 64
+    unit = private_sum_scale(share, math.log2(rounds))
+
+    def loss(bound: float) -> float:
+        """Of line 8, exact: item 1 is in the sums of 1, 2, .., 64 items, each with noise for vectors of that norm."""
+        return gaussian_epsilon(apart * math.sqrt(rounds.bit_length()) / (bound * unit), share.delta)
+
+    assert loss(largest) == pytest.approx(lost, rel=0.02)
+    assert (loss(largest) > share.epsilon) == (largest > 1)
+    assert (loss(largest) > whole.epsilon) == (largest > 2)
+    assert loss(largest**2) == pytest.approx(0.4531, rel=1e-3)
 
 
 def test_where_the_private_sum_fails() -> None:
