@@ -160,9 +160,10 @@ class BatchedArms(BanditLearner):
             if offset == 0:
                 coins, units = uniforms.draw(BLOCK), laplace(BLOCK)[..., 0].T.copy()
             now = slice(offset, offset + losses.rounds)
-            drawn = without_gaps(coins[:, now]), without_gaps(units[:, now])
-            data = self.as_columns(losses, len(sums))
-            specialised(play_arms, type(data[0]))(*data, *drawn, done, *fixed, sums, *states)
+            none, data = slice(0), self.as_columns(losses, len(sums))
+            idle, drawn = ((without_gaps(coins[:, part]), without_gaps(units[:, part])) for part in (none, now))
+            loop, after = specialised(play_arms, type(data[0])), (done, *fixed, sums, *states)
+            self.compiled_apart(loop, *data, *idle, *after)(*data, *drawn, *after)
         return Record(self.total, self.clipped / self.horizon, np.zeros(len(self.budgets)), 0.0)
 
     def bound(self) -> list[float]:

@@ -133,10 +133,14 @@ class PrivateLinearBandit(BanditLearner):
                 coins = np.stack([generator.random((drawn, 2)) for generator in inputs.directions])
                 units = unit_noise("laplace", inputs.noise, drawn, 1)[..., 0]
             now = slice(offset, offset + losses.rounds)
-            randomness = without_gaps(axes[:, now]), without_gaps(coins[:, now]), without_gaps(units[now])
-            data = self.as_columns(losses, len(sums))
+            none, data = slice(0), self.as_columns(losses, len(sums))
+            idle, randomness = (
+                (without_gaps(axes[:, part]), without_gaps(coins[:, part]), without_gaps(units[part]))
+                for part in (none, now)
+            )
             state = sums, columns, self.total.reshape(-1), self.clipped.reshape(-1)
-            specialised(play_linear, type(data[0]))(*data, *randomness, *fixed, *state)
+            loop = specialised(play_linear, type(data[0]))
+            self.compiled_apart(loop, *data, *idle, *fixed, *state)(*data, *randomness, *fixed, *state)
             self.played = columns.T.reshape(self.sums.shape)
             if now.stop == drawn:
                 worst = max(worst, float(self.domain.violation(self.played).max()))

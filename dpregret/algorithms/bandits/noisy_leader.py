@@ -364,7 +364,7 @@ class NoisyLeader(BanditLearner):
         x, estimate = np.tile(self.domain.center()[:, None], settings * runs), np.zeros((n, settings * runs))
         sums, moved, worst = np.zeros((2, settings * runs)), np.zeros(settings), 0.0
         sphere = self.directions(inputs.directions, n)  # line 8
-        done, most, ready = 0, 1, set[Any]()
+        done, most = 0, 1
         for block in self.plan.blocks(inputs.noise):
             sizes, at = np.linalg.norm(block, axis=-1).mean(axis=-1), 0
             while at < len(block) and done < horizon:  # line 3
@@ -379,12 +379,7 @@ class NoisyLeader(BanditLearner):
                 before = learner, loss, domain, buffers, rows, trials
                 noise, units = block[at : at + len(points)], self.units(rounds)
                 after = noise, units, self.batch, horizon, done, x, estimate, points, sums
-                if type(loss) not in ready:  # zero rounds: compile, and count that time apart
-                    started = process_time()
-                    loops(*before, without_gaps(drawn[:, :0]), *after)
-                    ready.add(type(loss))
-                    self.apart += process_time() - started
-                loops(*before, drawn, *after)
+                self.compiled_apart(loops, *before, without_gaps(drawn[:, :0]), *after)(*before, drawn, *after)
                 for size in sizes[at : at + len(points)]:
                     moved += size
                 if len(points):

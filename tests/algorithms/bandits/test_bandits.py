@@ -6,15 +6,18 @@ Boxes are in NumPy, on the same draws as what is compiled.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from time import process_time
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from drawn import generators
 from scipy import stats
+from slow_loops import LONG, slow_at_first
 from watched_bandits import watched
 
-from dpregret.algorithms.bandits import noisy_leader
+from dpregret.algorithms.bandits import batched_arms, linear_bandit, noisy_leader
 from dpregret.algorithms.bandits.bandit_learner import AHEAD, BLOCK, BanditProblem, Directions, Given, unit_sphere
 from dpregret.algorithms.bandits.batched_arms import BatchedArms, draw_arm
 from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit, dikin
@@ -513,6 +516,29 @@ def test_a_loss_of_ones_own_is_played_by_its_text_and_by_its_methods(name: str, 
         records.append(play(learner, source))
     np.testing.assert_allclose(records[0].losses, records[1].losses, rtol=1e-9)
     np.testing.assert_array_equal(records[0].clipped, records[1].clipped)
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        (linear_bandit, "private-linear-bandit"),
+        (batched_arms, "batched-arms"),
+        (noisy_leader, "private-bandit-gaussian"),
+    ],
+)
+def test_compiling_is_no_cost_of_a_play(module: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is played while a loop compiles, and that time is apart."""
+
+    def begun() -> tuple[Any, LossSource]:
+        learner = start(name, "corrected", [PRIVATE])
+        return learner, linear(256, 3, learner)
+
+    wanted, loops = play(*begun()), slow_at_first(module, monkeypatch)
+    (learner, source), began = begun(), process_time()
+    np.testing.assert_array_equal(play(learner, source).losses, wanted.losses)
+    assert len(loops) == 1
+    assert learner.apart >= LONG
+    assert process_time() - began - learner.apart < LONG
 
 
 def linear_by_the_box(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from drawn import generators
+from slow_loops import LONG, slow_at_first
 from tiny_risks import Bowls
 
 from dpregret.algorithms import learner as online_rounds
@@ -158,27 +159,14 @@ def test_every_online_learner_is_served(name: str, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("variant", ["shrinking", "implicit", "oracle"])
 def test_compiling_is_no_cost_of_a_fit(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Loops whose first call takes long: that time is apart, and nothing is played in it."""
-    long, real, called = 0.5, online_rounds.specialised, set()
-
-    def specialised(function: Any, *kinds: Any) -> Any:
-        def loop(*arguments: Any) -> Any:
-            if function not in called:
-                called.add(function)
-                until = process_time() + long
-                while process_time() < until:
-                    pass
-            return real(function, *kinds)(*arguments)
-
-        return loop
-
+    """Nor is what prices an oracle; and nothing is played in that time."""
     wanted = made(variant, Bowls(9, DIMENSION, RUNS)).fit(generators(RUNS, 3))
-    monkeypatch.setattr(online_rounds, "specialised", specialised)
+    loops = slow_at_first(online_rounds, monkeypatch)
     learner, began = made(variant, Bowls(9, DIMENSION, RUNS)), process_time()
     np.testing.assert_array_equal(learner.fit(generators(RUNS, 3)), wanted)
-    assert called
-    assert learner.apart >= long * len(called)
-    assert process_time() - began - learner.apart < long
+    assert loops
+    assert learner.apart >= LONG * len(loops)
+    assert process_time() - began - learner.apart < LONG
 
 
 THREE = [Budget(math.inf), Budget(8.0, 1e-6), Budget(0.5, 1e-6)]
