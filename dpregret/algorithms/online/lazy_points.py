@@ -35,10 +35,10 @@ Guarantee   Line 5 is never above 1 while beta L D <= 2 eta, so x has the law nu
             x* + (K - x*)/(T + 1) have a share (T + 1)^-d of the volume, and each loses at most L D/(T + 1) more than
             x* in a round. With lambda > 0 none is stated.
 Deviations  `printed`: Theorem 3.12 claims O(L D (T^(1/2) + T^(1/3) (d ln T)^(1/2) ln(T/delta) / eps^(2/3))). Its B is
-            below 1 for eps > 1/(2 ln(1/delta)): 1 is taken. The regulariser is centered at c. `tuned` is ours:
-            lambda = 0, and the B, p and beta that minimise the guarantee by our ledger. Theorem 3.12 is about the whole
-            set; the net has radius D/(4 T^(1/2)), or `FINEST`. Sampled: losses in the sums are not clipped, the
-            constant L is trusted.
+            below 1 for eps > 1/(2 ln(1/delta)): 1 is taken. Its eta has eps^(2/3), here at most 1. The regulariser is
+            centered at c. `tuned` is ours: lambda = 0, and the B, p and beta that minimise the guarantee by our ledger.
+            Theorem 3.12 is about the whole set; the net has radius D/(4 T^(1/2)), or `FINEST`. Sampled: losses in the
+            sums are not clipped, the constant L is trusted.
 """
 
 import math
