@@ -164,6 +164,9 @@ def test_the_best_regularisation_is_found_between_the_tried_ones() -> None:
     assert judge(rows, optimum_claim(0.6)).verdict == "below bound"
     kept = rows.loc[rows["variant"].isin(["lambda-double", "lambda-fourfold", "lambda-eightfold"])]
     assert set(collect_cells(kept, optimum_claim(0.4)).status) == {EDGE}
+    several = pd.concat([rows, rows.assign(best_loss=4.0)], ignore_index=True)
+    with pytest.raises(ClaimsError, match="several rows for one run"):
+        collect_cells(several, optimum_claim(0.4))
 
 
 def test_pseudo_values_average_to_the_estimate_and_spread_like_it() -> None:

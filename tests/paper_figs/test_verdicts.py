@@ -654,6 +654,40 @@ def test_a_counterpart_may_have_more_runs_and_no_fewer() -> None:
             responses(mine, fewer)
 
 
+def with_losses(rows: pd.DataFrame, *best: float) -> pd.DataFrame:
+    """The same at several losses of the best expert, which add to every regret."""
+    parts = [rows.assign(best_loss=loss, regret=rows["regret"] + loss * np.sqrt(rows["checkpoint"])) for loss in best]
+    return pd.concat(parts, ignore_index=True)
+
+
+def test_a_counterpart_is_that_of_the_same_options_of_the_stream() -> None:
+    mine, others = private(9).assign(best_loss=2.0), free(9, 0.3)
+    plain = responses(mine, others.assign(best_loss=2.0))
+    less = others.assign(regret=others["regret"] - 2 * np.sqrt(others["checkpoint"]))
+    assert responses(mine, with_losses(less, 2.0, 5.0)) == pytest.approx(plain, abs=1e-9)
+    with pytest.raises(cells.NotRun, match=r"counterpart ftal\.plain lacks rows"):
+        responses(mine, with_losses(others, 0.0, 5.0))
+
+
+@pytest.mark.parametrize("response", ["overhead", "log_slope"])
+def test_a_counterpart_on_other_losses_is_none(response: str) -> None:
+    claim = make_claim(response=response, counterpart="ftal", rate="T^0.5")
+    mine, others = private(9), free(9, 0.3)
+    assert collect_cells(pd.concat([mine, others]), claim).values.size
+    aimed = others.assign(trivial_regret=others["trivial_regret"] * (1 + 1e-6))
+    with pytest.raises(cells.NotRun, match="met other losses"):
+        collect_cells(pd.concat([mine, aimed], ignore_index=True), claim)
+
+
+def test_a_counterpart_whose_rows_differ_by_a_budget_has_to_name_one() -> None:
+    mine, others = private(9), free(9, 0.3)
+    twice = pd.concat([others.assign(delta=1e-12), others])
+    assert responses(mine, twice) == pytest.approx(responses(mine, others))
+    twice.loc[twice["delta"] == 1e-12, "regret"] += 1.0
+    with pytest.raises(ClaimsError, match="depends on delta"):
+        responses(mine, twice)
+
+
 def test_ratios_errata_and_best_regularisations_use_the_runs_that_both_have() -> None:
     first, second = np.arange(2.0, 14.0), np.arange(1.0, 9.0)
     assert ratio(first, second) == ratio(first[:8], second)

@@ -16,7 +16,7 @@ import pandas as pd
 
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge.claims import Claim, ClaimsError, Counterpart
-from dpregret.paper_figs.judge.runs import ORACLES, SLOPE_SPAN, crashes, rows_at
+from dpregret.paper_figs.judge.runs import OPTIONS, ORACLES, SLOPE_SPAN, crashes, rows_at
 from dpregret.paper_figs.judge.vocabulary import COUNTED, VALUE_COLUMN, Rate
 
 SATURATED_SHARE: Final = 0.5
@@ -29,6 +29,10 @@ EDGE: Final = "at the edge"  # its best regularisation is the smallest or the la
 STATES: Final = (SATURATED, EARLY, FAILED, CAPPED, EDGE)
 """Why a cell is not fitted."""
 SETTINGS: Final = ("set", "dimension", "window", "epsilon", "delta", "strong_convexity")
+PRICED: Final = ("window", "epsilon", "delta")
+"""Those of a guarantee: a counterpart without privacy may have others."""
+SAME: Final = 1e-9
+"""Relative difference of regrets of a fixed-point baseline that are equal but for rounding."""
 LENGTHS: Final = ("horizon", "samples")
 """Parameters that set the length of a run."""
 COUPLED: Final = {
@@ -161,6 +165,8 @@ def _optimum_cells(frame: pd.DataFrame, claim: Claim) -> Cells:
     )
     rows = _end_rows(rows, claim.parameter)
     _refuse_ambiguity(rows, claim)
+    if rows.duplicated(["variant", VALUE_COLUMN[claim.parameter], "run"]).any():
+        raise ClaimsError(f"claim {claim.id!r}: several rows for one run in a cell of {claim.experiment}")
     if "regularisation" not in rows.columns or rows["regularisation"].isna().any():
         raise NotRun(f"the rows of {claim.learner} in {claim.experiment} tell no regularisation")
     groups = rows.groupby(VALUE_COLUMN[claim.parameter], sort=True)
@@ -233,9 +239,9 @@ def _refuse_ambiguity(rows: pd.DataFrame, claim: Claim) -> None:
 
 
 def _join_start(rows: pd.DataFrame, series: pd.DataFrame, claim: Claim) -> pd.DataFrame:
-    """Add regret and displacement at T / 8 to every row at T that has them."""
-    keys = ["run", *rows.columns.intersection(list(SETTINGS))]
-    start = series[[*keys, "horizon", "checkpoint", "regret", "displacement"]].copy()
+    """Add the regrets and the displacement at T / 8 to every row at T that has them."""
+    keys = ["run", *rows.columns.intersection([*SETTINGS, *OPTIONS])]
+    start = series[[*keys, "horizon", "checkpoint", "regret", "trivial_regret", "displacement"]].copy()
     start["checkpoint"] *= SLOPE_SPAN
     if claim.parameter == "horizon":
         keys = [key for key in keys if key != "window"]
@@ -260,23 +266,40 @@ def _response(rows: pd.DataFrame, frame: pd.DataFrame, claim: Claim) -> Array:
         return regret
     start = rows["regret_start"].to_numpy(dtype=float)
     if claim.counterpart is not None:
-        early = rows.assign(checkpoint=rows["checkpoint"] // SLOPE_SPAN, regret=start)
+        early = rows.assign(
+            checkpoint=rows["checkpoint"] // SLOPE_SPAN, regret=start, trivial_regret=rows["trivial_regret_start"]
+        )
         start = start - _counterpart_regret(early, frame, claim, claim.counterpart)
     return np.asarray((regret - start) / np.log(SLOPE_SPAN), dtype=np.float64)
 
 
 def _counterpart_regret(rows: pd.DataFrame, frame: pd.DataFrame, claim: Claim, counterpart: Counterpart) -> Array:
-    """Regret of the non-private counterpart on the same losses: same experiment, stream, set, dimension and run."""
+    """Regret of the non-private counterpart on the same losses: same experiment, stream, options, set, dimension and
+    run, and the same regret of the fixed-point baseline, since a stream may be aimed at T or epsilon.
+
+    Raises NotRun where it was not measured on these losses, and ClaimsError where several of its rows are as near.
+    """
     where = {key: value for key, value in claim.where.items() if key in ("set", "dimension")} | counterpart.where
     baseline = select_rows(frame, counterpart.learner, counterpart.variant, claim.experiment, claim.stream, where)
     baseline = baseline.sort_values("horizon", kind="stable")
-    same = rows.columns.intersection(list(SETTINGS)).difference(["window", "epsilon", "delta"])
+    same = rows.columns.intersection([*SETTINGS, *OPTIONS]).difference(list(PRICED))
     keys = ["run", *same, "checkpoint", *([] if baseline["anytime"].all() else ["horizon"])]
-    table = baseline.drop_duplicates(keys, keep="last")[[*keys, "regret"]].rename(columns={"regret": "counterpart"})
-    joined = rows[keys].merge(table, on=keys, how="left", validate="many_to_one")["counterpart"]
-    if joined.isna().any():
-        raise NotRun(f"the counterpart {counterpart.learner}.{counterpart.variant} lacks rows in {claim.experiment}")
-    return joined.to_numpy(dtype=float)
+    name = f"the counterpart {counterpart.learner}.{counterpart.variant}"
+    longest = baseline.loc[baseline["horizon"] == baseline.groupby(keys, dropna=False)["horizon"].transform("max")]
+    least, most = (getattr(longest.groupby(keys, dropna=False)["regret"], end)() for end in ("min", "max"))
+    if not np.allclose(least, most, rtol=SAME, atol=SAME):
+        varied = [column for column in PRICED if longest[column].nunique() > 1]
+        raise ClaimsError(
+            f"claim {claim.id!r}: {name} depends on {', '.join(varied)} in {claim.experiment}; fix one in its where"
+        )
+    losses = {"regret": "counterpart", "trivial_regret": "counterpart_trivial"}
+    table = longest.drop_duplicates(keys)[[*keys, *losses]].rename(columns=losses)
+    joined = rows[[*keys, "trivial_regret"]].merge(table, on=keys, how="left", validate="many_to_one")
+    if joined["counterpart"].isna().any():
+        raise NotRun(f"{name} lacks rows in {claim.experiment}")
+    if not np.allclose(joined["trivial_regret"], joined["counterpart_trivial"], rtol=SAME, atol=SAME, equal_nan=True):
+        raise NotRun(f"{name} met other losses in {claim.experiment}: its fixed-point baseline has another regret")
+    return joined["counterpart"].to_numpy(dtype=float)
 
 
 def quantiles(rows: pd.DataFrame) -> pd.DataFrame:

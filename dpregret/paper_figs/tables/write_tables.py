@@ -433,7 +433,8 @@ def measure(
         last_rows(runs, what.learner, name, experiment, what.stream, what.where, largest)
         for name in (what.variant, what.against)
     )
-    keys = ["run", "set", "dimension", "epsilon", "window"]
+    options = [name for name in OPTIONS if name in printed_rows]
+    keys = ["run", "set", "dimension", "epsilon", "window", *options]
     pairs = printed_rows.merge(right_rows, on=keys, suffixes=("_printed", "_right"), validate="one_to_one")
     if pairs.empty:
         raise NotRun(f"no common runs of {what.variant} and {what.against} of {what.learner} in {experiment}")
