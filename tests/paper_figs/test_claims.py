@@ -131,6 +131,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     ({"parameter": "dimension", "rate": ..., "type": "linear"}, "id:", ""),
     ({"parameter": "delta", "rate": "(ln 1/beta)"}, "id:", ""),
     ({"parameter": "delta", "rate": "ln(d/beta)"}, "id:", ""),
+    ({"parameter": "beta", "rate": "(ln 1/beta)", "bound": "explicit"}, "id:", ""),
     ({"parameter": "dimension", "rate": "d A_W"}, "id:", ""),
     *(
         ({"rate": ..., "type": "below", "side": side, "response": response}, "id:", "")

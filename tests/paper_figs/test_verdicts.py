@@ -480,6 +480,29 @@ def test_planted_tails_get_their_verdicts(tail: str, rate: str, verdict: str) ->
     assert (found.verdict, found.runs, found.cells_used) == (verdict, 40, "; ".join(map(str, ODDS)))
 
 
+@pytest.mark.parametrize("bound", [1.2e-3, 1.0])
+def test_a_bound_on_the_mean_neither_refutes_nor_holds_for_a_quantile(bound: float) -> None:
+    """The mean is 1e-3 and the quantile at 1/64 is four times as large."""
+    runs = tailed("exponential", 40 * BATCH).assign(bound=bound)
+    found = judge(runs, make_claim(experiment="tails", parameter="beta", rate="(ln 1/beta)^0.5"))
+    assert (found.verdict, "no explicit bound to compare with" in found.reason) == (STEEPER, True)
+
+
+def test_a_logarithm_of_beta_or_delta_has_a_resolution_where_it_is_not_the_parameter() -> None:
+    tails = {"experiment": "tails", "parameter": "beta"}
+    runs, odds = tailed("constant", 40 * BATCH), np.array(ODDS)
+    found = judge(runs, make_claim(rate="ln(d/beta)", **tails))
+    leverage = np.polyfit(np.log(np.log(odds)), np.log(np.log(4 * odds)), 1)[0]
+    assert found.resolution_log == pytest.approx(found.resolution / leverage)
+    assert np.isnan(judge(runs, make_claim(rate="(ln 1/beta)", **tails)).resolution_log)
+    deltas = 10.0 ** -np.array([2, 4, 8, 16, 32])
+    swept: dict[str, Any] = {"experiment": "delta", "parameter": "delta"}
+    grid = Sweep(lambda t, value: np.log(t / value) ** 2, values=tuple(deltas), anytime=False, **swept).frame()
+    found = judge(grid, make_claim(rate="ln(T/delta)^2", **swept))
+    leverage = np.polyfit(np.log(np.log(1 / deltas)), np.log(np.log(2**15 / deltas)), 1)[0]
+    assert (found.verdict, found.resolution_log) == ("reproduced", pytest.approx(found.resolution / leverage))
+
+
 def test_quantiles_are_those_of_whole_batches() -> None:
     rows = tailed("exponential", 2 * BATCH + 5).assign(response=lambda frame: frame["regret"])
     found = quantiles(rows)

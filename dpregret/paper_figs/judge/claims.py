@@ -234,6 +234,8 @@ class Claim(Swept):
         if self.type in ("below", "stated") and (self.bound != "explicit" or self.response not in bounded):
             needed = "bound explicit and response regret, calls or excess; with side lower, response noise"
             raise ValueError(f"type {self.type} needs {needed}")
+        if self.parameter == "beta" and self.bound == "explicit":
+            raise ValueError("parameter beta takes no explicit bound: that of the runs is one on the mean")
         if self.failure != "delta" and self.parameter != "delta":
             raise ValueError(f"failure {self.failure} needs parameter delta, not {self.parameter}")
         if self.exact and self.type != "private":

@@ -49,7 +49,8 @@ AIM: Final = 0.97
 NODES: Final = 200
 """Number of quantiles that represent each chi distribution."""
 WITH_LOGARITHM: Final = (*LENGTHS, "dimension")
-"""Parameters whose laws have or could have a logarithm; that of experts and windows is the parameter itself."""
+"""Parameters whose laws could have a logarithm that they do not state; that of experts and windows is the parameter
+itself, and so is ln(1/beta), but not ln(d/beta)."""
 
 
 @lru_cache(maxsize=64)
@@ -90,7 +91,7 @@ def noticed(offset: Array, half: Array, tolerance: float, samples: int) -> Array
 
 def log_leverage(claim: Claim, rate: Rate, cells: Cells) -> float:
     """Slope that one more power of the logarithm would add on these cells; 0 where the law can have no logarithm."""
-    if claim.parameter not in WITH_LOGARITHM:
+    if claim.parameter not in WITH_LOGARITHM and not rate.log_power:
         return 0.0
     law = claim.model_copy(update={"bound": "rate"})
     log: Literal["ln", "log2"] = "log2" if claim.parameter == "dimension" and rate.log_argument == "parameter" else "ln"
@@ -578,10 +579,11 @@ def _outgrown(runs: pd.DataFrame, claim: Claim, cells: Cells, law: Array) -> tup
 
 
 def _totals(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Cells | None:
-    """All cells of the quantity that the explicit bound limits; None if there is none."""
+    """All cells of the quantity that the explicit bound limits; None if there is none: a bound on the mean limits no
+    quantile."""
     if claim.response == "noise":
         return cells if claim.bound == "explicit" else None
-    if claim.response in ("calls", "draws", "optimum"):
+    if claim.response in ("calls", "draws", "optimum") or claim.parameter == "beta":
         return None
     response = "excess" if claim.response == "excess" else "regret"
     if claim.response == response and claim.counterpart is None and claim.side == "upper":
