@@ -312,6 +312,21 @@ def test_a_sentence_names_all_claims_on_its_statements(stated: Path, monkeypatch
     assert "-->met 1 of 2; 1 violated<!--" in renewed(stated, "<!-- met: Theorem 1 --><!-- end -->")
 
 
+def test_a_failure_probability_is_no_delta(stated: Path) -> None:
+    """It is swept as delta; a paper calls it beta."""
+    table, texts = stated / "a_2020" / "claims.csv", stated.parent / "papers" / "a_2020" / "claims.yaml"
+    table.write_text(table.read_text().replace("dimension", "delta"))
+    claim = "learner: l.v, rate: T}"
+    swept = claim.replace("rate: T", "parameter: delta, rate: (ln 1/delta), failure: beta")
+    for changed, letter, other in ((swept.replace(", failure: beta", ""), "delta", "beta"), (swept, "beta", "delta")):
+        texts.write_text(texts.read_text().replace(claim, changed))
+        claim = changed
+        found = renewed(stated, f"<!-- met: Theorem 11: {letter} --><!-- end -->")
+        assert "-->met 0 of 1: below bound: a3<!--" in found
+        with pytest.raises(readme.ReadmeError, match="no claim of the paper"):
+            renewed(stated, f"<!-- met: Theorem 11: {other} --><!-- end -->")
+
+
 def test_statements_of_a_paper_are_listed_with_and_without_claims(stated: Path) -> None:
     parts = ("statements", "untested")
     text = renewed(stated, "".join(f"<!-- {part}:begin -->\n<!-- {part}:end -->\n" for part in parts))

@@ -115,7 +115,8 @@ def _several(count: int, nouns: str) -> str:
 
 
 def _lines(reference: Path, papers: Path) -> pd.DataFrame:
-    """All lines of the papers, chapters left out, with the columns `paper`, `cite` and `stated_by` (of SOURCES)."""
+    """All lines of the papers, chapters left out, with the columns `paper`, `cite`, `stated_by` (of SOURCES) and
+    `failure`, the paper's letter of what is swept as delta."""
     frames = []
     for paper in _judged(reference):
         texts = load_claims(papers / paper / "claims.yaml")
@@ -125,7 +126,8 @@ def _lines(reference: Path, papers: Path) -> pd.DataFrame:
             unread = (lines["origin"] == "paper") & lines["claim"].isin(reconstructed)
             stated = (lines["kind"] == "check") & (lines["origin"] != AUTOMATIC)
             source = lines["origin"].mask(unread, "reconstructed").mask(stated, "check")
-            frames.append(lines.assign(stated_by=source))
+            failure = lines["claim"].map({claim.id: claim.failure for claim in texts.claims})
+            frames.append(lines.assign(stated_by=source, failure=failure))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -253,13 +255,15 @@ def met(stated: pd.DataFrame, where: str) -> str:
     """`met 3 of 4: thm3-T, ...; below bound: ...`: all of the claims that a paper states on some statements.
 
     Of more than `MOST_NAMED` claims only the numbers. where: statements between
-    semicolons, then after a colon parameters between commas, if not all; a claim on privacy is about no parameter.
+    semicolons, then after a colon parameters between commas, if not all; a claim on privacy is about no parameter,
+    and a failure probability that is swept as delta is beta where the paper calls it so.
     Raises ReadmeError where there is no claim.
     """
     on, _, swept = where.partition(": ")
     names, parameters = on.split("; "), swept.split(", ")
     chosen = pd.Series([any(is_on(source, name) for name in names) for source in stated["source"]], stated.index)
-    growing = stated["parameter"].isin(parameters) & (stated["type"] != "private")
+    letters = stated["parameter"].mask(stated["parameter"] == "delta", stated["failure"])
+    growing = letters.isin(parameters) & (stated["type"] != "private")
     lines = stated.loc[chosen & (growing | (not swept))]
     if lines.empty:
         raise ReadmeError(f"no claim of the paper on {where}")
