@@ -47,7 +47,7 @@ import numpy as np
 from dpregret.algorithms.experts.batched_dartboard import tuned
 from dpregret.algorithms.experts.expert_learner import Block, Play
 from dpregret.algorithms.experts.hedge import exponentiate, widened
-from dpregret.algorithms.experts.shrinking_dartboard import LazyHedge, Tuning, affordable, best_eta
+from dpregret.algorithms.experts.shrinking_dartboard import LazyHedge, Tuning, affordable
 from dpregret.algorithms.learner import Card
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled, inlined
@@ -125,8 +125,6 @@ class StatedPrice(DrawnCopy):
 
 def printed(horizon: int, experts: int, epsilon: float) -> DrawnCopy:
     """B, p and eta of Theorem 3.10; p of the theorem on convex losses."""
-    if math.isinf(epsilon):
-        return DrawnCopy(1, 1.0, best_eta(horizon, experts))
     free = horizon**-0.25 * math.log(experts) ** 0.75
     eta = min(free, epsilon) ** (2 / 3) / horizon ** (1 / 3)
     return DrawnCopy(batch_of(epsilon), min(1.0, eta / epsilon), eta)

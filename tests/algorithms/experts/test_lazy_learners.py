@@ -235,6 +235,8 @@ def test_printed_parameters_of_l2p_at_hand() -> None:
     large = printed(4096, 32, 2.0)
     eta = (math.log(32) ** 0.75 / 8) ** (2 / 3) / 16
     assert large == pytest.approx((1, eta / 2, eta))
+    assert printed(4096, 32, math.inf) == pytest.approx((1, 0.0, eta))
+    assert printed(4096, 32, 1e12) == pytest.approx((1, 0.0, eta))  # the formulas themselves, to their limit
 
 
 def test_the_copy_has_a_price_where_there_are_many_batches() -> None:
