@@ -143,6 +143,8 @@ class BaseLearner(ABC):
     card: ClassVar[Card]
     stochastic_only: ClassVar[bool] = False
     """The guarantee is for rounds that are independent draws of one law; elsewhere regret may be linear."""
+    noise_plan: NoisePlan | None = None
+    """The noise that it draws from a mechanism for prefix sums, which its ledger then describes."""
 
     def __init__(self, problem: Any, budgets: Sequence[Budget], runs: int, variant: str):
         if variant not in self.card.variants:
@@ -236,7 +238,6 @@ class Learner(BaseLearner):
     `regularisation` is the lambda that a learner was tuned to, one a setting.
     """
 
-    noise_plan: NoisePlan | None = None
     known: tuple[Loss | None, Array] = (None, np.empty(0))
     solves: int = 0
     regularisation: Array | None = None

@@ -35,8 +35,6 @@ class RiskSource(Source, ABC):
     """Pairs of names: a risk gives one of each, of itself or of its class."""
     strong_convexity: float = 0.0
     hessian_rank: int | None = None
-    costly: ClassVar[bool] = False
-    """Many records take long to draw, and no constant depends on them."""
 
     def __init__(
         self,

@@ -27,7 +27,8 @@ class Source:
     measured data, not drawn from a model. data: the name of the prepared data that it reads. columns: their number of
     features, the only dimension of a set on which they fit. drawn: rounds have random parameters, which are held in
     blocks. stochastic: rounds are draws from one law, or records of one pool in random order; else the sequence is
-    fixed, drifts, or was built against learners.
+    fixed, drifts, or was built against learners. costly: many records take long to draw, and no constant depends on
+    them.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Source:
     columns: ClassVar[int | None] = None
     drawn: ClassVar[bool] = True
     stochastic: ClassVar[bool] = False
+    costly: ClassVar[bool] = False
 
     @property
     def pool_size(self) -> int | None:

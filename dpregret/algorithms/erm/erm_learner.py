@@ -123,8 +123,6 @@ class OnePassLearner(ErmLearner):
     """Meets each of n fresh records at most once; its `bound` is on the population's excess risk."""
 
     reads = frozenset({"fresh"})
-    noise_plan: NoisePlan | None = None
-    """Of learners that add up private sums of gradients."""
 
     def prepare(self) -> None:
         if not hasattr(self.risk, "stream"):

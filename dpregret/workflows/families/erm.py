@@ -191,7 +191,7 @@ class Erm(interface.Family[ErmExperiment, ErmCell, Instance]):
     def trial(self, experiment: ErmExperiment) -> ErmExperiment:
         """The smallest problem of every set and risk, with one data set, at the smallest epsilon."""
         samples = min(experiment.horizon)
-        if any(getattr(self.streams[name], "costly", False) for name in experiment.streams):
+        if any(self.streams[name].costly for name in experiment.streams):
             samples = min(samples, ENOUGH)
         smallest: dict[str, Any] = {"horizon": (samples,), "epsilon": (min(experiment.epsilon),), "runs": 1}
         for field in ("options", "set_options"):

@@ -398,7 +398,7 @@ def accounts(
     lines = list(learner.ledger())
     if len(lines) not in (0, settings):
         raise LearnerFault(f"ledger: {len(lines)} lines, expected one a setting, {settings}")
-    unknown, plan = np.full(settings, math.nan), getattr(learner, "noise_plan", None)
+    unknown, plan = np.full(settings, math.nan), learner.noise_plan
     scales = finite("noise scale", [line.scale for line in lines], (settings,), 0.0) if lines else unknown
     if lines and plan is not None and list(plan.scales) != scales.tolist():
         raise LearnerFault(f"its ledger says noise of scale {scales.tolist()}, but it draws {list(plan.scales)}")
