@@ -315,7 +315,7 @@ def records(
         positive: the value of the label that becomes +1.
         negative: those that become -1, where there are more than two.
         range: instead of both, (low, high) of a label of numbers.
-        options: drop, ranges, levels, separator, encoding, decimal (docs/your_study.md).
+        options: drop, ranges, levels, header, separator, encoding, decimal (docs/your_study.md).
 
     Returns:
         names, features (n, d), labels (n,), overview; printed, the page of `dpregret data`.

@@ -457,8 +457,8 @@ def report(
     pages = [folder / name / "report.html" for folder in folders for name in names]
     existing = [page for page in pages if page.is_file()]
     if not existing:
-        asked = " ".join(filter(None, [names[-1] if paper else "", f"--profile {profile}" if profile else ""]))
-        raise ConfigError(f"{results} holds no report: `{f'dpregret run {asked}'.strip()}` makes one")
+        makes = study.command("run", names[-1] if paper else "", profile or "")
+        raise ConfigError(f"{results} holds no report: `{makes}` makes one")
     newest = max(existing, key=lambda page: page.stat().st_mtime_ns)
     typer.echo(newest if study.FOLDER else os.path.relpath(newest))  # the user of a study is elsewhere
     if show_it:

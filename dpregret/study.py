@@ -15,6 +15,7 @@ from __future__ import annotations
 import importlib
 import os
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -42,6 +43,13 @@ def folder() -> Path | None:
 FOLDER: Final = folder()
 PAPERS: Final = FOLDER.parent if FOLDER else PACKAGE / "workflows" / "papers"
 """Where the folders of papers are."""
+
+
+def command(verb: str, paper: str = "", profile: str = "") -> str:
+    """What to type for a command on the study, whose user is in another folder, else on a paper. profile: its name."""
+    place = shlex.quote(str(FOLDER)) if FOLDER else paper
+    usual = profile in ("", PROFILE if FOLDER else "full")
+    return " ".join(filter(None, ["dpregret", verb, place, "" if usual else f"--profile {shlex.quote(profile)}"]))
 
 
 def targets() -> set[str]:

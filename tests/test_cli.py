@@ -1,6 +1,7 @@
 """The command `dpregret`: the Snakemake command that it becomes, what it hands on, and mistakes in one line."""
 
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -14,7 +15,8 @@ from dpregret import cli, study
 from dpregret.core.errors import ConfigError
 from dpregret.workflows.plan import config
 from dpregret.workflows.plan.read import OF_MAINTENANCE
-from dpregret.workflows.run import studies
+from dpregret.workflows.run import check, studies
+from dpregret.workflows.run.again import finished
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -69,6 +71,31 @@ def test_a_path_is_that_of_the_folder_where_it_was_typed(
     monkeypatch.chdir(ROOT)
     assert call(*words, "here/it").exit_code == 0
     assert given == [(ROOT, ROOT / "docs" / "here" / "it"), (ROOT, Path("here/it"))]
+
+
+def test_what_is_missing_of_a_study_is_named_with_the_command_that_makes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be typed in any folder: the study is named in full, not as a paper, which another folder has not."""
+    folder = tmp_path / "my study"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(study, "FOLDER", folder)
+    monkeypatch.setattr(cli, "papers", lambda: ["mine"])
+    monkeypatch.setattr(cli, "profile_path", lambda _: ROOT / "pyproject.toml")
+    makes = f"`dpregret run '{folder}'` makes"
+    assert makes in mistake("report", "mine", "--profile", "study")
+    assert makes in call("table", "mine", "--profile", "study").stderr
+    with pytest.raises(ConfigError, match=re.escape(makes)):
+        finished("mine", [Path("results/study")])
+    assert study.command("report", profile="small") == f"dpregret report '{folder}' --profile small"
+    monkeypatch.setattr(check, "papers", lambda: ["mine"])
+    monkeypatch.setattr(check, "claims_of", lambda _: [])
+    with pytest.raises(ConfigError, match=f"`dpregret claims '{folder}'` lists all"):
+        check.find("mine", "thm")
+    monkeypatch.setattr(study, "FOLDER", None)
+    assert study.command("run", "lou", "full") == study.command("run", "lou") == "dpregret run lou"
+    assert study.command("run", "lou", "ci") == "dpregret run lou --profile ci"
 
 
 @pytest.mark.parametrize("profile", ["/etc", "..", "../quick", "quick/../..", "here/...yaml", "QUICK"])
@@ -366,6 +393,13 @@ def test_results_are_pruned_in_the_clone_wherever_the_command_is_typed(
         (["compare", "CITATION.cff", "reference"], "CITATION.cff: neither a folder of results nor an archive"),
         (["verify", "CITATION.cff"], "CITATION.cff: neither a folder of results nor an archive"),
         (["audit", "ftal"], "ftal: there is no such file or folder; expected FILE.py:FUNCTION"),
+        (["audit", ""], "'': expected FILE.py:FUNCTION"),
+        (["new", "docs/examples"], "docs/examples: exists: give the name of a folder that is not there"),
+        (["new", "docs/examples", "--data", "pyproject.toml"], "docs/examples: exists"),
+        (
+            ["advise", "--epsilon", "1", "--rounds", "9", "--dimension", "2", "--results", "docs"],
+            "--results: docs: no ",
+        ),
         (["audit", "docs:f"], "docs: is a folder, not a Python file"),
         (["audit", "docs/examples/my_noise.py:right", "--save", "docs"], "--save: docs is a folder"),
         (["audit", "docs/examples/my_noise.py:right", "--save", "/proc/x/a.npz"], "/proc/x: cannot be written"),

@@ -24,7 +24,7 @@ def noise_for(squared_sensitivity, rounds, sensitivity, epsilon, delta):
 
 def right(rounds, sensitivity, epsilon, delta, participations, separation):
     """A record moves the sum of the columns of C of its rounds: the norm of a sum, with all cross terms."""
-    first = separation * np.arange(participations)
+    first = np.arange(0, rounds, separation)[:participations]
     return noise_for(np.sum(root(rounds)[:, first].sum(axis=1) ** 2), rounds, sensitivity, epsilon, delta)
 
 

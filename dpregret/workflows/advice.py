@@ -183,6 +183,8 @@ def read_cells(results: Path | None, root: Path) -> tuple[pd.DataFrame, str]:
     """
     folders = [results] if results is not None else [Path("results"), root / "results", reference()]
     folder = next((candidate for candidate in folders if (candidate / FOLDER / CELLS).exists()), None)
+    if folder is None and results is not None:
+        raise ConfigError(f"advise: --results: {results}: no results of a whole run are there ({FOLDER}/{CELLS})")
     if folder is None:
         raise ConfigError(f"no {FOLDER}/{CELLS} in {' or '.join(map(str, folders))}: run `make reproduce` first")
     try:
@@ -347,7 +349,7 @@ def _problems(request: Request, cells: pd.DataFrame, family: str) -> tuple[list[
     ):
         if value is not None and value not in measured:
             listed = f"measured with this feedback are {', '.join(sorted(measured))}"
-            raise ConfigError(f"--{name} {value!r}: {listed}{nearest(value, measured)}")
+            raise ConfigError(f"advise: --{name}: {value!r}: {listed}{nearest(value, measured)}")
     allowed = {
         name
         for name, kind in streams.items()

@@ -496,6 +496,14 @@ def test_the_example_of_the_documents(capsys: pytest.CaptureFixture[str]) -> Non
         assert float(re.findall(r"accounted: epsilon (\S+)", page)[0]) == pytest.approx(delivered, abs=1e-4)
 
 
+def test_the_example_takes_a_schedule_that_ends_with_the_rounds(capsys: pytest.CaptureFixture[str]) -> None:
+    """Rounds 1 and 9 of sixteen: a record cannot take part four times."""
+    options = ["--rounds", "16", "--participations", "4", "--separation", "8"]
+    assert audit_command([f"{EXAMPLE}:right", *options]) == 0
+    page = capsys.readouterr().out
+    assert float(re.findall(r"accounted: epsilon (\S+)", page)[0]) == pytest.approx(1.0, abs=1e-4)
+
+
 LIBRARIES = ROOT / "docs/examples/libraries.py"
 
 

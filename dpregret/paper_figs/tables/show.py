@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from dpregret import study
 from dpregret.core.boundary import as_json
 from dpregret.core.errors import ConfigError, not_allowed
 from dpregret.core.files import reference
@@ -47,7 +48,7 @@ def _folder_of(paper: str, results: Path, known: Collection[str]) -> Path:
     """The folder of a paper with results. Raises ConfigError in one line that names what there is."""
     papers = sorted(path.parent.name for path in results.glob(f"*/{FILES['claim']}"))
     if not papers:
-        raise ConfigError(f"{results}: no results yet; `dpregret run` makes them")
+        raise ConfigError(f"{results}: no results yet; `{study.command('run')}` makes them")
     try:
         return results / paper_of(paper, papers, known)
     except ConfigError as error:

@@ -125,7 +125,9 @@ def load(reference: str) -> Callable[..., Any]:
     if not path or not name:
         missing = "" if Path(reference).exists() else "there is no such file or folder; "
         learners = "; `dpregret audit-learners NAME` audits a learner of this project"
-        raise OwnNoiseError(f"{reference}: {missing}expected FILE.py:FUNCTION, or the folder of a study{learners}")
+        raise OwnNoiseError(
+            f"{reference or repr('')}: {missing}expected FILE.py:FUNCTION, or the folder of a study{learners}"
+        )
     if not Path(path).is_file():
         is_folder = Path(path).is_dir()
         raise OwnNoiseError(f"{path}: {'is a folder, not a Python file' if is_folder else 'there is no such file'}")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
+from dpregret import study
 from dpregret.core.errors import ConfigError, not_allowed
 from dpregret.paper_figs.figures.grammar import bare
 from dpregret.paper_figs.figures.style import style_context
@@ -57,8 +58,9 @@ def finished(paper: str, folders: Sequence[Path]) -> Path:
     """The newest of the folders of results that holds rows of a paper. Raises ConfigError where none does."""
     runs = [folder for folder in folders if (folder / paper / "runs").is_dir()]
     if not runs:
-        profile = "" if folders[0] == Path("results") else f" --profile {folders[0].name}"
-        raise ConfigError(f"{folders[0]}: no rows of {paper} yet: `dpregret run {paper}{profile}` makes them")
+        profile = "" if folders[0] == Path("results") else folders[0].name
+        makes = study.command("run", paper, profile)
+        raise ConfigError(f"{folders[0]}: no rows of {paper} yet: `{makes}` makes them")
     return max(runs, key=lambda folder: (folder / paper / "runs").stat().st_mtime_ns)
 
 

@@ -269,7 +269,9 @@ def find(paper: str, claim: str) -> ClaimOf:
     claims = {entry.id: entry for entry in claims_of(name)}
     if not isinstance(claim, str) or claim not in claims:
         near = nearest(claim, claims) or ";"
-        raise ConfigError(f"{name}: unknown claim {printable_value(claim)}{near} `dpregret claims {name}` lists all")
+        raise ConfigError(
+            f"{name}: unknown claim {printable_value(claim)}{near} `{study.command('claims', name)}` lists all"
+        )
     return claims[claim]
 
 

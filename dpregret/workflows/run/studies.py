@@ -81,8 +81,7 @@ def new(
         if printed:
             raise ConfigError("new: --printed: is for the example: leave out --data, or --printed")
         check_name(folder)
-        if folder.exists():
-            raise ConfigError(f"{folder}: this folder exists")
+        _check_absent(folder)
         open_keys = questions.write(folder, data, label, encoding, header)
         print(f"wrote {typed}\n  give values in {typed}/{study.DATA}: {', '.join(open_keys)}")
         print(f"  dpregret data {typed}\n  dpregret advise --data {typed} --epsilon 1\n  dpregret run {typed}")
@@ -90,9 +89,16 @@ def new(
     options = {"label": label, "encoding": encoding, "header": header}
     if unused := [name for name, value in options.items() if value is not None]:
         raise ConfigError(f"new: --{unused[0]}: describes a file: name it too, as in --data my.csv")
+    check_name(folder)
+    _check_absent(folder)
     write(folder, printed)
     print(f"wrote {typed}\n  dpregret run {typed}\n  dpregret test {typed}\n  dpregret audit {typed}")
     return 0
+
+
+def _check_absent(folder: Path) -> None:
+    if folder.exists():
+        raise ConfigError(f"{folder}: exists: give the name of a folder that is not there")
 
 
 def gate(profile: str, cores: int | None = None, no_audit: bool = False, keep: bool = False) -> int:
