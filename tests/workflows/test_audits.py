@@ -15,6 +15,7 @@ from dpregret.algorithms.bandits.bandit_learner import Given
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.online.projected_descent import PrivateProjectedDescent as ProjectedNoise
 from dpregret.algorithms.privacy import Budget, NoisePerItem, NoisePlan
+from dpregret.algorithms.privacy.audit import told_for_certain
 from dpregret.core import parquet
 from dpregret.workflows.audit.bandits import AuditedBandit, Numbers, around, directions_of
 from dpregret.workflows.audit.experts import AuditedExperts, chain, chain_epsilon, draw_chain
@@ -24,7 +25,6 @@ from dpregret.workflows.audit.neighbours import (
     generators,
     rows,
     table_epsilon,
-    told_for_certain,
 )
 from dpregret.workflows.audit.online import AuditedOnline
 from dpregret.workflows.audit.plan import again, audits, load_settings, pair_rows

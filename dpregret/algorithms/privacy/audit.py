@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.special import betainccinv, betaincinv, ndtri
 
@@ -35,6 +36,10 @@ SIZES = np.repeat([1.0, 1e-3, 1e3], [2, 2, 12])
 how large it is, is another map for some of them."""
 LINEAR = 1e-9
 """Rounding, as a share of what a row adds up."""
+
+
+APART = 1e-6
+"""An output that is so far from all B v is none of them."""
 
 
 def real_draws(count: int) -> Iterator[Array]:
@@ -77,6 +82,17 @@ def _outputs(mechanism: PrefixSums, rounds: int, width: int, draws: Callable[[in
     return np.concatenate(parts)[:rounds, 0], used
 
 
+_matrix = lru_cache(maxsize=1)(materialise)
+"""What follows asks for one matrix several times."""
+
+
+def told_for_certain(mechanism: PrefixSums, rounds: int) -> NDArray[np.bool_]:
+    """The items 1..rounds that outputs without noise of their own tell, (rounds,): A e_i is no B v."""
+    noise, sums = _matrix(mechanism, rounds), np.tril(np.ones((rounds, rounds)))
+    nearest = noise @ np.linalg.lstsq(noise, sums, rcond=None)[0]
+    return np.asarray((np.abs(nearest - sums) > APART).any(axis=0))
+
+
 @lru_cache
 def item_mu(mechanism: PrefixSums, rounds: int) -> Array:
     """Exact Gaussian-DP parameter of every item 1..rounds, for sensitivity / sigma = 1, after `rounds` outputs.
@@ -84,7 +100,7 @@ def item_mu(mechanism: PrefixSums, rounds: int) -> Array:
     In-window items of a window tree have at most sqrt(log2 W + 1); expired items keep a finite loss whose
     square grows linearly with their age, by one to two nodes' worth a window.
     """
-    return np.asarray(np.sqrt(transcript_losses(materialise(mechanism, rounds))[-1]))
+    return np.asarray(np.sqrt(transcript_losses(_matrix(mechanism, rounds))[-1]))
 
 
 def whitened_sums(noise: Array) -> Array:
@@ -112,7 +128,7 @@ def item_pure_loss(mechanism: PrefixSums, rounds: int) -> Array:
     the ray of A e_i. Where B is square (one new noise a round, as in plain trees) there is one v. NaN where the outputs
     do not have full rank.
     """
-    noise = materialise(mechanism, rounds)
+    noise = _matrix(mechanism, rounds)
     noise = noise[:, noise.any(axis=0)]  # draws that enter no output
     if np.linalg.matrix_rank(noise) < rounds:
         return np.full(rounds, np.nan)

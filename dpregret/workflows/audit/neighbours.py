@@ -16,12 +16,11 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
 from dpregret.algorithms.privacy import Budget, Joint, NoisePlan, gaussian_epsilon, smallest_epsilon
-from dpregret.algorithms.privacy.audit import SIGNIFICANCE, audit, item_mu, item_pure_loss, materialise
-from dpregret.algorithms.privacy.prefix_sums import BLOCK, PrefixSums
+from dpregret.algorithms.privacy.audit import SIGNIFICANCE, audit, item_mu, item_pure_loss, told_for_certain
+from dpregret.algorithms.privacy.prefix_sums import BLOCK
 from dpregret.numerics.arrays import Array
 
 ROUNDS = 11
@@ -182,14 +181,6 @@ def exact_epsilon(
     losses = item_mu(mechanism, rounds) if gaussian else item_pure_loss(mechanism, rounds)
     loss = float(losses[items].max()) * attained * plan.sensitivity / scale
     return gaussian_epsilon(loss, budget.delta) if gaussian else loss
-
-
-def told_for_certain(mechanism: PrefixSums, rounds: int) -> NDArray[np.bool_]:
-    """The items 1..rounds that outputs without noise of their own tell, (rounds,): A e_i is no B v (see
-    `privacy/audit.py`)."""
-    noise, sums = materialise(mechanism, rounds), np.tril(np.ones((rounds, rounds)))
-    nearest = noise @ np.linalg.lstsq(noise, sums, rcond=None)[0]
-    return np.asarray((np.abs(nearest - sums) > TELLING).any(axis=0))
 
 
 def table_epsilon(first_law: Array, second_law: Array, delta: float) -> float:
