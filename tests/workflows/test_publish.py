@@ -23,6 +23,7 @@ from fuzzing import check_words, damage, fuzz, refusal
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpregret import study
 from dpregret.core import parquet
 from dpregret.core.errors import ConfigError
 from dpregret.core.files import checksum
@@ -35,7 +36,8 @@ from dpregret.paper_figs.text.formats import DamageError
 from dpregret.paper_figs.validation.simulate import Sweep
 from dpregret.workflows.plan import keys
 from dpregret.workflows.plan.fingerprint import ROOT, code_fingerprint
-from dpregret.workflows.run import archive, load_run, store
+from dpregret.workflows.plan.read import Plan
+from dpregret.workflows.run import archive, load_run, publish, store
 from dpregret.workflows.run.archive import lock, origin
 
 pytestmark = pytest.mark.filterwarnings("default")  # of what reads damaged tables
@@ -595,3 +597,16 @@ def test_a_damaged_archive_is_refused_or_as_packed(
         with archive.opened(path) as (folder, _):
             found = {name: (folder / name).read_bytes() for name in archive.listed(folder)}
         assert found == {name: (whole / name).read_bytes() for name in archive.listed(whole)}
+
+
+@pytest.mark.parametrize(("profile", "named"), [("study", ""), ("small", " --profile small")])
+def test_a_run_of_a_study_ends_with_the_command_that_opens_its_report(
+    profile: str, named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = f"results/{profile}"
+    page = tmp_path / results / "report.html"
+    page.parent.mkdir(parents=True)
+    page.touch()
+    monkeypatch.setattr(study, "FOLDER", tmp_path)
+    plan = Plan(Path(), {"results": results})
+    assert publish.summary(plan, ["mine"]) == f"  report: {page}  (dpregret report {tmp_path}{named} --open)"

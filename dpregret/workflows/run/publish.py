@@ -155,7 +155,7 @@ def summary(plan: Plan, papers: Sequence[str]) -> str:
     """The results of a run of some papers, and where they are (of a study with the whole path: its user is elsewhere):
     the table of a single paper, the findings, counts of verdicts, and the reports."""
     results = (study.FOLDER or Path()) / plan.results
-    opens = f"{study.command('report', profile=plan.results.name if study.FOLDER else '')} --open"
+    opens = f"{study.command('report', profile=Path(plan.results).name if study.FOLDER else '')} --open"
     lines: list[str] = []
     judged = [paper for paper in papers if (results / paper / "table_1.csv").exists()]
     if len(judged) == 1:
