@@ -38,6 +38,7 @@ from threadpoolctl import threadpool_limits
 from dpregret.core.boundary import as_json, plain
 from dpregret.core.errors import ConfigError, nearest, not_allowed, one_line
 from dpregret.core.files import reference
+from dpregret.paper_figs.judge.runs import same_setting
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.formats import DASH, significant
 from dpregret.paper_figs.winners.laws import (
@@ -139,7 +140,10 @@ class Noise:
 
 @dataclass(frozen=True)
 class Advice:
-    """Learners by predicted regret, the best one without privacy, and why others are left out (learner -> reason)."""
+    """Learners by predicted regret, the best one without privacy, and why others are left out (learner -> reason).
+
+    constant: regret of the fixed-point baseline on losses of this T and eps; None where it is not known.
+    """
 
     request: Request
     source: str
@@ -147,7 +151,7 @@ class Advice:
     set: str
     options: str
     losses: str
-    constant: float
+    constant: float | None
     learners: tuple[Advised, ...]
     free: Advised | None
     left_out: Mapping[str, str]
@@ -273,7 +277,7 @@ def advise(request: Request, cells: pd.DataFrame, source: str, data_dir: Path | 
     stream, set_name, options = problems[0]
     private = rows.loc[rows["private"]]
     left_out: dict[str, str] = {}
-    laws, constant = stored_laws(source), _constant(request, rows)
+    laws, (constant, shared) = stored_laws(source), _constant(request, rows)
     advised: list[Advised] = []
     for (learner, pure), part in private.groupby(["learner", private["delta"] == 0], sort=True):
         answer = _advised(request, str(learner), bool(pure), part, data_dir, laws)
@@ -287,12 +291,13 @@ def advise(request: Request, cells: pd.DataFrame, source: str, data_dir: Path | 
         reason = next(iter(left_out.items()), ("", "nothing was measured"))
         raise ConfigError(f"no learner fits; {': '.join(reason)} ({len(left_out)} left out)")
     losses = stream_facts(family, FAMILIES[family].streams[stream]).losses
-    worse = f"no better than the fixed-point baseline, {significant(constant)}"
-    left_out |= {item.learner: f"{worse}: ~{significant(item.regret)}" for item in advised if item.regret >= constant}
-    better = [item for item in advised if item.regret < constant]
+    least = math.inf if constant is None else constant
+    worse = f"no better than the fixed-point baseline, {significant(least)}"
+    left_out |= {item.learner: f"{worse}: ~{significant(item.regret)}" for item in advised if item.regret >= least}
+    better = [item for item in advised if item.regret < least]
     ranked = tuple(sorted(better, key=lambda item: (item.guessed, item.regret, item.learner)))
     others = tuple(dict.fromkeys(name for name, *_ in problems if name != stream))
-    free = _free(request, rows, laws)
+    free = _free(request, rows if shared else _with_baseline(request, rows, constant), laws)
     advice = Advice(request, source, stream, set_name, options, losses, constant, ranked, free, left_out, others)
     best = advice.recommended
     return advice if best is None else replace(advice, **_assured(request, best, family, private, data_dir))
@@ -446,13 +451,49 @@ def _row(
     )
 
 
-def _constant(request: Request, cells: pd.DataFrame) -> float:
-    """Regret of the fixed-point baseline: linear in T, from cells of the nearest dimension; excess risk as it is."""
+STEADY: Final = 0.1
+"""Relative difference of the baseline a round, at most, of losses that are not aimed at T or epsilon: other runs and
+records."""
+
+
+def _constant(request: Request, cells: pd.DataFrame) -> tuple[float | None, bool]:
+    """Regret of the fixed-point baseline on losses of this T and eps, from cells of the nearest dimension, and whether
+    the losses are the same at every eps.
+
+    A stream may be aimed at T and eps. Where the baseline a round (an excess risk as it is) is the same at several eps
+    of each T, it is interpolated between T, and beyond them where it is the same at every T; otherwise only cells of
+    this eps count. None where that gives nothing.
+    """
+    cells = _nearest(request, cells)
+    length = 1 if request.feedback in AVERAGES else cells["rounds"]
+    cells = cells.assign(level=cells["trivial"] / length)
+    of_length = cells.groupby("rounds")
+    shared = bool((of_length["epsilon"].nunique() > 1).any()) and all(_steady(part) for _, part in of_length["level"])
+    levels = cells.loc[shared | same_setting(cells["epsilon"], request.epsilon)].groupby("rounds")["level"].median()
+    within_range = levels.index.min() <= request.rounds <= levels.index.max()
+    if request.rounds not in levels.index and not (len(levels) > 1 and (_steady(levels) or (shared and within_range))):
+        return None, shared
+    level = float(np.interp(math.log(request.rounds), np.log(levels.index.to_numpy(dtype=float)), levels))
+    return level * (1 if request.feedback in AVERAGES else request.rounds), shared
+
+
+def _nearest(request: Request, cells: pd.DataFrame) -> pd.DataFrame:
+    """The cells of the nearest dimension."""
     distance = np.abs(np.log(cells["dimension"] / request.dimension))
-    nearest_cells = cells.loc[distance <= distance.min() + 1e-9]
-    if request.feedback in AVERAGES:
-        return float(nearest_cells["trivial"].median())
-    return float((nearest_cells["trivial"] / nearest_cells["rounds"]).median() * request.rounds)
+    return cells.loc[distance <= distance.min() + 1e-9]
+
+
+def _steady(levels: pd.Series) -> bool:
+    return bool(levels.max() - levels.min() <= STEADY * levels.abs().max())
+
+
+def _with_baseline(request: Request, cells: pd.DataFrame, constant: float | None) -> pd.DataFrame:
+    """Those of learners that met losses of this baseline, where losses depend on eps."""
+    cells_at = _nearest(request, cells.loc[cells["rounds"] == request.rounds])
+    known = math.nan if constant is None else constant
+    same = (cells_at["trivial"] - known).abs() <= STEADY * abs(known)
+    met = set(cells_at.loc[same & ~cells_at["private"], "learner"])
+    return cells.loc[cells["private"] | cells["learner"].isin(met)]
 
 
 def _free(request: Request, cells: pd.DataFrame, laws: Mapping[str, Chosen]) -> Advised | None:
@@ -643,7 +684,9 @@ LEFT_OUT: Final = {"each cell": "the settings left out", "largest T": "those at 
 def _answer(advice: Advice) -> list[str]:
     """The recommended algorithm: regret, noise and guarantee, a line each."""
     best, word = advice.recommended, "excess risk" if advice.request.feedback in AVERAGES else "regret"
-    baseline = f"fixed-point baseline {significant(advice.constant)}"
+    baseline = "fixed-point baseline not measured"
+    if advice.constant is not None:
+        baseline = f"fixed-point baseline {significant(advice.constant)}"
     if best is None:
         where = f"On {advice.stream} no algorithm is predicted to have less {word}"
         return [f"Recommended: a fixed point. {where} ({baseline})."]

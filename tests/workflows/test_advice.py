@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Callable, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -75,6 +76,7 @@ def test_one_is_recommended_and_no_guess_or_loser_stands_above_the_rule(few: Tab
         each.learner for each in found.learners[1:3] if not each.guessed
     ]
     assert all(each.guessed and each.low < best.regret for each in found.possible)
+    assert found.constant is not None
     assert all(each.regret < found.constant for each in found.learners)
     page = advice._text(found, why=False)
     assert page.index("Predicted on the stream norm-kink") < page.index(f"Recommended: {best.learner}")
@@ -90,6 +92,81 @@ def test_one_is_recommended_and_no_guess_or_loser_stands_above_the_rule(few: Tab
     assert nothing.learners == ()
     assert "Recommended: a fixed point. On norm-kink no algorithm" in advice._text(nothing, why=False)
     assert "no better than the fixed-point baseline" in nothing.left_out[best.learner]
+
+
+AIMED = ("switch-epochs", "gap-hard", "hard-arms", "linear-population", "collapse")
+
+
+@pytest.mark.parametrize("stream", AIMED)
+def test_a_baseline_is_that_of_the_losses_of_this_t_and_epsilon(stream: str, tables: Tables) -> None:
+    """Streams that are aimed at T or epsilon: at every measured setting it is the cell's own."""
+    cells = tables[0].loc[tables[0]["stream"] == stream]
+    own = list[tuple[float, float]]()
+    for _, problem in cells.groupby(["set", "options"]):
+        private = problem.loc[problem["private"]]
+        for (rounds, dimension, epsilon), rows in private.groupby(["rounds", "dimension", "epsilon"]):
+            asked = Request(int(rounds), int(dimension), float(epsilon), feedback=str(rows["feedback"].iloc[0]))
+            constant, _ = advice._constant(asked, problem)
+            assert constant is not None
+            own.append((constant, rows["trivial"].median()))
+    assert len(own) > 3
+    np.testing.assert_allclose(*zip(*own, strict=True), rtol=1e-3)
+
+
+def levels(law: Callable[[float, float], float], epsilons: Sequence[float] = (1.0, 4.0, np.inf)) -> pd.DataFrame:
+    """Cells at three T and some epsilons; law: (T, eps) -> regret of the fixed point."""
+    rows = [
+        {"learner": "free" if np.isinf(epsilon) else "own", "private": np.isfinite(epsilon), "rounds": rounds,
+         "dimension": 4, "epsilon": epsilon, "trivial": law(rounds, epsilon), "regret": 1.0}
+        for rounds in (256, 1024, 4096)
+        for epsilon in epsilons
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+@pytest.mark.parametrize(
+    ("law", "epsilons", "rounds", "epsilon", "expected"),
+    [
+        (lambda t, _: t / 2, (1.0, 4.0), 10**6, 2.0, 5e5),  # linear in T, whatever eps
+        (lambda t, _: t * np.log(t), (1.0, 4.0), 512, 2.0, 512 * np.log(512)),
+        (lambda t, _: t * np.log(t), (1.0, 4.0), 10**6, 2.0, None),  # beyond the largest T
+        (lambda t, e: (t / e) ** 0.5, (1.0, 4.0), 1024, 4.0, 16.0),  # aimed: where it was measured
+        (lambda t, e: (t / e) ** 0.5, (1.0, 4.0), 1024, 2.0, None),
+        (lambda t, e: (t / e) ** 0.5, (1.0, 4.0), 512, 4.0, None),
+        (lambda t, e: (t / e) ** 0.5, (1.0,), 1024, 2.0, None),  # one eps: it may depend on it
+        (lambda t, _: t / 2, (1.0,), 10**6, 1.0, 5e5),
+    ],
+)
+def test_a_baseline_is_known_or_absent(
+    law: Callable[[float, float], float], epsilons: Sequence[float], rounds: int, epsilon: float, expected: float | None
+) -> None:
+    found, _ = advice._constant(Request(rounds, 4, epsilon), levels(law, epsilons))
+    assert found == (None if expected is None else pytest.approx(expected))
+
+
+def test_a_learner_without_privacy_met_the_same_losses_or_is_absent() -> None:
+    def names(law: Callable[[float, float], float], epsilon: float, rounds: int = 1024) -> set[str]:
+        request, cells = Request(rounds, 4, epsilon), levels(law)
+        constant, shared = advice._constant(request, cells)
+        return set((cells if shared else advice._with_baseline(request, cells, constant))["learner"])
+
+    assert names(lambda t, e: t / min(e, 4.0), 1.0) == {"own"}
+    assert names(lambda t, e: t / min(e, 4.0), 4.0) == {"own", "free"}  # aimed at 4 as at no privacy
+    assert names(lambda t, e: t / min(e, 4.0), 2.0) == names(lambda t, e: t / e, 4.0, 512) == {"own"}
+    assert names(lambda t, _: t, 2.0, 512) == {"own", "free"}
+
+
+def test_advice_says_that_no_baseline_was_measured(tables: Tables) -> None:
+    cells, source = tables
+    asked = {"feedback": "experts", "loss": "switch-epochs", "set": "experts"}
+    known = advise(Request(2**18, 16, 1 / 64, **asked), cells, source)  # type: ignore[arg-type]
+    assert known.constant == pytest.approx(856.555, rel=1e-4)
+    assert "fixed-point baseline 857" in advice._text(known, why=False)
+    other = advise(Request(2**18, 16, 1.0, **asked), cells, source)  # type: ignore[arg-type]
+    assert (other.constant, other.free) == (None, None)
+    assert json.loads(advice._json(other, why=False))["constant"] is None
+    assert "fixed-point baseline not measured" in advice._text(other, why=True)
+    assert not any("no better than" in reason for reason in other.left_out.values())
 
 
 def test_what_the_fits_chose_is_stored_for_exactly_these_cells(tables: Tables) -> None:
