@@ -243,7 +243,7 @@ def _comparator(stream: Stream, draws: interface.Draws, cell: OnlineCell, size: 
 
 
 def _noise_floor(learner: Learner, plan: NoisePlan, cell: OnlineCell) -> Array:
-    """Least mean norm of noise of the plan's law that protects as many rounds, (settings, checkpoints).
+    """Least mean norm of noise of the plan's law that protects the window, (settings, checkpoints).
 
     Of any Gaussian noise, or of any linear mechanism with norm-Gamma noise.
     """
@@ -252,7 +252,7 @@ def _noise_floor(learner: Learner, plan: NoisePlan, cell: OnlineCell) -> Array:
     gaussian = plan.distribution == "gaussian"
     floor = norm_floor if gaussian else pure_norm_floor
     floors = []
-    for line, protected in zip(plan.releases(), learner.protected, strict=True):
+    for line, setting in zip(plan.releases(), learner.settings, strict=True):
         unit = line.sensitivity / (line.mu() if gaussian else line.epsilon(0.0))
-        floors.append([unit * floor(protected, rounds, plan.dimension) for rounds in cell.checkpoints])
+        floors.append([unit * floor(setting.window, rounds, plan.dimension) for rounds in cell.checkpoints])
     return np.array(floors)
