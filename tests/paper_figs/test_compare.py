@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from dpregret.paper_figs.compare import two_runs
+from dpregret.paper_figs.compare import figures, two_runs
 from dpregret.paper_figs.judge.result_tables import AUTOMATIC
 from dpregret.paper_figs.judge.vocabulary import HOLDS
 from dpregret.paper_figs.tables import show
@@ -69,6 +69,17 @@ def test_every_kind_of_difference_is_told_the_gravest_first(tmp_path: Path) -> N
 def test_a_folder_without_results_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert load_run.main(str(tmp_path), str(tmp_path)) == 2
     assert capsys.readouterr().err.startswith(f"dpregret: compare: {tmp_path}: ")
+
+
+def test_claims_of_one_name_are_told_apart_by_their_papers(capsys: pytest.CaptureFixture[str]) -> None:
+    papers = ("paper_2020", "other_2021")
+
+    def read(verdict: str) -> tuple[pd.DataFrame, figures.Drawn]:
+        return pd.concat([claims(verdict=verdict, paper=paper) for paper in papers], ignore_index=True), {}
+
+    assert two_runs.main("reproduced", "inconclusive", read) == 0
+    shown = capsys.readouterr().out
+    assert shown.index("other_2021 one") < shown.index("paper_2020 one")
 
 
 @pytest.mark.parametrize(

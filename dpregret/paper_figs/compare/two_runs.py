@@ -113,7 +113,9 @@ def main(
         return 0
     if len(moved):
         both = {side: moved[f"exponent of {side}"] + " " + moved[f"verdict of {side}"] for side in "AB"}
-        few = moved[["claim", "what"]].assign(**both)
+        named = moved["paper"] + " " + moved["claim"]  # papers share names of claims
+        few = moved[["what"]].assign(**both)
+        few.insert(0, "claim", named)
         print(formats.terminal(moved if long else few, printable(f"A: {a}   B: {b}")))
     if len(redrawn):
         print(formats.terminal(redrawn, "data of figures"))
