@@ -158,11 +158,11 @@ def drift(source: Source) -> PanelFigure:
     theme, rows = source.theme, source.rows
     if "regret_last" not in rows or not {FORGETS, EXPIRES, NEITHER} <= set(rows["learner"].unique()):
         raise NotRun(f"{source.entry.experiment} does not follow a stream in the order of time")
-    rows = rows.loc[rows["horizon"] == rows["horizon"].max()]
+    horizon = rows["horizon"].max()
+    rows, final = (part.loc[part["horizon"] == horizon] for part in (rows, source.ends))
     budgets = sorted({float(value) for value in rows["epsilon"] if np.isfinite(value)}, reverse=True)
     styles: BudgetStyles = {budget: style.stepped(number) for number, budget in enumerate(budgets)} | {np.inf: FREE}
     figure = PanelFigure(4, 2, height=1.95)
-    final = rows.loc[rows["checkpoint"] == rows["horizon"]]
     forgets = final.loc[final["learner"] == FORGETS]
     longest, name = int(forgets["window"].max()), theme.name(FORGETS)
     shorter = forgets.loc[(forgets["epsilon"] == budgets[0]) & (forgets["window"] < longest)]
