@@ -1,7 +1,6 @@
 """Who wins: only the same guarantee is compared, on the same losses, and predicted regret holds what was left out."""
 
 import itertools
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -99,28 +98,13 @@ def test_what_does_not_keep_its_eps_is_barred_and_named() -> None:
 
 def test_refutations_come_from_the_audit_and_from_exact_losses() -> None:
     said = ["violates its claim: 1.2 times, exact", "keeps its claim", "not proved: accounted eps is 2 times"]
-    audit = pd.DataFrame({"learner": ["a", "b", "c"], "variant": "v", "finding": said, "pair": "the oldest loss"})
+    audit = pd.DataFrame({"learner": ["a", "b", "c"], "variant": "v", "finding": said})
     inside = ExactLoss(1.0, 7.5, "noisy sums", fails_from=0.0, released=False)
     exact = {"a.v": inside, "d.v": ExactLoss(1.0, 1.5, "a pair", 0.7), "e.v": ExactLoss(1.0, 1.0, "a pair")}
     found = measuring.refutations(audit, exact | {"f.v": inside})
     assert set(found) == {"a.v", "d.v"}
     assert found["a.v"].reason == "violates its claim"  # a loss inside of the algorithm refutes nothing
-    assert [measuring.refuted_at(found, "d.v", epsilon, 16) for epsilon in (0.5, 1.0)] == ["", found["d.v"].reason]
-
-
-def test_what_refutes_at_one_window_bars_at_that_window() -> None:
-    said = {"variant": "v", "finding": "violates its claim: 1.2 times"}
-    pairs = pd.DataFrame({"learner": ["a", "b"], "pair": ["the last loss, W = 1", "the oldest loss"], **said})
-    found = measuring.refutations(
-        pairs, {"c.v": ExactLoss(1.0, 1.5, "-x or x in round 3, T = 3, W = 16; x_4 < 1", 0.0)}
-    )
-    barred = {name: [bool(measuring.refuted_at(found, name, 1.0, window)) for window in (0, 1, 16)] for name in found}
-    at_one = measuring.refutations(pairs, {name: ExactLoss(1.0, 1.5, "T = 3, W = 1", 0.0) for name in ("a.v", "b.v")})
-    assert [(each.window, each.reason.startswith("exact")) for each in at_one.values()] == [(1, True), (0, False)]
-    assert barred == {"a.v": [False, True, False], "b.v": [True, True, True], "c.v": [False, False, True]}
-    facts = replace(FACTS, refuted={"liar.printed": Refutation("it lies", 0.0, 16)})
-    cells = measured(*(played("liar.printed", noisy(1.0), window=window) for window in (1, 16)), facts=facts)
-    assert dict(zip(cells["window"], cells["barred"], strict=True)) == {1: "", 16: "it lies"}
+    assert [measuring.refuted_at(found, "d.v", epsilon) for epsilon in (0.5, 1.0)] == ["", found["d.v"].reason]
 
 
 def test_a_loss_bars_from_the_epsilon_on_at_which_it_fails() -> None:

@@ -8,7 +8,7 @@ its options), set, dimension and number of rounds T (or of records); learners me
 * A window of at least T protects everything ("all"). A learner that protects everything takes part where its mechanism
   was made for T rounds, not at earlier checkpoints of a longer play, whose noise pays for more.
 * A private learner takes part unless its accounted epsilon is above eps, or the audit refutes it, or an exact loss
-  does so at this eps: then it is barred. What refutes it at one window bars it at that window.
+  does so at this eps: then it is barred.
 
 For a setting with k learners of the same guarantee, the winner w and a rival j, run by run on the same losses (where
 runs differ: on their own), d = regret_j - regret_w has a one-sided t test with p_j = P(t_{n-1} > mean d / s.e.). To
@@ -25,7 +25,6 @@ means has the interval exp(ln ratio +- t s), s the standard error of the differe
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -82,15 +81,10 @@ class StreamFacts(NamedTuple):
 
 
 class Refutation(NamedTuple):
-    """Why a privacy claim is refuted, the smallest eps at which it is, and the window (0: any)."""
+    """Why a privacy claim is refuted, and the smallest eps at which it is."""
 
     reason: str
     fails_from: float = 0.0
-    window: int = 0
-
-
-WINDOW: Final = re.compile(r"\bW = (\d+)")
-"""Where neighbours say the window at which they refute."""
 
 
 @dataclass(frozen=True)
@@ -118,25 +112,18 @@ class Sample(NamedTuple):
 def refutations(audit: pd.DataFrame, exact: ExactLosses) -> dict[str, Refutation]:
     """learner.variant -> what refutes its privacy claim: an exact loss that does so, or the audit.
 
-    An exact loss that does so at every eps, and at no fewer windows, stands in place of what the audit found.
+    An exact loss that does so at every eps stands in place of what the audit found.
     """
     found = {}
     for row in audit.to_dict("records"):
         finding = str(row["finding"])
         if finding.startswith(("violates", "BROKEN")):
-            found[f"{row['learner']}.{row['variant']}"] = Refutation(finding.split(":")[0], 0.0, _window(row["pair"]))
+            found[f"{row['learner']}.{row['variant']}"] = Refutation(finding.split(":")[0])
     for name, loss in exact.items():
-        window, before = _window(loss.on), found.get(name)
-        if loss.refutes and (before is None or (loss.fails_from == 0 and window in (0, before.window))):
+        if loss.refutes and (name not in found or loss.fails_from == 0):
             reason = f"exact privacy loss eps = {loss.attained:.3g}, claimed {loss.claimed:.3g}"
-            fails_from = loss.claimed if np.isnan(loss.fails_from) else loss.fails_from
-            found[name] = Refutation(reason, fails_from, window)
+            found[name] = Refutation(reason, loss.claimed if np.isnan(loss.fails_from) else loss.fails_from)
     return found
-
-
-def _window(on: str) -> int:
-    """The window that neighbours name; 0 where they name none."""
-    return int(found[1]) if (found := WINDOW.search(on)) else 0
 
 
 def read_refutations(*files: Path) -> dict[str, Refutation]:
@@ -145,14 +132,11 @@ def read_refutations(*files: Path) -> dict[str, Refutation]:
     return refutations(formats.read_csv(audit[0]) if audit else pd.DataFrame(), ExactLoss.read(exact))
 
 
-def refuted_at(found: Mapping[str, Refutation | str], learner: str, epsilon: float, window: int) -> str:
-    """Why the claim of learner.variant is refuted at epsilon and window (0: all rounds); empty where it is not.
-
-    At another window the mechanism has other noise, and a claim that fails at one may hold there.
-    """
+def refuted_at(found: Mapping[str, Refutation | str], learner: str, epsilon: float) -> str:
+    """Why the claim of learner.variant is refuted at epsilon; empty where it is not."""
     refutation = found.get(learner, "")
-    reason, fails_from, only = Refutation(refutation) if isinstance(refutation, str) else refutation
-    return reason if epsilon >= fails_from and only in (0, window) else ""
+    reason, fails_from = (refutation, 0.0) if isinstance(refutation, str) else refutation
+    return reason if epsilon >= fails_from else ""
 
 
 def read_rows(files: Iterable[Path], facts: Facts) -> pd.DataFrame:
@@ -239,8 +223,7 @@ def measure(rows: pd.DataFrame, facts: Facts) -> pd.DataFrame:
     )
     delivered = grouped["delivered_epsilon"].max()
     proved = [f"accounted eps = {epsilon:.3g}" for epsilon in delivered]
-    cells_at = zip(cells["learner"], cells["epsilon"], cells["window"], strict=True)
-    refuted = [refuted_at(facts.refuted, *cell) for cell in cells_at]
+    refuted = [refuted_at(facts.refuted, *cell) for cell in zip(cells["learner"], cells["epsilon"], strict=True)]
     holds = delivered <= cells["epsilon"] * (1 + SLACK)
     barred = np.where(cells["private"], np.where(holds, refuted, proved), "")
     streams = [facts.streams[pair] for pair in zip(cells["feedback"], cells["stream"], strict=True)]

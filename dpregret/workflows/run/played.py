@@ -130,7 +130,7 @@ class Played:
         if math.isinf(self.epsilon):
             return ""
         accounted = "no finite epsilon is accounted" if math.isinf(self.accounted_epsilon) else ""
-        return refuted_at(refutations(), self.learner, self.epsilon, self.window) or accounted
+        return refuted_at(refutations(), self.learner, self.epsilon) or accounted
 
     @property
     def protects(self) -> str:
@@ -191,7 +191,7 @@ class Played:
             lines.append(f"accounted eps = {self.accounted_epsilon:.4g}{of_round} at delta = {self.delta:g}")
             if self.overspent:
                 lines[-1] += f": more than the {self.epsilon:g} that was asked for"
-            if reason := refuted_at(refutations(), self.learner, self.epsilon, self.window):
+            if reason := refuted_at(refutations(), self.learner, self.epsilon):
                 lines.append(f"the claim of this variant is refuted: {reason}")
         if private and self.participations > 1:
             exactly = self.last["record_least"].min() >= self.record_epsilon * (1 - PRIVACY_ROUNDING)
