@@ -460,15 +460,15 @@ def _constant(request: Request, cells: pd.DataFrame) -> tuple[float | None, bool
     """Regret of the fixed-point baseline on losses of this T and eps, from cells of the nearest dimension, and whether
     the losses are the same at every eps.
 
-    A stream may be aimed at T and eps. Where the baseline a round (an excess risk as it is) is the same at several eps
-    of each T, it is interpolated between T, and beyond them where it is the same at every T; otherwise only cells of
-    this eps count. None where that gives nothing.
+    A stream may be aimed at T and eps. Where the baseline a round (an excess risk as it is) is the same at all eps of
+    each dimension and T, of which one has several, it is interpolated between T, and beyond them where it is the same
+    at every T; otherwise only cells of this eps count. None where that gives nothing.
     """
-    cells = _nearest(request, cells)
     length = 1 if request.feedback in AVERAGES else cells["rounds"]
     cells = cells.assign(level=cells["trivial"] / length)
-    of_length = cells.groupby("rounds")
-    shared = bool((of_length["epsilon"].nunique() > 1).any()) and all(_steady(part) for _, part in of_length["level"])
+    of_size = cells.groupby(["dimension", "rounds"])
+    shared = bool((of_size["epsilon"].nunique() > 1).any()) and all(_steady(part) for _, part in of_size["level"])
+    cells = _nearest(request, cells)
     levels = cells.loc[shared | same_setting(cells["epsilon"], request.epsilon)].groupby("rounds")["level"].median()
     within_range = levels.index.min() <= request.rounds <= levels.index.max()
     if request.rounds not in levels.index and not (len(levels) > 1 and (_steady(levels) or (shared and within_range))):

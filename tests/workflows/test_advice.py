@@ -144,6 +144,16 @@ def test_a_baseline_is_known_or_absent(
     assert found == (None if expected is None else pytest.approx(expected))
 
 
+@pytest.mark.parametrize(("law", "known"), [(lambda t, _: t / 2, True), (lambda t, e: (t / e) ** 0.5, False)])
+def test_another_dimension_shows_whether_losses_depend_on_epsilon(
+    law: Callable[[float, float], float], known: bool
+) -> None:
+    """Dimension 64 was measured at one eps alone, dimension 4 at two; the level is that of the nearest one."""
+    far = levels(lambda t, e: 3 * law(t, e), (1.0,)).assign(dimension=64)
+    constant, shared = advice._constant(Request(1024, 64, 2.0), pd.concat([levels(law, (1.0, 4.0)), far]))
+    assert (constant, shared) == (pytest.approx(3 * 512.0) if known else None, known)
+
+
 def test_a_learner_without_privacy_met_the_same_losses_or_is_absent() -> None:
     def names(law: Callable[[float, float], float], epsilon: float, rounds: int = 1024) -> set[str]:
         request, cells = Request(rounds, 4, epsilon), levels(law)
