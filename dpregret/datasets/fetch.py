@@ -299,8 +299,8 @@ def pinned(source: Declared) -> str:
     return "".join(f"{key}: {value}\n" for key, value in lacking.items())
 
 
-def convert(source: Source, directory: Path) -> Path:
-    """Verify the file in ``directory`` and write ``directory/NAME.npz``: rows of norm 1, labels in [-1, 1].
+def convert(source: Source, directory: Path, to: Path | None = None) -> Path:
+    """Verify the file in ``directory`` and write ``to``, or ``directory/NAME.npz``: rows of norm 1, labels in [-1, 1].
 
     Raises FetchError if the file is missing, unverified, unreadable or of another size than declared; ValueError naming
     row and column of a value that is not finite.
@@ -316,7 +316,7 @@ def convert(source: Source, directory: Path) -> Path:
     if features.shape != (source.rows, source.features):
         raise FetchError(f"{raw}: {features.shape} rows and features, {(source.rows, source.features)} declared")
     check_finite(features, labels, str(raw))
-    path = directory / f"{source.name}.npz"
+    path = to or directory / f"{source.name}.npz"
     save(path, features=unit_rows(features, str(raw)), labels=labels)
     return path
 

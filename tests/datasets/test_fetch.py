@@ -114,6 +114,9 @@ def test_a_run_elsewhere_takes_the_download_of_the_clone(place: Place, monkeypat
     store.prepare("tiny", out)
     np.testing.assert_array_equal(np.load(out)["labels"], [-1.0, 1.0, -1.0])
     assert list(away.iterdir()) == []
+    assert list(file.parent.iterdir()) == [file]  # the clone may be somebody else's
+    assert not store.at_hand("of another study", place.folder / "none.npz")
+    assert store.at_hand("breast-cancer", place.folder / "none.npz")
     store.DOWNLOADS.mkdir(parents=True)
     (store.DOWNLOADS / "tiny.txt").write_bytes(b"+1 1:3\n")
     with pytest.raises(FetchError, match=r"^datasets/cache/tiny\.txt: wrong sha256"):

@@ -9,8 +9,7 @@ no name; the stamp says on which machine they were measured.
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -30,12 +29,23 @@ def downloads(name: str) -> Path:
     return next((folder for folder in (DOWNLOADS, ROOT / DOWNLOADS) if (folder / name).is_file()), DOWNLOADS)
 
 
+def _maker(name: str) -> Callable[[str, Path], None] | None:
+    """What makes a data set without a network; None for a download."""
+    from dpregret.datasets import bundled, expert_data, flights, overview, records
+
+    makers = dict.fromkeys(bundled.BUNDLED, bundled.prepare) | dict.fromkeys(expert_data.TASKS, expert_data.prepare)
+    makers |= dict.fromkeys(flights.TABLES, flights.prepare)
+    return (makers | dict.fromkeys(records.declared(), overview.prepare)).get(name)
+
+
 def at_hand(name: str, file: Path) -> bool:
     """Whether a data set is prepared, or can be without a network."""
     from dpregret.datasets.fetch import Declared
 
+    if file.exists() or _maker(name) is not None:
+        return True
     source = Declared.read_all().get(name)
-    return file.exists() or source is None or (downloads(source.filename) / source.filename).is_file()
+    return source is not None and (downloads(source.filename) / source.filename).is_file()
 
 
 def write(rows: pd.DataFrame, key: str, config: str, code: str, store: Path = STORE) -> None:
@@ -71,19 +81,15 @@ def prepare(name: str, out: Path) -> None:
 
     Raises OSError and FetchError where it is a download that is neither there nor to be had.
     """
-    from dpregret.datasets import bundled, expert_data, flights, overview, records
-    from dpregret.datasets.fetch import Declared, Source, convert, fetch
+    from dpregret.datasets.fetch import Source, convert, fetch
 
-    if name in records.declared():
-        overview.prepare(name, out)
-    elif name in Declared.read_all():
+    if (make := _maker(name)) is not None:
+        make(name, out)
+    else:
         source = Source.find(name)
         folder = downloads(source.filename)
         fetch(source, folder)
-        shutil.copyfile(convert(source, folder), out)
-    else:
-        makers = dict.fromkeys(expert_data.TASKS, expert_data.prepare) | dict.fromkeys(flights.TABLES, flights.prepare)
-        makers.get(name, bundled.prepare)(name, out)
+        convert(source, folder, out)
 
 
 def prepared(name: str, file: Path) -> Path:
