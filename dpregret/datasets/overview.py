@@ -51,8 +51,8 @@ class Column:
 
 @dataclass(frozen=True)
 class Overview:
-    """See the module. constants: public ones, as declared. longest: the column that is most often the largest of a row
-    that was scaled down. shortened: such rows."""
+    """See the module. dropped: columns that are left out. constants: as declared, which must be public. longest: the
+    column that is most often the largest of a row that was scaled down. shortened: such rows."""
 
     name: str
     file: str
@@ -60,6 +60,7 @@ class Overview:
     label: str
     classes: dict[str, int]
     positive: int | None
+    dropped: tuple[str, ...]
     constants: dict[str, Any]
     shortened: int
     longest: str | None
@@ -87,6 +88,7 @@ def overview(name: str, records: Records) -> Overview:
         label=file.label,
         classes=records.counts,
         positive=None if file.range else int((records.labels > 0).sum()),
+        dropped=file.drop,
         constants=constants,
         shortened=int(records.shortened.sum()),
         longest=longest,
@@ -164,6 +166,12 @@ def _notes(records: Records, columns: Sequence[Column]) -> list[str]:
     notes += [
         f"{name}: has {text!r}, with zeros before it: a code, no number? Give its `levels`, or leave it out with drop"
         for name, text in records.padded.items()
+    ]
+    mark = "comma" if records.file.decimal == "," else "point"
+    notes += [
+        f"{name}: each number with a {mark} is written as {text!r}, read as {float(text.replace(',', '.')):g}: if the"
+        f" {mark} separates thousands, take it out of the file"
+        for name, text in records.points.items()
     ]
     notes += [
         f"{name}: {count} of its values (of {len(records.labels)}) have blanks around them, which are left out"

@@ -75,6 +75,8 @@ _ESCAPES: Final = frozenset(("idna", "punycode", "unicode-escape", "raw-unicode-
 """Codecs of Python that read a text as another."""
 UNNAMED: Final = r"(Unnamed: \d+(_level_\d+|\.\d+)?)?"
 """A column without a name, or what pandas calls one."""
+THOUSANDS: Final = re.compile(r"[-+]?[1-9]\d{0,2}([.,]\d{3})+")
+"""A number whose point or comma may be decimal, or separate thousands."""
 
 
 def _word(value: object) -> object:
@@ -232,6 +234,7 @@ class RecordFile(BaseModel):
         features: list[Array] = []
         labels: list[Array] = []
         codes: dict[str, str] = {}
+        points = {name: "" for name in [*columns, *[self.label] * (self.range is not None)] if name not in self.levels}
         blanks = Counter[str]()
         words = [*self.levels, *[self.label] * (self.range is None)]
         progress = Progress(f"reads {self.location}")
@@ -244,6 +247,12 @@ class RecordFile(BaseModel):
             for name in columns:
                 if name not in self.levels and (code := padded(block.columns[file.positions[name]])):
                     codes.setdefault(name, code)
+            for name in [*points]:
+                pointed = [text.strip() for text in block.columns[file.positions[name]] if self.decimal in text]
+                if all(map(THOUSANDS.fullmatch, pointed)):
+                    points[name] = points[name] or next(iter(pointed), "")
+                else:
+                    del points[name]
             if self.range is not None:
                 labels.append(self._as_numbers(block, at, self.label))
             else:
@@ -267,7 +276,9 @@ class RecordFile(BaseModel):
                 )
         ranged = self._ranged(values, names)
         scaled, norms = shortened(ranged, self.norm)
-        return Records(self, tuple(names), values, ranged, scaled, signs, norms > self.norm, counts, codes, +blanks)
+        points = {name: text for name, text in points.items() if text}
+        longer = norms > self.norm
+        return Records(self, tuple(names), values, ranged, scaled, signs, longer, counts, codes, points, +blanks)
 
     def _opened(self) -> CsvFile:
         names = self.header if isinstance(self.header, tuple) else None
@@ -452,8 +463,9 @@ class Records:
     names (d,): of the features. values (n, d): as in the file. ranged (n, d): in units of their ranges. features
     (n, d): these, rows of norm at most the public norm. labels (n,) in [-1, 1]. shortened (n,): rows that were longer.
     counts: value of the label -> records; of numbers, those below and above their range. padded: column of numbers ->
-    the first that is written with zeros before it, as codes are. blanks: column of words -> values with blanks around
-    them, which are no part of a value.
+    the first that is written with zeros before it, as codes are. points: column of numbers -> the first with a decimal
+    mark, where each mark may separate thousands. blanks: column of words -> values with blanks around them, which are
+    no part of a value.
     """
 
     file: RecordFile
@@ -465,6 +477,7 @@ class Records:
     shortened: np.ndarray
     counts: dict[str, int]
     padded: dict[str, str]
+    points: dict[str, str]
     blanks: Counter[str]
 
 

@@ -174,7 +174,11 @@ def _first(data: Overview) -> list[str]:
         classes = [f"{count} {place}" for place, count in data.classes.items()]
     sides = "" if data.positive is None else f"; {data.positive} are +1, {data.records - data.positive} are -1"
     size = f"{data.records} records of {len(data.columns)} features"
-    return [f"{data.name}: {data.file}, {size}", *formats.folded(f"label {data.label!r}: {', '.join(classes)}{sides}")]
+    lines = [f"{data.name}: {data.file}, {size}", *formats.folded(f"label {data.label!r}: {', '.join(classes)}{sides}")]
+    return [
+        *lines,
+        *(formats.folded(f"left out by drop: {', '.join(map(repr, data.dropped))}") if data.dropped else ()),
+    ]
 
 
 def _columns(data: Overview) -> list[str]:
@@ -201,7 +205,7 @@ def _norm(data: Overview) -> str:
 
 def _constants(data: Overview) -> list[str]:
     constants = ", ".join(f"{key} {_text(value)}" for key, value in data.constants.items())
-    return [_norm(data), *formats.folded(f"public constants, never read off the records: {constants}")]
+    return [_norm(data), *formats.folded(f"constants as declared, which must be public: {constants}")]
 
 
 def _text(value: Any) -> str:

@@ -82,8 +82,12 @@ def new(
             raise ConfigError("new: --printed: is for the example: leave out --data, or --printed")
         check_name(folder)
         _check_absent(folder)
-        open_keys = questions.write(folder, data, label, encoding, header)
-        print(f"wrote {typed}\n  give values in {typed}/{study.DATA}: {', '.join(open_keys)}")
+        written = questions.write(folder, data, label, encoding, header)
+        print(f"wrote {typed}\n  give values in {typed}/{study.DATA}: {', '.join(written.open_keys)}")
+        for column, why in written.dropped.items():
+            print(f"  leaves out {column!r}: {why}")
+        for column, remark in written.levels.items():
+            print(f"  levels of {column!r} are read off the records, and must be public{remark and f': {remark}'}")
         print(f"  dpregret data {typed}\n  dpregret advise --data {typed} --epsilon 1\n  dpregret run {typed}")
         return 0
     options = {"label": label, "encoding": encoding, "header": header}
