@@ -266,17 +266,18 @@ def audit(
         window: rounds that an item stays protected (None: all).
         epsilon: what is claimed.
         delta: what is claimed.
-        sensitivity: how far an item moves, l2.
+        sensitivity: how far an item moves where it is replaced, l2: 2 C for items clipped to C.
         participations: most rounds that one record takes part in; the loss is the worst over all such schedules, those
             that fit into the rounds in part too.
         separation: how many rounds they are apart at least.
-        sums: a streaming matrix makes noise of sums, not of single items.
+        sums: a streaming matrix makes noise of sums, not of single items, which is summed here.
         exact_gaps: the rounds of a record are exactly `separation` apart.
 
     Returns:
-        `verdict` ('keeps', 'violates', 'undecided'), `kept`, `epsilon` (accounted: no record loses more), `worst`
-        (rounds, mu and bound of the record that loses most), `by_age` (a frame: the loss of an item by its age),
-        item_mu, age_mu (Gaussian-DP parameters, (rounds,)), noise (the matrix B, (rounds, draws)).
+        `verdict` ('keeps', 'violates', 'undecided'), `taken` (what the mechanism was taken for), `kept`, `epsilon`
+        (accounted: no record loses more), `worst` (rounds, mu and bound of the record that loses most), `by_age` (a
+        frame: the loss of an item by its age), item_mu, age_mu (Gaussian-DP parameters, (rounds,)), noise (the matrix
+        B, (rounds, draws)).
 
     Raises:
         OwnNoiseError: a ConfigError of one line, for code that draws otherwise than it may, or is not linear.

@@ -727,7 +727,7 @@ if not study.FOLDER:
         window: Annotated[int | None, option("Rounds that an item stays protected (all).")] = None,
         epsilon: Annotated[float, option("Claimed.")] = 1.0,
         delta: Annotated[float, option("Claimed.")] = 1e-6,
-        sensitivity: Annotated[float, option("How far an item moves, l2.")] = 1.0,
+        sensitivity: Annotated[float, option("How far a replaced item moves, l2: 2C if clipped to C.")] = 1.0,
         participations: Annotated[int, option("Most rounds of one record.")] = 1,
         separation: Annotated[int, option("Least gap between two of them, in rounds.")] = 1,
         exact_gaps: Annotated[bool, option("Gaps are exactly --separation.", "--exact-gaps")] = False,

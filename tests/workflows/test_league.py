@@ -3,6 +3,7 @@
 import copy
 import functools
 import json
+import math
 import re
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -25,7 +26,16 @@ from dpregret.algorithms.privacy.toeplitz import WindowBuffers, WindowRoot, norm
 from dpregret.algorithms.privacy.trees import WindowTree
 from dpregret.paper_figs.judge.cells import mean_root
 from dpregret.workflows.mechanisms import exact, vectors
-from dpregret.workflows.mechanisms.own_mechanism import Claim, OwnNoiseError, audit, load, noise_matrix
+from dpregret.workflows.mechanisms.own_mechanism import (
+    OF_ITEMS,
+    OF_SUMS,
+    Claim,
+    OwnNoiseError,
+    audit,
+    audited,
+    load,
+    noise_matrix,
+)
 
 
 def audit_command(words: list[str]) -> Any:
@@ -210,6 +220,21 @@ def lazy(rounds):  # the noise of round 5 is that of round 4
         return drawn
     return noise
 
+class Reusing(Streaming):  # as Streaming, into one array for all rows; what it is fed with is lost
+    def init_multiply(self, x):
+        self.row = np.empty_like(x)
+        return super().init_multiply(x)
+    def multiply_next(self, x, state):
+        self.row[...], state = super().multiply_next(x.copy(), state)
+        x[...] = 0.0
+        return self.row, state
+def reusing(rounds):
+    matrix, sd = streaming(rounds)
+    return Reusing(matrix.coefficients), sd
+
+def afresh():
+    return Streaming([1.0]), 64.0
+
 class Positive(Streaming):  # as Streaming for unit vectors, and for no other draw
     def multiply_next(self, x, state):
         return super().multiply_next(np.abs(x), state)
@@ -257,7 +282,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def matrix(path: Path, name: str, claim: Claim) -> np.ndarray:
-    return noise_matrix(load(f"{path}:{name}"), claim)
+    return noise_matrix(load(f"{path}:{name}"), claim)[0]
 
 
 def window_root(window: int, rounds: int) -> np.ndarray:
@@ -275,8 +300,21 @@ def test_linear_maps_are_read_off(path: Path) -> None:
     root = np.where(lag >= 0, root_coefficients(40)[np.abs(lag)], 0.0)  # running sums of the inverse root
     assert matrix(path, "streaming", claim) == pytest.approx(2 * root)
     assert matrix(path, "single", claim) == pytest.approx(2 * root, rel=1e-5)  # in single precision
-    items = noise_matrix(load(f"{path}:streaming"), claim, per_item=False)
+    items, taken = noise_matrix(load(f"{path}:streaming"), claim, per_item=False)
+    assert taken == OF_SUMS
     assert items[:, 0] == pytest.approx(2 * inverse_root_coefficients(40))
+    assert (matrix(path, "reusing", claim) == matrix(path, "streaming", claim)).all()
+
+
+def test_a_page_says_what_a_streaming_matrix_was_taken_for(path: Path) -> None:
+    """Fresh noise in each prefix loses sqrt(rounds) times as much as fresh noise in each item."""
+    of_items, of_sums = (audited(f"{path}:afresh", Claim(512, 512), sums) for sums in (False, True))
+    assert of_items.kept
+    assert of_sums.verdict == "violates"
+    assert of_sums.mu == pytest.approx(math.sqrt(512) * of_items.mu)
+    for found, taken in ((of_items, OF_ITEMS), (of_sums, OF_SUMS)):
+        assert f"taken as {taken}" in str(found).splitlines()
+        assert found.answer["taken"] == taken
 
 
 @pytest.mark.parametrize("name", ["positive", "hidden", "clipped"])

@@ -27,6 +27,7 @@ import inspect
 import runpy
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -60,6 +61,9 @@ SINGLE_SPACING = 2.0**-23
 WORST_ROUNDING = 0.01
 """Relative error of a loss by rounding from which on nothing is judged."""
 AUDIT = "audit"
+OF_ITEMS = "noise of single items, which is summed here (--sums: it is noise of the prefix sums)"
+OF_SUMS = "noise of the prefix sums"
+CALIBRATED = "a PrefixSums, whose noise of the prefix sums is calibrated to the claim"
 
 
 class OwnNoiseError(ConfigError):
@@ -139,19 +143,19 @@ def load(reference: str) -> Callable[..., Any]:
     return defined[name]
 
 
-def noise_matrix(make: Callable[..., Any], claim: Claim, per_item: bool = True) -> Array:
-    """The matrix B, (rounds, draws): prefix sums leave with B times independent N(0, 1) draws added.
+def noise_matrix(make: Callable[..., Any], claim: Claim, per_item: bool = True) -> tuple[Array, str]:
+    """The matrix B, (rounds, draws), and what the code was taken for: `OF_ITEMS`, `OF_SUMS` or `CALIBRATED`.
 
-    In single precision where the code is. per_item: a streaming matrix makes the noise of single items. Raises
-    OwnNoiseError.
+    Prefix sums leave with B times independent N(0, 1) draws added. In single precision where the code is. per_item: a
+    streaming matrix makes the noise of single items. Raises OwnNoiseError.
     """
     source = make if "generator" in _signature(make).parameters else _call(make, asdict(claim))
     if isinstance(source, PrefixSums):
         with attributing_errors(type(source).__name__):
             scale = calibrate("gaussian", Budget(claim.epsilon, claim.delta), claim.sensitivity, source.nodes_per_item)
-            return _finite(scale * materialise(source, claim.rounds))
+            return _finite(scale * materialise(source, claim.rounds)), CALIBRATED
     if isinstance(source, tuple) and len(source) == 2 and hasattr(source[0], "multiply_next"):
-        return _streamed(*source, claim.rounds, per_item)
+        return _streamed(*source, claim.rounds, per_item), OF_ITEMS if per_item else OF_SUMS
     if not per_item:
         raise OwnNoiseError(f"{AUDIT}: sums: is for streaming matrices, a function makes noise of sums: leave it out")
     if hasattr(source, "multiply_next"):
@@ -159,7 +163,7 @@ def noise_matrix(make: Callable[..., Any], claim: Claim, per_item: bool = True) 
     if not callable(source):
         expected = "a function of a generator, (streaming matrix, sd) or PrefixSums"
         raise OwnNoiseError(f"expected {expected}, got {type(source).__name__}")
-    return _drawn(source, claim)
+    return _drawn(source, claim), OF_SUMS
 
 
 def _streamed(matrix: Any, deviation: Any, rounds: int, per_item: bool) -> Array:
@@ -170,10 +174,10 @@ def _streamed(matrix: Any, deviation: Any, rounds: int, per_item: bool) -> Array
 
     def multiplied(draws: Array) -> Array:
         with attributing_errors("the streaming matrix failed"):
-            state, rows = matrix.init_multiply(draws[0]), []
+            state, rows = matrix.init_multiply(draws[0].copy()), []
             for draw in draws:
-                row, state = matrix.multiply_next(draw, state)
-                rows.append(row)
+                row, state = matrix.multiply_next(draw.copy(), state)
+                rows.append(deepcopy(row))  # a matrix may write all its rows to one array, and to its argument
         return _checked(rows, rounds, draws.shape[1])
 
     items = _read_off(multiplied, rounds)
@@ -284,7 +288,7 @@ class Verdict:
     claim: what it is said to deliver. noise: the matrix B, (rounds, draws). item_mu: exact Gaussian-DP parameter of
     every item while it is protected, (rounds,); age_mu: of the worst item by age, (rounds,). worst: the record that
     loses most, in all its rounds. singular: the first round whose noise is a combination of that of earlier ones, so
-    that its item leaves exactly; None: there is none.
+    that its item leaves exactly; None: there is none. taken: what the code was taken for; empty of a bare matrix.
     """
 
     claim: Claim
@@ -293,6 +297,7 @@ class Verdict:
     age_mu: Array
     worst: WorstRecord
     singular: int | None = None
+    taken: str = ""
 
     @property
     def mu(self) -> float:
@@ -331,7 +336,7 @@ class Verdict:
     @property
     def answer(self) -> dict[str, Any]:
         """All but the matrix, as `--json` prints it."""
-        names = ("claim", "verdict", "kept", "mu", "epsilon", "least_epsilon", "singular", "item_mu", "by_age")
+        names = ("claim", "taken", "verdict", "kept", "mu", "epsilon", "least_epsilon", "singular", "item_mu", "by_age")
         worst = {**asdict(self.worst), "exact": self.worst.exact}
         return {**{name: getattr(self, name) for name in names}, "worst": worst}
 
@@ -343,7 +348,8 @@ def audited(mechanism: str | Callable[..., Any] | object, claim: Claim, sums: bo
     """The answer of `dpregret audit` and of `dpregret.audit`. mechanism: `FILE.py:FUNCTION`, or as of a function."""
     make = load(mechanism) if isinstance(mechanism, str) else mechanism
     sums = truth(f"{AUDIT}: sums", sums)
-    return audit(noise_matrix(make if callable(make) else lambda: make, claim, not sums), claim)
+    noise, taken = noise_matrix(make if callable(make) else lambda: make, claim, not sums)
+    return replace(audit(noise, claim), taken=taken)
 
 
 def audit(noise: Array, claim: Claim) -> Verdict:
@@ -409,6 +415,8 @@ def _page(verdict: Verdict) -> Iterator[str]:
         most = claim.schedules.most(rounds)
         fitting = f" ({most} fit into {rounds})" if most < claim.participations else ""
         yield f"privacy of a record in at most {claim.participations} rounds{fitting}, {apart}"
+    if verdict.taken:
+        yield f"taken as {verdict.taken}"
     yield f"A: lower triangular ones, {rounds} x {rounds}"
     yield f"B: {rounds} x {noise.shape[1]} (noise of each prefix sum by draw); its corner:"
     for row in noise[:CORNER, :CORNER]:
