@@ -15,7 +15,8 @@ from dpregret.algorithms.erm.phased_sgd import PhasedSgd
 from dpregret.algorithms.experts.expert_learner import ExpertProblem
 from dpregret.algorithms.geometry import CountedSet, make_set
 from dpregret.algorithms.learner import Problem, Setting, learners
-from dpregret.algorithms.privacy import ALTERNATIVES, PURE_ALTERNATIVES, Budget
+from dpregret.algorithms.online.ftal import gradient_sums
+from dpregret.algorithms.privacy import ALTERNATIVES, PURE_ALTERNATIVES, Budget, NoisePerItem
 from dpregret.algorithms.privacy.audit import item_mu, item_pure_loss
 from dpregret.algorithms.privacy.budget import gaussian_mu
 from dpregret.algorithms.privacy.selection import selection_noise
@@ -254,3 +255,15 @@ def test_constants_are_those_of_the_mechanisms_own_noise() -> None:
         assert tree / root > 1.3
         assert root < buffers < 1.01 * root
         assert len({each for each, _ in found}) == 3
+
+
+def test_laplace_noise_of_gradients_is_priced_in_l1() -> None:
+    """A gradient that moves by 2 L in l2 moves by up to 2 L sqrt(d) in l1."""
+    setting = Setting(8, Budget(2.0))
+    for dimension in (1, 4):
+        problem = Problem(make_set("ball", dimension), 8, 3.0, 1.0)
+        laplace = gradient_sums("laplace", [NoisePerItem()], problem, [setting])
+        assert gradient_sums("gamma", [NoisePerItem()], problem, [setting]).sensitivity == 6.0
+        assert laplace.sensitivity == pytest.approx(6.0 * math.sqrt(dimension))
+        assert laplace.scales[0] == pytest.approx(3.0 * math.sqrt(dimension))
+        assert laplace.releases()[0].epsilon(0.0) == pytest.approx(2.0)

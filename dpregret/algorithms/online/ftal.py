@@ -87,13 +87,14 @@ def gradient_sums(
     settings: Sequence[Setting],
     printed: bool = False,
 ) -> NoisePlan:
-    """Noise for running sums of gradients; replacing a loss moves a gradient by at most 2 L.
+    """Noise for running sums of gradients; replacing a loss moves a gradient by at most 2 L, in l1 by 2 L sqrt(d).
 
     printed: the scales of Lou & Cheung 2020, eqs. (15) and (16): sensitivity L + mu D (the Lipschitz constant of the
     surrogate loss, not the distance between two gradients) and, for Gaussian noise, variance
     8 (L + mu D)^2 (log2 W + 1)^2 ln^2(2/delta) / eps^2.
     """
-    sensitivity = 2 * problem.lipschitz
+    norms = math.sqrt(problem.domain.dimension) if distribution == "laplace" else 1.0  # l1 over l2, at most
+    sensitivity = 2 * problem.lipschitz * norms
     surrogate = problem.lipschitz + problem.strong_convexity * problem.domain.diameter
     scale, moved = (printed_scale, surrogate) if printed else (calibrate, sensitivity)
     scales = [

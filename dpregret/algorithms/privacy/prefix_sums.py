@@ -190,7 +190,7 @@ class NoisePlan:
     mechanisms, scales: one per setting. Settings share one stream of unit draws (common random numbers): equal
     mechanisms are called once and only rescaled, so a sweep of epsilon costs one stream of random numbers.
     A scale of 0 gives exactly zero noise.
-    sensitivity: l2 distance by which replacing one item moves a node.
+    sensitivity: l2 distance by which replacing one item moves a node; l1 under Laplace noise.
     dimension: of the summed vectors.
     Raises ValueError for noise that a mechanism does not take.
     """
