@@ -7,6 +7,7 @@ errors here as everywhere.
 import itertools
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from dpregret.datasets.losses import DirectionSquare
 from dpregret.workflows.audit.bandits import by_text
 from dpregret.workflows.audit.erm import DIMENSION, SAMPLES, LinearRisk, LinearSample
 from dpregret.workflows.audit.neighbours import Special, generators
-from dpregret.workflows.audit.online import LOSSES
+from dpregret.workflows.audit.online import LINE, LOSSES
 from dpregret.workflows.audit.plan import load_settings
 from dpregret.workflows.families import FAMILIES
 
@@ -70,7 +71,7 @@ def test_online(name: str, variant: str, epsilon: float) -> None:
     usual = "squared" if "quadratic" in needs else "quadratic" if "smooth" in needs else "kink"
     special = SETTINGS.get(name, Special())
     losses = LOSSES[special.losses if special.losses != "kink" else usual]
-    make = _square if "quadratic-sums" in needs else losses.make  # which needs a quadratic form
+    make = _square if "quadratic-sums" in needs else partial(losses.make, LINE)  # which needs a quadratic form
     for rounds, window in ((1, 1), (2, 1), (64, 16)):
         problem = Problem(
             make_set("ball", 1), rounds, losses.lipschitz, losses.strong_convexity, losses.smoothness, float(rounds)

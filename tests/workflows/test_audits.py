@@ -13,6 +13,8 @@ from plays import NO_CODE, given, plan_of, run_script
 
 from dpregret.algorithms.bandits.bandit_learner import Given
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
+from dpregret.algorithms.experts.private_leader import PrivateFtrl
+from dpregret.algorithms.online.ftal import gradient_sums
 from dpregret.algorithms.online.projected_descent import PrivateProjectedDescent as ProjectedNoise
 from dpregret.algorithms.privacy import Budget, NoisePerItem, NoisePlan
 from dpregret.algorithms.privacy.audit import told_for_certain
@@ -74,6 +76,118 @@ def test_half_of_the_noise_is_seen_in_what_is_played() -> None:
     for kind, share in ((ProjectedNoise, 1.0), (Half, 0.5)):
         audited = AuditedOnline(kind, "corrected", Budget(4.0, 1e-6), Special(), (5,))
         assert audited.reached() == pytest.approx(share, rel=0.05 if kind is Half else 1e-9)
+
+
+class OneDraw(Half):
+    """One coordinate of the noise is added to all coordinates."""
+
+    def observe(self, loss: Any, gradient: Any, noise: Any) -> None:
+        ProjectedNoise.observe(self, loss, gradient, np.broadcast_to(noise[..., -1:], noise.shape))
+
+
+class FewDraws(Half):
+    """Its plan draws one coordinate, in any dimension."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        self.noise_plan = replace(self.noise_plan, dimension=1)
+
+    observe = ProjectedNoise.observe
+
+
+class AlongGradient(Half):
+    """Of the noise of a gradient the part along it is added."""
+
+    def receive(self, gradient: Any, fresh: Any) -> None:
+        length = np.linalg.norm(gradient, axis=-1, keepdims=True)
+        unit = gradient / np.maximum(length, 1e-9)
+        along = (fresh * unit).sum(axis=-1, keepdims=True) * unit
+        ProjectedNoise.receive(self, gradient, np.where(length > 0, along, fresh))
+
+    observe = ProjectedNoise.observe
+
+
+class Stretched(Half):
+    """Small gradients are stretched to length 1, large ones are left."""
+
+    def observe(self, loss: Any, gradient: Any, noise: Any) -> None:
+        length = np.linalg.norm(gradient, axis=-1, keepdims=True)
+        ProjectedNoise.observe(self, loss, gradient / np.clip(length, 1e-9, 1.0), noise)
+
+
+class LaplaceNoise(Half):
+    """Laplace noise by `gradient_sums`."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        sums = [NoisePerItem()] * len(self.settings)
+        self.noise_plan = gradient_sums("laplace", sums, self.problem, self.settings)
+
+    observe = ProjectedNoise.observe
+
+
+class SmallLaplace(LaplaceNoise):
+    """Its scale is that of the l2 norm of a change."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        plan, norms = self.noise_plan, math.sqrt(self.domain.dimension)
+        scales = [scale / norms for scale in plan.scales]
+        self.noise_plan = replace(plan, scales=scales, sensitivity=plan.sensitivity / norms)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (ProjectedNoise, ""),
+        (LaplaceNoise, ""),
+        (OneDraw, "the noise of its plan reaches"),
+        (FewDraws, "0 times the noise of its plan reaches"),
+        (AlongGradient, "the noise of its plan reaches"),
+        (Stretched, "the noise of its plan reaches"),
+        (SmallLaplace, "loses more than the accounted eps"),
+    ],
+)
+def test_a_leak_that_no_interval_shows_is_caught_in_the_plane(kind: type[ProjectedNoise], words: str) -> None:
+    budget = Budget(2.0, 1e-6)
+    audited = AuditedOnline(kind, "corrected", budget, Special(), (5,))
+    assert audited.accounted == pytest.approx(2.0)
+    assert audited.exact <= 2.0
+    assert audited.reached() == pytest.approx(1.0, rel=1e-9)
+    second = again("online", "noise-per-gradient", "corrected", audited, SETTINGS, 400)
+    assert second.empty == (not words)
+    if words:
+        found = [finding(*row) for row in second[["claimed", "accounted", "exact", "audited", "reached"]].to_numpy()]
+        assert all(each.startswith("BROKEN") and words in each for each in found)
+
+
+class DividedLosses(PrivateFtrl):
+    """Losses are divided by the largest one, as if its range were not public; the audit's own largest loss is 1."""
+
+    def play(self, blocks: Any, sources: Any) -> Any:
+        largest = max(block.losses.max() for block in blocks)
+        return super().play([replace(block, losses=block.losses / largest) for block in blocks], sources)
+
+
+class PricedAsOne(PrivateFtrl):
+    """Laplace noise for one expert, while the losses of two move."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        scales = [scale / self.experts for scale in self.plan.scales]
+        self.plan = replace(self.plan, scales=scales, sensitivity=1.0)
+
+
+def test_small_losses_of_experts_get_the_noise_of_the_plan() -> None:
+    budget = Budget(2.0, 1e-6)
+    right, divided, cheap = (
+        AuditedExperts(kind, "laplace", budget, Special(), (5,)) for kind in (PrivateFtrl, DividedLosses, PricedAsOne)
+    )
+    assert right.reached() == pytest.approx(1.0, rel=1e-9)
+    assert divided.reached() < 0.5
+    assert right.exact <= right.accounted * (1 + 1e-9) == pytest.approx(2.0)
+    assert cheap.accounted == pytest.approx(2.0)
+    assert cheap.exact == pytest.approx(2 * right.exact)
 
 
 class Early(ProjectedNoise):

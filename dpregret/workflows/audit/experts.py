@@ -40,6 +40,8 @@ from dpregret.workflows.audit import neighbours
 
 FEW_ROUNDS = 4
 """Number of rounds for which the law of Algorithm 1 is known."""
+SMALL = 1 / 8
+"""Of the range of a loss: the noise may not depend on how large the losses are."""
 Events = tuple[tuple[int, int], ...]  # (round of a draw, expert drawn); the first is the uniform one of round 0
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
 
@@ -80,7 +82,11 @@ class AuditedExperts(neighbours.Audited):
         self.tables = loss_tables(self.rounds, decodable=not (learner.exact or isinstance(learner, PrivateLeader)))
         if isinstance(learner, PrivateLeader):
             self.gaussian = learner.distribution == "gaussian"
-            self.exact = neighbours.exact_epsilon(learner.plan, self.rounds - 1, range(1, self.rounds), self.budget)
+            moves = [second[position] - first[position] for position, first, second in self.tables.values()]
+            norms = [np.linalg.norm(moved, 2 if self.gaussian else 1) for moved in moves]
+            attained = float(max(norms)) / learner.plan.sensitivity
+            protected = range(1, self.rounds)
+            self.exact = neighbours.exact_epsilon(learner.plan, self.rounds - 1, protected, self.budget, attained)
         elif self.again:
             return
         elif isinstance(learner, SparseVectorExperts):
@@ -94,12 +100,16 @@ class AuditedExperts(neighbours.Audited):
             yield self.pair(number, name, [(first, position), (second, position)], runs)
 
     def reached(self) -> float:
-        """For leaders: by their losses after the changed round."""
+        """For leaders: by their losses after the changed round, of full tables and of tables with small losses."""
         learner = self.make(1)
         if not isinstance(learner, PrivateLeader):
             return math.nan
-        tables = enumerate(self.tables.values())
-        return neighbours.worst([self._reached(learner.plan, number, *entry) for number, entry in tables])
+        shares = [
+            self._reached(learner.plan, number, position, size * first, size * second)
+            for number, (position, first, second) in enumerate(self.tables.values())
+            for size in (1.0, SMALL)
+        ]
+        return neighbours.worst(shares)
 
     def _reached(self, plan: NoisePlan, number: int, position: int, first: Array, second: Array) -> float:
         def played(plan: NoisePlan, turned: bool) -> Array:

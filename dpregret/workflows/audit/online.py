@@ -1,5 +1,8 @@
 """Online learners with full information: released are the points x_1..x_T of all rounds, on an interval.
 
+The second audit, at another horizon, is on a disc, where a plan gives the noise: on an interval a learner that adds one
+coordinate of it to all, or prices an l1 norm as an l2 one, is right. The losses of the disc lie along no axis.
+
 Neighbours differ in one loss, whose gradient is as far from the other's as losses of this kind allow. The losses
 around it pull to both sides in turn, so that points stay inside the interval and reveal as much as possible. The last
 loss has no successor, so the protected ones are those of rounds T - W..T - 1, all where nothing is forgotten. T is odd
@@ -41,23 +44,31 @@ SOME_WINDOWS = 3 * WINDOW - 5
 
 @dataclass(frozen=True)
 class Losses:
-    """Losses that pull to a side, their constants on [-1, 1], and how far a turn moves what is summed."""
+    """Losses that pull to a side of a direction (d,), their constants on the unit ball, and how far a turn moves a sum.
 
-    make: Callable[[float], Any]
+    turn: in l2.
+    """
+
+    make: Callable[[Array, float], Any]
     lipschitz: float
     strong_convexity: float
     smoothness: float
     turn: float
 
 
+LINE, PLANE = np.ones(1), np.array([0.8, 0.6])
+"""Directions of all losses."""
+ELSEWHERE = np.array([-0.06, 0.08])
+"""In the plane, of the loss that stands for another while noise is followed: across all others, and a tenth as steep,
+so that noise along gradients, or for gradients of one size, is not that of the plan."""
 LOSSES: Final[Mapping[str, Losses]] = {
-    "kink": Losses(lambda side: DirectionKink(np.ones(1), np.full(1, side), MU), 1 + 2 * MU, MU, math.inf, 2 + 2 * MU),
-    "quadratic": Losses(lambda side: Quadratic(np.full(1, side), 1.0), 2.0, 1.0, 1.0, 2.0),
-    "flat": Losses(lambda side: Quadratic(np.full(1, side / FLAT), FLAT), 1 + FLAT, FLAT, FLAT, 2.0),
+    "kink": Losses(lambda along, side: DirectionKink(along, side * along, MU), 1 + 2 * MU, MU, math.inf, 2 + 2 * MU),
+    "quadratic": Losses(lambda along, side: Quadratic(side * along, 1.0), 2.0, 1.0, 1.0, 2.0),
+    "flat": Losses(lambda along, side: Quadratic(side / FLAT * along, FLAT), 1 + FLAT, FLAT, FLAT, 2.0),
     # its sums are quadratic forms, run by run
-    "square": Losses(lambda side: DirectionSquare(np.ones((1, 1)), np.full(1, side), 1.0), 2.0, 0.0, 1.0, 2.0),
+    "square": Losses(lambda along, side: DirectionSquare(along[None], side * along, 1.0), 2.0, 0.0, 1.0, 2.0),
     # features beside the label decide: (v, y) = (1, +-1), and (0, 0) between them
-    "squared": Losses(lambda side: RidgeSquared(np.full(1, abs(side)), np.array(side), MU), 2 + MU, MU, 1 + MU, 2.0),
+    "squared": Losses(lambda along, side: RidgeSquared(abs(side) * along, np.array(side), MU), 2 + MU, MU, 1 + MU, 2.0),
 }
 
 
@@ -75,6 +86,20 @@ class AuditedOnline(neighbours.Audited):
         self.problem = Problem(make_set("ball", 1), self.rounds, *constants, best_loss=best)
         self.settings = [Setting(window, self.budget)]
         self.oldest = 1 if self.learner_class.card.permanent else max(1, self.rounds - window)
+        self.along = self.elsewhere = LINE
+        if self.again and self.make(1).noise_plan is not None:
+            self._into_the_plane()
+
+    def _into_the_plane(self) -> None:
+        """Unless the learner refuses it."""
+        line = self.problem
+        self.problem = replace(line, domain=make_set("ball", 2))
+        try:
+            plan = self.make(1).noise_plan
+        except ValueError:
+            self.problem = line
+        else:  # a learner that sums forms beside responses receives losses of one form
+            self.along, self.elsewhere = PLANE, ELSEWHERE if plan is not None and plan.dimension == 2 else PLANE
 
     def make(self, runs: int) -> Learner:
         learner: Learner = self.learner_class(self.problem, self.settings, runs, self.variant)
@@ -85,7 +110,9 @@ class AuditedOnline(neighbours.Audited):
     def inspect(self, learner: Any) -> None:
         plan = learner.noise_plan
         if plan is not None and not isinstance(learner, PocpIgd):  # whose hidden points move by an unknown amount
-            protected, attained = range(self.oldest, self.rounds), self.losses.turn / plan.sensitivity
+            # in the norm of the noise: all losses lie along one direction of length 1
+            turn = self.losses.turn * (np.abs(self.along).sum() if plan.distribution == "laplace" else 1.0)
+            protected, attained = range(self.oldest, self.rounds), turn / plan.sensitivity
             self.exact = neighbours.exact_epsilon(plan, self.rounds - 1, protected, self.budget, attained)
         self.gaussian = plan is not None and plan.distribution == "gaussian"
 
@@ -98,7 +125,7 @@ class AuditedOnline(neighbours.Audited):
 
     def played(self, sides: Array) -> list[Any]:
         """The losses of all rounds."""
-        return [self.losses.make(side) for side in sides]
+        return [self.losses.make(self.along, side) for side in sides]
 
     def _items(self) -> dict[str, int]:
         return {"oldest": self.oldest, "middle": (self.oldest + self.rounds) // 2, "last": self.rounds - 1}
@@ -108,16 +135,16 @@ class AuditedOnline(neighbours.Audited):
         return np.where((rounds % 2 == 1) != (rounds == turned), 1.0, -1.0)
 
     def transcript(self, sides: Array, runs: int, seed: Sequence[int]) -> Array:
-        points = self._points(self.make(runs), sides, neighbours.generators(seed, runs))
+        points = self._points(self.make(runs), self.played(sides), neighbours.generators(seed, runs)) @ self.along
         return neighbours.along_tree(np.stack([now * point for now, point in enumerate(points) if now], axis=1))
 
-    def _points(self, learner: Learner, sides: Array, sources: Sequence[np.random.Generator]) -> Array:
-        """Played in all rounds, (rounds, runs)."""
+    def _points(self, learner: Learner, losses: Sequence[Any], sources: Sequence[np.random.Generator]) -> Array:
+        """Played in all rounds, (rounds, runs, d)."""
         points: list[Array] = []
 
         def watched() -> Iterator[Loss]:
-            for loss in self.played(sides):
-                points.append(learner.point[0, :, 0].copy())
+            for loss in losses:
+                points.append(learner.point[0].copy())
                 yield loss
 
         play(learner, watched(), sources, [self.rounds])  # which requests a loss after the round before it
@@ -146,26 +173,31 @@ class AuditedOnline(neighbours.Audited):
     def _reached(self, plan: NoisePlan, item: int) -> float:
         seed, runs = (*self.seed, 1, item), neighbours.BOTH_SCALES
         hidden = isinstance(self.make(1), PocpIgd)
-        before, after = (self.losses.make(self._sides(turned)[item - 1]) for turned in (0, item))
+        losses, dimension, quiet = self.played(self._sides()), len(self.along), plan.sensitivity * QUIET * self.along
+        if plan.dimension < dimension:  # some coordinates get no noise of their own
+            return 0.0
+        before, after = losses[item - 1], self.losses.make(self.elsewhere, self._sides(item)[item - 1])
 
         def played(noise_plan: NoisePlan, turned: bool) -> Array:
+            """Each coordinate of each round is a row."""
             learner = self.make(runs)
             learner.noise_plan = noise_plan
-            sides = self._sides(item * (turned and not hidden))
-            points = self._points(learner, sides, neighbours.watched_generators(seed))
+            given = [*losses[: item - 1], after, *losses[item:]] if turned and not hidden else losses
+            points = self._points(learner, given, neighbours.watched_generators(seed))
             if hidden and turned:  # where the point is inside, its noise moves it
-                inside = np.abs(points[item]) < 1 - neighbours.TELLING
-                points[item, inside] = np.minimum(points[item, inside] + plan.sensitivity * QUIET / item, 1.0)
-            return points
+                inside = np.linalg.norm(points[item], axis=1, keepdims=True) < 1 - neighbours.TELLING
+                moved = self.problem.domain.project(points[item] + quiet / item)
+                points[item] = np.where(inside, moved, points[item])
+            return np.concatenate(np.moveaxis(points, -1, 0))
 
         def move(points: Array) -> Array:
             shift = np.zeros((self.rounds, runs, plan.dimension))
             if hidden:
-                shift[item - 1] = plan.sensitivity * QUIET
+                shift[item - 1] = quiet
             else:
-                at, first = points[item - 1][None, :, None], _noised_in(self.make(1), item) - 1
-                sign = 1 if plan.dimension == 1 else -1  # a quadratic form is summed beside its response
-                shift[first:, :, -1] = sign * (after.gradient(at) - before.gradient(at))[0, :, 0]
+                at, first = points[item - 1 :: self.rounds].T[None], _noised_in(self.make(1), item) - 1
+                sign = 1 if plan.dimension == dimension else -1  # a quadratic form is summed beside its response
+                shift[first:, :, -dimension:] = sign * (after.gradient(at) - before.gradient(at))[0]
             return shift
 
         return neighbours.share(plan, played, move)
