@@ -281,7 +281,8 @@ def test_events_about_released_points_have_their_probability(event, learner, var
     audited = AuditedLast(learner, variant, budget, Special(), (1,))
     assert audited.exact == pytest.approx(2.5)
     for turned, probability in zip((3, 0), event(budget), strict=True):
-        points = audited._points(audited.make(runs), audited._sides(turned), generators((turned,), runs))
+        losses = audited.played(audited._sides(turned))
+        points = audited._points(audited.make(runs), losses, generators((turned,), runs))[..., 0]
         given = brought(points)
         assert given.mean() > 0.5
         share, counted = (points[3] < points[2] - 1e-9)[given].mean(), given.sum()
