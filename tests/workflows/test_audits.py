@@ -1,7 +1,9 @@
 """The audit: it covers every private learner, says the right words, and sees what it should."""
 
+import gc
 import math
 import re
+import weakref
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -477,6 +479,13 @@ def test_the_points_of_bandits_are_told_from_their_directions(name: str) -> None
     batches = points.reshape(runs, learner.batches, learner.batch, 2)
     assert np.abs(batches - batches[:, :, :1]).max() < 1e-9
     assert np.linalg.norm(played, axis=-1).max() > learner.shrink + 1e-3
+    alive = weakref.ref(learner)
+    gc.disable()  # jobs look for cycles seldom: what is watched may not hold itself, and so its arrays
+    try:
+        del learner
+        assert alive() is None
+    finally:
+        gc.enable()
 
 
 def test_learners_are_audited_alone_by_their_name_or_file(

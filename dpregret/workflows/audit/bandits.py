@@ -8,7 +8,9 @@ enters along the direction of its own round, so the audit uses all later points 
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -131,24 +133,25 @@ class AuditedBandit(neighbours.Audited):
         return neighbours.along_tree(np.einsum("rtn,rn->rt", later[:, TELLING[later.shape[1] > TELLING]], first))
 
 
+class Kept:
+    """Directions that are kept as they are drawn."""
+
+    def __init__(self, sphere: Directions, tried: list[Array]):
+        self.sphere, self.tried = sphere, tried
+
+    def take(self, rounds: int) -> Array:
+        """Those of the next rounds, (runs, rounds, n)."""
+        self.tried.append(self.sphere.take(rounds))
+        return self.tried[-1]
+
+
 def directions_of(learner: NoisyLeader) -> list[Array]:
     """The points that the learner will try from now on, piece by piece, (runs, rounds, n); the list fills while it
     plays."""
     tried: list[Array] = []
-    make_directions = learner.directions
-
-    def watched(sources: Sequence[np.random.Generator], dimension: int) -> Directions:
-        sphere = make_directions(sources, dimension)
-        take = sphere.take
-
-        def recorded(rounds: int) -> Array:
-            tried.append(take(rounds))
-            return tried[-1]
-
-        vars(sphere)["take"] = recorded
-        return sphere
-
-    vars(learner)["directions"] = watched
+    # a learner that held itself would keep its arrays until cycles are looked for, which jobs seldom do: gigabytes
+    make_directions = partial(type(learner).directions, weakref.proxy(learner))
+    vars(learner)["directions"] = lambda *of_what: Kept(make_directions(*of_what), tried)
     return tried
 
 

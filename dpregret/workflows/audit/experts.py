@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -148,7 +149,7 @@ def _make_restless(learner: ExpertLearner) -> None:
     if isinstance(learner, SparseVectorExperts):
         learner.plan = restless(learner.plan)
     elif isinstance(learner, AdaptiveExperts):
-        make_plan = learner.plan
+        make_plan = partial(type(learner).plan, weakref.proxy(learner))  # it may not hold itself: see `directions_of`
         vars(learner)["plan"] = lambda guess, epsilon=None: restless(make_plan(guess, epsilon))
     elif isinstance(learner, TreeCounterExperts):
         draws = Restless.switches
